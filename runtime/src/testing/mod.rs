@@ -1,0 +1,1 @@
+//! Running a reconciler without a server.
