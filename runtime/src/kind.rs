@@ -2,8 +2,11 @@
 
 use std::borrow::Cow;
 
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::core::{ClusterResourceScope, NamespaceResourceScope};
 use serde::de::DeserializeOwned;
+
+use crate::cache::IndexSpec;
 
 /// Where the objects of a kind live.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -105,6 +108,22 @@ impl StaticScope for NamespaceResourceScope {
 
 impl StaticScope for ClusterResourceScope {
     const SCOPE: Scope = Scope::Cluster;
+}
+
+/// A custom kind that `#[derive(Informer)]` describes.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no custom kind",
+    note = "add `Informer` to the derives of its spec: `#[derive(CustomResource, Informer, …)]`"
+)]
+pub trait CustomKind: Kind {
+    /// Whether somebody else owns the definition (`#[informer(external)]`): it is not printed then.
+    const EXTERNAL: bool;
+
+    /// The definition. Panics where kube's `crd()` does, on a schema that Kubernetes could not take.
+    fn definition() -> CustomResourceDefinition;
+
+    /// The indexes that `#[informer(index(…))]` names.
+    fn indexes() -> &'static [IndexSpec];
 }
 
 /// A kind with the `status` subresource. `#[derive(Informer)]` implements it where `#[kube(status = …)]` stands.
