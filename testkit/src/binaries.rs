@@ -79,6 +79,11 @@ impl Binaries {
         Self::choose(None, recipe::build_folder())
     }
 
+    /// The programs in a folder of the caller's choice.
+    pub fn in_folder(folder: impl Into<OsString>) -> Result<Self, Unavailable> {
+        Self::choose(Some(folder.into()), None)
+    }
+
     /// The folder, an absolute path.
     pub fn folder(&self) -> &Path {
         &self.folder
@@ -108,17 +113,27 @@ impl Binaries {
         let found = version(Command::new(KUBECTL).args(["version", "--client"]));
         match (&wanted, &found) {
             (Ok(wanted), Ok(found)) if wanted.abs_diff(*found) <= 1 => Ok(KUBECTL.into()),
-            _ => Err(Unavailable::KubectlVersion { server, wanted: describe(wanted), found: describe(found) }),
+            _ => Err(Unavailable::KubectlVersion {
+                server,
+                wanted: describe(wanted),
+                found: describe(found),
+            }),
         }
     }
 
     fn choose(assets: Option<OsString>, built: Option<PathBuf>) -> Result<Self, Unavailable> {
         let assets = assets.filter(|folder| !folder.is_empty());
         let named_by_user = assets.is_some();
-        let folder = assets.map(PathBuf::from).or(built).ok_or(Unavailable::NoCacheFolder)?;
+        let folder = assets
+            .map(PathBuf::from)
+            .or(built)
+            .ok_or(Unavailable::NoCacheFolder)?;
         // Children may run elsewhere. When the working directory is gone the check below speaks.
         let folder = std::path::absolute(&folder).unwrap_or(folder);
-        let binaries = Self { folder, named_by_user };
+        let binaries = Self {
+            folder,
+            named_by_user,
+        };
         binaries.program(KUBE_APISERVER)?;
         binaries.program(ETCD)?;
         Ok(binaries)
@@ -155,7 +170,10 @@ mod tests {
 
     #[test]
     fn users_folder_comes_first() {
-        let (assets, built) = (folder_with(&["etcd", "kube-apiserver"]), folder_with(&["etcd", "kube-apiserver"]));
+        let (assets, built) = (
+            folder_with(&["etcd", "kube-apiserver"]),
+            folder_with(&["etcd", "kube-apiserver"]),
+        );
         let chosen = Binaries::choose(Some(assets.path().into()), Some(built.path().into())).unwrap();
         assert_eq!(chosen.folder(), assets.path());
         let chosen = Binaries::choose(Some(OsString::new()), Some(built.path().into())).unwrap();
@@ -164,19 +182,32 @@ mod tests {
 
     #[test]
     fn incomplete_users_folder_is_no_reason_to_use_another() {
-        let (assets, built) = (folder_with(&["kube-apiserver"]), folder_with(&["etcd", "kube-apiserver"]));
-        let error = Binaries::choose(Some(assets.path().into()), Some(built.path().into())).unwrap_err().to_string();
+        let (assets, built) = (
+            folder_with(&["kube-apiserver"]),
+            folder_with(&["etcd", "kube-apiserver"]),
+        );
+        let error = Binaries::choose(Some(assets.path().into()), Some(built.path().into()))
+            .unwrap_err()
+            .to_string();
         assert!(error.contains(assets.path().to_str().unwrap()), "{error}");
-        assert!(error.contains("holds no etcd") && error.contains("KUBEBUILDER_ASSETS"), "{error}");
+        assert!(
+            error.contains("holds no etcd") && error.contains("KUBEBUILDER_ASSETS"),
+            "{error}"
+        );
     }
 
     #[test]
     fn missing_build_names_the_command() {
         let built = folder_with(&[]);
-        let error = Binaries::choose(None, Some(built.path().into())).unwrap_err().to_string();
+        let error = Binaries::choose(None, Some(built.path().into()))
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("holds no kube-apiserver"), "{error}");
         assert!(error.contains("`cargo xtask control-plane`"), "{error}");
-        assert!(matches!(Binaries::choose(None, None), Err(Unavailable::NoCacheFolder)));
+        assert!(matches!(
+            Binaries::choose(None, None),
+            Err(Unavailable::NoCacheFolder)
+        ));
     }
 
     #[test]
@@ -190,7 +221,10 @@ mod tests {
     #[test]
     fn minor_version_is_read_from_what_programs_print() {
         assert_eq!(minor("Kubernetes v1.36.3\n"), Some(36));
-        assert_eq!(minor("Client Version: v1.32.4-dispatcher\nKustomize Version: v5.5.0\n"), Some(32));
+        assert_eq!(
+            minor("Client Version: v1.32.4-dispatcher\nKustomize Version: v5.5.0\n"),
+            Some(32)
+        );
         assert_eq!(minor("command not found"), None);
     }
 }

@@ -65,7 +65,7 @@ mod tests {
     #[test]
     fn returns_the_first_value() {
         let mut looks = 0;
-        let value = eventually("the third look", Duration::from_secs(60), || {
+        let value = eventually("the third look", Duration::from_mins(1), || {
             looks += 1;
             (looks == 3).then_some(looks)
         });
@@ -75,6 +75,8 @@ mod tests {
     #[test]
     #[should_panic(expected = "not within 60ms: ready; last seen: 2 of 3 replicas")]
     fn panics_with_the_last_state() {
-        eventually("ready", Duration::from_millis(60), || Err::<(), _>("2 of 3 replicas"));
+        eventually("ready", Duration::from_millis(60), || {
+            Err::<(), _>("2 of 3 replicas")
+        });
     }
 }

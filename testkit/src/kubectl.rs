@@ -83,7 +83,13 @@ pub struct Kubectl {
 
 impl Kubectl {
     pub(crate) fn new(program: PathBuf, kubeconfig: PathBuf, cache: PathBuf) -> Self {
-        Self { program, kubeconfig, cache, namespace: None, stdin: String::new() }
+        Self {
+            program,
+            kubeconfig,
+            cache,
+            namespace: None,
+            stdin: String::new(),
+        }
     }
 
     /// Adds `--namespace`.
@@ -100,35 +106,52 @@ impl Kubectl {
 
     /// Runs a command and returns its standard output. Another exit code than 0 is an error that shows its
     /// standard error.
-    pub fn run<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Result<String, KubectlError> {
+    pub fn run<S: AsRef<OsStr>>(
+        &self,
+        arguments: impl IntoIterator<Item = S>,
+    ) -> Result<String, KubectlError> {
         let arguments = collect(arguments);
         let output = self.output(&arguments)?;
         if output.success() {
             Ok(output.stdout)
         } else {
-            Err(KubectlError::Failed { command: describe(&arguments), output })
+            Err(KubectlError::Failed {
+                command: describe(&arguments),
+                output,
+            })
         }
     }
 
     /// Runs a command that may fail.
-    pub fn try_run<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Result<Output, KubectlError> {
+    pub fn try_run<S: AsRef<OsStr>>(
+        &self,
+        arguments: impl IntoIterator<Item = S>,
+    ) -> Result<Output, KubectlError> {
         self.output(&collect(arguments))
     }
 
     /// Runs a command with `--output=json` and parses what it prints.
-    pub fn json<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Result<Value, KubectlError> {
+    pub fn json<S: AsRef<OsStr>>(
+        &self,
+        arguments: impl IntoIterator<Item = S>,
+    ) -> Result<Value, KubectlError> {
         let mut arguments = collect(arguments);
         arguments.push("--output=json".into());
         let text = self.run(&arguments)?;
-        serde_json::from_str(&text)
-            .map_err(|source| KubectlError::NotJson { command: describe(&arguments), source })
+        serde_json::from_str(&text).map_err(|source| KubectlError::NotJson {
+            command: describe(&arguments),
+            source,
+        })
     }
 
     fn output(&self, arguments: &[OsString]) -> Result<Output, KubectlError> {
         let output = self
             .command(arguments)
             .and_then(|mut command| command.output())
-            .map_err(|source| KubectlError::Run { command: describe(arguments), source })?;
+            .map_err(|source| KubectlError::Run {
+                command: describe(arguments),
+                source,
+            })?;
         Ok(Output {
             code: output.status.code(),
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
@@ -157,7 +180,10 @@ impl Kubectl {
 }
 
 fn collect<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Vec<OsString> {
-    arguments.into_iter().map(|argument| argument.as_ref().to_owned()).collect()
+    arguments
+        .into_iter()
+        .map(|argument| argument.as_ref().to_owned())
+        .collect()
 }
 
 fn describe(arguments: &[OsString]) -> String {
@@ -187,14 +213,24 @@ mod tests {
     #[test]
     fn connection_namespace_input_and_arguments_reach_it() {
         let (_folder, kubectl) = fake(r#"echo "$KUBECACHEDIR $KUBERC $*"; cat"#);
-        let output = kubectl.namespace("shop").stdin("kind: Foo\n").run(["apply", "-f", "-"]).unwrap();
-        assert_eq!(output, "/the/cache off --kubeconfig /the/config --namespace shop apply -f -\nkind: Foo\n");
+        let output = kubectl
+            .namespace("shop")
+            .stdin("kind: Foo\n")
+            .run(["apply", "-f", "-"])
+            .unwrap();
+        assert_eq!(
+            output,
+            "/the/cache off --kubeconfig /the/config --namespace shop apply -f -\nkind: Foo\n"
+        );
     }
 
     #[test]
     fn failure_shows_command_and_standard_error() {
         let (_folder, kubectl) = fake("echo nope >&2; exit 4");
-        assert_eq!(format!("{:?}", kubectl.run(["get", "pods"]).unwrap_err()), "kubectl get pods: exit code 4: nope");
+        assert_eq!(
+            format!("{:?}", kubectl.run(["get", "pods"]).unwrap_err()),
+            "kubectl get pods: exit code 4: nope"
+        );
         let output = kubectl.try_run(["get", "pods"]).unwrap();
         assert_eq!((output.code, output.stderr.as_str()), (Some(4), "nope\n"));
     }
@@ -205,6 +241,9 @@ mod tests {
         assert_eq!(kubectl.json(["get", "pods"]).unwrap()["last"], "--output=json");
         let (_folder, kubectl) = fake("echo text");
         let error = kubectl.json(["get", "pods"]).unwrap_err().to_string();
-        assert!(error.starts_with("kubectl get pods --output=json printed no JSON"), "{error}");
+        assert!(
+            error.starts_with("kubectl get pods --output=json printed no JSON"),
+            "{error}"
+        );
     }
 }

@@ -48,7 +48,13 @@ impl Launch {
     /// A program, and the file that its standard output and error are appended to.
     pub fn new(program: impl Into<PathBuf>, log: impl Into<PathBuf>) -> Self {
         let (program, log) = (program.into(), log.into());
-        Self { program, arguments: Vec::new(), environment: Vec::new(), folder: None, log }
+        Self {
+            program,
+            arguments: Vec::new(),
+            environment: Vec::new(),
+            folder: None,
+            log,
+        }
     }
 
     /// Adds an argument.
@@ -58,13 +64,15 @@ impl Launch {
 
     /// Adds arguments.
     pub fn args<S: AsRef<OsStr>>(mut self, arguments: impl IntoIterator<Item = S>) -> Self {
-        self.arguments.extend(arguments.into_iter().map(|argument| argument.as_ref().to_owned()));
+        self.arguments
+            .extend(arguments.into_iter().map(|argument| argument.as_ref().to_owned()));
         self
     }
 
     /// Sets a variable of the environment.
     pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
-        self.environment.push((name.as_ref().to_owned(), Some(value.as_ref().to_owned())));
+        self.environment
+            .push((name.as_ref().to_owned(), Some(value.as_ref().to_owned())));
         self
     }
 
@@ -82,14 +90,26 @@ impl Launch {
 
     /// Starts the child. That a program cannot be executed shows as its exit with status 126 or 127, and in its log.
     pub fn start(self) -> Result<ChildProcess, ProcessError> {
-        let (child, lifeline) = self.spawn().map_err(|source| self.error("cannot start", source))?;
-        Ok(ChildProcess { launch: self, child, lifeline, ended: None, quiet: false })
+        let (child, lifeline) = self
+            .spawn()
+            .map_err(|source| self.error("cannot start", source))?;
+        Ok(ChildProcess {
+            launch: self,
+            child,
+            lifeline,
+            ended: None,
+            quiet: false,
+        })
     }
 
     fn spawn(&self) -> io::Result<(Child, Option<ChildStdin>)> {
         let log = OpenOptions::new().create(true).append(true).open(&self.log)?;
         let mut command = supervisor(SUPERVISED);
-        command.arg(&self.program).args(&self.arguments).stdout(log.try_clone()?).stderr(log);
+        command
+            .arg(&self.program)
+            .args(&self.arguments)
+            .stdout(log.try_clone()?)
+            .stderr(log);
         for (name, value) in &self.environment {
             match value {
                 Some(value) => command.env(name, value),
@@ -105,7 +125,11 @@ impl Launch {
     }
 
     fn error(&self, what: &'static str, source: io::Error) -> ProcessError {
-        ProcessError { what, program: self.program.clone(), source }
+        ProcessError {
+            what,
+            program: self.program.clone(),
+            source,
+        }
     }
 }
 
@@ -129,8 +153,10 @@ impl ChildProcess {
 
     /// Everything that the child has written so far, through all restarts.
     pub fn log(&self) -> String {
-        std::fs::read(&self.launch.log)
-            .map_or_else(|error| format!("(no log: {error})"), |log| String::from_utf8_lossy(&log).into_owned())
+        std::fs::read(&self.launch.log).map_or_else(
+            |error| format!("(no log: {error})"),
+            |log| String::from_utf8_lossy(&log).into_owned(),
+        )
     }
 
     /// The last lines of the log.
@@ -148,8 +174,10 @@ impl ChildProcess {
     /// The exit status when the child has ended, None while it runs.
     pub fn exit_status(&mut self) -> Result<Option<ExitStatus>, ProcessError> {
         if self.ended.is_none() {
-            self.ended =
-                self.child.try_wait().map_err(|source| self.launch.error("cannot wait for", source))?;
+            self.ended = self
+                .child
+                .try_wait()
+                .map_err(|source| self.launch.error("cannot wait for", source))?;
         }
         Ok(self.ended)
     }
@@ -198,7 +226,10 @@ impl ChildProcess {
     /// Kills the child if it runs, and starts it again in the same way. The log goes on.
     pub fn restart(&mut self) -> Result<(), ProcessError> {
         self.kill()?;
-        let (child, lifeline) = self.launch.spawn().map_err(|source| self.launch.error("cannot restart", source))?;
+        let (child, lifeline) = self
+            .launch
+            .spawn()
+            .map_err(|source| self.launch.error("cannot restart", source))?;
         (self.child, self.lifeline, self.ended) = (child, lifeline, None);
         Ok(())
     }
@@ -212,7 +243,9 @@ impl ChildProcess {
     /// While the child has not been waited for, no other process can have its id.
     fn signal(&mut self, name: &str) -> Result<(), ProcessError> {
         if self.exit_status()?.is_some() {
-            return Err(self.launch.error("cannot signal", io::Error::other("it has ended")));
+            return Err(self
+                .launch
+                .error("cannot signal", io::Error::other("it has ended")));
         }
         let status = Command::new("sh")
             .args(["-c", r#"kill -s "$1" "$2""#, "sh", name, &self.pid().to_string()])
@@ -222,7 +255,9 @@ impl ChildProcess {
         if status.success() {
             Ok(())
         } else {
-            Err(self.launch.error("cannot signal", io::Error::other(format!("kill: {status}"))))
+            Err(self
+                .launch
+                .error("cannot signal", io::Error::other(format!("kill: {status}"))))
         }
     }
 }
@@ -231,7 +266,10 @@ impl Drop for ChildProcess {
     fn drop(&mut self) {
         if std::thread::panicking() && !self.quiet {
             let program = self.launch.program.display();
-            eprintln!("--- the log of {program} ends ---\n{}\n--- end of that log ---", self.log_tail());
+            eprintln!(
+                "--- the log of {program} ends ---\n{}\n--- end of that log ---",
+                self.log_tail()
+            );
         }
         // An error here means that it is gone.
         let _ = self.kill();
@@ -241,6 +279,9 @@ impl Drop for ChildProcess {
 /// A `sh` with a pipe on its standard input, in a process group of its own: signals of the terminal do not reach it.
 pub(crate) fn supervisor(script: &str) -> Command {
     let mut command = Command::new("sh");
-    command.args(["-c", script, "sh"]).stdin(Stdio::piped()).process_group(0);
+    command
+        .args(["-c", script, "sh"])
+        .stdin(Stdio::piped())
+        .process_group(0);
     command
 }

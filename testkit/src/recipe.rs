@@ -15,8 +15,14 @@ pub fn kubernetes_version() -> &'static str {
     GO_MOD
         .lines()
         .filter(|line| !line.contains("=>"))
-        .find_map(|line| line.trim().trim_start_matches("require ").strip_prefix("k8s.io/kubernetes "))
-        .map_or("unknown", |rest| rest.split_whitespace().next().unwrap_or("unknown"))
+        .find_map(|line| {
+            line.trim()
+                .trim_start_matches("require ")
+                .strip_prefix("k8s.io/kubernetes ")
+        })
+        .map_or("unknown", |rest| {
+            rest.split_whitespace().next().unwrap_or("unknown")
+        })
 }
 
 /// The folder of this build: `control-plane/<version>-<hash>` in the cache folder. The hash is over the module
@@ -26,12 +32,20 @@ pub fn kubernetes_version() -> &'static str {
 /// Cargo's target folder, so that `cargo clean` costs nobody the build.
 pub fn build_folder() -> Option<PathBuf> {
     let cache = cache_folder(|name| std::env::var_os(name), std::env::home_dir())?;
-    Some(cache.join("control-plane").join(format!("{}-{:016x}", kubernetes_version(), fingerprint())))
+    Some(
+        cache
+            .join("control-plane")
+            .join(format!("{}-{:016x}", kubernetes_version(), fingerprint())),
+    )
 }
 
 fn cache_folder(variable: impl Fn(&str) -> Option<OsString>, home: Option<PathBuf>) -> Option<PathBuf> {
     // A relative path would mean another folder for each package's tests.
-    let folder = |name| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let folder = |name| {
+        variable(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
     folder("KUBEWRIGHT_CACHE")
         .or_else(|| folder("XDG_CACHE_HOME").map(|cache| cache.join("kubewright")))
         .or_else(|| home.map(|home| home.join(".cache/kubewright")))
@@ -42,7 +56,9 @@ fn fingerprint() -> u64 {
     [GO_MOD, GO_SUM, std::env::consts::OS, std::env::consts::ARCH]
         .iter()
         .flat_map(|part| part.bytes().chain([0]))
-        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        })
 }
 
 #[cfg(test)]
@@ -50,7 +66,12 @@ mod tests {
     use super::*;
 
     fn cache(variables: &[(&str, &str)]) -> Option<PathBuf> {
-        let lookup = |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| value.into());
+        let lookup = |name: &str| {
+            variables
+                .iter()
+                .find(|(key, _)| *key == name)
+                .map(|(_, value)| value.into())
+        };
         cache_folder(lookup, Some("/home/me".into()))
     }
 
@@ -58,9 +79,15 @@ mod tests {
     fn version_is_the_required_one() {
         let version = kubernetes_version();
         assert!(version.starts_with("v1."), "{version}");
-        assert!(GO_SUM.contains(&format!("k8s.io/kubernetes {version} h1:")), "go.sum lacks {version}");
+        assert!(
+            GO_SUM.contains(&format!("k8s.io/kubernetes {version} h1:")),
+            "go.sum lacks {version}"
+        );
         let staging = version.replacen("v1.", "v0.", 1);
-        assert!(GO_MOD.contains(&format!("replace (\n\tk8s.io/api => k8s.io/api {staging}\n")), "{staging}");
+        assert!(
+            GO_MOD.contains(&format!("replace (\n\tk8s.io/api => k8s.io/api {staging}\n")),
+            "{staging}"
+        );
     }
 
     #[test]
@@ -70,6 +97,9 @@ mod tests {
         assert_eq!(cache(&[own, xdg]), Some("/own".into()));
         assert_eq!(cache(&[xdg]), Some("/xdg/kubewright".into()));
         assert_eq!(cache(&[]), Some("/home/me/.cache/kubewright".into()));
-        assert_eq!(cache(&[("KUBEWRIGHT_CACHE", "relative"), xdg]), Some("/xdg/kubewright".into()));
+        assert_eq!(
+            cache(&[("KUBEWRIGHT_CACHE", "relative"), xdg]),
+            Some("/xdg/kubewright".into())
+        );
     }
 }

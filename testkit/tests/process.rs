@@ -1,7 +1,9 @@
 //! Children end when they should, and never later. No control plane needed.
 
-use kubewright_testkit::process::{ChildProcess, Launch};
+#![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
 use kubewright_testkit::eventually;
+use kubewright_testkit::process::{ChildProcess, Launch};
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -10,7 +12,10 @@ const LONG: Duration = Duration::from_secs(20);
 
 /// A shell script, and a folder for its log.
 fn start(folder: &Path, script: &str) -> ChildProcess {
-    Launch::new("sh", folder.join("log")).args(["-c", script]).start().unwrap()
+    Launch::new("sh", folder.join("log"))
+        .args(["-c", script])
+        .start()
+        .unwrap()
 }
 
 fn wait_for_log(child: &ChildProcess, text: &str) {
@@ -22,7 +27,10 @@ fn wait_for_log(child: &ChildProcess, text: &str) {
 
 /// Zombies do not count: they wait for their parent, not for us.
 fn is_alive(pid: u32) -> bool {
-    let output = Command::new("ps").args(["-o", "stat=", "-p", &pid.to_string()]).output().unwrap();
+    let output = Command::new("ps")
+        .args(["-o", "stat=", "-p", &pid.to_string()])
+        .output()
+        .unwrap();
     let state = String::from_utf8(output.stdout).unwrap();
     !state.trim().is_empty() && !state.trim().starts_with('Z')
 }
@@ -30,7 +38,9 @@ fn is_alive(pid: u32) -> bool {
 fn pid_in_log(child: &ChildProcess) -> u32 {
     eventually("a pid in the log", LONG, || {
         let log = child.log();
-        log.strip_suffix('\n').and_then(|line| line.parse().ok()).ok_or(log)
+        log.strip_suffix('\n')
+            .and_then(|line| line.parse().ok())
+            .ok_or(log)
     })
 }
 
@@ -38,7 +48,11 @@ fn pid_in_log(child: &ChildProcess) -> u32 {
 fn environment_arguments_folder_and_log() {
     let folder = tempfile::tempdir().unwrap();
     let mut child = Launch::new("sh", folder.path().join("log"))
-        .args(["-c", "echo $GREETING ${HOME:-homeless} $1; basename $PWD; echo oops >&2; exit 3", "sh"])
+        .args([
+            "-c",
+            "echo $GREETING ${HOME:-homeless} $1; basename $PWD; echo oops >&2; exit 3",
+            "sh",
+        ])
         .arg("argument")
         .env("GREETING", "hello")
         .env_remove("HOME")
@@ -46,7 +60,11 @@ fn environment_arguments_folder_and_log() {
         .start();
     let child = child.as_mut().unwrap();
     assert_eq!(child.wait(LONG).unwrap().unwrap().code(), Some(3));
-    assert_eq!(child.exit_status().unwrap().unwrap().code(), Some(3), "asked twice");
+    assert_eq!(
+        child.exit_status().unwrap().unwrap().code(),
+        Some(3),
+        "asked twice"
+    );
     let log = child.log();
     assert!(log.starts_with("hello homeless argument\n"), "{log}");
     assert!(log.contains("usr\n") && log.contains("oops\n"), "{log}");
@@ -84,7 +102,13 @@ fn terminate_lets_it_finish_and_kill_does_not() {
     let mut child = start(folder.path(), script);
     wait_for_log(&child, "ready");
     assert_eq!(child.terminate(LONG).unwrap().unwrap().code(), Some(7));
-    assert!(child.terminate(LONG).unwrap_err().to_string().contains("has ended"));
+    assert!(
+        child
+            .terminate(LONG)
+            .unwrap_err()
+            .to_string()
+            .contains("has ended")
+    );
 
     child.restart().unwrap();
     eventually("ready again", LONG, || child.log() == "ready\nbye\nready\n");
@@ -95,7 +119,10 @@ fn terminate_lets_it_finish_and_kill_does_not() {
 #[test]
 fn child_that_ignores_sigterm_runs_on() {
     let folder = tempfile::tempdir().unwrap();
-    let mut child = start(folder.path(), "trap '' TERM; echo ready; while :; do sleep 0.05; done");
+    let mut child = start(
+        folder.path(),
+        "trap '' TERM; echo ready; while :; do sleep 0.05; done",
+    );
     wait_for_log(&child, "ready");
     assert!(child.terminate(Duration::from_millis(100)).unwrap().is_none());
     assert!(is_alive(child.pid()));
@@ -119,13 +146,18 @@ fn paused_child_does_nothing_until_resumed() {
 #[test]
 fn missing_program_is_told_in_the_log() {
     let folder = tempfile::tempdir().unwrap();
-    let mut child = Launch::new("/no/such/program", folder.path().join("log")).start().unwrap();
+    let mut child = Launch::new("/no/such/program", folder.path().join("log"))
+        .start()
+        .unwrap();
     assert_eq!(child.wait(LONG).unwrap().unwrap().code(), Some(127));
     assert!(child.log().contains("/no/such/program"), "{}", child.log());
 }
 
 #[test]
 fn unwritable_log_is_an_error() {
-    let error = Launch::new("true", "/no/such/folder/log").start().unwrap_err().to_string();
+    let error = Launch::new("true", "/no/such/folder/log")
+        .start()
+        .unwrap_err()
+        .to_string();
     assert!(error.starts_with("cannot start true: "), "{error}");
 }

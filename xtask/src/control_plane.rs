@@ -1,7 +1,9 @@
 //! Builds the tests' control plane from its Go module.
 
 use anyhow::{Context, bail};
-use kubewright_testkit::binaries::{Binaries, ETCD, KUBE_APISERVER, KUBE_CONTROLLER_MANAGER, KUBECTL, Unavailable};
+use kubewright_testkit::binaries::{
+    Binaries, ETCD, KUBE_APISERVER, KUBE_CONTROLLER_MANAGER, KUBECTL, Unavailable,
+};
 use kubewright_testkit::recipe;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
@@ -13,7 +15,10 @@ use std::time::Instant;
 const PROGRAMS: [(&str, &str); 4] = [
     (ETCD, "go.etcd.io/etcd/server/v3"),
     (KUBE_APISERVER, "k8s.io/kubernetes/cmd/kube-apiserver"),
-    (KUBE_CONTROLLER_MANAGER, "k8s.io/kubernetes/cmd/kube-controller-manager"),
+    (
+        KUBE_CONTROLLER_MANAGER,
+        "k8s.io/kubernetes/cmd/kube-controller-manager",
+    ),
     (KUBECTL, "k8s.io/kubernetes/cmd/kubectl"),
 ];
 
@@ -42,7 +47,9 @@ fn is_complete(folder: &Path) -> bool {
 /// Builds in a folder beside it, out of a copy of the module: neither the source tree nor a folder that tests use is
 /// ever half changed.
 fn build(folder: &Path) -> anyhow::Result<()> {
-    let parent = folder.parent().context("the cache folder is the root folder; set KUBEWRIGHT_CACHE to another")?;
+    let parent = folder
+        .parent()
+        .context("the cache folder is the root folder; set KUBEWRIGHT_CACHE to another")?;
     fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
     let _lock = lock(&parent.join("build.lock"))?;
     if is_complete(folder) {
@@ -56,25 +63,36 @@ fn build(folder: &Path) -> anyhow::Result<()> {
     fs::write(module.join("go.sum"), recipe::GO_SUM)?;
 
     let go = go_version(&module)?;
-    eprintln!("building Kubernetes {} with {go}: some minutes on two cores", recipe::kubernetes_version());
+    eprintln!(
+        "building Kubernetes {} with {go}: some minutes on two cores",
+        recipe::kubernetes_version()
+    );
     let start = Instant::now();
     let status = go_build(&module).status().context("cannot run go")?;
     if !status.success() {
-        bail!("go build: {status}; its messages are above. When a download failed, run the same command again");
+        bail!(
+            "go build: {status}; its messages are above. When a download failed, run the same command again"
+        );
     }
     for (program, package) in PROGRAMS {
         let built = module.join(file_name(package));
-        fs::rename(&built, module.join(program)).with_context(|| format!("go build left no {}", built.display()))?;
+        fs::rename(&built, module.join(program))
+            .with_context(|| format!("go build left no {}", built.display()))?;
     }
     remove(folder)?;
-    fs::rename(&module, folder).with_context(|| format!("cannot rename {} to its final name", module.display()))?;
+    fs::rename(&module, folder)
+        .with_context(|| format!("cannot rename {} to its final name", module.display()))?;
     eprintln!("built in {} s", start.elapsed().as_secs());
     Ok(())
 }
 
 fn go_build(module: &Path) -> Command {
     // Other work goes first. Where there is no `nice` the build is not worth failing for it.
-    let mut command = if Command::new("nice").arg("true").output().is_ok_and(|output| output.status.success()) {
+    let mut command = if Command::new("nice")
+        .arg("true")
+        .output()
+        .is_ok_and(|output| output.status.success())
+    {
         let mut nice = Command::new("nice");
         nice.args(["-n", "10", "go"]);
         nice
@@ -93,7 +111,9 @@ fn go_build(module: &Path) -> Command {
         .args(["build", "-mod=readonly", "-trimpath", "-buildvcs=false", "-p"])
         .arg(jobs.to_string())
         // Without a version the server calls itself something that kubectl cannot parse.
-        .arg(format!("-ldflags=-s -w {stamp}.gitVersion={version} {stamp}.gitMajor=1 {stamp}.gitMinor={minor}"))
+        .arg(format!(
+            "-ldflags=-s -w {stamp}.gitVersion={version} {stamp}.gitMajor=1 {stamp}.gitMinor={minor}"
+        ))
         .args(["-o", "./"])
         .args(PROGRAMS.map(|(_, package)| package));
     command
@@ -103,18 +123,31 @@ fn go_build(module: &Path) -> Command {
 fn go_version(module: &Path) -> anyhow::Result<String> {
     let mend = "install Go 1.26 or newer (any Go from 1.21 on fetches it by itself, unless GOTOOLCHAIN=local), \
         or set KUBEBUILDER_ASSETS to a folder that holds kube-apiserver, etcd and kubectl";
-    let output = match Command::new("go").args(["env", "GOVERSION"]).env("GOWORK", "off").current_dir(module).output() {
+    let output = match Command::new("go")
+        .args(["env", "GOVERSION"])
+        .env("GOWORK", "off")
+        .current_dir(module)
+        .output()
+    {
         Ok(output) => output,
         Err(error) if error.kind() == ErrorKind::NotFound => bail!("there is no `go` on PATH: {mend}"),
         Err(error) => return Err(error).context("cannot run go"),
     };
     let version = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     if !output.status.success() {
-        bail!("go does not accept the module: {}: {mend}", String::from_utf8_lossy(&output.stderr).trim());
+        bail!(
+            "go does not accept the module: {}: {mend}",
+            String::from_utf8_lossy(&output.stderr).trim()
+        );
     }
     // An older Go neither knows how to switch nor complains.
-    let minor = version.strip_prefix("go1.").and_then(|rest| rest.split(|c: char| !c.is_ascii_digit()).next());
-    if minor.and_then(|minor| minor.parse::<u32>().ok()).is_some_and(|minor| minor < 21) {
+    let minor = version
+        .strip_prefix("go1.")
+        .and_then(|rest| rest.split(|c: char| !c.is_ascii_digit()).next());
+    if minor
+        .and_then(|minor| minor.parse::<u32>().ok())
+        .is_some_and(|minor| minor < 21)
+    {
         bail!("{version} is too old: {mend}");
     }
     Ok(version)
@@ -125,7 +158,8 @@ fn lock(path: &Path) -> anyhow::Result<File> {
     let file = File::create(path).with_context(|| format!("cannot make {}", path.display()))?;
     if file.try_lock().is_err() {
         eprintln!("waiting for another build");
-        file.lock().with_context(|| format!("cannot lock {}", path.display()))?;
+        file.lock()
+            .with_context(|| format!("cannot lock {}", path.display()))?;
     }
     Ok(file)
 }
@@ -141,5 +175,9 @@ fn remove(folder: &Path) -> anyhow::Result<()> {
 
 /// Go names a program after the last part of the package's path that is no version.
 fn file_name(package: &str) -> &str {
-    package.trim_end_matches("/v3").rsplit('/').next().unwrap_or(package)
+    package
+        .trim_end_matches("/v3")
+        .rsplit('/')
+        .next()
+        .unwrap_or(package)
 }

@@ -3,6 +3,7 @@
 mod control_plane;
 
 use clap::{Parser, Subcommand};
+use std::process::ExitCode;
 
 #[derive(Parser)]
 #[command(name = "cargo xtask", about = "Chores of the kubewright workspace")]
@@ -25,8 +26,15 @@ enum Chore {
     },
 }
 
-fn main() -> anyhow::Result<()> {
-    match Arguments::parse().chore {
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().chore {
         Chore::ControlPlane { print } => control_plane::run(print),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
     }
 }

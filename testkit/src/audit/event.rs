@@ -79,7 +79,10 @@ impl AuditEvent {
 
     /// Whether it would change something.
     pub fn is_write(&self) -> bool {
-        matches!(self.verb.as_str(), "create" | "update" | "patch" | "delete" | "deletecollection")
+        matches!(
+            self.verb.as_str(),
+            "create" | "update" | "patch" | "delete" | "deletecollection"
+        )
     }
 
     /// The resource in RBAC's words, such as `foos/status`.
@@ -97,9 +100,17 @@ impl fmt::Display for AuditEvent {
         if self.resource.is_empty() {
             write!(f, "{} {}", self.verb, self.uri)?;
         } else {
-            let group = if self.api_group.is_empty() { "core" } else { &self.api_group };
+            let group = if self.api_group.is_empty() {
+                "core"
+            } else {
+                &self.api_group
+            };
             write!(f, "{} {group} {}", self.verb, self.rbac_resource())?;
-            let separator = if self.namespace.is_empty() || self.name.is_empty() { "" } else { "/" };
+            let separator = if self.namespace.is_empty() || self.name.is_empty() {
+                ""
+            } else {
+                "/"
+            };
             let object = format!("{}{separator}{}", self.namespace, self.name);
             if !object.is_empty() {
                 write!(f, " {object}")?;
@@ -185,14 +196,20 @@ impl From<Line> for AuditEvent {
 
 /// A body may be anything, a JSON patch for one: what is not there is empty.
 fn blocking_owners(object: &Value) -> Vec<Owner> {
-    let references = object["metadata"]["ownerReferences"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let references = object["metadata"]["ownerReferences"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
     references
         .iter()
         .filter(|reference| reference["blockOwnerDeletion"] == true)
         .map(|reference| {
             let version = text(&reference["apiVersion"]);
             let group = version.split_once('/').map_or("", |(group, _)| group).to_owned();
-            Owner { group, kind: text(&reference["kind"]) }
+            Owner {
+                group,
+                kind: text(&reference["kind"]),
+            }
         })
         .collect()
 }

@@ -49,8 +49,10 @@ impl AuditLog {
         let mut events: Vec<AuditEvent> = Vec::new();
         let mut positions = HashMap::new();
         for (index, line) in complete.lines().enumerate() {
-            let line: Line =
-                serde_json::from_str(line).map_err(|source| AuditError::Parse { line: index + 1, source })?;
+            let line: Line = serde_json::from_str(line).map_err(|source| AuditError::Parse {
+                line: index + 1,
+                source,
+            })?;
             let event = AuditEvent::from(line);
             let counts = match event.stage {
                 Stage::ResponseComplete | Stage::Panic => true,
@@ -61,12 +63,11 @@ impl AuditLog {
                 continue;
             }
             // A watch is seen when it opens and again when it closes.
-            match positions.get(&event.id) {
-                Some(&position) => events[position] = event,
-                None => {
-                    positions.insert(event.id.clone(), events.len());
-                    events.push(event);
-                }
+            if let Some(&position) = positions.get(&event.id) {
+                events[position] = event;
+            } else {
+                positions.insert(event.id.clone(), events.len());
+                events.push(event);
             }
         }
         Ok(Self { events })
@@ -89,7 +90,14 @@ impl AuditLog {
 
     /// Those that the condition holds for.
     pub fn filter(&self, condition: impl Fn(&AuditEvent) -> bool) -> Self {
-        Self { events: self.events.iter().filter(|event| condition(event)).cloned().collect() }
+        Self {
+            events: self
+                .events
+                .iter()
+                .filter(|event| condition(event))
+                .cloned()
+                .collect(),
+        }
     }
 
     /// Those of a user.
@@ -149,13 +157,28 @@ mod tests {
         let log = AuditLog::parse(&format!("{CREATE}\n")).unwrap();
         let event = log.iter().next().unwrap();
         assert_eq!(event.user, "system:serviceaccount:shop:op");
-        assert_eq!((event.user_agent.as_str(), event.verb.as_str(), event.code), ("shop/0.1", "create", 403));
-        assert_eq!((event.api_group.as_str(), event.rbac_resource().as_str()), ("apps", "deployments"));
+        assert_eq!(
+            (event.user_agent.as_str(), event.verb.as_str(), event.code),
+            ("shop/0.1", "create", 403)
+        );
+        assert_eq!(
+            (event.api_group.as_str(), event.rbac_resource().as_str()),
+            ("apps", "deployments")
+        );
         assert_eq!((event.namespace.as_str(), event.name.as_str()), ("shop", "web"));
         assert_eq!(event.kind, "Deployment");
-        assert_eq!(event.blocking_owners, [super::super::Owner { group: "demo.dev".into(), kind: "Foo".into() }]);
+        assert_eq!(
+            event.blocking_owners,
+            [super::super::Owner {
+                group: "demo.dev".into(),
+                kind: "Foo".into()
+            }]
+        );
         assert_eq!(event.time.to_string(), "2026-01-02T03:04:05.5Z");
-        assert_eq!(event.to_string(), "create apps deployments shop/web: 403 deployments.apps is forbidden");
+        assert_eq!(
+            event.to_string(),
+            "create apps deployments shop/web: 403 deployments.apps is forbidden"
+        );
     }
 
     #[test]
@@ -164,7 +187,10 @@ mod tests {
         let log = AuditLog::parse(&open).unwrap();
         assert_eq!(log.len(), 1);
         let log = AuditLog::parse(&(open + &line("w", "ResponseComplete", "watch"))).unwrap();
-        assert_eq!(log.iter().map(|event| event.stage).collect::<Vec<_>>(), [Stage::ResponseComplete]);
+        assert_eq!(
+            log.iter().map(|event| event.stage).collect::<Vec<_>>(),
+            [Stage::ResponseComplete]
+        );
     }
 
     #[test]

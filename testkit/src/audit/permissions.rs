@@ -29,7 +29,12 @@ impl Unit {
         verbs: impl IntoIterator<Item = V>,
     ) -> Self {
         let verbs = verbs.into_iter().map(Into::into).collect();
-        Self { group: group.into(), resource: resource.into(), verbs, namespace: None }
+        Self {
+            group: group.into(),
+            resource: resource.into(),
+            verbs,
+            namespace: None,
+        }
     }
 
     /// The same in one namespace.
@@ -42,16 +47,25 @@ impl Unit {
         self.group == event.api_group
             && self.resource == event.rbac_resource()
             && self.verbs.contains(&event.verb)
-            && self.namespace.as_ref().is_none_or(|namespace| *namespace == event.namespace)
+            && self
+                .namespace
+                .as_ref()
+                .is_none_or(|namespace| *namespace == event.namespace)
     }
 }
 
 /// `get,list on apps deployments in shop`
 impl fmt::Display for Unit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let group = if self.group.is_empty() { "core" } else { &self.group };
+        let group = if self.group.is_empty() {
+            "core"
+        } else {
+            &self.group
+        };
         write!(f, "{} on {group} {}", self.verbs.join(","), self.resource)?;
-        self.namespace.iter().try_for_each(|namespace| write!(f, " in {namespace}"))
+        self.namespace
+            .iter()
+            .try_for_each(|namespace| write!(f, " in {namespace}"))
     }
 }
 
@@ -71,7 +85,9 @@ impl AuditLog {
         let plurals = self.plurals();
         let allowed = self.by_user(user).filter(|event| !event.is_forbidden());
         let is_used = |unit: &Unit| {
-            allowed.iter().any(|event| unit.covers(event) || takes_ownership(unit, event, &plurals))
+            allowed
+                .iter()
+                .any(|event| unit.covers(event) || takes_ownership(unit, event, &plurals))
         };
         units.iter().filter(|unit| !is_used(unit)).collect()
     }
@@ -86,12 +102,26 @@ impl AuditLog {
     pub fn check_exact(&self, units: &[Unit], user: &str) -> Result<(), Mismatch> {
         let requests = self.by_user(user);
         if requests.is_empty() {
-            return Err(Mismatch(format!("the API server has seen no request of `{user}`")));
+            return Err(Mismatch(format!(
+                "the API server has seen no request of `{user}`"
+            )));
         }
         let mut text = String::new();
-        list(&mut text, "forbidden requests", requests.forbidden().iter().map(ToString::to_string));
-        list(&mut text, "permissions never used", self.unused_units(units, user).iter().map(ToString::to_string));
-        if text.is_empty() { Ok(()) } else { Err(Mismatch(format!("`{user}`:{text}"))) }
+        list(
+            &mut text,
+            "forbidden requests",
+            requests.forbidden().iter().map(ToString::to_string),
+        );
+        list(
+            &mut text,
+            "permissions never used",
+            self.unused_units(units, user).iter().map(ToString::to_string),
+        );
+        if text.is_empty() {
+            Ok(())
+        } else {
+            Err(Mismatch(format!("`{user}`:{text}")))
+        }
     }
 
     /// Panics with the refused requests, see [`AuditLog::check_nothing_forbidden`].
@@ -120,15 +150,25 @@ impl AuditLog {
     fn plurals(&self) -> HashMap<(&str, &str), &str> {
         self.iter()
             .filter(|event| !event.kind.is_empty() && matches!(event.subresource.as_str(), "" | "status"))
-            .map(|event| ((event.api_group.as_str(), event.kind.as_str()), event.resource.as_str()))
+            .map(|event| {
+                (
+                    (event.api_group.as_str(), event.kind.as_str()),
+                    event.resource.as_str(),
+                )
+            })
             .collect()
     }
 }
 
 fn takes_ownership(unit: &Unit, event: &AuditEvent, plurals: &HashMap<(&str, &str), &str>) -> bool {
-    let Some(plural) = unit.resource.strip_suffix("/finalizers") else { return false };
+    let Some(plural) = unit.resource.strip_suffix("/finalizers") else {
+        return false;
+    };
     unit.verbs.iter().any(|verb| verb == "update")
-        && unit.namespace.as_ref().is_none_or(|namespace| *namespace == event.namespace)
+        && unit
+            .namespace
+            .as_ref()
+            .is_none_or(|namespace| *namespace == event.namespace)
         && event.blocking_owners.iter().any(|owner| {
             owner.group == unit.group
                 && plurals.get(&(owner.group.as_str(), owner.kind.as_str())) == Some(&plural)
@@ -149,7 +189,11 @@ fn list(text: &mut String, title: &str, items: impl Iterator<Item = String>) {
     }
     let _ = write!(text, "\n  {title}:");
     for (item, count) in counts {
-        let times = if count > 1 { format!(" ({count} times)") } else { String::new() };
+        let times = if count > 1 {
+            format!(" ({count} times)")
+        } else {
+            String::new()
+        };
         let _ = write!(text, "\n    {item}{times}");
     }
 }
@@ -168,12 +212,31 @@ mod tests {
         body: &'a str,
     }
 
-    const LIST: Request<'_> =
-        Request { user: "op", verb: "list", group: "demo.dev", resource: "foos", subresource: "", code: 200, body: "{}" };
+    const LIST: Request<'_> = Request {
+        user: "op",
+        verb: "list",
+        group: "demo.dev",
+        resource: "foos",
+        subresource: "",
+        code: 200,
+        body: "{}",
+    };
 
     fn log(requests: &[Request<'_>]) -> AuditLog {
         let mut text = String::new();
-        for (id, Request { user, verb, group, resource, subresource, code, body }) in requests.iter().enumerate() {
+        for (
+            id,
+            Request {
+                user,
+                verb,
+                group,
+                resource,
+                subresource,
+                code,
+                body,
+            },
+        ) in requests.iter().enumerate()
+        {
             let _ = writeln!(
                 text,
                 r#"{{"auditID":"{id}","stage":"ResponseComplete","requestURI":"/","verb":"{verb}","user":{{"username":"{user}"}},"objectRef":{{"apiGroup":"{group}","resource":"{resource}","subresource":"{subresource}","namespace":"shop"}},"responseStatus":{{"code":{code}}},"requestObject":{body},"requestReceivedTimestamp":"2026-01-02T03:04:05Z","stageTimestamp":"2026-01-02T03:04:05Z"}}"#
@@ -184,7 +247,14 @@ mod tests {
 
     #[test]
     fn one_request_uses_the_unit() {
-        let log = log(&[LIST, Request { code: 404, verb: "get", ..LIST }]);
+        let log = log(&[
+            LIST,
+            Request {
+                code: 404,
+                verb: "get",
+                ..LIST
+            },
+        ]);
         let units = [
             Unit::new("demo.dev", "foos", ["list", "watch"]),
             Unit::new("demo.dev", "foos", ["get"]).in_namespace("shop"),
@@ -195,7 +265,14 @@ mod tests {
 
     #[test]
     fn other_group_subresource_verb_namespace_and_user_do_not() {
-        let log = log(&[LIST, Request { user: "other", verb: "delete", ..LIST }]);
+        let log = log(&[
+            LIST,
+            Request {
+                user: "other",
+                verb: "delete",
+                ..LIST
+            },
+        ]);
         let units = [
             Unit::new("other.dev", "foos", ["list"]),
             Unit::new("demo.dev", "foos/status", ["list"]),
@@ -207,9 +284,17 @@ mod tests {
 
     #[test]
     fn refused_request_uses_nothing_and_is_listed_once() {
-        let refused = || Request { code: 403, subresource: "status", verb: "update", ..LIST };
+        let refused = || Request {
+            code: 403,
+            subresource: "status",
+            verb: "update",
+            ..LIST
+        };
         let log = log(&[LIST, refused(), refused()]);
-        let units = [Unit::new("demo.dev", "foos/status", ["update"]), Unit::new("", "events", ["create", "patch"])];
+        let units = [
+            Unit::new("demo.dev", "foos/status", ["update"]),
+            Unit::new("", "events", ["create", "patch"]),
+        ];
         let text = log.check_exact(&units, "op").unwrap_err().to_string();
         assert_eq!(
             text,
@@ -221,15 +306,44 @@ mod tests {
     #[test]
     fn finalizers_are_used_by_a_blocking_owner_reference() {
         let body = r#"{"kind":"Deployment","metadata":{"ownerReferences":[{"apiVersion":"demo.dev/v1","kind":"Goose","blockOwnerDeletion":true}]}}"#;
-        let owned = || Request { verb: "patch", group: "apps", resource: "deployments", body, ..LIST };
-        let geese = || Request { user: "admin", verb: "patch", resource: "geese", body: r#"{"kind":"Goose"}"#, ..LIST };
+        let owned = || Request {
+            verb: "patch",
+            group: "apps",
+            resource: "deployments",
+            body,
+            ..LIST
+        };
+        let geese = || Request {
+            user: "admin",
+            verb: "patch",
+            resource: "geese",
+            body: r#"{"kind":"Goose"}"#,
+            ..LIST
+        };
         let unit = [Unit::new("demo.dev", "geese/finalizers", ["update"])];
 
-        assert_eq!(log(&[geese(), owned()]).unused_units(&unit, "op"), Vec::<&Unit>::new());
-        assert_eq!(log(&[geese()]).unused_units(&unit, "op").len(), 1, "nothing is owned");
-        assert_eq!(log(&[geese(), Request { code: 403, ..owned() }]).unused_units(&unit, "op").len(), 1, "refused");
+        assert_eq!(
+            log(&[geese(), owned()]).unused_units(&unit, "op"),
+            Vec::<&Unit>::new()
+        );
+        assert_eq!(
+            log(&[geese()]).unused_units(&unit, "op").len(),
+            1,
+            "nothing is owned"
+        );
+        assert_eq!(
+            log(&[geese(), Request { code: 403, ..owned() }])
+                .unused_units(&unit, "op")
+                .len(),
+            1,
+            "refused"
+        );
         let foos = [Unit::new("demo.dev", "foos/finalizers", ["update"])];
-        assert_eq!(log(&[geese(), LIST, owned()]).unused_units(&foos, "op").len(), 1, "another kind is owned");
+        assert_eq!(
+            log(&[geese(), LIST, owned()]).unused_units(&foos, "op").len(),
+            1,
+            "another kind is owned"
+        );
     }
 
     #[test]

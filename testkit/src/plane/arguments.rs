@@ -32,18 +32,32 @@ pub(super) fn etcd(program: &Path, folder: &Folder, port: u16, peer_port: u16) -
 }
 
 /// The API server; it reads the policy and the tokens when it starts.
-pub(super) fn api_server(builder: &Builder, program: &Path, folder: &Folder, etcd_port: u16, port: u16) -> Launch {
+pub(super) fn api_server(
+    builder: &Builder,
+    program: &Path,
+    folder: &Folder,
+    etcd_port: u16,
+    port: u16,
+) -> Launch {
     // kube-apiserver makes a certificate and its key before it looks for the key of service accounts.
     let key = folder.certificates().join("apiserver.key");
     let launch = Launch::new(program, folder.logs().join("kube-apiserver.log"))
         .arg(format!("--etcd-servers=http://127.0.0.1:{etcd_port}"))
         .arg(flag("--cert-dir", folder.certificates().display()))
-        .args(["--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none"])
+        .args([
+            "--bind-address=127.0.0.1",
+            "--advertise-address=127.0.0.1",
+            "--endpoint-reconciler-type=none",
+        ])
         .arg(flag("--secure-port", port))
         .arg(format!("--service-account-issuer=https://127.0.0.1:{port}"))
         .arg(flag("--service-account-key-file", key.display()))
         .arg(flag("--service-account-signing-key-file", key.display()))
-        .args(["--service-cluster-ip-range=10.0.0.0/16", "--allow-privileged=true", "--authorization-mode=RBAC"])
+        .args([
+            "--service-cluster-ip-range=10.0.0.0/16",
+            "--allow-privileged=true",
+            "--authorization-mode=RBAC",
+        ])
         .arg(flag("--token-auth-file", folder.tokens().display()))
         .arg("--enable-admission-plugins=OwnerReferencesPermissionEnforcement")
         .arg(flag("--audit-policy-file", folder.audit_policy().display()))
@@ -52,7 +66,11 @@ pub(super) fn api_server(builder: &Builder, program: &Path, folder: &Folder, etc
         .arg("--audit-log-maxsize=1000000");
     // The plugin refuses pods in a namespace without the account that this controller makes.
     let makes_accounts = ["serviceaccount-controller", "*"];
-    let launch = if builder.controllers.iter().any(|name| makes_accounts.contains(&name.as_str())) {
+    let launch = if builder
+        .controllers
+        .iter()
+        .any(|name| makes_accounts.contains(&name.as_str()))
+    {
         launch
     } else {
         launch.arg("--disable-admission-plugins=ServiceAccount")
@@ -78,7 +96,10 @@ pub(super) fn controller_manager(
         .arg(flag("--service-account-private-key-file", key.display()))
         .arg(flag("--root-ca-file", certificates.join("ca.crt").display()))
         .args(["--bind-address=127.0.0.1".to_owned(), flag("--secure-port", port)])
-        .arg(flag("--tls-cert-file", certificates.join("apiserver.crt").display()))
+        .arg(flag(
+            "--tls-cert-file",
+            certificates.join("apiserver.crt").display(),
+        ))
         .arg(flag("--tls-private-key-file", key.display()))
 }
 

@@ -1,7 +1,7 @@
 //! What to start.
 
-use super::start::{self, StartError};
 use super::ControlPlane;
+use super::start::{self, StartError};
 use crate::binaries::Binaries;
 
 /// Choices for a control plane. Without any: no controllers, and one user, the administrator.
@@ -18,13 +18,15 @@ impl Builder {
     /// `namespace-controller`, `deployment-controller` or `serviceaccount-controller`. With the last, namespaces get
     /// their `default` account, and pods are admitted only where it exists.
     pub fn controller_manager(mut self, controllers: &[&str]) -> Self {
-        self.controllers.extend(controllers.iter().map(ToString::to_string));
+        self.controllers
+            .extend(controllers.iter().map(ToString::to_string));
         self
     }
 
     /// Adds a user, of those groups.
     pub fn user(mut self, name: &str, groups: &[&str]) -> Self {
-        self.users.push((name.to_owned(), groups.iter().map(ToString::to_string).collect()));
+        self.users
+            .push((name.to_owned(), groups.iter().map(ToString::to_string).collect()));
         self
     }
 

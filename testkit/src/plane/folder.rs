@@ -29,8 +29,15 @@ impl Folder {
     pub(super) fn create() -> io::Result<Self> {
         let temporary = tempfile::Builder::new().prefix("kubewright-testkit-").tempdir()?;
         let mut command = supervisor(REMOVER);
-        let remover = command.arg(temporary.path()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
-        let folder = Self { path: temporary.keep(), remover };
+        let remover = command
+            .arg(temporary.path())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let folder = Self {
+            path: temporary.keep(),
+            remover,
+        };
         for part in [folder.logs(), folder.kubeconfigs(), folder.certificates()] {
             fs::create_dir(part)?;
         }

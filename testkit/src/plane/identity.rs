@@ -66,10 +66,15 @@ impl Identity {
     pub fn in_namespace(&self, namespace: &str) -> Result<Self, IdentityError> {
         let stem = self.kubeconfig.file_stem().unwrap_or_default().to_string_lossy();
         let file = self.kubeconfig.with_file_name(format!("{stem}.{namespace}.json"));
-        Self::write(&self.server, self.user.clone(), self.token.clone(), Some(namespace), file)
+        Self::write(
+            &self.server,
+            self.user.clone(),
+            self.token.clone(),
+            Some(namespace),
+            file,
+        )
     }
 
-    /// An empty token makes an anonymous one.
     pub(super) fn write(
         server: &Server,
         user: String,
@@ -84,7 +89,7 @@ impl Identity {
             "clusters": [{ "name": "testkit", "cluster": {
                 "server": server.url, "certificate-authority": server.certificate_authority,
             }}],
-            "users": [{ "name": user, "user": if token.is_empty() { json!({}) } else { json!({ "token": token }) } }],
+            "users": [{ "name": user, "user": { "token": token } }],
             "contexts": [{ "name": "testkit", "context": {
                 "cluster": "testkit", "user": user, "namespace": namespace.unwrap_or("default"),
             }}],
@@ -97,7 +102,15 @@ impl Identity {
                 fs::write(temporary.path(), format!("{text:#}\n"))?;
                 temporary.persist(&file).map_err(|error| error.error)
             })
-            .map_err(|source| IdentityError::Write { path: file.clone(), source })?;
-        Ok(Self { server: server.clone(), user, token, kubeconfig: file })
+            .map_err(|source| IdentityError::Write {
+                path: file.clone(),
+                source,
+            })?;
+        Ok(Self {
+            server: server.clone(),
+            user,
+            token,
+            kubeconfig: file,
+        })
     }
 }

@@ -103,10 +103,19 @@ impl ControlPlane {
     pub fn service_account(&self, namespace: &str, name: &str) -> Result<Identity, IdentityError> {
         let account = format!("apiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: {name}\n");
         let kubectl = self.kubectl().namespace(namespace);
-        kubectl.clone().stdin(account).run(["apply", "--server-side", "--filename", "-"])?;
-        let token = kubectl.run(["create", "token", name, "--duration=24h"])?.trim().to_owned();
+        kubectl
+            .clone()
+            .stdin(account)
+            .run(["apply", "--server-side", "--filename", "-"])?;
+        let token = kubectl
+            .run(["create", "token", name, "--duration=24h"])?
+            .trim()
+            .to_owned();
         let user = format!("system:serviceaccount:{namespace}:{name}");
-        let file = self.folder.kubeconfigs().join(format!("{namespace}-{name}-{}.json", self.next()));
+        let file = self
+            .folder
+            .kubeconfigs()
+            .join(format!("{namespace}-{name}-{}.json", self.next()));
         Identity::write(&self.server, user, token, Some(namespace), file)
     }
 
@@ -124,7 +133,11 @@ impl ControlPlane {
 
     /// kubectl as somebody.
     pub fn kubectl_as(&self, identity: &Identity) -> Kubectl {
-        Kubectl::new(self.kubectl.clone(), identity.kubeconfig().to_owned(), self.folder.kubectl_cache())
+        Kubectl::new(
+            self.kubectl.clone(),
+            identity.kubeconfig().to_owned(),
+            self.folder.kubectl_cache(),
+        )
     }
 
     /// A program under test, with `KUBECONFIG` set for that identity, and a log in the plane's folder.
@@ -145,9 +158,15 @@ impl ControlPlane {
         let mut asked = false;
         loop {
             if !asked {
-                asked = self.kubectl().try_run(["get", "--raw", &marker]).is_ok_and(|output| output.success());
+                asked = self
+                    .kubectl()
+                    .try_run(["get", "--raw", &marker])
+                    .is_ok_and(|output| output.success());
             }
-            let text = std::fs::read(&path).map_err(|source| AuditError::Read { path: path.clone(), source })?;
+            let text = std::fs::read(&path).map_err(|source| AuditError::Read {
+                path: path.clone(),
+                source,
+            })?;
             let log = AuditLog::parse(&String::from_utf8_lossy(&text))?;
             if log.iter().any(|event| event.uri == marker) {
                 return Ok(log.filter(|event| !event.uri.starts_with("/version?audit-marker=")));

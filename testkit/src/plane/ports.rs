@@ -17,7 +17,9 @@ pub(super) fn free_ports<const N: usize>() -> io::Result<[u16; N]> {
 
 /// Whether somebody listens; the error is the state.
 pub(super) fn is_listening(port: u16) -> Result<(), String> {
-    TcpStream::connect((Ipv4Addr::LOCALHOST, port)).map(drop).map_err(|error| format!("port {port}: {error}"))
+    TcpStream::connect((Ipv4Addr::LOCALHOST, port))
+        .map(drop)
+        .map_err(|error| format!("port {port}: {error}"))
 }
 
 #[cfg(test)]
@@ -39,6 +41,10 @@ mod tests {
         let port = listener.local_addr().unwrap().port();
         assert_eq!(is_listening(port), Ok(()));
         drop(listener);
-        assert!(is_listening(port).unwrap_err().starts_with(&format!("port {port}: ")));
+        assert!(
+            is_listening(port)
+                .unwrap_err()
+                .starts_with(&format!("port {port}: "))
+        );
     }
 }

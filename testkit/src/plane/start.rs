@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use std::{fmt, fs, io};
 
 /// How long a start may take: a loaded machine is slow.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_mins(2);
 
 /// How often other ports are tried.
 const ATTEMPTS: usize = 5;
@@ -72,6 +72,10 @@ impl fmt::Debug for StartError {
 pub(super) fn start(builder: &Builder) -> Result<ControlPlane, StartError> {
     let binaries = builder.binaries.clone().map_or_else(Binaries::find, Ok)?;
     let kubectl = binaries.kubectl()?;
+    if !builder.controllers.is_empty() {
+        // Better said now than after the others have started.
+        binaries.program(KUBE_CONTROLLER_MANAGER)?;
+    }
     let mut attempt = 1;
     loop {
         let folder = Folder::create()?;
@@ -79,7 +83,9 @@ pub(super) fn start(builder: &Builder) -> Result<ControlPlane, StartError> {
             Ok(parts) => return Ok(parts.into_plane(folder, kubectl)),
             Err(error) if attempt < ATTEMPTS && port_was_taken(&error) => attempt += 1,
             Err(error) => {
-                folder.keep();
+                if matches!(error, StartError::Ended { .. } | StartError::NotReady { .. }) {
+                    folder.keep();
+                }
                 return Err(error);
             }
         }
@@ -111,28 +117,46 @@ impl Parts {
     }
 }
 
-fn bring_up(builder: &Builder, binaries: &Binaries, kubectl: &Path, folder: &Folder) -> Result<Parts, StartError> {
+fn bring_up(
+    builder: &Builder,
+    binaries: &Binaries,
+    kubectl: &Path,
+    folder: &Folder,
+) -> Result<Parts, StartError> {
     let [etcd_port, peer_port, port, manager_port] = free_ports()?;
     let users = Users::new(builder);
     fs::write(folder.audit_policy(), AUDIT_POLICY)?;
     fs::write(folder.tokens(), users.csv())?;
     let start = Instant::now();
 
-    let mut etcd = arguments::etcd(&binaries.program(ETCD)?, folder, etcd_port, peer_port).start()?.quiet();
+    let mut etcd = arguments::etcd(&binaries.program(ETCD)?, folder, etcd_port, peer_port)
+        .start()?
+        .quiet();
     wait_until(start, &mut [(ETCD, &mut etcd)], || is_listening(etcd_port))?;
 
     let program = binaries.program(KUBE_APISERVER)?;
-    let mut api_server = arguments::api_server(builder, &program, folder, etcd_port, port).start()?.quiet();
+    let mut api_server = arguments::api_server(builder, &program, folder, etcd_port, port)
+        .start()?
+        .quiet();
     let mut running = [(KUBE_APISERVER, &mut api_server), (ETCD, &mut etcd)];
     wait_until(start, &mut running, || is_listening(port))?;
-    let server = Server { url: url(port), certificate_authority: folder.certificates().join("ca.crt") };
+    let server = Server {
+        url: url(port),
+        certificate_authority: folder.certificates().join("ca.crt"),
+    };
     let certificates = fs::read_to_string(folder.certificates().join("apiserver.crt"))?;
     fs::write(&server.certificate_authority, last_certificate(&certificates))?;
     let identities = users.identities(&server, folder)?;
     let client = |identity: &Identity| {
-        Kubectl::new(kubectl.to_owned(), identity.kubeconfig().to_owned(), folder.kubectl_cache())
+        Kubectl::new(
+            kubectl.to_owned(),
+            identity.kubeconfig().to_owned(),
+            folder.kubectl_cache(),
+        )
     };
-    wait_until(start, &mut running, || answers_ok(&client(&identities.admin), "/readyz"))?;
+    wait_until(start, &mut running, || {
+        answers_ok(&client(&identities.admin), "/readyz")
+    })?;
 
     let controller_manager = if builder.controllers.is_empty() {
         None
@@ -141,16 +165,25 @@ fn bring_up(builder: &Builder, binaries: &Binaries, kubectl: &Path, folder: &Fol
         let kubeconfig = identities.manager.kubeconfig();
         let launch = arguments::controller_manager(builder, &program, folder, kubeconfig, manager_port);
         let mut manager = launch.start()?.quiet();
-        // Its health is open to all; a token would need a review that it is not set up for.
-        let address = Server { url: url(manager_port), ..server.clone() };
+        // Its health is open to all, but kubectl asks a person when it has no credentials at all.
+        let address = Server {
+            url: url(manager_port),
+            ..server.clone()
+        };
         let health = folder.kubeconfigs().join("kube-controller-manager-health.json");
-        let health = Identity::write(&address, "anonymous".to_owned(), String::new(), None, health)?;
+        let health = Identity::write(&address, "nobody".to_owned(), "none".to_owned(), None, health)?;
         wait_until(start, &mut [(KUBE_CONTROLLER_MANAGER, &mut manager)], || {
             is_listening(manager_port).and_then(|()| answers_ok(&client(&health), "/healthz"))
         })?;
         Some(manager)
     };
-    Ok(Parts { etcd, api_server, controller_manager, server, identities })
+    Ok(Parts {
+        etcd,
+        api_server,
+        controller_manager,
+        server,
+        identities,
+    })
 }
 
 fn url(port: u16) -> String {
@@ -163,7 +196,10 @@ fn port_was_taken(error: &StartError) -> bool {
 }
 
 fn answers_ok(kubectl: &Kubectl, path: &str) -> Result<(), String> {
-    kubectl.run(["get", "--raw", path]).map(drop).map_err(|error| error.to_string())
+    kubectl
+        .run(["get", "--raw", path])
+        .map(drop)
+        .map_err(|error| error.to_string())
 }
 
 /// Looks until the probe is content, or one of the processes has ended, or the time is over. The first process is
@@ -178,7 +214,12 @@ fn wait_until(
         for (program, process) in processes.iter_mut() {
             if let Some(status) = process.exit_status()? {
                 let (log, tail) = (process.log_path().to_owned(), process.log_tail());
-                return Err(StartError::Ended { program, status, log, tail });
+                return Err(StartError::Ended {
+                    program,
+                    status,
+                    log,
+                    tail,
+                });
             }
         }
         let Err(state) = outcome else { return Ok(()) };
@@ -186,7 +227,12 @@ fn wait_until(
             && let Some((program, process)) = processes.first()
         {
             let (log, tail) = (process.log_path().to_owned(), process.log_tail());
-            return Err(StartError::NotReady { program, state, log, tail });
+            return Err(StartError::NotReady {
+                program,
+                state,
+                log,
+                tail,
+            });
         }
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -194,5 +240,6 @@ fn wait_until(
 
 /// kube-apiserver writes its certificate, and after it the authority that signed it.
 fn last_certificate(pem: &str) -> &str {
-    pem.rfind("-----BEGIN CERTIFICATE-----").map_or(pem, |start| &pem[start..])
+    pem.rfind("-----BEGIN CERTIFICATE-----")
+        .map_or(pem, |start| &pem[start..])
 }

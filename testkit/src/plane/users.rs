@@ -36,24 +36,40 @@ impl Users {
         Self {
             admin: master("admin"),
             manager: master("system:kube-controller-manager"),
-            others: builder.users.iter().map(|(name, groups)| User::new(name, groups)).collect(),
+            others: builder
+                .users
+                .iter()
+                .map(|(name, groups)| User::new(name, groups))
+                .collect(),
         }
     }
 
     /// kube-apiserver's file: token, name, uid, groups.
     pub(super) fn csv(&self) -> String {
-        [&self.admin, &self.manager].into_iter().chain(&self.others).map(User::csv).collect()
+        [&self.admin, &self.manager]
+            .into_iter()
+            .chain(&self.others)
+            .map(User::csv)
+            .collect()
     }
 
     pub(super) fn identities(self, server: &Server, folder: &Folder) -> Result<Identities, IdentityError> {
         let write = |user: User, file: &str| {
-            Identity::write(server, user.name, user.token, None, folder.kubeconfigs().join(file))
+            Identity::write(
+                server,
+                user.name,
+                user.token,
+                None,
+                folder.kubeconfigs().join(file),
+            )
         };
         let others = self.others.into_iter().enumerate();
         Ok(Identities {
             admin: write(self.admin, "admin.json")?,
             manager: write(self.manager, "kube-controller-manager.json")?,
-            others: others.map(|(index, user)| write(user, &format!("user-{index}.json"))).collect::<Result<_, _>>()?,
+            others: others
+                .map(|(index, user)| write(user, &format!("user-{index}.json")))
+                .collect::<Result<_, _>>()?,
         })
     }
 }
@@ -63,7 +79,11 @@ impl User {
         // Nothing that other users of the machine could guess: the standard library seeds from the system.
         let half = || RandomState::new().build_hasher().finish();
         let token = format!("{:016x}{:016x}", half(), half());
-        Self { name: name.to_owned(), groups: groups.to_vec(), token }
+        Self {
+            name: name.to_owned(),
+            groups: groups.to_vec(),
+            token,
+        }
     }
 
     fn csv(&self) -> String {
