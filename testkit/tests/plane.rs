@@ -42,9 +42,9 @@ fn bind(namespace: &str, rules: &serde_json::Value, subject: &serde_json::Value)
 }
 
 /// Rights reach the authorizer a moment after they are written. The question is nothing that could be forbidden.
-fn wait_for_right(kubectl: &Kubectl, verb: &str, resource: &str) {
+fn wait_for_right(kubectl: &Kubectl, right: &[&str]) {
     eventually("the right is known", LONG, || {
-        let output = kubectl.try_run(["auth", "can-i", verb, resource]).unwrap();
+        let output = kubectl.try_run([&["auth", "can-i"], right].concat()).unwrap();
         if output.success() { Ok(()) } else { Err(output) }
     });
 }
@@ -145,7 +145,7 @@ fn user_has_the_rights_of_its_group_and_no_other() {
         &json!({ "apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "readers" }),
     );
     let kubectl = PLANE.kubectl_as(alice).namespace(&namespace);
-    wait_for_right(&kubectl, "list", "configmaps");
+    wait_for_right(&kubectl, &["list", "configmaps"]);
     kubectl.run(["get", "configmaps"]).unwrap();
     let refused = kubectl.try_run(["create", "configmap", "x"]).unwrap();
     assert!(
@@ -173,7 +173,7 @@ fn forbidden_request_and_unused_unit_are_found() {
     ];
 
     let kubectl = PLANE.kubectl_as(&identity);
-    wait_for_right(&kubectl, "list", "secrets");
+    wait_for_right(&kubectl, &["list", "secrets"]);
     kubectl.run(["get", "configmaps"]).unwrap();
     let log = PLANE.audit().unwrap();
     log.assert_nothing_forbidden(identity.user());
@@ -284,7 +284,7 @@ fn owning_needs_the_right_to_update_finalizers_and_uses_it() {
             .unwrap()
     };
 
-    wait_for_right(&kubectl, "patch", "configmaps");
+    wait_for_right(&kubectl, &["patch", "configmaps"]);
     assert!(apply(config_map("free", None)).success());
     assert_eq!(
         PLANE.audit().unwrap().unused_units(&units, identity.user()),
@@ -313,7 +313,7 @@ fn owning_needs_the_right_to_update_finalizers_and_uses_it() {
         .unwrap()
         .push(json!({ "apiGroups": [""], "resources": ["configmaps/finalizers"], "verbs": ["update"] }));
     bind(&namespace, &rules, &subject);
-    wait_for_right(&kubectl, "update", "configmaps/finalizers");
+    wait_for_right(&kubectl, &["update", "configmaps", "--subresource=finalizers"]);
     let allowed = apply(config_map("owned", Some(&owner)));
     assert!(allowed.success(), "{allowed}");
     assert_eq!(
