@@ -1,5 +1,7 @@
 //! The manager: one process, many controllers.
 
+mod leader;
+
 /// Why the operator ended.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {}
