@@ -1,8 +1,7 @@
 //! Who leads, decided from what was seen of the lease.
 
-use k8s_openapi::{
-    api::coordination::v1::LeaseSpec, apimachinery::pkg::apis::meta::v1::MicroTime, jiff::Timestamp,
-};
+use jiff::Timestamp;
+use k8s_openapi::{api::coordination::v1::LeaseSpec, apimachinery::pkg::apis::meta::v1::MicroTime};
 use tokio::time::{Duration, Instant};
 
 /// How long a lease lasts and how often it is renewed. The defaults are client-go's.

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use k8s_openapi::jiff::Timestamp;
+use jiff::Timestamp;
+use k8s_openapi::api::coordination::v1::LeaseSpec;
 use tokio::time::{Duration, Instant, sleep, sleep_until, timeout};
 use tracing::{debug, info, warn};
 
