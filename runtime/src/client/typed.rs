@@ -13,3 +13,13 @@ pub struct TypedClient<K, V> {
 /// Why a request failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {}
+
+impl<K, V> TypedClient<K, V> {
+    /// A client that sends through `connection`.
+    pub fn new(connection: Connection) -> Self {
+        Self {
+            _connection: connection,
+            _types: PhantomData,
+        }
+    }
+}
