@@ -14,7 +14,7 @@ use kube::{
 use tokio::time::{Duration, sleep};
 use tracing::{info, warn};
 
-use super::suggest::did_you_mean;
+use super::{error::with_sources, suggest::did_you_mean};
 
 /// How to reach the API server, and whether from within its cluster.
 pub(super) struct Cluster {
@@ -168,19 +168,6 @@ async fn ask_version(client: &kube::Client) -> Result<http::StatusCode, String> 
     let request = Request::get("/version").body(Body::empty()).map_err(|error| error.to_string())?;
     let response = client.send(request).await.map_err(|error| with_sources(&error))?;
     Ok(response.status())
-}
-
-fn with_sources(error: &dyn std::error::Error) -> String {
-    let mut said = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        let text = error.to_string();
-        if !said.contains(&text) {
-            said = format!("{said}: {text}");
-        }
-        source = error.source();
-    }
-    said
 }
 
 #[cfg(test)]

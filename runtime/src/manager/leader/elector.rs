@@ -224,7 +224,7 @@ impl Elector {
 
     async fn write(
         &mut self,
-        spec: k8s_openapi::api::coordination::v1::LeaseSpec,
+        spec: LeaseSpec,
     ) -> Result<Try, kube::Error> {
         let sent = Instant::now();
         self.may_hold = true;

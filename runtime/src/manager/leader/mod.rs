@@ -13,5 +13,6 @@ mod elector;
 mod lease;
 
 pub(super) use election::Timing;
-pub(super) use elector::{Elector, LostLease};
+pub use elector::LostLease;
+pub(super) use elector::Elector;
 pub(super) use lease::LeaseLock;
