@@ -39,6 +39,10 @@ impl SharedInformerFactory {
     pub fn indexed<K: Kind>(&self, _indexes: &[IndexSpec]) -> SharedInformer<K> {
         unimplemented!()
     }
+    /// The informer of a custom kind, with the kind's indexes; remembers the kind's definition for the operator's manifests.
+    pub fn custom<K: crate::CustomKind>(&self) -> SharedInformer<K> {
+        unimplemented!()
+    }
     /// Starts the informers that are not running yet; may be called again after more were made.
     pub fn start(&self) {
         unimplemented!()

@@ -3,6 +3,7 @@
 //! Read in the order in which data flows: [`reflector`] → fifo → store → processor → [`informer`] → [`factory`] → [`lister`];
 //! before them [`object`], what all of them hand on.
 
+mod enum_key;
 mod factory;
 mod index;
 mod informer;
@@ -12,5 +13,5 @@ mod object;
 pub use factory::{InformerOptions, SharedInformerFactory};
 pub use index::{IndexSpec, IndexType};
 pub use informer::{Change, Deleted, EventHandler, HandlerRegistration, SharedInformer};
-pub use lister::{Items, Lister, LookupError, NamespaceLister};
+pub use lister::{IndexKey, Items, Lister, LookupError, NamespaceLister};
 pub use object::{DecodeError, Metadata, Object, OwnerRef};
