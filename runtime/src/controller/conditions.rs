@@ -108,12 +108,19 @@ mod tests {
         let mut conditions = Vec::new();
         let starting = at(condition(&object(1), "Ready", false, "Starting", "0 of 1"), 1);
         assert!(set_condition(&mut conditions, starting.clone()));
-        assert!(!set_condition(&mut conditions, at(starting.clone(), 2)), "the same, later, is no change");
+        assert!(
+            !set_condition(&mut conditions, at(starting.clone(), 2)),
+            "the same, later, is no change"
+        );
         assert_eq!(conditions, [starting.clone()]);
 
         let failing = at(condition(&object(2), "Ready", false, "Failing", "no image"), 3);
         assert!(set_condition(&mut conditions, failing.clone()));
-        assert_eq!(conditions, [at(failing, 1)], "another reason, and the generation, are taken over");
+        assert_eq!(
+            conditions,
+            [at(failing, 1)],
+            "another reason, and the generation, are taken over"
+        );
 
         let ready = at(condition(&object(2), "Ready", true, "Available", "1 of 1"), 4);
         assert!(set_condition(&mut conditions, ready.clone()));
@@ -125,9 +132,15 @@ mod tests {
     fn other_conditions_keep_their_place() {
         let mut conditions = Vec::new();
         for type_ in ["Ready", "Progressing", "Ready"] {
-            set_condition(&mut conditions, condition(&object(1), type_, ConditionStatus::Unknown, "New", ""));
+            set_condition(
+                &mut conditions,
+                condition(&object(1), type_, ConditionStatus::Unknown, "New", ""),
+            );
         }
-        let types: Vec<_> = conditions.iter().map(|condition| condition.type_.as_str()).collect();
+        let types: Vec<_> = conditions
+            .iter()
+            .map(|condition| condition.type_.as_str())
+            .collect();
         assert_eq!(types, ["Ready", "Progressing"]);
         assert_eq!(find_condition(&conditions, "Ready").unwrap().status, "Unknown");
         assert!(!is_condition_true(&conditions, "Ready"));
@@ -136,10 +149,16 @@ mod tests {
 
     #[test]
     fn a_condition_carries_the_generation_that_it_speaks_of() {
-        assert_eq!(condition(&object(7), "Ready", true, "Ok", "").observed_generation, Some(7));
+        assert_eq!(
+            condition(&object(7), "Ready", true, "Ok", "").observed_generation,
+            Some(7)
+        );
         assert!(is_observed(&object(7), Some(7)));
         assert!(!is_observed(&object(7), Some(6)));
         assert!(!is_observed(&object(7), None));
-        assert!(is_observed(&Deployment::default(), None), "kinds without generations are always observed");
+        assert!(
+            is_observed(&Deployment::default(), None),
+            "kinds without generations are always observed"
+        );
     }
 }

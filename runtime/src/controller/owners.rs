@@ -27,7 +27,11 @@ pub fn controller_reference<K: Resource<DynamicType = ()>>(owner: &K) -> OwnerRe
 /// Whether `owner` is the managing controller of the object with this metadata. Compared by uid: an owner that was deleted and made
 /// again under the same name controls nothing of the former one.
 pub fn is_controlled_by<K: Resource<DynamicType = ()>>(metadata: &ObjectMeta, owner: &K) -> bool {
-    let controller = metadata.owner_references.iter().flatten().find(|reference| reference.controller == Some(true));
+    let controller = metadata
+        .owner_references
+        .iter()
+        .flatten()
+        .find(|reference| reference.controller == Some(true));
     match (controller, &owner.meta().uid) {
         (Some(controller), Some(uid)) => controller.uid == *uid,
         _ => false,
@@ -52,7 +56,10 @@ pub(super) fn owner_keys(change: &Change<'_>, owner: &KindInfo) -> impl Iterator
 /// The owner's name, when it is of that kind. The version may differ: an object has all versions of its kind.
 fn owner_key(controller: Option<&OwnerRef>, namespace: Option<&str>, owner: &KindInfo) -> Option<ObjectName> {
     let controller = controller?;
-    let group = controller.api_version.split_once('/').map_or("", |(group, _)| group);
+    let group = controller
+        .api_version
+        .split_once('/')
+        .map_or("", |(group, _)| group);
     if *controller.kind != *owner.kind || *group != *owner.group {
         return None;
     }
@@ -85,11 +92,19 @@ mod tests {
     #[test]
     fn an_owner_is_found_by_group_and_kind() {
         let of = |api_version, kind| {
-            owner_key(Some(&reference(api_version, kind)), Some("default"), &Deployment::info())
+            owner_key(
+                Some(&reference(api_version, kind)),
+                Some("default"),
+                &Deployment::info(),
+            )
         };
         let found = Some(ObjectName::namespaced("default", "boss"));
         assert_eq!(of("apps/v1", "Deployment"), found);
-        assert_eq!(of("apps/v1beta1", "Deployment"), found, "another version of the same kind");
+        assert_eq!(
+            of("apps/v1beta1", "Deployment"),
+            found,
+            "another version of the same kind"
+        );
         assert_eq!(of("demo.dev/v1", "Deployment"), None);
         assert_eq!(of("v1", "Deployment"), None);
         assert_eq!(of("apps/v1", "ReplicaSet"), None);
@@ -126,7 +141,10 @@ mod tests {
         pod.metadata.owner_references = Some(vec![reference]);
         assert!(is_controlled_by(&pod.metadata, &owner));
         owner.metadata.uid = Some("2".to_owned());
-        assert!(!is_controlled_by(&pod.metadata, &owner), "made again under the same name");
+        assert!(
+            !is_controlled_by(&pod.metadata, &owner),
+            "made again under the same name"
+        );
         owner.metadata.uid = None;
         assert!(!is_controlled_by(&pod.metadata, &owner));
     }

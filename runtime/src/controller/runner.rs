@@ -44,7 +44,13 @@ impl ControllerRunner {
             informers.push((source.kind, source.has_synced));
         }
         Ok(Self {
-            worker: Worker { name, primary, queue, reconciler, metrics },
+            worker: Worker {
+                name,
+                primary,
+                queue,
+                reconciler,
+                metrics,
+            },
             workers,
             informers,
         })
@@ -62,7 +68,10 @@ impl ControllerRunner {
 
     /// The kinds whose first list the controller still waits for.
     pub fn not_synced(&self) -> impl Iterator<Item = &KindInfo> {
-        self.informers.iter().filter(|(_, has_synced)| !has_synced()).map(|(kind, _)| kind)
+        self.informers
+            .iter()
+            .filter(|(_, has_synced)| !has_synced())
+            .map(|(kind, _)| kind)
     }
 
     /// Waits until the controller's informers hold their first list, then reconciles until `stop` is cancelled.
@@ -74,7 +83,11 @@ impl ControllerRunner {
             () = stop.cancelled() => return Drained::default(),
             () = self.wait_for_sync() => {}
         }
-        tracing::info!(controller = &*self.worker.name, workers = self.workers, "starting workers");
+        tracing::info!(
+            controller = &*self.worker.name,
+            workers = self.workers,
+            "starting workers"
+        );
         let worker = Arc::new(self.worker);
         let mut workers = JoinSet::new();
         for _ in 0..self.workers {
@@ -106,9 +119,16 @@ async fn drain(worker: &Worker, mut workers: JoinSet<()>, grace: Duration) -> Dr
         tracing::warn!(controller = &*worker.name, %key, "reconcile cancelled: it did not end within {grace:?}");
     }
     workers.abort_all();
-    if time::timeout(CANCELLING, join(worker, &mut workers)).await.is_err() {
+    if time::timeout(CANCELLING, join(worker, &mut workers))
+        .await
+        .is_err()
+    {
         let keys = worker.queue.processing();
-        tracing::error!(controller = &*worker.name, ?keys, "reconcile blocks its thread and cannot be cancelled");
+        tracing::error!(
+            controller = &*worker.name,
+            ?keys,
+            "reconcile blocks its thread and cannot be cancelled"
+        );
         workers.detach_all();
     }
     Drained { cancelled }

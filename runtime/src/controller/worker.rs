@@ -100,7 +100,12 @@ impl Worker {
             Err(panic) => {
                 let retry_in = queue.add_rate_limited(key.clone());
                 let failures = queue.num_requeues(key);
-                tracing::error!(error = message(&*panic), ?retry_in, failures, "reconcile panicked");
+                tracing::error!(
+                    error = message(&*panic),
+                    ?retry_in,
+                    failures,
+                    "reconcile panicked"
+                );
                 Outcome::Panic
             }
         }
@@ -111,7 +116,8 @@ type Panic = Box<dyn Any + Send>;
 
 fn message(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic without a message")
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("a panic without a message")
 }
 
 /// A running reconcile. When it ends, cancelled or not, the key goes back to the queue.

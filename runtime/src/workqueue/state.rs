@@ -185,7 +185,10 @@ impl<K: Key> State<K> {
     }
 
     pub(super) fn processing(&self) -> impl Iterator<Item = &K> {
-        self.entries.iter().filter(|(_, entry)| entry.processing.is_some()).map(|(key, _)| key)
+        self.entries
+            .iter()
+            .filter(|(_, entry)| entry.processing.is_some())
+            .map(|(key, _)| key)
     }
 
     pub(super) fn stats(&self, now: Instant) -> QueueStats {
