@@ -31,21 +31,38 @@ impl<'p> Deployed<'p> {
     /// When the API server refuses one of them.
     pub fn new(plane: &'p ControlPlane, project: &Project, name: &str) -> Self {
         let namespace = format!("{name}-system");
-        let made = plane.kubectl().try_run(["create", "namespace", &namespace]).expect("kubectl runs");
-        assert!(made.success() || made.stderr.contains("already exists"), "{}", made.stderr);
+        let made = plane
+            .kubectl()
+            .try_run(["create", "namespace", &namespace])
+            .expect("kubectl runs");
+        assert!(
+            made.success() || made.stderr.contains("already exists"),
+            "{}",
+            made.stderr
+        );
         let deployed = Self {
             plane,
-            identity: plane.service_account(&namespace, name).expect("a service account"),
+            identity: plane
+                .service_account(&namespace, name)
+                .expect("a service account"),
             name: name.to_owned(),
             binary: project.build(),
         };
         deployed.apply_folder(&project.root().join("manifests/crds"));
         deployed.apply_folder(&project.root().join("manifests/rbac"));
-        for crd in plane.kubectl().json(["get", "crds"]).expect("CRDs")["items"].as_array().expect("a list") {
+        for crd in plane.kubectl().json(["get", "crds"]).expect("CRDs")["items"]
+            .as_array()
+            .expect("a list")
+        {
             let name = crd["metadata"]["name"].as_str().expect("a name");
             plane
                 .kubectl()
-                .run(["wait", "--for=condition=Established", "--timeout=20s", &format!("crd/{name}")])
+                .run([
+                    "wait",
+                    "--for=condition=Established",
+                    "--timeout=20s",
+                    &format!("crd/{name}"),
+                ])
                 .expect("established");
         }
         deployed
@@ -60,7 +77,13 @@ impl<'p> Deployed<'p> {
         let folder = folder.to_string_lossy();
         self.plane
             .kubectl()
-            .run(["apply", "--server-side", "--force-conflicts", "--kustomize", &folder])
+            .run([
+                "apply",
+                "--server-side",
+                "--force-conflicts",
+                "--kustomize",
+                &folder,
+            ])
             .unwrap_or_else(|error| panic!("{folder}: {error}"));
     }
 
@@ -78,7 +101,11 @@ impl<'p> Deployed<'p> {
         let process = self
             .plane
             .launch(&self.identity, &self.binary)
-            .args(["--leader-elect", "--metrics-bind-address=127.0.0.1:0", "--health-bind-address=127.0.0.1:0"])
+            .args([
+                "--leader-elect",
+                "--metrics-bind-address=127.0.0.1:0",
+                "--health-bind-address=127.0.0.1:0",
+            ])
             .args(["--leader-election-namespace", &format!("{}-system", self.name)])
             .args(arguments)
             .env("POD_NAME", replica)
@@ -94,11 +121,23 @@ impl<'p> Deployed<'p> {
     ///
     /// When it prints none.
     pub fn units(&self) -> Vec<Unit> {
-        let output = std::process::Command::new(&self.binary).arg("manifests").output().expect("it runs");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let output = std::process::Command::new(&self.binary)
+            .arg("manifests")
+            .output()
+            .expect("it runs");
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         let manifests: Value = serde_json::from_slice(&output.stdout).expect("JSON");
         let texts = |value: &Value| -> Vec<String> {
-            value.as_array().expect("a list").iter().map(|text| text.as_str().expect("a text").to_owned()).collect()
+            value
+                .as_array()
+                .expect("a list")
+                .iter()
+                .map(|text| text.as_str().expect("a text").to_owned())
+                .collect()
         };
         let mut units = Vec::new();
         for permission in manifests["permissions"].as_array().expect("permissions") {
@@ -126,9 +165,13 @@ impl Operator {
     /// When it does not come.
     #[track_caller]
     pub fn wait_for_log(&self, text: &str) {
-        eventually(&format!("{text:?} in the operator's log"), Duration::from_secs(60), || {
-            let log = self.process.log();
-            if log.contains(text) { Ok(()) } else { Err(log) }
-        });
+        eventually(
+            &format!("{text:?} in the operator's log"),
+            Duration::from_secs(60),
+            || {
+                let log = self.process.log();
+                if log.contains(text) { Ok(()) } else { Err(log) }
+            },
+        );
     }
 }

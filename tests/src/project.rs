@@ -46,7 +46,11 @@ impl Project {
         let root = folder.path().join(name);
         // The same versions as the workspace's, so that nothing needs a network and everything is built once.
         fs::copy(workspace().join("Cargo.lock"), root.join("Cargo.lock")).expect("Cargo.lock is copied");
-        Self { _folder: folder, root, name: name.to_owned() }
+        Self {
+            _folder: folder,
+            root,
+            name: name.to_owned(),
+        }
     }
 
     /// The project's folder.
@@ -71,7 +75,11 @@ impl Project {
     /// When it does not compile, or warns.
     pub fn build(&self) -> PathBuf {
         let built = self.cargo(&["build", "--offline"]).expect_success();
-        assert!(!built.stderr.contains("warning:"), "the project compiles with warnings:\n{}", built.stderr);
+        assert!(
+            !built.stderr.contains("warning:"),
+            "the project compiles with warnings:\n{}",
+            built.stderr
+        );
         let binary = self.root.join(format!("{}.built", self.name));
         fs::copy(scaffold_target().join("debug").join(&self.name), &binary).expect("the binary is copied");
         binary
@@ -133,7 +141,11 @@ impl Outcome {
 fn collect(root: &Path, folder: &Path, files: &mut BTreeMap<String, Vec<u8>>) {
     for entry in fs::read_dir(folder).expect("a readable folder") {
         let path = entry.expect("a readable entry").path();
-        let name = path.strip_prefix(root).expect("below the root").to_string_lossy().into_owned();
+        let name = path
+            .strip_prefix(root)
+            .expect("below the root")
+            .to_string_lossy()
+            .into_owned();
         if path.is_dir() {
             if name != ".git" && name != "target" {
                 collect(root, &path, files);
@@ -148,7 +160,11 @@ fn collect(root: &Path, folder: &Path, files: &mut BTreeMap<String, Vec<u8>>) {
 fn kubewright(folder: &Path, arguments: &[&str]) -> Outcome {
     static CLI: LazyLock<PathBuf> = LazyLock::new(|| {
         let build = ["build", "--locked", "--quiet", "--package", "kubewright-cli"];
-        run(Command::new("cargo").args(build).current_dir(workspace()).env("CARGO_TARGET_DIR", workspace_target())).expect_success();
+        run(Command::new("cargo")
+            .args(build)
+            .current_dir(workspace())
+            .env("CARGO_TARGET_DIR", workspace_target()))
+        .expect_success();
         workspace_target().join("debug/kubewright")
     });
     run(Command::new(&*CLI).args(arguments).current_dir(folder))
@@ -165,7 +181,9 @@ fn run(command: &mut Command) -> Outcome {
             command.env_remove(name);
         }
     }
-    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let output = command
+        .output()
+        .unwrap_or_else(|error| panic!("{command:?}: {error}"));
     Outcome {
         code: output.status.code().unwrap_or(128),
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),

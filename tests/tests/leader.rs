@@ -6,7 +6,8 @@ use kubewright_testkit::{ControlPlane, eventually};
 use kubewright_tests::{Deployed, Project};
 use serde_json::json;
 
-static PLANE: LazyLock<ControlPlane> = LazyLock::new(|| ControlPlane::builder().start().expect("a control plane"));
+static PLANE: LazyLock<ControlPlane> =
+    LazyLock::new(|| ControlPlane::builder().start().expect("a control plane"));
 
 #[test]
 #[ignore = "needs a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
@@ -17,7 +18,11 @@ fn standby_takes_over_and_the_killed_leader_writes_no_more() {
     let namespace = PLANE.namespace("duo").expect("a namespace");
     let kubectl = || PLANE.kubectl().namespace(&namespace);
     let holder = || {
-        let lease = PLANE.kubectl().namespace("duo-system").json(["get", "lease", "duo"]).map_err(|error| error.to_string())?;
+        let lease = PLANE
+            .kubectl()
+            .namespace("duo-system")
+            .json(["get", "lease", "duo"])
+            .map_err(|error| error.to_string())?;
         match lease["spec"]["holderIdentity"].as_str() {
             Some(holder) if !holder.is_empty() => Ok(holder.to_owned()),
             _ => Err(lease.to_string()),
@@ -26,8 +31,13 @@ fn standby_takes_over_and_the_killed_leader_writes_no_more() {
     let apply = |name: &str| {
         let object = json!({"apiVersion": "demo.dev/v1alpha1", "kind": "Duo", "metadata": {"name": name},
             "spec": {"deploymentName": name, "replicas": 1}});
-        kubectl().stdin(object.to_string()).run(["apply", "--server-side", "-f", "-"]).expect("accepted");
-        eventually("its Deployment", Duration::from_secs(60), || kubectl().json(["get", "deployment", name]));
+        kubectl()
+            .stdin(object.to_string())
+            .run(["apply", "--server-side", "-f", "-"])
+            .expect("accepted");
+        eventually("its Deployment", Duration::from_secs(60), || {
+            kubectl().json(["get", "deployment", name])
+        });
     };
 
     let mut first = deployed.start("replica-one", &[]);
@@ -49,13 +59,25 @@ fn standby_takes_over_and_the_killed_leader_writes_no_more() {
     apply("after");
 
     let audit = PLANE.audit().expect("an audit log");
-    let (one, two) = (audit.by_user_agent("replica-one"), audit.by_user_agent("replica-two"));
-    assert!(!one.writes().on("apps", "deployments").is_empty(), "the first wrote while it led");
+    let (one, two) = (
+        audit.by_user_agent("replica-one"),
+        audit.by_user_agent("replica-two"),
+    );
+    assert!(
+        !one.writes().on("apps", "deployments").is_empty(),
+        "the first wrote while it led"
+    );
     let late = one.filter(|event| event.received > killed);
     assert!(late.is_empty(), "the killed one sent {late:?}");
     let elected = two.writes().on("coordination.k8s.io", "leases");
-    let elected = elected.iter().find(|event| event.code == 200).expect("the second took the lease").time;
-    let early = two.writes().filter(|event| event.resource != "leases" && event.time < elected);
+    let elected = elected
+        .iter()
+        .find(|event| event.code == 200)
+        .expect("the second took the lease")
+        .time;
+    let early = two
+        .writes()
+        .filter(|event| event.resource != "leases" && event.time < elected);
     assert!(early.is_empty(), "the standby wrote before it led: {early:?}");
     audit.assert_nothing_forbidden(deployed.user());
 }

@@ -77,9 +77,14 @@ impl Reconciler for FooController {
             return Ok(Action::done());
         }
 
-        let deployment = match self.deployments.get(&key.sibling(foo.spec.deployment_name.as_str())) {
+        let deployment = match self
+            .deployments
+            .get(&key.sibling(foo.spec.deployment_name.as_str()))
+        {
             Ok(found) => found,
-            Err(LookupError::NotFound { .. }) => self.deployment_writer.create(&new_deployment(&foo)).await?.into(),
+            Err(LookupError::NotFound { .. }) => {
+                self.deployment_writer.create(&new_deployment(&foo)).await?.into()
+            }
             Err(error) => return Err(error.into()),
         };
         if !is_controlled_by(deployment.as_ref(), foo.as_ref()) {
@@ -87,7 +92,8 @@ impl Reconciler for FooController {
                 "Resource {:?} already exists and is not managed by Foo",
                 deployment.metadata.name.as_deref().unwrap_or_default()
             );
-            self.events.event(foo.as_ref(), EventType::Warning, ERR_RESOURCE_EXISTS, &message);
+            self.events
+                .event(foo.as_ref(), EventType::Warning, ERR_RESOURCE_EXISTS, &message);
             return Err(NotManagedByFoo(message).into());
         }
 
@@ -101,7 +107,12 @@ impl Reconciler for FooController {
         };
 
         self.update_status(&foo, &deployment).await?;
-        self.events.event(foo.as_ref(), EventType::Normal, SUCCESS_SYNCED, MESSAGE_RESOURCE_SYNCED);
+        self.events.event(
+            foo.as_ref(),
+            EventType::Normal,
+            SUCCESS_SYNCED,
+            MESSAGE_RESOURCE_SYNCED,
+        );
         Ok(Action::done())
     }
 }
@@ -109,9 +120,14 @@ impl Reconciler for FooController {
 impl FooController {
     /// Writes the status even when nothing changed, as upstream does.
     async fn update_status(&self, foo: &Foo, deployment: &Deployment) -> Result<(), ReconcileError> {
-        let available = deployment.status.as_ref().and_then(|status| status.available_replicas);
+        let available = deployment
+            .status
+            .as_ref()
+            .and_then(|status| status.available_replicas);
         let mut foo = foo.clone();
-        foo.status = Some(FooStatus { available_replicas: available.unwrap_or_default() });
+        foo.status = Some(FooStatus {
+            available_replicas: available.unwrap_or_default(),
+        });
         self.foo_status.update_status(&foo).await?;
         Ok(())
     }
@@ -131,7 +147,10 @@ pub fn new_deployment(foo: &Foo) -> Deployment {
 
     let labels = BTreeMap::from([
         ("app".to_owned(), "nginx".to_owned()),
-        ("controller".to_owned(), foo.metadata.name.clone().unwrap_or_default()),
+        (
+            "controller".to_owned(),
+            foo.metadata.name.clone().unwrap_or_default(),
+        ),
     ]);
     Deployment {
         metadata: ObjectMeta {
@@ -142,9 +161,15 @@ pub fn new_deployment(foo: &Foo) -> Deployment {
         },
         spec: Some(DeploymentSpec {
             replicas: foo.spec.replicas,
-            selector: LabelSelector { match_labels: Some(labels.clone()), ..LabelSelector::default() },
+            selector: LabelSelector {
+                match_labels: Some(labels.clone()),
+                ..LabelSelector::default()
+            },
             template: PodTemplateSpec {
-                metadata: Some(ObjectMeta { labels: Some(labels), ..ObjectMeta::default() }),
+                metadata: Some(ObjectMeta {
+                    labels: Some(labels),
+                    ..ObjectMeta::default()
+                }),
                 spec: Some(PodSpec {
                     containers: vec![Container {
                         name: "nginx".to_owned(),

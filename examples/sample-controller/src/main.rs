@@ -5,5 +5,8 @@ use sample_controller::controller::FooController;
 
 #[tokio::main]
 async fn main() -> kubewright::Result<()> {
-    Manager::from_args("sample-controller").register(FooController::register).run().await
+    Manager::from_args("sample-controller")
+        .register(FooController::register)
+        .run()
+        .await
 }

@@ -101,9 +101,14 @@ impl ClientError {
         self.has(410, "Expired")
     }
 
-    /// The API server is overloaded and asks to come back later.
+    /// The API server asks to come back later.
     pub fn is_too_many_requests(&self) -> bool {
         self.has(429, "TooManyRequests")
+    }
+
+    /// The API server is overloaded, or cannot work at the moment: coming back later may help (429 and 5xx).
+    pub fn is_overloaded(&self) -> bool {
+        self.is_too_many_requests() || self.status().is_some_and(|status| status.code >= 500)
     }
 
     /// The namespace is being deleted: nothing can be created in it.

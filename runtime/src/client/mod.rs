@@ -15,6 +15,8 @@ mod subresources;
 mod typed;
 mod verbs;
 
+pub(crate) use call::Call;
+
 pub use apply::ApplyOptions;
 pub use connection::{ConnectError, Connection, ConnectionSlot};
 pub use error::{ClientError, ClientErrorCause};
