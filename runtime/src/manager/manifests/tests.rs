@@ -19,7 +19,13 @@ use crate::{
 };
 
 #[derive(CustomResource, Clone, Debug, Deserialize, Serialize, JsonSchema)]
-#[kube(group = "demo.dev", version = "v1alpha1", kind = "Foo", namespaced, storage = false)]
+#[kube(
+    group = "demo.dev",
+    version = "v1alpha1",
+    kind = "Foo",
+    namespaced,
+    storage = false
+)]
 #[serde(rename_all = "camelCase")]
 struct FooSpec {
     deployment_name: String,
@@ -71,9 +77,16 @@ macro_rules! custom_kind {
     };
 }
 
-const BY_DEPLOYMENT: IndexSpec =
-    IndexSpec { name: "by_deployment", path: "spec.deploymentName", value_type: IndexType::String };
-const BY_SIZE: IndexSpec = IndexSpec { name: "by_size", path: "spec.size", value_type: IndexType::String };
+const BY_DEPLOYMENT: IndexSpec = IndexSpec {
+    name: "by_deployment",
+    path: "spec.deploymentName",
+    value_type: IndexType::String,
+};
+const BY_SIZE: IndexSpec = IndexSpec {
+    name: "by_size",
+    path: "spec.size",
+    value_type: IndexType::String,
+};
 
 custom_kind!(Foo, false, [BY_DEPLOYMENT]);
 // The path is that of the other version.
@@ -109,7 +122,7 @@ impl Reconciler for Nothing {
 
 fn setup() -> Setup {
     let (connection, _slot) = Connection::late();
-    let recorder = Recorder::start(connection.clone(), "shop").0;
+    let recorder = Recorder::pipeline("shop").0;
     Setup::new("shop", connection, recorder, FixedArgs::default())
 }
 
@@ -118,7 +131,11 @@ fn document(setup: &Setup) -> Value {
 }
 
 fn errors(setup: &Setup) -> Vec<String> {
-    Manifests::of(setup).unwrap_err().iter().map(ToString::to_string).collect()
+    Manifests::of(setup)
+        .unwrap_err()
+        .iter()
+        .map(ToString::to_string)
+        .collect()
 }
 
 #[tokio::test]
@@ -144,14 +161,20 @@ async fn prints_kinds_of_informers_and_kinds_without_controller_but_no_definitio
     setup.client::<Deployment, (Apply,)>();
     setup.kind::<Foo>().kind::<Bar>();
     setup.recorder();
-    setup.controller("foo", Nothing).reconciles(&foos).owns(&deployments);
+    setup
+        .controller("foo", Nothing)
+        .reconciles(&foos)
+        .owns(&deployments);
 
     let document = document(&setup);
     let kinds = document["kinds"].as_array().unwrap();
     assert_eq!(kinds.len(), 2);
     assert_eq!(kinds[0]["crd"]["metadata"]["name"], "foos.demo.dev");
     let schema = &kinds[0]["crd"]["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
-    assert_eq!(schema["properties"]["spec"]["properties"]["deploymentName"]["type"], "string");
+    assert_eq!(
+        schema["properties"]["spec"]["properties"]["deploymentName"]["type"],
+        "string"
+    );
     assert_eq!(
         kinds[1],
         json!({
@@ -162,7 +185,12 @@ async fn prints_kinds_of_informers_and_kinds_without_controller_but_no_definitio
     let permissions = document["permissions"].as_array().unwrap();
     let units: Vec<_> = permissions
         .iter()
-        .map(|permission| (permission["unit"].as_str().unwrap(), permission["place"].as_str().unwrap()))
+        .map(|permission| {
+            (
+                permission["unit"].as_str().unwrap(),
+                permission["place"].as_str().unwrap(),
+            )
+        })
         .collect();
     assert_eq!(
         units,
@@ -185,10 +213,19 @@ async fn versions_of_one_kind_make_one_definition() {
     let document = document(&setup);
     let kinds = document["kinds"].as_array().unwrap();
     assert_eq!(kinds.len(), 1);
-    assert_eq!((&kinds[0]["version"], &kinds[0]["versions"]), (&json!("v1"), &json!(["v1", "v1alpha1"])));
+    assert_eq!(
+        (&kinds[0]["version"], &kinds[0]["versions"]),
+        (&json!("v1"), &json!(["v1", "v1alpha1"]))
+    );
     let versions = kinds[0]["crd"]["spec"]["versions"].as_array().unwrap();
-    let stored: Vec<_> = versions.iter().map(|version| (&version["name"], &version["storage"])).collect();
-    assert_eq!(stored, [(&json!("v1"), &json!(true)), (&json!("v1alpha1"), &json!(false))]);
+    let stored: Vec<_> = versions
+        .iter()
+        .map(|version| (&version["name"], &version["storage"]))
+        .collect();
+    assert_eq!(
+        stored,
+        [(&json!("v1"), &json!(true)), (&json!("v1alpha1"), &json!(false))]
+    );
     assert_eq!(document["warnings"], json!([]));
 }
 
@@ -198,7 +235,10 @@ async fn versions_that_do_not_fit_together_are_an_error() {
     setup.kind::<v1::Foo>().kind::<wrong::Foo>();
     let errors = errors(&setup);
     assert_eq!(errors.len(), 1);
-    assert!(errors[0].contains("v2, v1 of Foo (demo.dev)") && errors[0].contains("plural"), "{errors:?}");
+    assert!(
+        errors[0].contains("v2, v1 of Foo (demo.dev)") && errors[0].contains("plural"),
+        "{errors:?}"
+    );
 }
 
 #[tokio::test]
@@ -222,7 +262,10 @@ async fn warnings_name_all_verbs_and_several_stored_versions() {
     let mut setup = setup();
     setup.client::<Deployment, All>();
     let warnings = document(&setup)["warnings"].to_string();
-    assert!(warnings.contains("a client of Deployment has `All` verbs"), "{warnings}");
+    assert!(
+        warnings.contains("a client of Deployment has `All` verbs"),
+        "{warnings}"
+    );
 }
 
 #[tokio::test]
@@ -232,6 +275,13 @@ async fn yaml_for_people_has_the_definitions_and_the_roles() {
     setup.client::<Deployment, (Apply,)>();
     let yaml = Manifests::of(&setup).unwrap().to_yaml().unwrap();
     let kinds: Vec<&str> = yaml.lines().filter(|line| line.starts_with("kind: ")).collect();
-    assert_eq!(kinds, ["kind: CustomResourceDefinition", "kind: ClusterRole", "kind: Role"]);
+    assert_eq!(
+        kinds,
+        [
+            "kind: CustomResourceDefinition",
+            "kind: ClusterRole",
+            "kind: Role"
+        ]
+    );
     assert_eq!(yaml.matches("---\n").count(), 3);
 }
