@@ -159,7 +159,9 @@ impl ControllerSpec {
             kind: informer.info().clone(),
             mapping,
             has_synced: Box::new(move || synced.has_synced()),
-            connect: Box::new(move |sink| connected.add_sink(sink)),
+            connect: Box::new(move |sink| {
+                connected.add_sink(sink);
+            }),
         });
         self
     }
