@@ -44,13 +44,25 @@ impl Index {
 }
 
 /// Methods of listers, which an index's method would hide.
-pub(crate) const LISTER_METHODS: [&str; 8] =
-    ["get", "list", "select", "namespace", "by_index", "object", "clone", "deref"];
+pub(crate) const LISTER_METHODS: [&str; 8] = [
+    "get",
+    "list",
+    "select",
+    "namespace",
+    "by_index",
+    "object",
+    "clone",
+    "deref",
+];
 
 impl Model {
     /// Reads the attributes and checks them; reports every mistake that it finds.
     pub(crate) fn of(input: &DeriveInput) -> Result<Self> {
-        let Attrs { kube, informer, serde } = Attrs::read(input)?;
+        let Attrs {
+            kube,
+            informer,
+            serde,
+        } = Attrs::read(input)?;
         let mut errors = Error::accumulator();
         let root = errors.handle(root(&kube));
         let method = errors.handle(factory_method(&kube));
@@ -61,7 +73,10 @@ impl Model {
             .filter_map(|entry| errors.handle(index(entry, &kube, &serde, input, &mut taken)))
             .collect();
         let model = Self {
-            krate: informer.krate.clone().unwrap_or_else(|| parse_quote!(::kubewright)),
+            krate: informer
+                .krate
+                .clone()
+                .unwrap_or_else(|| parse_quote!(::kubewright)),
             vis: input.vis.clone(),
             root: root.unwrap_or_else(|| input.ident.clone()),
             method: method.unwrap_or_else(|| input.ident.clone()),
@@ -88,7 +103,9 @@ fn factory_method(kube: &KubeAttrs) -> Result<Ident> {
     });
     names::identifier(&names::snake_plural(&kube.kind, &plural)).ok_or_else(|| {
         let span = kube.plural.as_ref().unwrap_or(&kube.kind).span();
-        let message = format!("the plural `{plural}` makes no method of the informer factory: set another, `plural = \"…\"`");
+        let message = format!(
+            "the plural `{plural}` makes no method of the informer factory: set another, `plural = \"…\"`"
+        );
         Error::custom(message).with_span(&span)
     })
 }
@@ -134,13 +151,17 @@ fn lister_method(entry: &IndexEntry, taken: &mut HashSet<String>) -> Result<Iden
     let name = entry.name.unraw().to_string();
     let error = |message: String| Err(Error::custom(message).with_span(&entry.name));
     if LISTER_METHODS.contains(&name.as_str()) {
-        return error(format!("listers have a method `{name}`: give the index another name, as in `by_{name}`"));
+        return error(format!(
+            "listers have a method `{name}`: give the index another name, as in `by_{name}`"
+        ));
     }
     if !taken.insert(name.clone()) {
         return error(format!("there is an index `{name}` already"));
     }
-    names::raw_if_keyword(&entry.name)
-        .map_or_else(|| error(format!("`{name}` is no name of a method: give the index another")), Ok)
+    names::raw_if_keyword(&entry.name).map_or_else(
+        || error(format!("`{name}` is no name of a method: give the index another")),
+        Ok,
+    )
 }
 
 /// The path, if it leads anywhere.
@@ -156,16 +177,22 @@ fn index_path(entry: &IndexEntry, kube: &KubeAttrs) -> Result<JsonPath> {
         (fields.next(), fields.next())
     };
     match start {
-        (Some("metadata"), Some("managedFields")) => error("the cache does not keep `metadata.managedFields`".into()),
-        (Some("status"), _) if !kube.has_status => {
-            error(format!("`{}` has no status: add `status = \"…Status\"` to `#[kube(…)]`", *kube.kind))
+        (Some("metadata"), Some("managedFields")) => {
+            error("the cache does not keep `metadata.managedFields`".into())
         }
-        (Some("spec"), _) if kube.no_spec => {
-            error(format!("`{}` has no `spec`, its fields are at the root (`no_spec`): leave out `spec.`", *kube.kind))
-        }
+        (Some("status"), _) if !kube.has_status => error(format!(
+            "`{}` has no status: add `status = \"…Status\"` to `#[kube(…)]`",
+            *kube.kind
+        )),
+        (Some("spec"), _) if kube.no_spec => error(format!(
+            "`{}` has no `spec`, its fields are at the root (`no_spec`): leave out `spec.`",
+            *kube.kind
+        )),
         (Some("apiVersion" | "kind" | "metadata" | "spec" | "status"), _) => Ok(path),
         (Some(_), _) if kube.no_spec => Ok(path),
-        _ => error(format!("paths start at the object's root: `spec.{text}`, or a path below `metadata` or `status`")),
+        _ => error(format!(
+            "paths start at the object's root: `spec.{text}`, or a path below `metadata` or `status`"
+        )),
     }
 }
 
@@ -180,7 +207,10 @@ fn infer(
     let text = entry.path.value();
     let declare = |ty: &str| format!("`index({}: {ty} = \"{text}\")`", entry.name);
     let unknown = |why: &str| {
-        Err(Error::custom(format!("{why}: write the type of its values, as in {}", declare("String"))))
+        Err(Error::custom(format!(
+            "{why}: write the type of its values, as in {}",
+            declare("String")
+        )))
     };
     let segments = match &path.0[..] {
         segments if kube.no_spec => segments,
@@ -204,7 +234,9 @@ fn infer(
         None => return Err(no_such_field(serde, spec, name)),
     };
     if field.is_skipped() {
-        return Err(Error::custom(format!("serde skips `{name}`: it is never read from an object's JSON")));
+        return Err(Error::custom(format!(
+            "serde skips `{name}`: it is never read from an object's JSON"
+        )));
     }
     if field.is_converted() {
         return unknown(&format!("serde reads `{name}` through a function"));
@@ -224,7 +256,10 @@ fn field<'a>(serde: &'a SpecSerde, name: &str) -> Result<Option<&'a FieldAttrs>>
 }
 
 fn no_such_field(serde: &SpecSerde, spec: &Ident, name: &str) -> Error {
-    let fields: Vec<_> = serde.fields().filter_map(|field| serde.json_name(field).ok()).collect();
+    let fields: Vec<_> = serde
+        .fields()
+        .filter_map(|field| serde.json_name(field).ok())
+        .collect();
     let alternatives: Vec<_> = fields.iter().map(String::as_str).collect();
     let error = Error::unknown_field_with_alts(name, &alternatives);
     Error::custom(format!("`{spec}` has no such field in JSON: {error}"))

@@ -4,9 +4,16 @@ use syn::{Ident, ext::IdentExt};
 
 /// The plural that kube-derive makes of a singular where `plural` is not given.
 pub(crate) fn plural(singular: &str) -> String {
-    let before_y = singular.strip_suffix('y').and_then(|stem| Some((stem, stem.chars().next_back()?)));
+    let before_y = singular
+        .strip_suffix('y')
+        .and_then(|stem| Some((stem, stem.chars().next_back()?)));
     match before_y {
-        _ if ["s", "x", "z", "ch", "sh"].iter().any(|end| singular.ends_with(end)) => format!("{singular}es"),
+        _ if ["s", "x", "z", "ch", "sh"]
+            .iter()
+            .any(|end| singular.ends_with(end)) =>
+        {
+            format!("{singular}es")
+        }
         Some((stem, last)) if !"aeiou".contains(last) => format!("{stem}ies"),
         _ => format!("{singular}s"),
     }
@@ -33,7 +40,9 @@ pub(crate) fn snake_plural(kind: &str, plural: &str) -> String {
 
 /// The identifier of that name, raw when it is a keyword; none when there is no such identifier.
 pub(crate) fn identifier(name: &str) -> Option<Ident> {
-    syn::parse_str::<Ident>(name).ok().or_else(|| syn::parse_str::<Ident>(&format!("r#{name}")).ok())
+    syn::parse_str::<Ident>(name)
+        .ok()
+        .or_else(|| syn::parse_str::<Ident>(&format!("r#{name}")).ok())
 }
 
 /// The identifier itself, or raw when it is a keyword; none when it can be neither.
@@ -45,7 +54,9 @@ pub(crate) fn raw_if_keyword(name: &Ident) -> Option<Ident> {
 
 /// Whether `c` starts a word in an UpperCamelCase name: `HTTPRoute` has two words, `S3Bucket` has two.
 fn starts_word(before: Option<char>, c: Option<char>, behind: Option<char>) -> bool {
-    let (Some(before), Some(c)) = (before, c) else { return false };
+    let (Some(before), Some(c)) = (before, c) else {
+        return false;
+    };
     let in_acronym = before.is_ascii_uppercase() && !behind.is_some_and(|behind| behind.is_ascii_lowercase());
     c.is_ascii_uppercase() && !in_acronym
 }

@@ -47,7 +47,11 @@ impl JsonPath {
     /// any     = any character but "'"
     /// ```
     pub(crate) fn parse(text: &str) -> Result<Self, PathError> {
-        let error = |rest: &str, expected| PathError { text: text.to_owned(), at: text.len() - rest.len(), expected };
+        let error = |rest: &str, expected| PathError {
+            text: text.to_owned(),
+            at: text.len() - rest.len(),
+            expected,
+        };
         if text.starts_with(['.', '$']) {
             return Err(error(text, NO_DOLLAR));
         }
@@ -79,9 +83,12 @@ impl JsonPath {
 }
 
 fn field(text: &str) -> Option<(Segment, &str)> {
-    let end = text.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '-')).unwrap_or(text.len());
+    let end = text
+        .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '-'))
+        .unwrap_or(text.len());
     let (name, rest) = text.split_at(end);
-    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_').then(|| (Segment::Field(name.to_owned()), rest))
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        .then(|| (Segment::Field(name.to_owned()), rest))
 }
 
 fn quoted(text: &str) -> Option<(Segment, &str)> {
@@ -95,7 +102,16 @@ mod tests {
     use super::{JsonPath, Segment};
 
     fn fields(names: &[&str]) -> Vec<Segment> {
-        names.iter().map(|&name| if name == "[*]" { Segment::Each } else { Segment::Field(name.to_owned()) }).collect()
+        names
+            .iter()
+            .map(|&name| {
+                if name == "[*]" {
+                    Segment::Each
+                } else {
+                    Segment::Field(name.to_owned())
+                }
+            })
+            .collect()
     }
 
     #[test]
@@ -117,17 +133,47 @@ mod tests {
     fn says_what_it_expected_and_where() {
         for (text, message) in [
             ("", "`` is no path: expected the name of a field at its end"),
-            ("spec.", "`spec.` is no path: expected the name of a field at its end"),
-            ("spec..a", "`spec..a` is no path: expected the name of a field at `.a`"),
-            ("1spec", "`1spec` is no path: expected the name of a field at `1spec`"),
+            (
+                "spec.",
+                "`spec.` is no path: expected the name of a field at its end",
+            ),
+            (
+                "spec..a",
+                "`spec..a` is no path: expected the name of a field at `.a`",
+            ),
+            (
+                "1spec",
+                "`1spec` is no path: expected the name of a field at `1spec`",
+            ),
             ("spec.a b", "`spec.a b` is no path: expected `.` or `[` at ` b`"),
-            ("spec.ä", "`spec.ä` is no path: expected the name of a field at `ä`"),
-            ("spec.a[0]", "`spec.a[0]` is no path: expected `[*]` or a quoted field `['a.b/c']` at `[0]`"),
-            ("spec.a['b", "`spec.a['b` is no path: expected `[*]` or a quoted field `['a.b/c']` at `['b`"),
-            ("spec.a['']", "`spec.a['']` is no path: expected `[*]` or a quoted field `['a.b/c']` at `['']`"),
-            ("spec.a[\"b\"]", "`spec.a[\"b\"]` is no path: expected `[*]` or a quoted field `['a.b/c']` at `[\"b\"]`"),
-            (".spec.a", "`.spec.a` is no path: expected the name of a field, without JSONPath's `$` or `.` before it, at `.spec.a`"),
-            ("$.spec.a", "`$.spec.a` is no path: expected the name of a field, without JSONPath's `$` or `.` before it, at `$.spec.a`"),
+            (
+                "spec.ä",
+                "`spec.ä` is no path: expected the name of a field at `ä`",
+            ),
+            (
+                "spec.a[0]",
+                "`spec.a[0]` is no path: expected `[*]` or a quoted field `['a.b/c']` at `[0]`",
+            ),
+            (
+                "spec.a['b",
+                "`spec.a['b` is no path: expected `[*]` or a quoted field `['a.b/c']` at `['b`",
+            ),
+            (
+                "spec.a['']",
+                "`spec.a['']` is no path: expected `[*]` or a quoted field `['a.b/c']` at `['']`",
+            ),
+            (
+                "spec.a[\"b\"]",
+                "`spec.a[\"b\"]` is no path: expected `[*]` or a quoted field `['a.b/c']` at `[\"b\"]`",
+            ),
+            (
+                ".spec.a",
+                "`.spec.a` is no path: expected the name of a field, without JSONPath's `$` or `.` before it, at `.spec.a`",
+            ),
+            (
+                "$.spec.a",
+                "`$.spec.a` is no path: expected the name of a field, without JSONPath's `$` or `.` before it, at `$.spec.a`",
+            ),
         ] {
             assert_eq!(JsonPath::parse(text).unwrap_err().to_string(), message);
         }

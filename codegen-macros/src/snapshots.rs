@@ -13,7 +13,10 @@ impl<'ast> Visit<'ast> for Expansions {
     fn visit_item_struct(&mut self, item: &'ast ItemStruct) {
         let derives = |name: &str| {
             let is_derive = |attribute: &&syn::Attribute| attribute.path().is_ident("derive");
-            item.attrs.iter().filter(is_derive).any(|derive| derive.to_token_stream().to_string().contains(name))
+            item.attrs
+                .iter()
+                .filter(is_derive)
+                .any(|derive| derive.to_token_stream().to_string().contains(name))
         };
         if derives("Informer") {
             let expansion = crate::expand::derive(&DeriveInput::from(item.clone()));
@@ -25,7 +28,10 @@ impl<'ast> Visit<'ast> for Expansions {
 #[test]
 fn expansions_of_the_pass_inputs() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/inputs/pass");
-    let mut inputs: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut inputs: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
     inputs.sort();
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path("../tests/snapshots");
@@ -36,7 +42,12 @@ fn expansions_of_the_pass_inputs() {
             let mut expansions = Expansions::default();
             expansions.visit_file(&syn::parse_file(&fs::read_to_string(&input).unwrap()).unwrap());
             // The derive of `macro_made` stands in a `macro_rules!` macro.
-            assert_eq!(expansions.0.is_empty(), input.ends_with("macro_made.rs"), "{}", input.display());
+            assert_eq!(
+                expansions.0.is_empty(),
+                input.ends_with("macro_made.rs"),
+                "{}",
+                input.display()
+            );
             if expansions.0.is_empty() {
                 continue;
             }

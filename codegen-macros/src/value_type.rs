@@ -32,9 +32,15 @@ impl ValueType {
         let refused = |message: &str| Err(Error::custom(message).with_span(ty));
         match shape(ty) {
             Shape::Value(value) => Ok(value),
-            Shape::WideInteger => refused("the integers of an index are signed and have 64 bits: write `i64`"),
-            Shape::Option(_) => refused("absent values are not indexed: write the type inside of the `Option`"),
-            Shape::Vec(_) => refused("an index finds single values: write the type of an element, and `[*]` in the path"),
+            Shape::WideInteger => {
+                refused("the integers of an index are signed and have 64 bits: write `i64`")
+            }
+            Shape::Option(_) => {
+                refused("absent values are not indexed: write the type inside of the `Option`")
+            }
+            Shape::Vec(_) => {
+                refused("an index finds single values: write the type of an element, and `[*]` in the path")
+            }
             Shape::Other => refused(
                 "the type of an index is `String`, `bool`, an integer, or the path of an enum that serde writes as a string",
             ),
@@ -43,7 +49,12 @@ impl ValueType {
 
     /// The type of the values that a field of type `ty` has, behind `lists` times `[*]`. The error says what to do instead, without a
     /// span; `declare` writes the index with a type.
-    pub(crate) fn of_field(ty: &Type, path: &str, lists: usize, declare: impl Fn(&str) -> String) -> Result<Self> {
+    pub(crate) fn of_field(
+        ty: &Type,
+        path: &str,
+        lists: usize,
+        declare: impl Fn(&str) -> String,
+    ) -> Result<Self> {
         let (mut ty, mut left) = (ty, lists);
         let refused = |message: String| Err(Error::custom(message));
         loop {
@@ -53,15 +64,24 @@ impl ValueType {
                 (Shape::Vec(inner), _) => (ty, left) = (inner, left - 1),
                 (Shape::Value(ValueType::Enum(name)), 0) => {
                     let name = name.to_token_stream().to_string().replace(' ', "");
-                    return refused(format!("`{path}` is a `{name}`: if serde writes that as a string, write {}", declare(&name)));
+                    return refused(format!(
+                        "`{path}` is a `{name}`: if serde writes that as a string, write {}",
+                        declare(&name)
+                    ));
                 }
                 (Shape::Value(value), 0) => return Ok(value),
                 (Shape::WideInteger, 0) => {
                     let declared = declare("i64");
-                    return refused(format!("the integers of an index are signed and have 64 bits: write {declared}"));
+                    return refused(format!(
+                        "the integers of an index are signed and have 64 bits: write {declared}"
+                    ));
                 }
                 (Shape::Other, 0) => return refused(format!("`{path}` has no type that an index can have")),
-                (_, _) => return refused(format!("`{path}` has more `[*]` than its field has lists that are known here")),
+                (_, _) => {
+                    return refused(format!(
+                        "`{path}` has more `[*]` than its field has lists that are known here"
+                    ));
+                }
             }
         }
     }
@@ -74,8 +94,13 @@ fn shape(ty: &Type) -> Shape<'_> {
         Type::Path(path) if path.qself.is_none() => &path.path,
         _ => return Shape::Other,
     };
-    let Some(last) = path.segments.last() else { return Shape::Other };
-    let is_std = path.segments.len() == 1 || ["std", "core", "alloc"].iter().any(|root| path.segments[0].ident == root);
+    let Some(last) = path.segments.last() else {
+        return Shape::Other;
+    };
+    let is_std = path.segments.len() == 1
+        || ["std", "core", "alloc"]
+            .iter()
+            .any(|root| path.segments[0].ident == root);
     let name = last.ident.to_string();
     if let Some(inner) = only_argument(&last.arguments) {
         return match name.as_str() {

@@ -40,12 +40,16 @@ pub(crate) struct IndexEntry {
 impl FromMeta for IndexList {
     fn from_meta(item: &Meta) -> Result<Self> {
         let entries = match item {
-            Meta::List(list) => list.parse_args_with(Punctuated::<IndexEntry, Token![,]>::parse_terminated)?,
+            Meta::List(list) => {
+                list.parse_args_with(Punctuated::<IndexEntry, Token![,]>::parse_terminated)?
+            }
             _ => Punctuated::new(),
         };
         if entries.is_empty() {
-            return Err(Error::custom("`index` names no index: write `index(by_node = \"spec.nodeName\")`")
-                .with_span(item));
+            return Err(
+                Error::custom("`index` names no index: write `index(by_node = \"spec.nodeName\")`")
+                    .with_span(item),
+            );
         }
         Ok(Self(entries.into_iter().collect()))
     }
@@ -54,7 +58,9 @@ impl FromMeta for IndexList {
 impl Parse for IndexEntry {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         if !input.peek(Ident::peek_any) {
-            return Err(input.error("the name of an index is an identifier, as in `by_node = \"spec.nodeName\"`"));
+            return Err(
+                input.error("the name of an index is an identifier, as in `by_node = \"spec.nodeName\"`")
+            );
         }
         let name = Ident::parse_any(input)?;
         let value_type = if input.peek(Token![:]) && !input.peek(Token![::]) {
@@ -64,11 +70,19 @@ impl Parse for IndexEntry {
             None
         };
         if !input.peek(Token![=]) {
-            let after = if value_type.is_some() { "the index's type" } else { "the index's name, one identifier" };
+            let after = if value_type.is_some() {
+                "the index's type"
+            } else {
+                "the index's name, one identifier"
+            };
             return Err(input.error(format!("expected `= \"path\"` behind {after}")));
         }
         input.parse::<Token![=]>()?;
         let path = input.parse()?;
-        Ok(Self { name, value_type, path })
+        Ok(Self {
+            name,
+            value_type,
+            path,
+        })
     }
 }

@@ -37,7 +37,11 @@ pub(crate) struct KubeAttrs {
 
 impl KubeAttrs {
     pub(crate) fn read(input: &DeriveInput) -> Result<Self> {
-        let Some(attribute) = input.attrs.iter().find(|attribute| attribute.path().is_ident("kube")) else {
+        let Some(attribute) = input
+            .attrs
+            .iter()
+            .find(|attribute| attribute.path().is_ident("kube"))
+        else {
             return Err(Error::custom(
                 "`Informer` works on what `CustomResource` makes: derive both, and describe the kind with \
                  `#[kube(group = \"…\", version = \"…\", kind = \"…\")]`",
@@ -47,7 +51,8 @@ impl KubeAttrs {
         let raw = Raw::from_derive_input(input)?;
         let mut errors = Error::accumulator();
         let mut required = |value: Option<SpannedValue<String>>, key: &str| {
-            let missing = || Error::custom(format!("`#[kube(…)]` lacks `{key} = \"…\"`")).with_span(attribute.path());
+            let missing =
+                || Error::custom(format!("`#[kube(…)]` lacks `{key} = \"…\"`")).with_span(attribute.path());
             errors.handle(value.ok_or_else(missing)).unwrap_or_default()
         };
         let kube = Self {

@@ -26,8 +26,10 @@ impl Attrs {
         let mut errors = Error::accumulator();
         if !matches!(input.data, Data::Struct(_)) {
             errors.push(
-                Error::custom("`Informer` is derived for the struct of a kind's spec, not for an enum or union")
-                    .with_span(&input.ident),
+                Error::custom(
+                    "`Informer` is derived for the struct of a kind's spec, not for an enum or union",
+                )
+                .with_span(&input.ident),
             );
         }
         if !input.generics.params.is_empty() {
@@ -42,7 +44,11 @@ impl Attrs {
             InformerAttrs::from_derive_input(input),
             SpecSerde::from_derive_input(input),
         ) {
-            (Ok(kube), Ok(informer), Ok(serde)) => Ok(Self { kube, informer, serde }),
+            (Ok(kube), Ok(informer), Ok(serde)) => Ok(Self {
+                kube,
+                informer,
+                serde,
+            }),
             (kube, informer, serde) => {
                 let errors = [kube.err(), informer.err(), serde.err()];
                 Err(Error::multiple(errors.into_iter().flatten().collect()))

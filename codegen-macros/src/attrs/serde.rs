@@ -60,7 +60,12 @@ impl SpecSerde {
 
     /// The fields that have a name.
     pub(crate) fn fields(&self) -> impl Iterator<Item = &FieldAttrs> {
-        let fields = self.data.as_ref().take_struct().map(|fields| fields.fields).unwrap_or_default();
+        let fields = self
+            .data
+            .as_ref()
+            .take_struct()
+            .map(|fields| fields.fields)
+            .unwrap_or_default();
         fields.into_iter().filter(|field| field.ident.is_some())
     }
 
@@ -69,7 +74,11 @@ impl SpecSerde {
         if let Some(ReadName(Some(name))) = &field.rename {
             return Ok(name.clone());
         }
-        let name = field.ident.as_ref().map(|ident| ident.unraw().to_string()).unwrap_or_default();
+        let name = field
+            .ident
+            .as_ref()
+            .map(|ident| ident.unraw().to_string())
+            .unwrap_or_default();
         match &self.rename_all {
             Some(ReadName(Some(rule))) => renamed(&name, rule),
             _ => Ok(name),
@@ -92,11 +101,13 @@ impl FieldAttrs {
 /// A field's name under serde's `rename_all`.
 fn renamed(name: &str, rule: &str) -> Result<String> {
     let pascal = || {
-        name.split('_').map(|word| {
-            let mut chars = word.chars();
-            let first = chars.next().map(|first| first.to_ascii_uppercase());
-            first.into_iter().chain(chars).collect::<String>()
-        }).collect::<String>()
+        name.split('_')
+            .map(|word| {
+                let mut chars = word.chars();
+                let first = chars.next().map(|first| first.to_ascii_uppercase());
+                first.into_iter().chain(chars).collect::<String>()
+            })
+            .collect::<String>()
     };
     Ok(match rule {
         "lowercase" | "snake_case" => name.to_owned(),

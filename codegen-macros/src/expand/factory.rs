@@ -7,7 +7,13 @@ use super::named;
 use crate::model::Model;
 
 pub(super) fn expand(model: &Model) -> TokenStream {
-    let Model { krate, vis, root, method, .. } = model;
+    let Model {
+        krate,
+        vis,
+        root,
+        method,
+        ..
+    } = model;
     let (informer, informers) = (named(model, "Informer"), named(model, "Informers"));
     let doc = format!(" Adds `{method}` to the factory of informers.");
     let method_doc = format!(" The shared informer of [`{root}`]s, with their indexes; always the same one.");

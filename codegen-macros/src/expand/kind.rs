@@ -9,9 +9,17 @@ use crate::{
 };
 
 pub(super) fn expand(model: &Model) -> TokenStream {
-    let Model { krate, root, external, .. } = model;
+    let Model {
+        krate,
+        root,
+        external,
+        ..
+    } = model;
     let indexes = model.indexes.iter().map(|index| index_spec(model, index));
-    let subresources = [(model.has_status, quote!(WithStatus)), (model.has_scale, quote!(WithScale))];
+    let subresources = [
+        (model.has_status, quote!(WithStatus)),
+        (model.has_scale, quote!(WithScale)),
+    ];
     let subresources = subresources.iter().filter(|(has, _)| *has).map(|(_, name)| {
         quote! {
             #[automatically_derived]

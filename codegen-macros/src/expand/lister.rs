@@ -42,11 +42,15 @@ pub(super) fn expand(model: &Model) -> TokenStream {
 fn method(model: &Model, index: &Index) -> TokenStream {
     let Model { krate, vis, root, .. } = model;
     let (method, name) = (&index.method, index.name());
-    let doc = format!(" The objects with `value` at `{}`, found by hash.", index.path.value());
+    let doc = format!(
+        " The objects with `value` at `{}`, found by hash.",
+        index.path.value()
+    );
     let (parameter, key) = match &index.value_type {
-        ValueType::String => {
-            (quote!(impl ::core::convert::AsRef<str>), quote!(::core::convert::AsRef::<str>::as_ref(&value)))
-        }
+        ValueType::String => (
+            quote!(impl ::core::convert::AsRef<str>),
+            quote!(::core::convert::AsRef::<str>::as_ref(&value)),
+        ),
         ValueType::Bool => (quote!(bool), quote!(value)),
         ValueType::Integer(integer) => (quote!(#integer), quote!(::core::primitive::i64::from(value))),
         ValueType::Enum(name) => (quote!(&#name), quote!(#krate::cache::IndexKey::of_enum(value))),

@@ -24,9 +24,15 @@ pub(crate) fn derive(input: &DeriveInput) -> TokenStream {
 }
 
 fn expand(model: &Model) -> TokenStream {
-    [kind::expand(model), client::expand(model), lister::expand(model), informer::expand(model), factory::expand(model)]
-        .into_iter()
-        .collect()
+    [
+        kind::expand(model),
+        client::expand(model),
+        lister::expand(model),
+        informer::expand(model),
+        factory::expand(model),
+    ]
+    .into_iter()
+    .collect()
 }
 
 /// `FooLister` for `Lister`.

@@ -29,6 +29,9 @@ mod tests {
     #[test]
     fn an_enum_is_the_string_that_serde_makes() {
         assert_eq!(IndexKey::of_enum(&Phase::InUse), IndexKey::from("in-use"));
-        assert!(!matches!(IndexKey::of_enum(&Phase::Since(1)), IndexKey::String(_)));
+        assert!(!matches!(
+            IndexKey::of_enum(&Phase::Since(1)),
+            IndexKey::String(_)
+        ));
     }
 }
