@@ -40,5 +40,8 @@ pub fn render<T: Template>(context: &T) -> Result<String, RenderError> {
     handlebars.register_escape_fn(no_escape);
     handlebars
         .render_template(source, context)
-        .map_err(|source| RenderError::Render { name, source: Box::new(source) })
+        .map_err(|source| RenderError::Render {
+            name,
+            source: Box::new(source),
+        })
 }
