@@ -112,11 +112,10 @@ impl Error {
             Self::Edited(_) => exit::EDITED,
             Self::Conflict(_) => exit::CONFLICT,
             Self::Uncommitted(_) => exit::UNCOMMITTED,
-            Self::Samples(_) => exit::SAMPLE,
+            Self::Samples(_) | Self::Yaml { .. } => exit::SAMPLE,
             Self::Cargo(error) => error.exit_code(),
             Self::Insert { .. } => exit::NO_PLACE,
             Self::Io(_) | Self::Template(_) => exit::IO,
-            Self::Yaml { .. } => exit::SAMPLE,
             Self::Unwritable(_) => exit::MANIFESTS,
         }
     }
@@ -131,10 +130,13 @@ fn paths(paths: &[PathBuf]) -> String {
 }
 
 fn edited(files: &[Edited]) -> String {
+    use std::fmt::Write as _;
+    // Writing to a string cannot fail.
     let mut message = String::new();
     for Edited { path, diff } in files {
         let path = slashed(path);
-        message += &format!(
+        let _ = write!(
+            message,
             "{path} was edited by hand, and would be overwritten:\n\n{diff}\n\
              move the edit into the code that it is generated from, or give it up with \
              `kubewright generate --overwrite {path}`\n"
@@ -144,10 +146,13 @@ fn edited(files: &[Edited]) -> String {
 }
 
 fn conflicts(files: &[Conflicted]) -> String {
+    use std::fmt::Write as _;
+    // Writing to a string cannot fail.
     let mut message = String::new();
     for file in files {
         let path = slashed(&file.path);
-        message += &format!(
+        let _ = write!(
+            message,
             "{path} was changed by you and by kubewright at the same place:\n\n{file}\n\
              make the change by hand, or decide with `kubewright generate --keep {path}` (yours) or \
              `--overwrite {path}` (kubewright's)\n"

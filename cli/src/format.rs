@@ -8,7 +8,7 @@ use std::{
 use crate::Context;
 
 /// The texts as rustfmt lays them out, all at once; a text as it is where there is no rustfmt.
-pub(crate) fn rust(context: &Context<'_>, texts: Vec<String>) -> Vec<String> {
+pub(crate) fn rust(context: &Context<'_>, texts: &[String]) -> Vec<String> {
     let rustfmt = context.rustfmt.as_path();
     std::thread::scope(|scope| {
         let threads: Vec<_> = texts
@@ -17,7 +17,7 @@ pub(crate) fn rust(context: &Context<'_>, texts: Vec<String>) -> Vec<String> {
             .collect();
         let formatted = threads.into_iter().map(|thread| thread.join().ok().flatten());
         formatted
-            .zip(&texts)
+            .zip(texts)
             .map(|(formatted, text)| formatted.unwrap_or_else(|| text.clone()))
             .collect()
     })

@@ -70,9 +70,9 @@ mod tests {
     }
 
     #[test]
-    fn reads_several_documents() {
+    fn reads_several_documents_as_kubectl_does() {
         let text = "---\na: 1\n---\n# nothing\n---\nb: yes\n";
-        assert_eq!(read_all(text).unwrap(), [json!({"a": 1}), json!({"b": "yes"})]);
+        assert_eq!(read_all(text).unwrap(), [json!({"a": 1}), json!({"b": true})]);
         assert!(read_all("a: [").is_err());
     }
 

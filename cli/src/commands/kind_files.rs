@@ -69,7 +69,7 @@ impl NewKind<'_> {
         ];
         let mut files: Vec<_> = paths
             .into_iter()
-            .zip(format::rust(context, vec![api, controller, test]))
+            .zip(format::rust(context, &[api, controller, test]))
             .collect();
         files.push((format!("manifests/samples/{snake}.yaml").into(), sample));
         Ok(files)

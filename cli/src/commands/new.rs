@@ -110,7 +110,7 @@ fn plan(args: &New, dependency: &Dependency, context: &Context<'_>) -> Result<Pl
     };
 
     let mut plan = Plan::default();
-    for (path, text) in paths.into_iter().zip(format::rust(context, texts)).chain(others) {
+    for (path, text) in paths.into_iter().zip(format::rust(context, &texts)).chain(others) {
         plan.write(path, None, text);
     }
     for (path, text) in files {

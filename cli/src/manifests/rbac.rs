@@ -24,7 +24,7 @@ pub fn files(
     watched: &[String],
 ) -> Result<Vec<(PathBuf, String)>, YamlError> {
     let operator = manifests.operator.as_str();
-    let rules = |places: &[Place]| {
+    let granted = |places: &[Place]| {
         merge(
             manifests
                 .permissions
@@ -33,12 +33,12 @@ pub fn files(
         )
     };
     let everywhere = if watched.is_empty() {
-        rules(&[Place::Cluster, Place::Watched])
+        granted(&[Place::Cluster, Place::Watched])
     } else {
-        rules(&[Place::Cluster])
+        granted(&[Place::Cluster])
     };
-    let in_watched = rules(&[Place::Watched]);
-    let own = rules(&[Place::Operator]);
+    let in_watched = granted(&[Place::Watched]);
+    let own = granted(&[Place::Operator]);
 
     let mut roles = Vec::new();
     let mut bindings = Vec::new();

@@ -43,7 +43,6 @@ pub fn plan(
     let base = plan::read(&root.join(&base_path))?;
     let file = plan::read(&root.join(path))?;
     let merged = match (&base, &file) {
-        (None, None) => Ok(Some(rendering.to_owned())),
         // The user deleted it.
         (Some(_), None) if resolution != Resolution::TakeTheirs => Ok(None),
         (_, None) => Ok(Some(rendering.to_owned())),

@@ -175,7 +175,7 @@ mod tests {
             ours in prop::collection::vec("o[0-9]\n", 0..4), theirs in prop::collection::vec("t[0-9]\n", 0..4),
         ) {
             // Lines that occur once, so that a diff has one way to see them.
-            let same = |name: &str, n: usize| (0..n).map(|i| format!("{name}{i}\n")).collect::<String>();
+            let same = |name: &str, n: usize| (0..n).map(|i| format!("{name}{i}\n")).collect::<Vec<_>>().concat();
             let (before, between, after) = (same("x", before), same("y", between), same("z", after));
             let (ours, theirs) = (ours.concat(), theirs.concat());
             let base = format!("{before}A\n{between}B\n{after}");

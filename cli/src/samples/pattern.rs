@@ -1,6 +1,6 @@
 //! A text that matches a pattern.
 
-use regex_syntax::hir::{Class, Hir, HirKind};
+use regex_syntax::hir::{Class, ClassUnicodeRange, Hir, HirKind};
 
 /// A short text of at least `shortest` characters that matches; none when the pattern is no regular expression, or
 /// when it needs more thought than this.
@@ -29,7 +29,7 @@ fn write(hir: &Hir, extra: u32, text: &mut String) -> Option<()> {
                 ['a', 'A', '0', '1', ' ']
                     .into_iter()
                     .find(has)
-                    .or_else(|| ranges().next().map(|range| range.start()))?,
+                    .or_else(|| ranges().next().map(ClassUnicodeRange::start))?,
             );
             Some(())
         }

@@ -130,24 +130,21 @@ fn uses<'a>(source: &'a Source<'_>, items: &'a [Item]) -> impl Iterator<Item = (
     items.iter().flat_map(|item| {
         let mut paths = Vec::new();
         if let Item::Use(item) = item {
-            flatten(&item.tree, String::new(), &mut paths);
+            flatten(&item.tree, "", &mut paths);
         }
         let range = source.range(item);
         paths.into_iter().map(move |path| (path, range.clone()))
     })
 }
 
-fn flatten(tree: &UseTree, prefix: String, paths: &mut Vec<String>) {
+fn flatten(tree: &UseTree, prefix: &str, paths: &mut Vec<String>) {
     match tree {
-        UseTree::Path(path) => flatten(&path.tree, format!("{prefix}{}::", path.ident), paths),
+        UseTree::Path(path) => flatten(&path.tree, &format!("{prefix}{}::", path.ident), paths),
         UseTree::Name(name) => paths.push(format!("{prefix}{}", name.ident)),
         // What is called otherwise here is not there under its own name.
         UseTree::Rename(rename) => paths.push(format!("{prefix}{} as {}", rename.ident, rename.rename)),
         UseTree::Glob(_) => paths.push(format!("{prefix}*")),
-        UseTree::Group(group) => group
-            .items
-            .iter()
-            .for_each(|tree| flatten(tree, prefix.clone(), paths)),
+        UseTree::Group(group) => group.items.iter().for_each(|tree| flatten(tree, prefix, paths)),
     }
 }
 
@@ -176,12 +173,12 @@ fn among(source: &Source<'_>, siblings: &[(String, Range<usize>)], key: &str, li
 
 /// Behind the modules that are files, with a line between; at the top where there are none.
 fn below_modules(source: &Source<'_>, line: &str) -> Option<String> {
-    let modules = source
+    let mut modules = source
         .file
         .items
         .iter()
         .filter(|item| matches!(item, Item::Mod(item) if item.content.is_none()));
-    match modules.last() {
+    match modules.next_back() {
         Some(last) => {
             let line = format!("{}{line}", source.newline());
             source.insert_line_after(source.range(last).end, &line)

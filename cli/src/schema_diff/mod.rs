@@ -3,6 +3,8 @@
 //! "Breaking" is what an object or a client that was fine before may run into. What only rules in CEL can tell is
 //! reported as breaking when a rule is new or changed.
 
+mod limits;
+
 use std::{collections::BTreeSet, fmt};
 
 use serde_json::Value;
@@ -97,7 +99,7 @@ impl Changes {
                 (Some(_), None) => self.breaks(format!("{prefix}subresource {name} removed")),
                 (None, Some(_)) => self.breaks(format!("{prefix}subresource {name} added")),
                 (Some(was), Some(is)) if was != is => {
-                    self.note(format!("{prefix}subresource {name} changed"))
+                    self.note(format!("{prefix}subresource {name} changed"));
                 }
                 _ => {}
             }
@@ -216,113 +218,6 @@ impl Changes {
             }
         }
     }
-
-    fn limits(&mut self, place: &str, old: &Value, new: &Value) {
-        if old["enum"] != new["enum"] {
-            let values = |schema: &Value| schema["enum"].as_array().cloned();
-            match (values(old), values(new)) {
-                (None, Some(_)) => self.breaks(format!("{place}: now one of {}", new["enum"])),
-                (Some(was), Some(is)) => {
-                    let gone: Vec<_> = was
-                        .iter()
-                        .filter(|value| !is.contains(value))
-                        .map(Value::to_string)
-                        .collect();
-                    let added: Vec<_> = is
-                        .iter()
-                        .filter(|value| !was.contains(value))
-                        .map(Value::to_string)
-                        .collect();
-                    if !gone.is_empty() {
-                        self.breaks(format!("{place}: no longer {}", gone.join(" or ")));
-                    }
-                    if !added.is_empty() {
-                        self.note(format!("{place}: also {}", added.join(" or ")));
-                    }
-                }
-                _ => self.note(format!("{place}: any value")),
-            }
-        }
-        for (key, is_lower_bound) in [
-            ("minimum", true),
-            ("minLength", true),
-            ("minItems", true),
-            ("minProperties", true),
-            ("maximum", false),
-            ("maxLength", false),
-            ("maxItems", false),
-            ("maxProperties", false),
-        ] {
-            let (was, is) = (old[key].as_f64(), new[key].as_f64());
-            let narrower = match (was, is) {
-                (None, Some(_)) => true,
-                (Some(was), Some(is)) => {
-                    if is_lower_bound {
-                        is > was
-                    } else {
-                        is < was
-                    }
-                }
-                _ => false,
-            };
-            if was != is {
-                let text = format!("{place}: {key} {} → {}", or_none(&old[key]), or_none(&new[key]));
-                self.0.push(Change {
-                    text,
-                    breaking: narrower,
-                });
-            }
-        }
-        for (key, strict) in [
-            ("exclusiveMinimum", true),
-            ("exclusiveMaximum", true),
-            ("uniqueItems", true),
-            ("nullable", false),
-        ] {
-            let (was, is) = (old[key] == true, new[key] == true);
-            if was != is {
-                let text = format!("{place}: {}{key}", if is { "" } else { "no longer " });
-                self.0.push(Change {
-                    text,
-                    breaking: is == strict,
-                });
-            }
-        }
-        for key in ["pattern", "multipleOf", "format"] {
-            if old[key] != new[key] {
-                let text = format!("{place}: {key} {} → {}", or_none(&old[key]), or_none(&new[key]));
-                self.0.push(Change {
-                    text,
-                    breaking: !new[key].is_null(),
-                });
-            }
-        }
-        let unknown = "x-kubernetes-preserve-unknown-fields";
-        match (old[unknown] == true, new[unknown] == true) {
-            (true, false) => self.breaks(format!("{place}: unknown fields are dropped")),
-            (false, true) => self.note(format!("{place}: unknown fields are kept")),
-            _ => {}
-        }
-        let rules = |schema: &Value| {
-            schema["x-kubernetes-validations"]
-                .as_array()
-                .cloned()
-                .unwrap_or_default()
-        };
-        let (was, is) = (rules(old), rules(new));
-        for rule in is
-            .iter()
-            .filter(|rule| !was.iter().any(|other| other["rule"] == rule["rule"]))
-        {
-            self.breaks(format!("{place}: new rule {}", rule["rule"]));
-        }
-        for rule in was
-            .iter()
-            .filter(|rule| !is.iter().any(|other| other["rule"] == rule["rule"]))
-        {
-            self.note(format!("{place}: rule {} removed", rule["rule"]));
-        }
-    }
 }
 
 fn or_none(value: &Value) -> String {
@@ -339,14 +234,14 @@ mod tests {
 
     use super::*;
 
-    fn crd(spec: Value) -> Value {
+    fn crd(spec: &Value) -> Value {
         let schema = json!({"type": "object", "properties": {"spec": spec}});
         json!({"spec": {"scope": "Namespaced", "versions": [
             {"name": "v1", "served": true, "schema": {"openAPIV3Schema": schema}}]}})
     }
 
     fn diff(old: Value, new: Value) -> Vec<String> {
-        compare(&crd(old), &crd(new))
+        compare(&crd(&old), &crd(&new))
             .iter()
             .map(ToString::to_string)
             .collect()
@@ -458,7 +353,7 @@ mod tests {
 
     #[test]
     fn follows_versions_columns_and_scope() {
-        let old = crd(json!({}));
+        let old = crd(&json!({}));
         let mut new = old.clone();
         new["spec"]["scope"] = json!("Cluster");
         new["spec"]["versions"][0]["additionalPrinterColumns"] = json!([{"name": "A"}]);
