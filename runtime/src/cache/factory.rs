@@ -1,7 +1,16 @@
 //! One informer per (kind, namespaces, selectors, what it keeps).
 
-use super::{IndexSpec, SharedInformer};
-use crate::{Kind, client::Connection};
+use std::{fmt, sync::Arc};
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use parking_lot::Mutex;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use super::{
+    IndexSpec, InformerStats, ListerWatcher, SeedError, SharedInformer, api_source::ApiSource, core::Core,
+    fifo::Namespace, seeding,
+};
+use crate::{CustomKind, Kind, KindInfo, Scope, client::Connection};
 
 /// What distinguishes two informers of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -14,45 +23,241 @@ pub struct InformerOptions {
     pub field_selector: Option<String>,
 }
 
+/// A custom kind that an informer was made of.
+#[derive(Clone, Debug)]
+pub struct RegisteredKind {
+    /// How the API server names it.
+    pub info: KindInfo,
+    /// Makes its definition; see [`CustomKind::definition`].
+    pub definition: fn() -> CustomResourceDefinition,
+    /// Whether somebody else owns the definition.
+    pub external: bool,
+    /// The indexes that its derive names.
+    pub indexes: &'static [IndexSpec],
+}
+
+type Sources = dyn Fn(&KindInfo, Option<&str>, &InformerOptions) -> Arc<dyn ListerWatcher> + Send + Sync;
+
 /// Makes informers and runs them. Cloning copies a pointer.
+///
+/// Every reader of one kind with the same options shares one store, one list and one watch.
 #[derive(Clone)]
-pub struct SharedInformerFactory {}
+pub struct SharedInformerFactory {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    sources: Box<Sources>,
+    state: Mutex<State>,
+    tracker: TaskTracker,
+    cancel: CancellationToken,
+}
+
+#[derive(Default)]
+struct State {
+    informers: Vec<Arc<Core>>,
+    namespaces: Vec<String>,
+    kinds: Vec<RegisteredKind>,
+}
+
+impl fmt::Debug for SharedInformerFactory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SharedInformerFactory")
+            .field("informers", &self.informers())
+            .finish_non_exhaustive()
+    }
+}
 
 impl SharedInformerFactory {
     /// A factory that lists and watches through `connection`. Nothing is sent before [`start`](Self::start).
-    pub fn new(_connection: Connection) -> Self {
-        unimplemented!()
+    pub fn new(connection: Connection) -> Self {
+        Self::from_sources(move |info, namespace, options| {
+            Arc::new(ApiSource::new(connection.clone(), info, namespace, options))
+        })
     }
+
+    /// A factory whose informers list and watch what `sources` makes for a kind, a namespace (none: all) and options.
+    pub fn from_sources(
+        sources: impl Fn(&KindInfo, Option<&str>, &InformerOptions) -> Arc<dyn ListerWatcher>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self {
+        Self {
+            shared: Arc::new(Shared {
+                sources: Box::new(sources),
+                state: Mutex::default(),
+                tracker: TaskTracker::new(),
+                cancel: CancellationToken::new(),
+            }),
+        }
+    }
+
     /// The namespaces that informers without namespaces of their own watch; empty: all. Takes effect for informers that start afterwards.
-    pub fn set_namespaces(&self, _namespaces: Vec<String>) {
-        unimplemented!()
+    pub fn set_namespaces(&self, namespaces: Vec<String>) {
+        self.shared.state.lock().namespaces = namespaces;
     }
+
     /// The informer of a kind.
     pub fn of<K: Kind>(&self) -> SharedInformer<K> {
-        unimplemented!()
+        self.with(InformerOptions::default())
     }
+
     /// The informer of a kind, restricted.
-    pub fn with<K: Kind>(&self, _options: InformerOptions) -> SharedInformer<K> {
-        unimplemented!()
+    pub fn with<K: Kind>(&self, options: InformerOptions) -> SharedInformer<K> {
+        let info = K::info();
+        let mut state = self.shared.state.lock();
+        let known = state
+            .informers
+            .iter()
+            .find(|core| *core.info() == info && core.options == options);
+        let core = known.cloned().unwrap_or_else(|| {
+            let core = Arc::new(Core::new(info, options));
+            state.informers.push(core.clone());
+            core
+        });
+        SharedInformer::over(core)
     }
-    /// Adds indexes to the informer of a kind; what is there already (same name and path) is left alone.
-    pub fn indexed<K: Kind>(&self, _indexes: &[IndexSpec]) -> SharedInformer<K> {
-        unimplemented!()
+
+    /// Adds indexes to the informer of a kind; one whose name is there already is left alone.
+    pub fn indexed<K: Kind>(&self, indexes: &[IndexSpec]) -> SharedInformer<K> {
+        let informer = self.of::<K>();
+        for index in indexes {
+            informer.add_index(index);
+        }
+        informer
     }
-    /// Starts the informers that are not running yet; may be called again after more were made.
+
+    /// The informer of a custom kind, with the indexes that its derive names; remembers the kind for [`custom_kinds`](Self::custom_kinds).
+    pub fn custom<K: CustomKind>(&self) -> SharedInformer<K> {
+        let info = K::info();
+        let mut state = self.shared.state.lock();
+        if !state.kinds.iter().any(|known| known.info == info) {
+            state.kinds.push(RegisteredKind {
+                info,
+                definition: K::definition,
+                external: K::EXTERNAL,
+                indexes: K::indexes(),
+            });
+        }
+        drop(state);
+        self.indexed(K::indexes())
+    }
+
+    /// The custom kinds of which informers were made.
+    pub fn custom_kinds(&self) -> Vec<RegisteredKind> {
+        self.shared.state.lock().kinds.clone()
+    }
+
+    /// Starts the informers that are not running yet; may be called again after more were made. Must be called within a tokio runtime.
     pub fn start(&self) {
-        unimplemented!()
+        let Shared {
+            sources,
+            state,
+            tracker,
+            cancel,
+        } = &*self.shared;
+        if cancel.is_cancelled() {
+            tracing::warn!("the informers were shut down and do not start again");
+            return;
+        }
+        let state = state.lock();
+        for core in state.informers.iter().filter(|core| !core.is_started()) {
+            let namespaces = namespaces(core, &state.namespaces).into_iter();
+            let sources = namespaces.map(|namespace| {
+                let source = sources(core.info(), namespace.as_deref(), &core.options);
+                (namespace, source)
+            });
+            core.start(sources.collect(), tracker, cancel);
+        }
     }
-    /// Waits until all started informers hold their first list.
+
+    /// Waits until all started informers hold their first list, or until [`shutdown`](Self::shutdown). Cancel safe.
     pub async fn wait_for_cache_sync(&self) {
-        unimplemented!()
+        let cores = self.cores();
+        let synced = async {
+            for core in cores.iter().filter(|core| core.is_started()) {
+                core.wait_for_sync().await;
+            }
+        };
+        self.shared.cancel.run_until_cancelled(synced).await;
     }
+
     /// Stops all informers and returns when their tasks ended. They do not start again.
     pub async fn shutdown(&self) {
-        unimplemented!()
+        self.shared.cancel.cancel();
+        self.shared.tracker.close();
+        self.shared.tracker.wait().await;
     }
-    /// What was made, for roles and hints.
-    pub fn informers(&self) -> Vec<(crate::KindInfo, InformerOptions)> {
-        unimplemented!()
+
+    /// What was made, for roles and hints. A kind that stands twice is listed and watched twice.
+    pub fn informers(&self) -> Vec<(KindInfo, InformerOptions)> {
+        self.cores()
+            .iter()
+            .map(|core| (core.info().clone(), core.options.clone()))
+            .collect()
     }
+
+    /// The kinds of which there is more than one informer, each with what distinguishes them.
+    pub fn duplicates(&self) -> Vec<(KindInfo, Vec<InformerOptions>)> {
+        let mut kinds: Vec<(KindInfo, Vec<InformerOptions>)> = Vec::new();
+        for (info, options) in self.informers() {
+            match kinds.iter_mut().find(|(known, _)| *known == info) {
+                Some((_, all)) => all.push(options),
+                None => kinds.push((info, vec![options])),
+            }
+        }
+        kinds.retain(|(_, all)| all.len() > 1);
+        kinds
+    }
+
+    /// Figures of every informer.
+    pub fn stats(&self) -> Vec<(KindInfo, InformerOptions, InformerStats)> {
+        let stats = |core: &Arc<Core>| (core.info().clone(), core.options.clone(), core.stats());
+        self.cores().iter().map(stats).collect()
+    }
+
+    /// The started informers that wait for their first list.
+    pub fn unsynced(&self) -> Vec<KindInfo> {
+        let cores = self.cores();
+        let waiting = cores
+            .iter()
+            .filter(|core| core.is_started() && !core.has_synced());
+        waiting.map(|core| core.info().clone()).collect()
+    }
+
+    /// Puts an object into the store of each informer of its kind whose namespaces and selectors it matches, as
+    /// [`SharedInformer::seed`] does. Says how many those were.
+    pub fn seed(&self, info: &KindInfo, object: &serde_json::Value) -> Result<usize, SeedError> {
+        let factory_namespaces = self.shared.state.lock().namespaces.clone();
+        let mut seeded = 0;
+        for core in self.cores().iter().filter(|core| core.info() == info) {
+            if seeding::matches(&core.options, &namespaces(core, &factory_namespaces), object) {
+                core.seed(object)?;
+                seeded += 1;
+            }
+        }
+        Ok(seeded)
+    }
+
+    fn cores(&self) -> Vec<Arc<Core>> {
+        self.shared.state.lock().informers.clone()
+    }
+}
+
+/// The namespaces that an informer lists one by one, or none in particular.
+fn namespaces(core: &Core, factory: &[String]) -> Vec<Namespace> {
+    let mut namespaces: Vec<Namespace> = match core.info().scope {
+        Scope::Cluster => Vec::new(),
+        Scope::Namespaced => {
+            let names = core.options.namespaces.as_deref().unwrap_or(factory);
+            names.iter().map(|name| Some(name.as_str().into())).collect()
+        }
+    };
+    namespaces.sort_unstable();
+    namespaces.dedup();
+    if namespaces.is_empty() {
+        namespaces.push(None);
+    }
+    namespaces
 }

@@ -1,4 +1,8 @@
-//! Indexes by JSON path.
+//! Indexes by JSON path: what they are, and which values an object has in them.
+
+use std::{fmt, str::FromStr, sync::Arc};
+
+use sonic_rs::{JsonType, JsonValueTrait as _, LazyValue};
 
 /// The type of an index's values. Other types of value in the object are not indexed and counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -22,4 +26,216 @@ pub struct IndexSpec {
     pub path: &'static str,
     /// What they are.
     pub value_type: IndexType,
+}
+
+/// The value of an index.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum IndexKey {
+    /// A string.
+    String(Arc<str>),
+    /// A boolean.
+    Bool(bool),
+    /// An integer.
+    Integer(i64),
+}
+
+/// A parsed path of an [`IndexSpec`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexPath(Vec<PathSegment>);
+
+/// A step of an [`IndexPath`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PathSegment {
+    /// Into a field.
+    Field(String),
+    /// Into all elements of an array.
+    Elements,
+}
+
+/// A text that is no path of an index.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "index path {path:?}: {problem} at byte {at}; write fields as `spec.nodeName`, other names as `['a.b/c']`, all elements as `[*]`"
+)]
+pub struct IndexPathError {
+    path: String,
+    problem: &'static str,
+    at: usize,
+}
+
+impl IndexPath {
+    /// The steps, from the object's root.
+    pub fn segments(&self) -> &[PathSegment] {
+        &self.0
+    }
+}
+
+impl FromStr for IndexPath {
+    type Err = IndexPathError;
+
+    fn from_str(path: &str) -> Result<Self, IndexPathError> {
+        let mut segments = Vec::new();
+        let mut rest = path;
+        let fail = |rest: &str, problem| IndexPathError {
+            path: path.to_owned(),
+            problem,
+            at: path.len() - rest.len(),
+        };
+        while !rest.is_empty() {
+            if let Some(after) = rest.strip_prefix("[*]") {
+                segments.push(PathSegment::Elements);
+                rest = after;
+            } else if let Some(after) = rest.strip_prefix("['") {
+                let (name, after) = after
+                    .split_once("']")
+                    .ok_or_else(|| fail(rest, "`['` without `']`"))?;
+                segments.push(PathSegment::Field(name.to_owned()));
+                rest = after;
+            } else {
+                if !segments.is_empty() {
+                    rest = rest
+                        .strip_prefix('.')
+                        .ok_or_else(|| fail(rest, "expected `.` or `[`"))?;
+                }
+                let end = rest.find(['.', '[']).unwrap_or(rest.len());
+                let (name, after) = rest.split_at(end);
+                if name.is_empty()
+                    || !name
+                        .bytes()
+                        .all(|b| b.is_ascii_alphanumeric() || b"_-$".contains(&b))
+                {
+                    return Err(fail(rest, "expected the name of a field"));
+                }
+                segments.push(PathSegment::Field(name.to_owned()));
+                rest = after;
+            }
+        }
+        match segments.first() {
+            Some(PathSegment::Field(_)) => Ok(Self(segments)),
+            _ => Err(fail(path, "expected the name of a field")),
+        }
+    }
+}
+
+/// An index that can be looked up in objects.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Index {
+    pub(super) spec: IndexSpec,
+    path: IndexPath,
+}
+
+/// What one object has in one index.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(super) struct IndexValues {
+    pub(super) keys: Box<[IndexKey]>,
+    /// How many values were of another type than the index's.
+    pub(super) mistyped: u64,
+}
+
+impl Index {
+    pub(super) fn new(spec: IndexSpec) -> Result<Self, IndexPathError> {
+        let path = spec.path.parse()?;
+        Ok(Self { spec, path })
+    }
+
+    /// Each value once. An absent value, and `null`, is none.
+    pub(super) fn values(&self, json: &[u8]) -> IndexValues {
+        let mut found = Found {
+            value_type: self.spec.value_type,
+            keys: Vec::new(),
+            mistyped: 0,
+        };
+        let (fields, rest) = split_fields(&self.path.0);
+        if let Ok(value) = sonic_rs::get(json, fields.iter().map(field)) {
+            found.visit(value, rest);
+        }
+        IndexValues {
+            keys: found.keys.into_boxed_slice(),
+            mistyped: found.mistyped,
+        }
+    }
+}
+
+struct Found {
+    value_type: IndexType,
+    keys: Vec<IndexKey>,
+    mistyped: u64,
+}
+
+impl Found {
+    fn visit(&mut self, value: LazyValue<'_>, path: &[PathSegment]) {
+        let [PathSegment::Elements, path @ ..] = path else {
+            return self.take(&value);
+        };
+        let (fields, rest) = split_fields(path);
+        for element in value.into_array_iter().into_iter().flatten().flatten() {
+            if fields.is_empty() {
+                self.visit(element, rest);
+            } else if let Some(value) = element.pointer(fields.iter().map(field)) {
+                self.visit(value, rest);
+            }
+        }
+    }
+
+    fn take(&mut self, value: &LazyValue<'_>) {
+        if value.get_type() == JsonType::Null {
+            return;
+        }
+        let key = match self.value_type {
+            IndexType::String => value.as_str().map(IndexKey::from),
+            IndexType::Bool => value.as_bool().map(IndexKey::Bool),
+            IndexType::Integer => value.as_i64().map(IndexKey::Integer),
+        };
+        match key {
+            Some(key) if self.keys.contains(&key) => {}
+            Some(key) => self.keys.push(key),
+            None => self.mistyped += 1,
+        }
+    }
+}
+
+fn split_fields(path: &[PathSegment]) -> (&[PathSegment], &[PathSegment]) {
+    path.split_at(
+        path.iter()
+            .position(|s| *s == PathSegment::Elements)
+            .unwrap_or(path.len()),
+    )
+}
+
+fn field(segment: &PathSegment) -> &str {
+    match segment {
+        PathSegment::Field(name) => name,
+        PathSegment::Elements => "",
+    }
+}
+
+impl fmt::Display for IndexKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::String(value) => f.write_str(value),
+            Self::Bool(value) => value.fmt(f),
+            Self::Integer(value) => value.fmt(f),
+        }
+    }
+}
+
+macro_rules! index_keys {
+    ($($from:ty => |$value:ident| $key:expr;)*) => {$(
+        impl From<$from> for IndexKey {
+            fn from($value: $from) -> Self {
+                $key
+            }
+        }
+    )*};
+}
+
+index_keys! {
+    &str => |value| Self::String(value.into());
+    String => |value| Self::String(value.into());
+    &String => |value| Self::String(value.as_str().into());
+    Arc<str> => |value| Self::String(value);
+    bool => |value| Self::Bool(value);
+    i64 => |value| Self::Integer(value);
+    i32 => |value| Self::Integer(value.into());
+    u32 => |value| Self::Integer(value.into());
 }

@@ -1,22 +1,44 @@
 //! The shared informer of one kind.
 
-use std::marker::PhantomData;
+use std::{fmt, marker::PhantomData, sync::Arc};
 
-use super::{Lister, Metadata, Object, lister::IndexKey};
+use super::{
+    HandlerRegistration, IndexKey, IndexSpec, InformerOptions, InformerStats, Lister, Metadata, Object,
+    core::Core,
+    processor::{Handler, Listener},
+    store::Stored,
+};
 use crate::{KindInfo, ObjectName, View};
 
 /// A shared informer: one list and watch, any number of readers. Cloning copies a pointer.
+///
+/// Guaranteed: a handler or sink that is told of an object finds it, or something newer, in the [`lister`](Self::lister). Of one
+/// object it is told in order: added, updated any number of times, deleted. When the watch broke, intermediate states are missed; a
+/// deletion that was missed is told with `final_state_known` false, and a deletion and recreation that was missed is told as one update
+/// with another uid. What a relist finds unchanged is not told.
+///
+/// Not guaranteed: an order among objects, or among handlers.
 pub struct SharedInformer<K> {
-    _kind: PhantomData<fn() -> K>,
+    core: Arc<Core>,
+    kind: PhantomData<fn() -> K>,
 }
 
 impl<K> Clone for SharedInformer<K> {
     fn clone(&self) -> Self {
-        Self { _kind: PhantomData }
+        Self::over(self.core.clone())
+    }
+}
+
+impl<K> fmt::Debug for SharedInformer<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SharedInformer")
+            .field("info", self.core.info())
+            .finish_non_exhaustive()
     }
 }
 
 /// A change of the store, undecoded, as in-line sinks see it after the store was changed.
+#[derive(Debug, Clone, Copy)]
 pub enum Change<'a> {
     /// The object is new to the store.
     Added {
@@ -29,7 +51,7 @@ pub enum Change<'a> {
     Updated {
         /// Before.
         old: &'a Metadata,
-        /// After.
+        /// After; of the same version as `old` when it is a resync.
         new: &'a Metadata,
     },
     /// The object is gone.
@@ -41,7 +63,38 @@ pub enum Change<'a> {
     },
 }
 
+impl<'a> Change<'a> {
+    pub(super) fn of(stored: &'a Stored, is_in_initial_list: bool) -> Self {
+        match stored {
+            Stored::Added(new) => Self::Added {
+                new: &new.metadata,
+                is_in_initial_list,
+            },
+            Stored::Updated { old, new } => Self::Updated {
+                old: &old.metadata,
+                new: &new.metadata,
+            },
+            Stored::Deleted {
+                old,
+                final_state_known,
+            } => Self::Deleted {
+                old: &old.metadata,
+                final_state_known: *final_state_known,
+            },
+        }
+    }
+
+    /// The object's name.
+    pub fn name(&self) -> &'a ObjectName {
+        match self {
+            Self::Added { new, .. } | Self::Updated { new, .. } => new.name(),
+            Self::Deleted { old, .. } => old.name(),
+        }
+    }
+}
+
 /// A deleted object.
+#[derive(Debug, Clone)]
 pub struct Deleted<K> {
     /// The last state that is known.
     pub object: Object<K>,
@@ -50,6 +103,9 @@ pub struct Deleted<K> {
 }
 
 /// Told of every change, one at a time, in order, in a task of its own.
+///
+/// A handler that is slow holds up nobody; what it was not yet told is kept for it without bound. It must not block the thread for
+/// long: hand work on. A panic is logged, and the handler goes on with the next change.
 pub trait EventHandler<K>: Send + Sync + 'static {
     /// An object appeared.
     fn on_add(&self, object: &Object<K>, is_in_initial_list: bool) {
@@ -65,44 +121,93 @@ pub trait EventHandler<K>: Send + Sync + 'static {
     }
 }
 
-/// A registered handler; see [`HandlerRegistration::remove`].
-pub struct HandlerRegistration {}
-
-impl HandlerRegistration {
-    /// Whether the handler was told of everything in the first list.
-    pub fn has_synced(&self) -> bool {
-        unimplemented!()
-    }
-    /// Stops the handler; dropping the registration does not.
-    pub fn remove(&self) {
-        unimplemented!()
+impl<K> SharedInformer<K> {
+    pub(super) fn over(core: Arc<Core>) -> Self {
+        Self {
+            core,
+            kind: PhantomData,
+        }
     }
 }
 
 impl<K: View> SharedInformer<K> {
     /// The kind that is watched.
     pub fn info(&self) -> &KindInfo {
-        unimplemented!()
+        self.core.info()
     }
+
+    /// Which of its objects are watched.
+    pub fn options(&self) -> &InformerOptions {
+        &self.core.options
+    }
+
     /// Reads the store.
     pub fn lister(&self) -> Lister<K> {
-        unimplemented!()
+        Lister::over(self.core.clone())
     }
-    /// Whether the first list is in the store.
+
+    /// Whether the first list is in the store, and every sink was told of it.
     pub fn has_synced(&self) -> bool {
-        unimplemented!()
+        self.core.has_synced()
     }
-    /// Adds a handler, also after start.
-    pub fn add_event_handler(&self, _handler: impl EventHandler<K>) -> HandlerRegistration {
-        unimplemented!()
+
+    /// Returns once [`has_synced`](Self::has_synced). Never when the informer is not started. Cancel safe.
+    pub async fn wait_for_sync(&self) {
+        self.core.wait_for_sync().await;
     }
+
+    /// Adds a handler, also after start: it is told of what is in the store first, as additions of the initial list.
+    pub fn add_event_handler(&self, handler: impl EventHandler<K>) -> HandlerRegistration {
+        self.core.listen(Listener::Handler(self.typed(handler)))
+    }
+
     /// Adds a sink that is called in line, after the store was changed and before the next change: it must be quick and must not block.
-    /// This is what controllers feed their queues with.
-    pub fn add_sink(&self, _sink: impl Fn(&Change<'_>) + Send + Sync + 'static) {
-        unimplemented!()
+    /// This is what controllers feed their queues with. Added after start, it is told of what is in the store first.
+    pub fn add_sink(&self, sink: impl Fn(&Change<'_>) + Send + Sync + 'static) -> HandlerRegistration {
+        self.core.listen(Listener::Sink(Box::new(sink)))
     }
-    /// Names of objects that have `value` in the index.
-    pub fn index_keys(&self, _index: &str, _value: &IndexKey) -> Vec<ObjectName> {
-        unimplemented!()
+
+    /// Adds an index, also after start: what is in the store is indexed at once. One of the same name is left as it is.
+    pub fn add_index(&self, index: &IndexSpec) {
+        self.core.add_index(index);
     }
+
+    /// Names of objects that have `value` in the index, sorted; none when there is no such index.
+    pub fn index_keys(&self, index: &str, value: &IndexKey) -> Vec<ObjectName> {
+        self.core.store.index_keys(index, value)
+    }
+
+    /// Figures of the informer.
+    pub fn stats(&self) -> InformerStats {
+        self.core.stats()
+    }
+
+    /// Puts an object into the store, as a test does, and counts the informer as synced. Nobody is told. The informer should not be started.
+    pub fn seed(&self, json: &serde_json::Value) -> Result<(), SeedError> {
+        self.core.seed(json)
+    }
+
+    fn typed(&self, handler: impl EventHandler<K>) -> Handler {
+        let views = self.core.views.clone();
+        let object = move |stored: &Arc<_>| Object::<K>::new(Arc::clone(stored), views.clone());
+        Box::new(move |change, is_in_initial_list| match change {
+            Stored::Added(new) => handler.on_add(&object(new), is_in_initial_list),
+            Stored::Updated { old, new } => handler.on_update(&object(old), &object(new)),
+            Stored::Deleted {
+                old,
+                final_state_known,
+            } => handler.on_delete(&Deleted {
+                object: object(old),
+                final_state_known: *final_state_known,
+            }),
+        })
+    }
+}
+
+/// An object cannot be put into a store.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("this is no {kind} that a cache could hold: {problem}")]
+pub struct SeedError {
+    pub(super) kind: String,
+    pub(super) problem: String,
 }

@@ -1,18 +1,33 @@
 //! Reading the store.
 
-use std::{marker::PhantomData, sync::Arc};
+use std::{fmt, marker::PhantomData, sync::Arc, vec};
 
-use super::{DecodeError, Object};
+use kube::core::Selector;
+
+use super::{
+    DecodeError, IndexKey, Object, core::Core, object::StoredObject, selector::Requirements, views::Views,
+};
 use crate::{ObjectName, View};
 
 /// Reads the objects of one informer's store. Cloning copies a pointer.
+///
+/// What it reads was true a moment ago. Before the informer has synced, objects are missing.
 pub struct Lister<K> {
-    _kind: PhantomData<fn() -> K>,
+    core: Arc<Core>,
+    kind: PhantomData<fn() -> K>,
 }
 
 impl<K> Clone for Lister<K> {
     fn clone(&self) -> Self {
-        Self { _kind: PhantomData }
+        Self::over(self.core.clone())
+    }
+}
+
+impl<K> fmt::Debug for Lister<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lister")
+            .field("info", self.core.info())
+            .finish_non_exhaustive()
     }
 }
 
@@ -32,115 +47,155 @@ pub enum LookupError {
     Decode(#[from] DecodeError),
 }
 
-/// The value of an index.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum IndexKey {
-    /// A string.
-    String(Arc<str>),
-    /// A boolean.
-    Bool(bool),
-    /// An integer.
-    Integer(i64),
+impl LookupError {
+    /// Whether there is no such object.
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, Self::NotFound { .. })
+    }
 }
 
 /// The objects that a list found, as they were at that moment; decoded one by one as the iterator advances.
 pub struct Items<K> {
-    _kind: PhantomData<fn() -> K>,
+    found: vec::IntoIter<Arc<StoredObject>>,
+    views: Arc<Views>,
+    kind: PhantomData<fn() -> K>,
 }
 
 impl<K: View> Iterator for Items<K> {
     type Item = Result<Arc<K>, DecodeError>;
+
     fn next(&mut self) -> Option<Self::Item> {
-        unimplemented!()
+        Some(self.views.read(&*self.found.next()?))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.found.size_hint()
+    }
+}
+
+impl<K: View> ExactSizeIterator for Items<K> {}
+
+impl<K> fmt::Debug for Items<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = self.found.as_slice().iter().map(|object| &object.metadata.name);
+        f.debug_list().entries(names).finish()
     }
 }
 
 impl<K: View> Items<K> {
+    fn new(found: Vec<Arc<StoredObject>>, core: &Core) -> Self {
+        Self {
+            found: found.into_iter(),
+            views: core.views.clone(),
+            kind: PhantomData,
+        }
+    }
+
     /// The objects without decoding them.
-    pub fn objects(self) -> impl Iterator<Item = Object<K>> {
-        std::iter::empty()
+    pub fn objects(self) -> impl ExactSizeIterator<Item = Object<K>> {
+        let views = self.views;
+        self.found.map(move |object| Object::new(object, views.clone()))
+    }
+}
+
+impl<K> Lister<K> {
+    pub(super) fn over(core: Arc<Core>) -> Self {
+        Self {
+            core,
+            kind: PhantomData,
+        }
     }
 }
 
 impl<K: View> Lister<K> {
     /// The object of that name, decoded.
-    pub fn get(&self, _name: &ObjectName) -> Result<Arc<K>, LookupError> {
-        unimplemented!()
+    pub fn get(&self, name: &ObjectName) -> Result<Arc<K>, LookupError> {
+        let Some(object) = self.core.store.get(name) else {
+            return Err(LookupError::NotFound {
+                kind: self.core.info().kind.to_string(),
+                name: name.clone(),
+            });
+        };
+        Ok(self.core.views.read(&object)?)
     }
+
     /// The object of that name, not decoded.
-    pub fn object(&self, _name: &ObjectName) -> Option<Object<K>> {
-        unimplemented!()
+    pub fn object(&self, name: &ObjectName) -> Option<Object<K>> {
+        Some(Object::new(self.core.store.get(name)?, self.core.views.clone()))
     }
+
     /// All objects, in no particular order.
     pub fn list(&self) -> Items<K> {
-        unimplemented!()
+        Items::new(self.core.store.all(|_| true), &self.core)
     }
+
     /// The objects whose labels match.
-    pub fn select(&self, _selector: &kube::core::Selector) -> Items<K> {
-        unimplemented!()
+    pub fn select(&self, selector: &Selector) -> Items<K> {
+        let requirements = Requirements::of(selector);
+        Items::new(
+            self.core
+                .store
+                .all(|object| requirements.match_labels(&object.metadata)),
+            &self.core,
+        )
     }
+
     /// The objects of one namespace.
-    pub fn namespace(&self, _namespace: &str) -> NamespaceLister<K> {
-        unimplemented!()
+    pub fn namespace(&self, namespace: &str) -> NamespaceLister<K> {
+        NamespaceLister {
+            lister: self.clone(),
+            namespace: namespace.into(),
+        }
     }
-    /// The objects that have `value` in the index `index`, found by hash; none when there is no such index.
-    pub fn by_index(&self, _index: &str, _value: impl Into<IndexKey>) -> Items<K> {
-        unimplemented!()
+
+    /// The objects that have `value` in the index `index`, found by hash, in no particular order; none when there is no such index.
+    pub fn by_index(&self, index: &str, value: impl Into<IndexKey>) -> Items<K> {
+        Items::new(self.core.store.by_index(index, &value.into()), &self.core)
     }
 }
 
 /// [`Lister`] of one namespace.
 pub struct NamespaceLister<K> {
-    _kind: PhantomData<fn() -> K>,
+    lister: Lister<K>,
+    namespace: Arc<str>,
+}
+
+impl<K> Clone for NamespaceLister<K> {
+    fn clone(&self) -> Self {
+        Self {
+            lister: self.lister.clone(),
+            namespace: self.namespace.clone(),
+        }
+    }
+}
+
+impl<K> fmt::Debug for NamespaceLister<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NamespaceLister")
+            .field("namespace", &self.namespace)
+            .finish_non_exhaustive()
+    }
 }
 
 impl<K: View> NamespaceLister<K> {
     /// The object of that name, decoded.
-    pub fn get(&self, _name: &str) -> Result<Arc<K>, LookupError> {
-        unimplemented!()
+    pub fn get(&self, name: &str) -> Result<Arc<K>, LookupError> {
+        self.lister
+            .get(&ObjectName::namespaced(self.namespace.clone(), name))
     }
-    /// All objects of the namespace.
-    pub fn list(&self) -> Items<K> {
-        unimplemented!()
-    }
-    /// Those whose labels match.
-    pub fn select(&self, _selector: &kube::core::Selector) -> Items<K> {
-        unimplemented!()
-    }
-}
 
-impl From<&str> for IndexKey {
-    fn from(value: &str) -> Self {
-        Self::String(value.into())
+    /// All objects of the namespace, in no particular order.
+    pub fn list(&self) -> Items<K> {
+        let core = &self.lister.core;
+        Items::new(core.store.of_namespace(&self.namespace, |_| true), core)
     }
-}
-impl From<String> for IndexKey {
-    fn from(value: String) -> Self {
-        Self::String(value.into())
-    }
-}
-impl From<&String> for IndexKey {
-    fn from(value: &String) -> Self {
-        Self::String(value.as_str().into())
-    }
-}
-impl From<bool> for IndexKey {
-    fn from(value: bool) -> Self {
-        Self::Bool(value)
-    }
-}
-impl From<i64> for IndexKey {
-    fn from(value: i64) -> Self {
-        Self::Integer(value)
-    }
-}
-impl From<i32> for IndexKey {
-    fn from(value: i32) -> Self {
-        Self::Integer(value.into())
-    }
-}
-impl From<u32> for IndexKey {
-    fn from(value: u32) -> Self {
-        Self::Integer(value.into())
+
+    /// Those whose labels match.
+    pub fn select(&self, selector: &Selector) -> Items<K> {
+        let (core, requirements) = (&self.lister.core, Requirements::of(selector));
+        let found = core.store.of_namespace(&self.namespace, |object| {
+            requirements.match_labels(&object.metadata)
+        });
+        Items::new(found, core)
     }
 }

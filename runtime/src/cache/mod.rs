@@ -1,16 +1,36 @@
 //! The cache: what the API server holds, kept in memory by a list and a watch, shared by all who read it.
 //!
-//! Read in the order in which data flows: [`reflector`] → fifo → store → processor → [`informer`] → [`factory`] → [`lister`];
-//! before them [`object`], what all of them hand on.
+//! The cache keeps bytes; types are views. Read [`object`] first, what all others hand on, and [`scan`], which makes it; then in the order in
+//! which data flows: [`source`] → [`reflector`] → [`fifo`] → [`store`] → [`processor`] → [`core`], which puts them together without types →
+//! [`informer`] → [`factory`] → [`lister`], the typed skin; [`views`] is where bytes are decoded.
 
+mod api_source;
+mod backoff;
+mod complaints;
+mod core;
+mod enum_key;
 mod factory;
+mod fifo;
 mod index;
+mod index_sets;
 mod informer;
 mod lister;
 mod object;
+mod processor;
+mod reflector;
+mod scan;
+mod seeding;
+mod selector;
+mod source;
+mod stats;
+mod store;
+mod views;
 
-pub use factory::{InformerOptions, SharedInformerFactory};
-pub use index::{IndexSpec, IndexType};
-pub use informer::{Change, Deleted, EventHandler, HandlerRegistration, SharedInformer};
+pub use factory::{InformerOptions, RegisteredKind, SharedInformerFactory};
+pub use index::{IndexKey, IndexPath, IndexPathError, IndexSpec, IndexType, PathSegment};
+pub use informer::{Change, Deleted, EventHandler, SeedError, SharedInformer};
 pub use lister::{Items, Lister, LookupError, NamespaceLister};
 pub use object::{DecodeError, Metadata, Object, OwnerRef};
+pub use processor::HandlerRegistration;
+pub use source::{Chunks, ListOptions, ListerWatcher, SourceError, WatchOptions};
+pub use stats::InformerStats;

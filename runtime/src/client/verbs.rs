@@ -91,9 +91,120 @@ pub struct Anywhere;
 
 impl<V> Allows<V, Anywhere> for All {}
 
-impl<A> Allows<A, At<0>> for (A,) {}
-impl<K, A: Verb<K>> Verbs<K> for (A,) {
+impl<K: Kind> Verbs<K> for All {
+    /// Status and scale are granted whether the kind has them or not: a role may name what does not exist.
     fn rules() -> Vec<VerbRule> {
-        vec![A::RULE]
+        let rule = |subresource, verbs| VerbRule {
+            unit: "All",
+            subresource,
+            verbs,
+        };
+        vec![
+            rule(None, &["get", "list", "create", "update", "patch", "delete"]),
+            rule(Some("status"), &["update", "patch"]),
+            rule(Some("scale"), &["get", "update", "patch"]),
+        ]
+    }
+}
+
+/// Implements [`Verbs`] and [`Allows`] for one tuple: its verbs, then each verb with its place.
+macro_rules! tuple {
+    ($($verb:ident)*; $($at:literal $place:ident)*) => {
+        impl<Kind_, $($verb: Verb<Kind_>),*> Verbs<Kind_> for ($($verb,)*) {
+            fn rules() -> Vec<VerbRule> {
+                vec![$($verb::RULE),*]
+            }
+        }
+        tuple!(@places ($($verb)*) $($at $place)*);
+    };
+    (@places $verbs:tt $($at:literal $place:ident)*) => {
+        $(tuple!(@place $verbs $at $place);)*
+    };
+    (@place ($($verb:ident)*) $at:literal $place:ident) => {
+        impl<$($verb),*> Allows<$place, At<$at>> for ($($verb,)*) {}
+    };
+}
+
+tuple!(A; 0 A);
+tuple!(A B; 0 A 1 B);
+tuple!(A B C; 0 A 1 B 2 C);
+tuple!(A B C D; 0 A 1 B 2 C 3 D);
+tuple!(A B C D E; 0 A 1 B 2 C 3 D 4 E);
+tuple!(A B C D E F; 0 A 1 B 2 C 3 D 4 E 5 F);
+tuple!(A B C D E F G; 0 A 1 B 2 C 3 D 4 E 5 F 6 G);
+tuple!(A B C D E F G H; 0 A 1 B 2 C 3 D 4 E 5 F 6 G 7 H);
+tuple!(A B C D E F G H I; 0 A 1 B 2 C 3 D 4 E 5 F 6 G 7 H 8 I);
+tuple!(A B C D E F G H I J; 0 A 1 B 2 C 3 D 4 E 5 F 6 G 7 H 8 I 9 J);
+tuple!(A B C D E F G H I J K; 0 A 1 B 2 C 3 D 4 E 5 F 6 G 7 H 8 I 9 J 10 K);
+tuple!(A B C D E F G H I J K L; 0 A 1 B 2 C 3 D 4 E 5 F 6 G 7 H 8 I 9 J 10 K 11 L);
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::apps::v1::Deployment;
+
+    use super::*;
+
+    #[test]
+    fn a_tuple_stands_for_the_rules_of_its_verbs_in_order() {
+        let rules = <(Apply, UpdateStatus) as Verbs<Deployment>>::rules();
+        let expected = [
+            VerbRule {
+                unit: "Apply",
+                subresource: None,
+                verbs: &["patch", "create"],
+            },
+            VerbRule {
+                unit: "UpdateStatus",
+                subresource: Some("status"),
+                verbs: &["update"],
+            },
+        ];
+        assert_eq!(rules, expected);
+    }
+
+    #[test]
+    fn twelve_verbs_fit_in_a_tuple() {
+        fn may<V, A>()
+        where
+            V: Allows<UpdateScale, A> + Verbs<Deployment>,
+        {
+            assert_eq!(V::rules().len(), 12);
+        }
+        may::<
+            (
+                Get,
+                List,
+                Create,
+                Update,
+                Patch,
+                Apply,
+                Delete,
+                UpdateStatus,
+                PatchStatus,
+                ApplyStatus,
+                GetScale,
+                UpdateScale,
+            ),
+            _,
+        >();
+    }
+
+    #[test]
+    fn all_covers_every_verb_of_every_client_method() {
+        let all = <All as Verbs<Deployment>>::rules();
+        let single = [
+            <(Get, List, Create, Update, Patch, Apply, Delete) as Verbs<Deployment>>::rules(),
+            <(UpdateStatus, PatchStatus, ApplyStatus, GetScale, UpdateScale) as Verbs<Deployment>>::rules(),
+        ];
+        for rule in single.concat() {
+            let granted = all
+                .iter()
+                .find(|one| one.subresource == rule.subresource)
+                .unwrap();
+            assert!(
+                rule.verbs.iter().all(|verb| granted.verbs.contains(verb)),
+                "{rule:?}"
+            );
+        }
     }
 }

@@ -1,0 +1,154 @@
+//! One informer without types: reflectors, queue, store and listeners put together.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use parking_lot::Mutex;
+use tokio::sync::watch;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use super::{
+    InformerOptions, InformerStats, ListerWatcher, SeedError,
+    fifo::{BatchingFifo, Delta, Namespace, SharedFifo},
+    index::{Index, IndexSpec},
+    processor::{HandlerRegistration, Listener, Processor, Registrations},
+    reflector::Reflector,
+    scan::Scanner,
+    stats::Counters,
+    store::{Store, Stored},
+    views::Views,
+};
+use crate::KindInfo;
+
+/// After so many changes other tasks get their turn.
+const CHANGES_AT_A_TIME: usize = 1000;
+
+/// What every [`SharedInformer`](super::SharedInformer) and [`Lister`](super::Lister) of one store points at.
+pub(super) struct Core {
+    pub(super) options: InformerOptions,
+    pub(super) store: Store,
+    pub(super) views: Arc<Views>,
+    pub(super) counters: Arc<Counters>,
+    registrations: Registrations,
+    synced: watch::Sender<bool>,
+    started: AtomicBool,
+    seeding: Mutex<Scanner>,
+}
+
+impl Core {
+    pub(super) fn new(info: KindInfo, options: InformerOptions) -> Self {
+        let counters = Arc::new(Counters::default());
+        Self {
+            options,
+            store: Store::default(),
+            seeding: Mutex::new(Scanner::new(&info)),
+            views: Arc::new(Views::new(info, counters.clone())),
+            counters,
+            registrations: Registrations::default(),
+            synced: watch::Sender::new(false),
+            started: AtomicBool::new(false),
+        }
+    }
+
+    pub(super) fn info(&self) -> &KindInfo {
+        self.views.info()
+    }
+
+    pub(super) fn has_synced(&self) -> bool {
+        *self.synced.borrow()
+    }
+
+    /// Waits for the first list. Cancel safe.
+    pub(super) async fn wait_for_sync(&self) {
+        // The sender lives as long as `self`.
+        let _ = self.synced.subscribe().wait_for(|synced| *synced).await;
+    }
+
+    pub(super) fn is_started(&self) -> bool {
+        self.started.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn listen(&self, listener: Listener) -> HandlerRegistration {
+        self.registrations.add(listener)
+    }
+
+    pub(super) fn add_index(&self, spec: &IndexSpec) {
+        match Index::new(spec.clone()) {
+            Ok(index) => {
+                self.store.add_index(index);
+            }
+            Err(error) => tracing::error!("index {} of {} stays empty: {error}", spec.name, self.info().kind),
+        }
+    }
+
+    pub(super) fn stats(&self) -> InformerStats {
+        let (objects, bytes) = self.store.size();
+        self.counters.snapshot(objects, bytes)
+    }
+
+    /// Puts an object into the store without telling anybody, and counts the informer as synced.
+    pub(super) fn seed(&self, json: &serde_json::Value) -> Result<(), SeedError> {
+        let indexes = self.store.indexes();
+        let object = self.seeding.lock().object(json.to_string().as_bytes(), &indexes);
+        let object = object.map_err(|error| SeedError {
+            kind: self.info().kind.to_string(),
+            problem: error.to_string(),
+        })?;
+        self.store.apply(vec![Delta::Upserted(Arc::new(object))]);
+        self.synced.send_replace(true);
+        Ok(())
+    }
+
+    /// Starts once; a later call does nothing. Says whether this call started it.
+    pub(super) fn start(
+        self: &Arc<Self>,
+        sources: Vec<(Namespace, Arc<dyn ListerWatcher>)>,
+        tracker: &TaskTracker,
+        cancel: &CancellationToken,
+    ) -> bool {
+        if self.started.swap(true, Ordering::Relaxed) {
+            return false;
+        }
+        let fifo = Arc::new(SharedFifo::new(BatchingFifo::new(
+            sources.iter().map(|(namespace, _)| namespace.clone()),
+        )));
+        for (namespace, source) in sources {
+            let reflector = Reflector::new(self.clone(), source, namespace, fifo.clone());
+            let cancel = cancel.clone();
+            tracker.spawn(async move { cancel.run_until_cancelled(reflector.run()).await });
+        }
+        let processor = Processor::new(tracker.clone(), cancel.clone());
+        let process = self.clone().process(fifo, processor);
+        let cancel = cancel.clone();
+        tracker.spawn(async move { cancel.run_until_cancelled(process).await });
+        true
+    }
+
+    /// Moves batches from the queue to the store, then tells the listeners. The only writer of the store, and the only one who tells.
+    async fn process(self: Arc<Self>, fifo: Arc<SharedFifo>, mut processor: Processor) {
+        let mut has_synced = false;
+        loop {
+            let replay = || self.store.all(|_| true).into_iter().map(Stored::Added).collect();
+            processor.adopt(&self.registrations, replay, has_synced);
+            let batch = tokio::select! {
+                biased;
+                () = self.registrations.added() => continue,
+                batch = fifo.pop() => batch,
+            };
+            processor.sweep();
+            for (position, change) in self.store.apply(batch).iter().enumerate() {
+                processor.tell(change, !has_synced);
+                if position % CHANGES_AT_A_TIME == CHANGES_AT_A_TIME - 1 {
+                    tokio::task::yield_now().await;
+                }
+            }
+            if fifo.processed() && !has_synced {
+                has_synced = true;
+                processor.synced();
+                self.synced.send_replace(true);
+            }
+        }
+    }
+}

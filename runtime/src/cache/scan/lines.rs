@@ -1,0 +1,64 @@
+//! Cuts the body of a watch into lines.
+
+/// Collects what is left of a line until the rest of it arrives.
+#[derive(Debug, Default)]
+pub(in crate::cache) struct Lines {
+    partial: Vec<u8>,
+}
+
+impl Lines {
+    /// Calls `each` with every line that `chunk` completes, without its end; stops at the first error. Empty lines are left out.
+    pub(in crate::cache) fn push<E>(
+        &mut self,
+        mut chunk: &[u8],
+        mut each: impl FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        while let Some(end) = memchr::memchr(b'\n', chunk) {
+            let (head, rest) = (&chunk[..end], &chunk[end + 1..]);
+            chunk = rest;
+            if self.partial.is_empty() {
+                one(head, &mut each)?;
+            } else {
+                self.partial.extend_from_slice(head);
+                let line = std::mem::take(&mut self.partial);
+                one(&line, &mut each)?;
+            }
+        }
+        self.partial.extend_from_slice(chunk);
+        Ok(())
+    }
+}
+
+fn one<E>(line: &[u8], each: &mut impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
+    match line.trim_ascii() {
+        [] => Ok(()),
+        line => each(line),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn lines_are_whole_however_the_body_is_cut(
+            lines in prop::collection::vec("[a-z]{1,8}", 0..10),
+            cuts in prop::collection::vec(1usize..7, 1..40),
+        ) {
+            let body = lines.iter().flat_map(|line| [line, "\r\n"]).collect::<String>();
+            let mut framer = Lines::default();
+            let mut seen = Vec::new();
+            let mut rest = body.as_bytes();
+            for cut in cuts.iter().cycle() {
+                let (chunk, after) = rest.split_at((*cut).min(rest.len()));
+                framer.push(chunk, |line| { seen.push(String::from_utf8(line.to_vec()).unwrap()); Ok::<_, ()>(()) }).unwrap();
+                rest = after;
+                if rest.is_empty() { break; }
+            }
+            prop_assert_eq!(seen, lines);
+        }
+    }
+}

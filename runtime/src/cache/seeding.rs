@@ -1,0 +1,94 @@
+//! Which informers an object belongs to that a test puts into their stores: what the API server decides otherwise.
+
+use serde_json::Value;
+
+use super::{InformerOptions, fifo::Namespace, selector::Requirements};
+
+/// Whether an informer with these options, of these namespaces, would list the object.
+pub(super) fn matches(options: &InformerOptions, namespaces: &[Namespace], object: &Value) -> bool {
+    let namespace = object["metadata"]["namespace"].as_str();
+    let in_namespace = namespaces
+        .iter()
+        .any(|wanted| wanted.is_none() || wanted.as_deref() == namespace);
+    let labels = options.label_selector.as_deref().unwrap_or_default();
+    let fields = options.field_selector.as_deref().unwrap_or_default();
+    in_namespace && labels_match(labels, object) && fields_match(fields, object)
+}
+
+fn labels_match(selector: &str, object: &Value) -> bool {
+    let labels = &object["metadata"]["labels"];
+    Requirements::parse(selector).is_some_and(|requirements| requirements.matches(|key| labels[key].as_str()))
+}
+
+/// `metadata.name=a,spec.nodeName!=b`; an absent field counts as empty, as API servers have it.
+fn fields_match(selector: &str, object: &Value) -> bool {
+    selector
+        .split(',')
+        .filter(|term| !term.trim().is_empty())
+        .all(|term| {
+            let (path, expected, equal) = match term.split_once("!=") {
+                Some((path, expected)) => (path, expected, false),
+                None => match term.split_once("==").or_else(|| term.split_once('=')) {
+                    Some((path, expected)) => (path, expected, true),
+                    None => return false,
+                },
+            };
+            let field = path.trim().split('.').fold(object, |value, key| &value[key]);
+            let found = match field {
+                Value::Null => String::new(),
+                Value::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            (found == expected.trim()) == equal
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_object_belongs_where_namespace_labels_and_fields_match() {
+        let pod = json!({
+            "metadata": {"name": "a", "namespace": "shop", "labels": {"app": "web"}},
+            "spec": {"nodeName": "n1", "hostNetwork": true},
+        });
+        let everywhere = [None];
+        let two = [Some("shop".into()), Some("other".into())];
+        let elsewhere = [Some("other".into())];
+        for (labels, fields, namespaces, expected) in [
+            (None, None, &everywhere[..], true),
+            (None, None, &two, true),
+            (None, None, &elsewhere, false),
+            (
+                Some("app=web,!old"),
+                Some("spec.nodeName=n1,metadata.name!=b"),
+                &two,
+                true,
+            ),
+            (Some("app=db"), None, &everywhere, false),
+            (None, Some("spec.nodeName=n2"), &everywhere, false),
+            (
+                None,
+                Some("status.phase=,spec.hostNetwork==true"),
+                &everywhere,
+                true,
+            ),
+            (None, Some("nonsense"), &everywhere, false),
+            (Some("a b"), None, &everywhere, false),
+        ] {
+            let options = InformerOptions {
+                namespaces: None,
+                label_selector: labels.map(Into::into),
+                field_selector: fields.map(Into::into),
+            };
+            assert_eq!(
+                matches(&options, namespaces, &pod),
+                expected,
+                "{labels:?} {fields:?}"
+            );
+        }
+    }
+}

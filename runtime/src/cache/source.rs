@@ -1,0 +1,106 @@
+//! Where the cache's objects come from: a list and a watch.
+
+use bytes::Bytes;
+use futures::{future::BoxFuture, stream::BoxStream};
+use kube::core::{Status, response::reason};
+
+/// A response's body as it arrives: bytes of JSON, cut anywhere.
+pub type Chunks = BoxStream<'static, Result<Bytes, SourceError>>;
+
+/// Lists and watches the objects of one kind, in one namespace or in all.
+///
+/// The API server is one; tests script others.
+pub trait ListerWatcher: Send + Sync + 'static {
+    /// One page of the list, as JSON: a Kubernetes list.
+    fn list(&self, options: ListOptions) -> BoxFuture<'_, Result<Chunks, SourceError>>;
+
+    /// The changes after a resource version, as JSON: one event of a Kubernetes watch a line.
+    fn watch(&self, options: WatchOptions) -> BoxFuture<'_, Result<Chunks, SourceError>>;
+}
+
+/// What a list asks for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ListOptions {
+    /// Not older than this version; `0`: whatever the server has at hand; empty: the newest.
+    pub resource_version: String,
+    /// At most so many objects in the page.
+    pub limit: Option<u32>,
+    /// The next page of an earlier list.
+    pub continue_token: Option<String>,
+}
+
+/// What a watch asks for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WatchOptions {
+    /// The changes after this version.
+    pub resource_version: String,
+    /// After so many seconds the server ends the watch.
+    pub timeout_seconds: u32,
+}
+
+/// Why a list or a watch failed.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum SourceError {
+    /// The server refused, or ended the watch with an error.
+    #[error("{}", describe(.0))]
+    Status(Box<Status>),
+    /// Nobody answered.
+    #[error("the API server cannot be reached: {message}")]
+    Unreachable {
+        /// What the transport said.
+        message: String,
+        /// Whether the connection was refused: the server is restarting, and the version may well be good yet.
+        refused: bool,
+    },
+    /// The response broke off, or nothing came for too long.
+    #[error("the response broke off: {0}")]
+    Broken(String),
+    /// What was read is no list, no event, or no object that can be identified.
+    #[error("unusable data from the API server: {0}")]
+    Malformed(String),
+    /// A watch that ended at once, without an event.
+    #[error("the watch ended at once, without an event")]
+    VeryShortWatch,
+}
+
+impl SourceError {
+    /// The version that was asked for is no longer served.
+    pub(super) fn is_expired(&self) -> bool {
+        matches!(self, Self::Status(status) if status.code == 410 || [reason::EXPIRED, reason::GONE].contains(&&*status.reason))
+    }
+
+    /// The version that was asked for is newer than what the server knows.
+    pub(super) fn is_too_large_version(&self) -> bool {
+        matches!(self, Self::Status(status) if status.reason == reason::TIMEOUT && (
+            status.details.iter().flat_map(|details| &details.causes).any(|cause| cause.reason == "ResourceVersionTooLarge")
+            || status.message.contains("Too large resource version")))
+    }
+
+    /// The server wants to be left alone for a moment; nothing was missed.
+    pub(super) fn asks_to_wait(&self) -> bool {
+        match self {
+            Self::Status(status) => status.code == 429 || status.reason == reason::TOO_MANY_REQUESTS,
+            Self::Unreachable { refused, .. } => *refused,
+            _ => false,
+        }
+    }
+
+    /// The server does not know the kind.
+    pub(super) fn is_not_found(&self) -> bool {
+        matches!(self, Self::Status(status) if status.is_not_found())
+    }
+
+    pub(super) fn is_forbidden(&self) -> bool {
+        matches!(self, Self::Status(status) if status.is_forbidden())
+    }
+}
+
+fn describe(status: &Status) -> String {
+    let Status {
+        code,
+        reason,
+        message,
+        ..
+    } = status;
+    format!("the API server answers {code} {reason}: {message}")
+}

@@ -1,0 +1,62 @@
+//! What an informer counts of itself.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Figures of one informer at one moment; counters start at zero with the informer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct InformerStats {
+    /// Objects in the store.
+    pub objects: usize,
+    /// Bytes of their JSON as kept.
+    pub bytes: usize,
+    /// Lists that ended well: the first of each namespace, and each relist.
+    pub lists: u64,
+    /// Lists and watches that failed.
+    pub failures: u64,
+    /// Watches that the server accepted.
+    pub watches: u64,
+    /// Lines that watches brought, bookmarks among them.
+    pub watch_events: u64,
+    /// Versions of objects that were read and did not decode.
+    pub decode_errors: u64,
+    /// Values that an index could not take because they are of another type than it says.
+    pub index_errors: u64,
+}
+
+impl InformerStats {
+    /// Lists after the first one, for an informer of one namespace, or of all.
+    pub fn relists(&self) -> u64 {
+        self.lists.saturating_sub(1)
+    }
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Counters {
+    pub(super) lists: AtomicU64,
+    pub(super) failures: AtomicU64,
+    pub(super) watches: AtomicU64,
+    pub(super) watch_events: AtomicU64,
+    pub(super) decode_errors: AtomicU64,
+    pub(super) index_errors: AtomicU64,
+}
+
+impl Counters {
+    pub(super) fn snapshot(&self, objects: usize, bytes: usize) -> InformerStats {
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        InformerStats {
+            objects,
+            bytes,
+            lists: read(&self.lists),
+            failures: read(&self.failures),
+            watches: read(&self.watches),
+            watch_events: read(&self.watch_events),
+            decode_errors: read(&self.decode_errors),
+            index_errors: read(&self.index_errors),
+        }
+    }
+}
+
+/// Adds one.
+pub(super) fn count(counter: &AtomicU64) {
+    counter.fetch_add(1, Ordering::Relaxed);
+}
