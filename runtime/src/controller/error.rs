@@ -2,6 +2,11 @@
 
 use std::{error::Error, fmt};
 
+use crate::{
+    KindInfo, ObjectName,
+    cache::{DecodeError, LookupError},
+};
+
 /// Why a reconcile failed. Any standard error becomes one with `?`.
 ///
 /// Displays the error and its sources, separated by `: `. It is no `std::error::Error` itself: that lets `?` take all of them.
@@ -38,6 +43,16 @@ impl ReconcileError {
     /// The error as an `E`, when it or one of its sources is one.
     pub fn find<E: Error + 'static>(&self) -> Option<&E> {
         self.chain().find_map(|error| error.downcast_ref())
+    }
+
+    /// Whether it says that the cached object of that kind and name does not decode.
+    pub(super) fn is_decode_of(&self, kind: &KindInfo, key: &ObjectName) -> bool {
+        let decode = match self.find() {
+            // It stands in for the decode error: its source is that one's source.
+            Some(LookupError::Decode(decode)) => Some(decode),
+            _ => self.find::<DecodeError>(),
+        };
+        decode.is_some_and(|decode| decode.kind == kind.kind && decode.name == *key)
     }
 
     /// The error and its sources, outermost first.

@@ -37,7 +37,7 @@ impl Outcome {
 pub trait ControllerMetrics: QueueMetrics {
     /// A worker began a reconcile.
     fn started(&self) {}
-    /// A reconcile ended, that many seconds after it began. A cancelled one has no outcome.
+    /// A reconcile ended, that long after it began. A cancelled one has no outcome.
     fn finished(&self, outcome: Option<Outcome>, took: Duration) {
         let _ = (outcome, took);
     }

@@ -7,20 +7,27 @@
 
 mod action;
 mod args;
+pub mod conditions;
 mod error;
 mod metrics;
+mod owners;
 mod permissions;
 mod reconciler;
 mod runnable;
+mod runner;
 mod setup;
 mod spec;
+mod worker;
 
 pub use action::Action;
 pub use args::{ArgSource, FixedArgs};
+pub use conditions::{ConditionStatus, condition, set_condition};
 pub use error::ReconcileError;
 pub use metrics::{ControllerMetrics, NoMetrics, Outcome};
+pub use owners::{controller_reference, is_controlled_by};
 pub use permissions::{Permission, Place};
 pub use reconciler::{BoxReconciler, Reconciler};
 pub use runnable::Runnable;
+pub use runner::{ControllerRunner, Drained};
 pub use setup::{RegisteredKind, RegistrationError, Setup};
 pub use spec::ControllerSpec;

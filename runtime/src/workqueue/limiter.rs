@@ -1,10 +1,12 @@
 //! How long a key waits after a failure.
 
-use std::{hash::Hash, time::Duration};
+use std::time::Duration;
 
 use hashbrown::HashMap;
 use parking_lot::Mutex;
 use tokio::time::Instant;
+
+use super::Key;
 
 /// Says how long a key waits before it is tried again, and remembers its failures.
 pub trait RateLimiter<K>: Send + Sync + 'static {
@@ -18,7 +20,7 @@ pub trait RateLimiter<K>: Send + Sync + 'static {
 
 /// client-go's default: the longer of 5 ms · 2ⁿ, at most 1000 s, for the key, and what a bucket of 100 tokens, 10 more a second,
 /// says for all keys together.
-pub fn default_limiter<K: Hash + Eq + Clone + Send + 'static>() -> MaxOf<ItemExponential<K>, TokenBucket> {
+pub fn default_limiter<K: Key>() -> MaxOf<ItemExponential<K>, TokenBucket> {
     MaxOf(
         ItemExponential::new(Duration::from_millis(5), Duration::from_secs(1000)),
         TokenBucket::new(10.0, 100),
@@ -44,7 +46,7 @@ impl<K> ItemExponential<K> {
     }
 }
 
-impl<K: Hash + Eq + Clone + Send + 'static> RateLimiter<K> for ItemExponential<K> {
+impl<K: Key> RateLimiter<K> for ItemExponential<K> {
     fn when(&self, key: &K) -> Duration {
         let earlier = {
             let mut failures = self.failures.lock();

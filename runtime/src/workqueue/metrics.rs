@@ -6,7 +6,7 @@ use std::time::Duration;
 ///
 /// Depth, unfinished work and the longest running key are read when somebody looks: [`WorkQueue::stats`](super::WorkQueue::stats).
 pub trait QueueMetrics: Send + Sync + 'static {
-    /// A key was added that was not waiting yet.
+    /// A key was added that did not wait yet.
     fn added(&self) {}
     /// A key was handed out, that long after it was added.
     fn waited(&self, duration: Duration) {
@@ -16,6 +16,12 @@ pub trait QueueMetrics: Send + Sync + 'static {
     fn worked(&self, duration: Duration) {
         let _ = duration;
     }
-    /// A key was added with a delay for its failures.
+    /// A key was added with a delay.
     fn retried(&self) {}
 }
+
+/// Counts nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoQueueMetrics;
+
+impl QueueMetrics for NoQueueMetrics {}

@@ -95,5 +95,5 @@ fn leader_election() -> Permission {
     }
 }
 
-#[cfg(any())]
+#[cfg(test)]
 mod tests;

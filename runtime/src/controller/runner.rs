@@ -1,0 +1,163 @@
+//! Runs one controller: feeds its queue and keeps its workers at work.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::{task::JoinSet, time};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    ControllerMetrics, ControllerSpec, RegistrationError,
+    owners::owner_keys,
+    spec::{Mapping, Sink},
+    worker::Worker,
+};
+use crate::{KindInfo, ObjectName, cache::Change, workqueue::WorkQueue};
+
+/// Runs one controller.
+pub struct ControllerRunner {
+    worker: Worker,
+    workers: usize,
+    informers: Vec<(KindInfo, Box<dyn Fn() -> bool + Send + Sync>)>,
+}
+
+/// How a controller ended.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Drained {
+    /// The keys whose reconcile did not end within the grace period and was cancelled.
+    pub cancelled: Vec<ObjectName>,
+}
+
+impl ControllerRunner {
+    /// Connects the controller's informers with a queue. To be made before the informers start, so that no change is missed; keys wait in the
+    /// queue until the controller runs.
+    pub fn new(spec: ControllerSpec, metrics: Arc<dyn ControllerMetrics>) -> Result<Self, RegistrationError> {
+        let Some(primary) = spec.primary().cloned() else {
+            return Err(RegistrationError::NoPrimary {
+                controller: spec.name().to_owned(),
+            });
+        };
+        let (name, workers, reconciler) = (spec.name().into(), spec.worker_count(), spec.reconciler());
+        let queue = Arc::new(WorkQueue::new(spec.limiter, metrics.clone()));
+        let mut informers = Vec::new();
+        for source in spec.sources {
+            (source.connect)(sink(source.mapping, primary.clone(), queue.clone()));
+            informers.push((source.kind, source.has_synced));
+        }
+        Ok(Self {
+            worker: Worker {
+                name,
+                primary,
+                queue,
+                reconciler,
+                metrics,
+            },
+            workers,
+            informers,
+        })
+    }
+
+    /// The controller's name.
+    pub fn name(&self) -> &str {
+        &self.worker.name
+    }
+
+    /// The controller's queue, for what is counted and to add keys from outside.
+    pub fn queue(&self) -> &Arc<WorkQueue> {
+        &self.worker.queue
+    }
+
+    /// The kinds whose first list the controller still waits for.
+    pub fn not_synced(&self) -> impl Iterator<Item = &KindInfo> {
+        self.informers
+            .iter()
+            .filter(|(_, has_synced)| !has_synced())
+            .map(|(kind, _)| kind)
+    }
+
+    /// Waits until the controller's informers hold their first list, then reconciles until `stop` is cancelled.
+    ///
+    /// Then no reconcile is started any more, and those that run may end within `grace`; after it they are cancelled. What waits in the queue
+    /// is given up: the next start lists everything again. Dropping the future cancels all at once.
+    pub async fn run(self, stop: CancellationToken, grace: Duration) -> Drained {
+        tokio::select! {
+            () = stop.cancelled() => return Drained::default(),
+            () = self.wait_for_sync() => {}
+        }
+        tracing::info!(
+            controller = &*self.worker.name,
+            workers = self.workers,
+            "starting workers"
+        );
+        let worker = Arc::new(self.worker);
+        let mut workers = JoinSet::new();
+        for _ in 0..self.workers {
+            let (worker, stop) = (worker.clone(), stop.clone());
+            workers.spawn(async move { worker.run(&stop).await });
+        }
+        stop.cancelled().await;
+        worker.queue.shut_down();
+        drain(&worker, workers, grace).await
+    }
+
+    async fn wait_for_sync(&self) {
+        const LOOK: Duration = Duration::from_millis(10);
+        while self.not_synced().next().is_some() {
+            time::sleep(LOOK).await;
+        }
+    }
+}
+
+/// Waits for the workers, and cancels those that take longer than `grace`.
+async fn drain(worker: &Worker, mut workers: JoinSet<()>, grace: Duration) -> Drained {
+    /// How long a cancelled worker may take to get to an await.
+    const CANCELLING: Duration = Duration::from_secs(1);
+    if time::timeout(grace, join(worker, &mut workers)).await.is_ok() {
+        return Drained::default();
+    }
+    let cancelled = worker.queue.processing();
+    for key in &cancelled {
+        tracing::warn!(controller = &*worker.name, %key, "reconcile cancelled: it did not end within {grace:?}");
+    }
+    workers.abort_all();
+    if time::timeout(CANCELLING, join(worker, &mut workers))
+        .await
+        .is_err()
+    {
+        let keys = worker.queue.processing();
+        tracing::error!(
+            controller = &*worker.name,
+            ?keys,
+            "reconcile blocks its thread and cannot be cancelled"
+        );
+        workers.detach_all();
+    }
+    Drained { cancelled }
+}
+
+async fn join(worker: &Worker, workers: &mut JoinSet<()>) {
+    while let Some(ended) = workers.join_next().await {
+        if let Some(error) = ended.err().filter(|error| !error.is_cancelled()) {
+            tracing::error!(controller = &*worker.name, %error, "a worker ended");
+        }
+    }
+}
+
+/// Adds the keys to the queue that a change wakes.
+fn sink(mapping: Mapping, primary: KindInfo, queue: Arc<WorkQueue>) -> Sink {
+    match mapping {
+        Mapping::Primary => Box::new(move |change| queue.add(name_of(change).clone())),
+        Mapping::Owner => Box::new(move |change| {
+            owner_keys(change, &primary).for_each(|key| queue.add(key));
+        }),
+        Mapping::Custom(map) => Box::new(move |change| {
+            map(change).into_iter().for_each(|key| queue.add(key));
+        }),
+    }
+}
+
+fn name_of<'a>(change: &Change<'a>) -> &'a ObjectName {
+    match *change {
+        Change::Added { new, .. } | Change::Updated { new, .. } => new.name(),
+        Change::Deleted { old, .. } => old.name(),
+    }
+}
