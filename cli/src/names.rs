@@ -83,6 +83,11 @@ impl KindName {
         &self.snake
     }
 
+    /// Several of them in snake case: what the informers' method is called.
+    pub fn snake_plural(&self) -> String {
+        plural(&self.snake)
+    }
+
     /// The resource, as kube-derive makes it from the kind.
     pub fn plural(&self) -> String {
         plural(&self.lower())

@@ -253,11 +253,18 @@ pub fn read(path: &Path) -> Result<Option<String>, IoError> {
     }
 }
 
-/// The files of a folder whose names end with `.extension`, by name; none when there is no such folder.
+/// The files of a folder, by name; none when there is no such folder.
+pub fn files(folder: &Path) -> Result<Vec<PathBuf>, IoError> {
+    Ok(entries(folder)?
+        .into_iter()
+        .filter(|path| path.is_file())
+        .collect())
+}
+
+/// [`files`] whose names end with `.extension`.
 pub fn list(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, IoError> {
-    let is_wanted =
-        |path: &PathBuf| path.extension().is_some_and(|found| found == extension) && path.is_file();
-    Ok(entries(folder)?.into_iter().filter(is_wanted).collect())
+    let is_wanted = |path: &PathBuf| path.extension().is_some_and(|found| found == extension);
+    Ok(files(folder)?.into_iter().filter(is_wanted).collect())
 }
 
 /// The folders in a folder, by name; none when there is no such folder.

@@ -34,8 +34,8 @@ pub struct Controller<'a> {
     pub lower: &'a str,
     /// The kind in snake case: what variables are called.
     pub snake: &'a str,
-    /// The resource: what several of them are called, and the method of the informers.
-    pub plural: &'a str,
+    /// Several of them in snake case: what variables are called, and the method of the informers.
+    pub snakes: &'a str,
     /// Whether its objects live in namespaces.
     pub namespaced: bool,
 }

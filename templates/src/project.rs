@@ -137,7 +137,7 @@ impl Template for ControllersRoot<'_> {
     const SOURCE: &'static str = "project/src/controllers/mod.rs.hbs";
 }
 
-/// `manifests/deploy/kustomization.yaml`.
+/// `manifests/deploy/Kustomization`.
 #[derive(Debug, Clone, Serialize)]
 pub struct DeployKustomization<'a> {
     /// The operator, which is also the name of its image.
@@ -145,7 +145,7 @@ pub struct DeployKustomization<'a> {
 }
 
 impl Template for DeployKustomization<'_> {
-    const SOURCE: &'static str = "deploy/kustomization.yaml.hbs";
+    const SOURCE: &'static str = "deploy/Kustomization.hbs";
 }
 
 /// `manifests/deploy/operator.yaml`: the operator's namespace and Deployment.
@@ -155,8 +155,8 @@ pub struct OperatorManifest<'a> {
     pub name: &'a str,
     /// Where it runs.
     pub namespace: &'a str,
-    /// The namespaces that it watches; empty: all.
-    pub watched: &'a [String],
+    /// The namespaces that it watches, with commas between; empty: all.
+    pub watched: &'a str,
 }
 
 impl Template for OperatorManifest<'_> {

@@ -43,7 +43,7 @@ impl NewKind<'_> {
             kind,
             lower,
             snake,
-            plural,
+            snakes: &self.kind.snake_plural(),
             namespaced,
         })?;
         let test = render(&ControllerTest {

@@ -28,13 +28,13 @@ impl ManagedFiles<'_> {
         let operator = OperatorManifest {
             name,
             namespace,
-            watched,
+            watched: &watched.join(","),
         };
         Ok(vec![
             ("Dockerfile".into(), render(&Dockerfile { name })?),
             (".github/workflows/ci.yml".into(), render(&ci)?),
             (
-                "manifests/deploy/kustomization.yaml".into(),
+                "manifests/deploy/Kustomization".into(),
                 render(&DeployKustomization { name })?,
             ),
             ("manifests/deploy/operator.yaml".into(), render(&operator)?),

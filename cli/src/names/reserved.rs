@@ -191,6 +191,6 @@ pub(super) fn clash(name: &KindName) -> Option<String> {
     let types = std::iter::once(name.to_string())
         .chain(companions)
         .find(|candidate| TYPES.contains(&candidate.as_str()));
-    let mut variables = [name.snake().to_owned(), name.plural()].into_iter();
+    let mut variables = [name.snake().to_owned(), name.snake_plural()].into_iter();
     types.or_else(|| variables.find(|candidate| VARIABLES.contains(&candidate.as_str())))
 }

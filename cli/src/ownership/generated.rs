@@ -79,12 +79,12 @@ pub fn plan_sweep(
     note: &str,
 ) -> Result<Vec<Edited>, IoError> {
     let mut edited = Vec::new();
-    for found in plan::list(&root.join(folder), "yaml")? {
+    for found in plan::files(&root.join(folder))? {
         let path = folder.join(found.file_name().unwrap_or_default());
         if wanted.contains(&path) {
             continue;
         }
-        let Some(text) = plan::read(&found)?.filter(|text| has_seal(text)) else {
+        let Some(text) = plan::read(&found).ok().flatten().filter(|text| has_seal(text)) else {
             continue;
         };
         if is_sealed(&text) || overwrite(&path) {
