@@ -31,7 +31,9 @@ pub enum Error {
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// The configuration makes no client.
-    #[error("the API server's configuration makes no client: {0}; check server, certificates and credentials in the kubeconfig")]
+    #[error(
+        "the API server's configuration makes no client: {0}; check server, certificates and credentials in the kubeconfig"
+    )]
     Client(#[source] kube::Error),
     /// A server cannot listen.
     #[error("cannot serve {what} on {address}: {source}; choose another address with {flag}, or 0 for none")]

@@ -13,6 +13,6 @@ mod elector;
 mod lease;
 
 pub(super) use election::Timing;
-pub use elector::LostLease;
 pub(super) use elector::Elector;
+pub use elector::LostLease;
 pub(super) use lease::LeaseLock;
