@@ -70,7 +70,7 @@ impl CommandLine {
             .long("yaml")
             .action(clap::ArgAction::SetTrue)
             .help("Print YAML documents for people instead");
-        command = ManagerArgs::augment_args(command).subcommand(
+        command = ManagerArgs::augment_args(command).subcommand_negates_reqs(true).subcommand(
             Command::new("manifests")
                 .about("Print the operator's CRDs and permissions as JSON; needs no cluster")
                 .arg(yaml),
