@@ -79,6 +79,16 @@ impl ControllerRunner {
     /// Then no reconcile is started any more, and those that run may end within `grace`; after it they are cancelled. What waits in the queue
     /// is given up: the next start lists everything again. Dropping the future cancels all at once.
     pub async fn run(self, stop: CancellationToken, grace: Duration) -> Drained {
+        let stopped = stop.clone();
+        let cancelled = async move {
+            stopped.cancelled().await;
+            time::sleep(grace).await;
+        };
+        self.run_until(stop, cancelled).await
+    }
+
+    /// [`run`](Self::run) with the end of the grace given by `cancelled`: a leader that lost its lease has none.
+    pub async fn run_until(self, stop: CancellationToken, cancelled: impl Future<Output = ()>) -> Drained {
         tokio::select! {
             () = stop.cancelled() => return Drained::default(),
             () = self.wait_for_sync() => {}
@@ -96,7 +106,7 @@ impl ControllerRunner {
         }
         stop.cancelled().await;
         worker.queue.shut_down();
-        drain(&worker, workers, grace).await
+        drain(&worker, workers, cancelled).await
     }
 
     async fn wait_for_sync(&self) {
@@ -106,16 +116,17 @@ impl ControllerRunner {
     }
 }
 
-/// Waits for the workers, and cancels those that take longer than `grace`.
-async fn drain(worker: &Worker, mut workers: JoinSet<()>, grace: Duration) -> Drained {
+/// Waits for the workers, and cancels those that still run when `cancelled` ends.
+async fn drain(worker: &Worker, mut workers: JoinSet<()>, cancelled: impl Future<Output = ()>) -> Drained {
     /// How long a cancelled worker may take to get to an await.
     const CANCELLING: Duration = Duration::from_secs(1);
-    if time::timeout(grace, join(worker, &mut workers)).await.is_ok() {
-        return Drained::default();
+    tokio::select! {
+        () = join(worker, &mut workers) => return Drained::default(),
+        () = cancelled => {}
     }
     let cancelled = worker.queue.processing();
     for key in &cancelled {
-        tracing::warn!(controller = &*worker.name, %key, "reconcile cancelled: it did not end within {grace:?}");
+        tracing::warn!(controller = &*worker.name, %key, "reconcile cancelled: it did not end in time");
     }
     workers.abort_all();
     if time::timeout(CANCELLING, join(worker, &mut workers))
