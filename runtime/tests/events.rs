@@ -210,7 +210,10 @@ async fn an_event_that_arrived_without_an_answer_is_not_an_error() {
     api.reply_with(|_| true, Reply::lost());
     let exists = Status::failure("exists", "AlreadyExists").with_code(409);
     api.reply_with(|_| true, Reply::status(&exists));
-    api.reply_with(|request| request.verb == "patch", Reply::object(http::StatusCode::OK, json!({})));
+    api.reply_with(
+        |request| request.verb == "patch",
+        Reply::object(http::StatusCode::OK, json!({})),
+    );
     recorder.event(&map("a"), EventType::Normal, "Synced", "done");
     sleep(Duration::from_secs(11)).await;
     recorder.event(&map("a"), EventType::Normal, "Synced", "done");

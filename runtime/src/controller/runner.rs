@@ -8,16 +8,16 @@ use tokio_util::sync::CancellationToken;
 use super::{
     ControllerMetrics, ControllerSpec, RegistrationError,
     owners::owner_keys,
-    spec::{Mapping, Sink},
+    spec::{Mapping, Sink, Synced},
     worker::Worker,
 };
-use crate::{KindInfo, ObjectName, cache::Change, workqueue::WorkQueue};
+use crate::{KindInfo, ObjectName, workqueue::WorkQueue};
 
 /// Runs one controller.
 pub struct ControllerRunner {
     worker: Worker,
     workers: usize,
-    informers: Vec<(KindInfo, Box<dyn Fn() -> bool + Send + Sync>)>,
+    informers: Vec<(KindInfo, Synced)>,
 }
 
 /// How a controller ended.
@@ -40,8 +40,16 @@ impl ControllerRunner {
         let queue = Arc::new(WorkQueue::new(spec.limiter, metrics.clone()));
         let mut informers = Vec::new();
         for source in spec.sources {
-            (source.connect)(sink(source.mapping, primary.clone(), queue.clone()));
-            informers.push((source.kind, source.has_synced));
+            let sink = sink(source.mapping, primary.clone(), queue.clone());
+            (source.connect)(match source.condition {
+                None => sink,
+                Some(condition) => Box::new(move |change| {
+                    if condition(change) {
+                        sink(change);
+                    }
+                }),
+            });
+            informers.push((source.kind, source.synced));
         }
         Ok(Self {
             worker: Worker {
@@ -70,7 +78,7 @@ impl ControllerRunner {
     pub fn not_synced(&self) -> impl Iterator<Item = &KindInfo> {
         self.informers
             .iter()
-            .filter(|(_, has_synced)| !has_synced())
+            .filter(|(_, synced)| !(synced.now)())
             .map(|(kind, _)| kind)
     }
 
@@ -79,6 +87,16 @@ impl ControllerRunner {
     /// Then no reconcile is started any more, and those that run may end within `grace`; after it they are cancelled. What waits in the queue
     /// is given up: the next start lists everything again. Dropping the future cancels all at once.
     pub async fn run(self, stop: CancellationToken, grace: Duration) -> Drained {
+        let stopped = stop.clone();
+        let cancelled = async move {
+            stopped.cancelled().await;
+            time::sleep(grace).await;
+        };
+        self.run_until(stop, cancelled).await
+    }
+
+    /// [`run`](Self::run) with the end of the grace given by `cancelled`: a leader that lost its lease has none.
+    pub async fn run_until(self, stop: CancellationToken, cancelled: impl Future<Output = ()>) -> Drained {
         tokio::select! {
             () = stop.cancelled() => return Drained::default(),
             () = self.wait_for_sync() => {}
@@ -96,27 +114,27 @@ impl ControllerRunner {
         }
         stop.cancelled().await;
         worker.queue.shut_down();
-        drain(&worker, workers, grace).await
+        drain(&worker, workers, cancelled).await
     }
 
     async fn wait_for_sync(&self) {
-        const LOOK: Duration = Duration::from_millis(10);
-        while self.not_synced().next().is_some() {
-            time::sleep(LOOK).await;
+        for (_, synced) in &self.informers {
+            (synced.wait)().await;
         }
     }
 }
 
-/// Waits for the workers, and cancels those that take longer than `grace`.
-async fn drain(worker: &Worker, mut workers: JoinSet<()>, grace: Duration) -> Drained {
+/// Waits for the workers, and cancels those that still run when `cancelled` ends.
+async fn drain(worker: &Worker, mut workers: JoinSet<()>, cancelled: impl Future<Output = ()>) -> Drained {
     /// How long a cancelled worker may take to get to an await.
     const CANCELLING: Duration = Duration::from_secs(1);
-    if time::timeout(grace, join(worker, &mut workers)).await.is_ok() {
-        return Drained::default();
+    tokio::select! {
+        () = join(worker, &mut workers) => return Drained::default(),
+        () = cancelled => {}
     }
     let cancelled = worker.queue.processing();
     for key in &cancelled {
-        tracing::warn!(controller = &*worker.name, %key, "reconcile cancelled: it did not end within {grace:?}");
+        tracing::warn!(controller = &*worker.name, %key, "reconcile cancelled: it did not end in time");
     }
     workers.abort_all();
     if time::timeout(CANCELLING, join(worker, &mut workers))
@@ -145,19 +163,16 @@ async fn join(worker: &Worker, workers: &mut JoinSet<()>) {
 /// Adds the keys to the queue that a change wakes.
 fn sink(mapping: Mapping, primary: KindInfo, queue: Arc<WorkQueue>) -> Sink {
     match mapping {
-        Mapping::Primary => Box::new(move |change| queue.add(name_of(change).clone())),
+        Mapping::Primary => Box::new(move |change| queue.add(change.name().clone())),
         Mapping::Owner => Box::new(move |change| {
-            owner_keys(change, &primary).for_each(|key| queue.add(key));
+            for key in owner_keys(change, &primary) {
+                queue.add(key);
+            }
         }),
         Mapping::Custom(map) => Box::new(move |change| {
-            map(change).into_iter().for_each(|key| queue.add(key));
+            for key in map(change) {
+                queue.add(key);
+            }
         }),
-    }
-}
-
-fn name_of<'a>(change: &Change<'a>) -> &'a ObjectName {
-    match *change {
-        Change::Added { new, .. } | Change::Updated { new, .. } => new.name(),
-        Change::Deleted { old, .. } => old.name(),
     }
 }

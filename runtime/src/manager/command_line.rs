@@ -70,11 +70,13 @@ impl CommandLine {
             .long("yaml")
             .action(clap::ArgAction::SetTrue)
             .help("Print YAML documents for people instead");
-        command = ManagerArgs::augment_args(command).subcommand(
-            Command::new("manifests")
-                .about("Print the operator's CRDs and permissions as JSON; needs no cluster")
-                .arg(yaml),
-        );
+        command = ManagerArgs::augment_args(command)
+            .subcommand_negates_reqs(true)
+            .subcommand(
+                Command::new("manifests")
+                    .about("Print the operator's CRDs and permissions as JSON; needs no cluster")
+                    .arg(yaml),
+            );
         let matches = command.try_get_matches_from(&self.0.line)?;
         Ok(match matches.subcommand() {
             Some((_, matches)) => Request::Manifests {

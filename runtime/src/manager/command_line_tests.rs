@@ -41,13 +41,13 @@ fn parse<T: clap::Args>(line: &CommandLine) -> Result<T, clap::Error> {
 #[test]
 fn each_type_sees_its_own_flags_among_those_of_others() {
     let line = line(
-        "shop --relay post:25 --region eu us --stock -5 --log-format json --unknown value -x -q --leader-elect --other=1 manifests",
+        "shop --relay post:25 --region eu us --stock 5 --log-format json --unknown value -x -q --leader-elect --other=1 manifests",
     );
     let region = vec!["eu".to_owned(), "us".to_owned()];
     assert_eq!(
         parse::<Shop>(&line).unwrap(),
         Shop {
-            stock: -5,
+            stock: 5,
             quick: true,
             region
         }

@@ -9,7 +9,7 @@ pub use super::{
     leader::LostLease,
     manifests::{DefinitionError, IndexError, ManifestError},
 };
-use crate::controller::RegistrationError;
+use crate::{client::ConnectError, controller::RegistrationError};
 
 /// Why the operator ended. Its debug form is its message, so that a `main` that returns it says something readable.
 #[derive(thiserror::Error)]
@@ -31,10 +31,27 @@ pub enum Error {
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// The configuration makes no client.
+    #[error("{}", with_sources(.0))]
+    Connect(#[from] ConnectError),
+    /// The operator's name cannot name its lease.
+    #[error("{0:?} cannot be an operator's name: write lower-case letters, digits and `-`, as in \"shop\"")]
+    Name(String),
+    /// Flags of the operator's own are required where none are given.
     #[error(
-        "the API server's configuration makes no client: {0}; check server, certificates and credentials in the kubeconfig"
+        "`manifests` prints without the operator's flags, and one has no default: make it an Option or give it `default_value`\n{0}"
     )]
-    Client(#[source] kube::Error),
+    FlagsForManifests(#[source] clap::Error),
+    /// The flag names a controller that is not there.
+    #[error("--controllers names {name:?}, which is no controller{hint}")]
+    NoSuchController {
+        /// The name.
+        name: String,
+        /// What there is.
+        hint: String,
+    },
+    /// The process cannot listen to signals.
+    #[error("cannot listen to signals: {0}")]
+    Signals(#[source] io::Error),
     /// A server cannot listen.
     #[error("cannot serve {what} on {address}: {source}; choose another address with {flag}, or 0 for none")]
     Listen {
@@ -58,12 +75,12 @@ pub enum Error {
         /// Its error with the sources, or its panic.
         reason: String,
     },
-    /// A part of the library ended although nobody stopped it: a mistake of the library's.
-    #[error("{part} ended unexpectedly: {reason}")]
-    Ended {
-        /// Which part.
-        part: String,
-        /// Its panic, as a rule.
+    /// A controller's workers ended although nobody stopped them: a mistake of the library's.
+    #[error("controller {name:?} ended: {reason}")]
+    Controller {
+        /// Its name.
+        name: String,
+        /// Its panic.
         reason: String,
     },
     /// Not everything ended in time, and was cancelled.
@@ -80,11 +97,24 @@ pub enum Error {
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
+    /// Prints the message and ends the process.
+    pub(super) fn end_process(self) -> ! {
+        match self {
+            // clap prints help to stdout and mistakes, with colours, to stderr.
+            Self::Usage(error) => error.exit(),
+            error => {
+                eprintln!("error: {error}");
+                std::process::exit(error.exit_code())
+            }
+        }
+    }
+
     /// With what the process ends: 2 for mistakes in the command line or environment (0 for help and version), 3 for a lost
     /// lease, 4 for a failed runnable, 5 when the grace period was too short, 1 for everything else.
     pub fn exit_code(&self) -> i32 {
         match self {
             Self::Usage(error) => error.exit_code(),
+            Self::NoSuchController { .. } => 2,
             Self::LostLease(_) => 3,
             Self::Runnable { .. } => 4,
             Self::GracePeriod { .. } => 5,

@@ -13,10 +13,7 @@ use kube::core::{Version, crd::merge_crds};
 use serde::Serialize;
 
 use super::{ManifestError, schema};
-use crate::{
-    Scope,
-    controller::{RegisteredKind, Setup},
-};
+use crate::{Scope, cache::RegisteredKind, controller::Setup};
 
 /// One custom kind of the document, with all its versions.
 #[derive(Debug, Serialize)]
@@ -79,7 +76,7 @@ pub(super) fn all(
     errors: &mut Vec<ManifestError>,
 ) -> Vec<CustomDefinition> {
     let mut groups: BTreeMap<(String, String), Vec<Defined>> = BTreeMap::new();
-    for registered in setup.kinds() {
+    for registered in registered(setup) {
         match define(&registered) {
             Ok(crd) => {
                 errors.extend(schema::check(&registered, &crd).into_iter().map(Into::into));
@@ -100,6 +97,22 @@ pub(super) fn all(
         }
     }
     definitions
+}
+
+/// The kinds of informers and those that were registered without one, each version once.
+fn registered(setup: &Setup) -> Vec<RegisteredKind> {
+    let mut kinds = setup.informers().custom_kinds();
+    for kind in setup.kinds() {
+        if kinds.iter().all(|known| known.info != kind.info) {
+            kinds.push(RegisteredKind {
+                info: kind.info,
+                definition: kind.definition,
+                external: kind.external,
+                indexes: kind.indexes,
+            });
+        }
+    }
+    kinds
 }
 
 /// Calls the kind's `definition`, which panics where kube's `crd()` does.

@@ -99,5 +99,5 @@ fn leader_election() -> Permission {
     }
 }
 
-#[cfg(any())]
+#[cfg(test)]
 mod tests;

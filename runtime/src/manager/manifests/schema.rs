@@ -7,8 +7,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 };
 
 use crate::{
-    cache::{IndexPath, IndexSpec, IndexType, PathSegment},
-    controller::RegisteredKind,
+    cache::{IndexPath, IndexSpec, IndexType, PathSegment, RegisteredKind},
     manager::suggest::did_you_mean,
 };
 

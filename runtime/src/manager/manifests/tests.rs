@@ -19,13 +19,7 @@ use crate::{
 };
 
 #[derive(CustomResource, Clone, Debug, Deserialize, Serialize, JsonSchema)]
-#[kube(
-    group = "demo.dev",
-    version = "v1alpha1",
-    kind = "Foo",
-    namespaced,
-    storage = false
-)]
+#[kube(group = "demo.dev", version = "v1alpha1", kind = "Foo", namespaced)]
 #[serde(rename_all = "camelCase")]
 struct FooSpec {
     deployment_name: String,
@@ -122,8 +116,12 @@ impl Reconciler for Nothing {
 
 fn setup() -> Setup {
     let (connection, _slot) = Connection::late();
-    let recorder = Recorder::pipeline("shop").0;
-    Setup::new("shop", connection, recorder, FixedArgs::default())
+    Setup::new(
+        "shop",
+        connection,
+        Recorder::pipeline("shop").0,
+        FixedArgs::default(),
+    )
 }
 
 fn document(setup: &Setup) -> Value {
@@ -226,7 +224,12 @@ async fn versions_of_one_kind_make_one_definition() {
         stored,
         [(&json!("v1"), &json!(true)), (&json!("v1alpha1"), &json!(false))]
     );
-    assert_eq!(document["warnings"], json!([]));
+    assert_eq!(
+        document["warnings"],
+        json!([
+            "v1, v1alpha1 of Foo (demo.dev) all say that they are stored, v1 is; write `#[kube(storage = false)]` on the others"
+        ])
+    );
 }
 
 #[tokio::test]
@@ -258,7 +261,7 @@ async fn a_schema_that_kube_panics_on_names_the_kind_and_does_not_hide_other_err
 }
 
 #[tokio::test]
-async fn warnings_name_all_verbs_and_several_stored_versions() {
+async fn a_client_with_all_verbs_is_warned_of() {
     let mut setup = setup();
     setup.client::<Deployment, All>();
     let warnings = document(&setup)["warnings"].to_string();
