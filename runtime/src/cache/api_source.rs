@@ -112,7 +112,7 @@ fn encode(value: &str) -> String {
     for byte in value.bytes() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-                text.push(char::from(byte))
+                text.push(char::from(byte));
             }
             _ => text.extend(['%', hex(byte >> 4), hex(byte & 15)]),
         }

@@ -23,6 +23,8 @@ mod selector;
 mod source;
 mod stats;
 mod store;
+#[cfg(test)]
+mod tests;
 mod views;
 
 pub use factory::{InformerOptions, RegisteredKind, SharedInformerFactory};
