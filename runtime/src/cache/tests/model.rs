@@ -56,10 +56,10 @@ struct View {
 }
 
 impl Mirror {
-    fn put(&self, what: &str, expected: Option<String>, object: &Object<ConfigMap>) {
+    fn put(&self, what: &str, expected: Option<&str>, object: &Object<ConfigMap>) {
         let (name, datum) = entry(&object.decode().unwrap());
         let mut view = self.0.lock();
-        if view.objects.insert(name.clone(), datum) != expected {
+        if view.objects.insert(name.clone(), datum).as_deref() != expected {
             view.complaints.push(format!("{what} {name}"));
         }
     }
@@ -72,7 +72,7 @@ impl EventHandler<ConfigMap> for Mirror {
 
     fn on_update(&self, old: &Object<ConfigMap>, new: &Object<ConfigMap>) {
         let (_, before) = entry(&old.decode().unwrap());
-        self.put("update", Some(before), new);
+        self.put("update", Some(&before), new);
     }
 
     /// The final state may hold what no update brought.
