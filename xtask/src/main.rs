@@ -1,3 +1,40 @@
-//! To be written.
+//! Chores of the workspace: `cargo xtask --help`. What a chore makes goes to standard output, talk to standard error.
 
-fn main() {}
+mod control_plane;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "Chores of the kubewright workspace")]
+struct Arguments {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Subcommand)]
+enum Chore {
+    /// Builds kube-apiserver, kube-controller-manager, etcd and kubectl for the tests, and prints their folder
+    ///
+    /// Needs Go, and some minutes once; afterwards it sees that they are there. They lie in the cache folder
+    /// ($KUBEWRIGHT_CACHE, else $XDG_CACHE_HOME/kubewright, else ~/.cache/kubewright), where `cargo clean` does not
+    /// reach them.
+    ControlPlane {
+        /// Only print the folder; fail when nothing is built
+        #[arg(long)]
+        print: bool,
+    },
+}
+
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().chore {
+        Chore::ControlPlane { print } => control_plane::run(print),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

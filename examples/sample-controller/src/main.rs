@@ -1,3 +1,12 @@
-//! To be written.
+//! Runs the sample-controller: `sample-controller --help`.
 
-fn main() {}
+use kubewright::Manager;
+use sample_controller::controller::FooController;
+
+#[tokio::main]
+async fn main() -> kubewright::Result<()> {
+    Manager::from_args("sample-controller")
+        .register(FooController::register)
+        .run()
+        .await
+}

@@ -6,19 +6,33 @@ use std::{
 };
 
 use futures::future::BoxFuture;
-use http::{Request, Response};
-use kube::client::Body;
+use http::{HeaderValue, Request, Response, header::USER_AGENT};
+use kube::client::{Body, ClientBuilder};
 use tower::{BoxError, Service};
 
 /// A client that can be handed out before the operator is connected, so that registering does no I/O. Cloning copies a pointer.
 #[derive(Clone)]
 pub struct Connection {
     client: kube::Client,
+    field_manager: Arc<str>,
 }
 
 /// Where the real client is put once it is known; see [`Connection::late`].
 #[derive(Clone)]
 pub struct ConnectionSlot(Arc<OnceLock<kube::Client>>);
+
+/// The configuration makes no client.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// The operator's name cannot stand in an HTTP header.
+    #[error("{0:?} cannot be sent as a user agent: use visible ASCII characters")]
+    UserAgent(String),
+    /// The addresses, certificates or credentials of the configuration do not fit.
+    #[error(
+        "the configuration of the API server does not fit: check server, certificates and credentials in the kubeconfig"
+    )]
+    Config(#[source] kube::Error),
+}
 
 /// A request was sent before the operator was connected.
 #[derive(Debug, thiserror::Error)]
@@ -26,25 +40,62 @@ pub struct ConnectionSlot(Arc<OnceLock<kube::Client>>);
 struct NotConnected;
 
 impl Connection {
-    /// A connection through a client that exists.
+    /// A connection through a client that exists. Give it a client with `default_retry` off, as [`connect`](Self::connect) does.
     pub fn new(client: kube::Client) -> Self {
-        Self { client }
+        Self {
+            client,
+            field_manager: "kubewright".into(),
+        }
+    }
+
+    /// A connection to the API server of `config` for the operator `name`, which is the user agent and the field manager.
+    ///
+    /// Nothing is sent yet. A request is sent once: kube's own retry is turned off, whatever `config` says, because it would repeat
+    /// requests that may have been carried out.
+    pub fn connect(mut config: kube::Config, name: &str) -> Result<Self, ConnectError> {
+        let (version, os, arch) = (
+            env!("CARGO_PKG_VERSION"),
+            std::env::consts::OS,
+            std::env::consts::ARCH,
+        );
+        let user_agent = HeaderValue::try_from(format!("{name} ({os}/{arch}) kubewright/{version}"))
+            .map_err(|_| ConnectError::UserAgent(name.to_owned()))?;
+        config.headers.retain(|(header, _)| header != USER_AGENT);
+        config.headers.push((USER_AGENT, user_agent));
+        config.default_retry = false;
+        let client = ClientBuilder::try_from(config)
+            .map_err(ConnectError::Config)?
+            .build();
+        Ok(Self::new(client).with_field_manager(name))
     }
 
     /// A connection whose client is put into the slot later; requests before that are errors. Must be called within a tokio runtime.
     pub fn late() -> (Self, ConnectionSlot) {
         let slot = ConnectionSlot(Arc::new(OnceLock::new()));
-        (
-            Self {
-                client: kube::Client::new(Late(slot.clone()), "default"),
-            },
-            slot,
-        )
+        (Self::new(kube::Client::new(Late(slot.clone()), "default")), slot)
+    }
+
+    /// The same connection with another field manager: who the API server says manages what typed clients write.
+    /// The manager sets the operator's name.
+    pub fn with_field_manager(self, name: impl Into<Arc<str>>) -> Self {
+        Self {
+            field_manager: name.into(),
+            ..self
+        }
+    }
+
+    /// The field manager, "kubewright" unless it was set.
+    pub fn field_manager(&self) -> &str {
+        &self.field_manager
     }
 
     /// The client, for raw use.
     pub fn kube_client(&self) -> kube::Client {
         self.client.clone()
+    }
+
+    pub(crate) fn client(&self) -> &kube::Client {
+        &self.client
     }
 }
 

@@ -1,14 +1,31 @@
 //! Typed clients: what an operator writes, with the verbs in the type.
 //!
-//! Read [`verbs`] first, then [`TypedClient`]; [`Connection`] is what carries the requests.
+//! Read [`verbs`] first, then [`TypedClient`]: its methods are in typed, list, apply and subresources. Each makes a `Call`, and [`Connection`]
+//! carries it. [`ClientError`] says what became of it.
 
+mod apply;
+mod builtin;
+mod call;
 mod connection;
+mod error;
+mod list;
+mod patch;
+mod retry;
+mod subresources;
 mod typed;
 mod verbs;
 
-pub use connection::{Connection, ConnectionSlot};
-pub use typed::{ClientError, TypedClient};
+pub(crate) use call::Call;
+
+pub use apply::ApplyOptions;
+pub use connection::{ConnectError, Connection, ConnectionSlot};
+pub use error::{ClientError, ClientErrorCause};
+pub use kube::core::params::{DeleteParams, ListParams, Preconditions, PropagationPolicy};
+pub use list::Listed;
+pub use patch::PatchBody;
+pub use retry::retry_on_conflict;
+pub use typed::{Answer, TypedClient};
 pub use verbs::{
     All, Allows, Apply, ApplyStatus, Create, Delete, Get, GetScale, List, Patch, PatchStatus, Update,
-    UpdateScale, UpdateStatus, Verb, VerbRule, Verbs,
+    UpdateScale, UpdateStatus, Verb, VerbRule, Verbs, may,
 };

@@ -2,14 +2,185 @@
 
 use std::marker::PhantomData;
 
-use super::Connection;
+use futures::future::BoxFuture;
+use kube::core::params::{DeleteParams, GetParams, PatchParams, PostParams};
+use serde::{
+    Serialize,
+    de::{DeserializeOwned, IgnoredAny},
+};
+
+use super::{
+    ClientError, Connection, PatchBody, Verbs,
+    call::{Call, Prepared},
+    may::{MayCreate, MayDelete, MayGet, MayPatch, MayUpdate},
+};
+use crate::{Kind, ObjectName};
 
 /// Reads and writes objects of kind `K` with the verbs `V`.
+///
+/// `V` is a tuple of verbs, `(Get, Apply)`; a method of another verb does not compile. In an operator `setup.client()` makes clients,
+/// and the operator's role follows from their types.
+///
+/// Names are those of the API: an object of a namespaced kind must say its namespace, nothing is put in its place. Requests are sent
+/// once and not repeated; see [`retry_on_conflict`](super::retry_on_conflict). Every write carries the connection's field manager.
+/// Dropping a future before it is ready may leave its request carried out or not. Methods do not panic.
+///
+/// # Which write to choose
+///
+/// [`apply`](Self::apply) sends the fields that the operator wants to own and leaves all others alone. Prefer it.
+///
+/// [`update`](Self::update) and [`update_status`](Self::update_status) replace the whole object by what the compiled type knows of it:
+/// **a field that the API server has and the type has not is dropped**, be it of a newer version of Kubernetes or of a definition that
+/// was changed after the operator was built. Use them where the operator owns the whole object, or its whole status.
 pub struct TypedClient<K, V> {
-    _connection: Connection,
-    _types: PhantomData<fn() -> (K, V)>,
+    pub(super) connection: Connection,
+    types: PhantomData<fn() -> (K, V)>,
 }
 
-/// Why a request failed.
-#[derive(Debug, thiserror::Error)]
-pub enum ClientError {}
+impl<K, V> Clone for TypedClient<K, V> {
+    fn clone(&self) -> Self {
+        Self {
+            connection: self.connection.clone(),
+            types: PhantomData,
+        }
+    }
+}
+
+/// The API server's answer, once it is awaited; nothing is sent before that. It borrows nothing: what is written was serialised already.
+pub type Answer<T> = BoxFuture<'static, Result<T, ClientError>>;
+
+impl<K, V> TypedClient<K, V> {
+    /// A client of `connection`. In an operator use `setup.client()`, which records what the operator's role must allow.
+    pub fn new(connection: Connection) -> Self
+    where
+        K: Kind,
+        V: Verbs<K>,
+    {
+        Self {
+            connection,
+            types: PhantomData,
+        }
+    }
+}
+
+impl<K: Kind, V> TypedClient<K, V> {
+    /// Reads one object from the API server, as it is now.
+    pub fn get<At>(&self, name: &ObjectName) -> Answer<K>
+    where
+        V: MayGet<At>,
+    {
+        self.answer(Call::object(K::info(), "get", name).and_then(|call| {
+            let request = call.request().get(call.name(), &GetParams::default());
+            call.prepare(request)
+        }))
+    }
+
+    /// Creates an object and returns what the API server made of it. With `generateName` it chooses the name.
+    pub fn create<At>(&self, object: &K) -> Answer<K>
+    where
+        K: kube::Resource + Serialize,
+        V: MayCreate<At>,
+    {
+        let meta = object.meta();
+        let call = Call::new(K::info(), "create", meta.namespace.as_deref()).and_then(Call::in_namespace);
+        self.answer(call.and_then(|mut call| {
+            call.name = meta.name.clone().or_else(|| meta.generate_name.clone());
+            if call.name.is_none() {
+                return Err(call.refuse("the object has neither metadata.name nor metadata.generateName"));
+            }
+            let (call, body) = call.body(object)?;
+            let request = call.request().create(&self.post_params(), body);
+            call.prepare(request)
+        }))
+    }
+
+    /// Replaces an object and returns what the API server made of it.
+    ///
+    /// With `metadata.resourceVersion`, which every object that was read carries, it is a conflict if the object changed since.
+    /// Fields that `K` does not know are dropped, see [`TypedClient`]. `metadata.managedFields` is sent if `object` has it, as client-go
+    /// does; objects of the cache have not, and the API server then keeps its own.
+    pub fn update<At>(&self, object: &K) -> Answer<K>
+    where
+        K: kube::Resource + Serialize,
+        V: MayUpdate<At>,
+    {
+        self.answer(self.replace(ObjectName::of(object.meta()), None, object))
+    }
+
+    /// Changes parts of an object and returns what the API server made of it.
+    pub fn patch<At>(&self, name: &ObjectName, patch: &PatchBody<impl Serialize>) -> Answer<K>
+    where
+        V: MayPatch<At>,
+    {
+        self.answer(self.change(name, None, patch))
+    }
+
+    /// Deletes an object. The API server may still have it for a while: until its finalizers are gone, or its grace period is over.
+    ///
+    /// `DeleteParams` has the propagation policy, the grace period and preconditions: uid and resource version that must fit,
+    /// otherwise it is a conflict.
+    pub fn delete<At>(&self, name: &ObjectName, params: &DeleteParams) -> Answer<()>
+    where
+        V: MayDelete<At>,
+    {
+        let prepared = Call::object(K::info(), "delete", name).and_then(|call| {
+            let request = call.request().delete(call.name(), params);
+            call.prepare(request)
+        });
+        // A Status, or the object that waits for its finalizers.
+        let answer = self.answer::<IgnoredAny>(prepared);
+        Box::pin(async { answer.await.map(drop) })
+    }
+
+    /// The answer to a prepared request; what is wrong with the request is its answer.
+    pub(super) fn answer<T: DeserializeOwned + 'static>(
+        &self,
+        prepared: Result<Prepared, ClientError>,
+    ) -> Answer<T> {
+        let connection = self.connection.clone();
+        Box::pin(async move { prepared?.fetch(&connection).await })
+    }
+
+    pub(super) fn replace(
+        &self,
+        name: Option<ObjectName>,
+        subresource: Option<&'static str>,
+        object: &impl Serialize,
+    ) -> Result<Prepared, ClientError> {
+        let Some(name) = name else {
+            let call = Call::new(K::info(), "update", None)?.subresource(subresource);
+            return Err(call.refuse("the object has no metadata.name"));
+        };
+        let call = Call::object(K::info(), "update", &name)?.subresource(subresource);
+        let (call, body) = call.body(object)?;
+        let (request, params) = (call.request(), self.post_params());
+        let request = match subresource {
+            None => request.replace(call.name(), &params, body),
+            Some(subresource) => request.replace_subresource(subresource, call.name(), &params, body),
+        };
+        call.prepare(request)
+    }
+
+    pub(super) fn change(
+        &self,
+        name: &ObjectName,
+        subresource: Option<&'static str>,
+        patch: &PatchBody<impl Serialize>,
+    ) -> Result<Prepared, ClientError> {
+        let call = Call::object(K::info(), "patch", name)?.subresource(subresource);
+        let params = PatchParams {
+            field_manager: Some(self.connection.field_manager().to_owned()),
+            ..PatchParams::default()
+        };
+        let (call, body) = call.body(patch.value())?;
+        let request = call.patch(&params, patch.content_type(), body);
+        call.prepare(request)
+    }
+
+    fn post_params(&self) -> PostParams {
+        PostParams {
+            dry_run: false,
+            field_manager: Some(self.connection.field_manager().to_owned()),
+        }
+    }
+}

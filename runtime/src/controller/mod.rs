@@ -1,27 +1,36 @@
 //! Controllers: from a change to a call of reconcile, and what becomes of its result.
+//!
+//! Read in the order in which an operator meets them: [`Setup`] records what is registered, [`ControllerSpec`] one
+//! controller of it, [`Permission`] what the API server must allow; [`Reconciler`] is what the user writes, [`Action`] and
+//! [`ReconcileError`] what it answers; [`ControllerRunner`] feeds the queue and runs the workers. The rest helps inside
+//! reconcile: owner references, [`finalizer`] and [`conditions`].
 
-use crate::ObjectName;
+mod action;
+mod args;
+pub mod conditions;
+mod error;
+pub mod finalizer;
+mod metrics;
+mod owners;
+mod permissions;
+mod reconciler;
+mod runnable;
+mod runner;
+mod setup;
+mod spec;
+#[cfg(test)]
+mod tests;
+mod worker;
 
-/// What the user writes.
-pub trait Reconciler: Send + Sync + 'static {
-    /// Brings the world of `key` to what its object asks for.
-    fn reconcile(&self, key: &ObjectName) -> impl Future<Output = Result<Action, ReconcileError>> + Send;
-}
-
-/// What follows a successful reconcile.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Action {
-    #[doc = "d"]
-    Done,
-    #[doc = "d"]
-    After(std::time::Duration),
-    #[doc = "d"]
-    Again,
-}
-
-/// Why a reconcile failed.
-#[derive(Debug)]
-pub struct ReconcileError {}
-
-/// What an operator registers.
-pub struct Setup {}
+pub use action::Action;
+pub use args::{ArgSource, FixedArgs};
+pub use conditions::{ConditionStatus, condition, set_condition};
+pub use error::ReconcileError;
+pub use metrics::{ControllerMetrics, NoMetrics, Outcome};
+pub use owners::{controller_reference, is_controlled_by};
+pub use permissions::{Permission, Place};
+pub use reconciler::{BoxReconciler, Reconciler};
+pub use runnable::Runnable;
+pub use runner::{ControllerRunner, Drained};
+pub use setup::{RegistrationError, Setup};
+pub use spec::ControllerSpec;

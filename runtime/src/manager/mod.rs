@@ -1,11 +1,31 @@
 //! The manager: one process, many controllers.
+//!
+//! Read [`Manager`] first.
 
-/// Why the operator ended.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {}
+mod address;
+mod args;
+mod command_line;
+mod connect;
+mod error;
+mod group;
+mod health;
+mod leader;
+mod logging;
+#[expect(
+    clippy::module_inception,
+    reason = "the manager's main type has the folder's name, as in the other parts"
+)]
+mod manager;
+mod manifests;
+mod metrics;
+mod operator;
+mod place;
+mod server;
+mod servers;
+mod signals;
+mod suggest;
+mod work;
+mod yaml;
 
-/// The result of an operator's `main`.
-pub type Result<T> = std::result::Result<T, Error>;
-
-/// Runs an operator.
-pub struct Manager {}
+pub use error::{ConfigError, DefinitionError, Error, IndexError, LostLease, ManifestError, Result};
+pub use manager::Manager;

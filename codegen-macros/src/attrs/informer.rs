@@ -1,0 +1,88 @@
+//! `#[informer(…)]`: the derive's own attribute.
+
+use darling::{Error, FromDeriveInput, FromMeta, Result};
+use syn::{
+    Ident, LitStr, Meta, Path, Token, Type,
+    ext::IdentExt,
+    parse::{Parse, ParseStream},
+    punctuated::Punctuated,
+};
+
+/// `#[informer(…)]`, in as many attributes as there are.
+#[derive(FromDeriveInput)]
+#[darling(attributes(informer))]
+pub(crate) struct InformerAttrs {
+    #[darling(rename = "crate")]
+    pub(crate) krate: Option<Path>,
+    #[darling(default)]
+    pub(crate) external: bool,
+    #[darling(default, multiple, rename = "index")]
+    indexes: Vec<IndexList>,
+}
+
+impl InformerAttrs {
+    /// The entries of all `index(…)`, in their order.
+    pub(crate) fn indexes(&self) -> impl Iterator<Item = &IndexEntry> {
+        self.indexes.iter().flat_map(|list| &list.0)
+    }
+}
+
+/// `index(…)`. Its entries are no metas, because of their types, so they are parsed here.
+struct IndexList(Vec<IndexEntry>);
+
+/// `name: Type = "path"`.
+pub(crate) struct IndexEntry {
+    pub(crate) name: Ident,
+    pub(crate) value_type: Option<Type>,
+    pub(crate) path: LitStr,
+}
+
+impl FromMeta for IndexList {
+    fn from_meta(item: &Meta) -> Result<Self> {
+        let entries = match item {
+            Meta::List(list) => {
+                list.parse_args_with(Punctuated::<IndexEntry, Token![,]>::parse_terminated)?
+            }
+            _ => Punctuated::new(),
+        };
+        if entries.is_empty() {
+            return Err(
+                Error::custom("`index` names no index: write `index(by_node = \"spec.nodeName\")`")
+                    .with_span(item),
+            );
+        }
+        Ok(Self(entries.into_iter().collect()))
+    }
+}
+
+impl Parse for IndexEntry {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        if !input.peek(Ident::peek_any) {
+            return Err(
+                input.error("the name of an index is an identifier, as in `by_node = \"spec.nodeName\"`")
+            );
+        }
+        let name = Ident::parse_any(input)?;
+        let value_type = if input.peek(Token![:]) && !input.peek(Token![::]) {
+            input.parse::<Token![:]>()?;
+            Some(input.parse()?)
+        } else {
+            None
+        };
+        if !input.peek(Token![=]) {
+            let after = if value_type.is_some() {
+                "the index's type"
+            } else {
+                "the index's name, one identifier"
+            };
+            return Err(input.error(format!("expected `= \"path\"` behind {after}")));
+        }
+        input.parse::<Token![=]>()?;
+        let path = input.parse()?;
+        Ok(Self {
+            name,
+            value_type,
+            path,
+        })
+    }
+}

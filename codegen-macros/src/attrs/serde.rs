@@ -1,0 +1,148 @@
+//! What is read of `#[serde(…)]`: under which names the struct's fields stand in JSON, and whether their Rust types say what stands
+//! there. serde-derive reports what is wrong in it.
+
+use darling::{
+    Error, FromDeriveInput, FromField, FromMeta, Result,
+    ast::{Data, NestedMeta},
+    util::Ignored,
+};
+use syn::{Ident, Type, ext::IdentExt};
+
+/// The struct as serde sees it.
+#[derive(FromDeriveInput)]
+#[darling(attributes(serde), allow_unknown_fields)]
+pub(crate) struct SpecSerde {
+    pub(crate) data: Data<Ignored, FieldAttrs>,
+    rename_all: Option<ReadName>,
+    from: Option<Ignored>,
+    try_from: Option<Ignored>,
+    transparent: Option<Ignored>,
+}
+
+/// A field as serde sees it.
+#[derive(FromField)]
+#[darling(attributes(serde), allow_unknown_fields)]
+pub(crate) struct FieldAttrs {
+    pub(crate) ident: Option<Ident>,
+    pub(crate) ty: Type,
+    rename: Option<ReadName>,
+    pub(crate) flatten: Option<Ignored>,
+    skip: Option<Ignored>,
+    skip_deserializing: Option<Ignored>,
+    with: Option<Ignored>,
+    deserialize_with: Option<Ignored>,
+}
+
+/// `rename = "…"` or `rename(deserialize = "…")`: what counts is the name under which the field is read.
+struct ReadName(Option<String>);
+
+impl FromMeta for ReadName {
+    fn from_string(value: &str) -> Result<Self> {
+        Ok(Self(Some(value.to_owned())))
+    }
+
+    fn from_list(items: &[NestedMeta]) -> Result<Self> {
+        #[derive(FromMeta)]
+        struct Both {
+            deserialize: Option<String>,
+            #[darling(rename = "serialize")]
+            _serialize: Option<Ignored>,
+        }
+        Both::from_list(items).map(|both| Self(both.deserialize))
+    }
+}
+
+impl SpecSerde {
+    /// Whether the struct's JSON is that of its fields.
+    pub(crate) fn shows_fields(&self) -> bool {
+        self.from.is_none() && self.try_from.is_none() && self.transparent.is_none()
+    }
+
+    /// The fields that have a name.
+    pub(crate) fn fields(&self) -> impl Iterator<Item = &FieldAttrs> {
+        let fields = self
+            .data
+            .as_ref()
+            .take_struct()
+            .map(|fields| fields.fields)
+            .unwrap_or_default();
+        fields.into_iter().filter(|field| field.ident.is_some())
+    }
+
+    /// The key under which the field stands in JSON.
+    pub(crate) fn json_name(&self, field: &FieldAttrs) -> Result<String> {
+        if let Some(ReadName(Some(name))) = &field.rename {
+            return Ok(name.clone());
+        }
+        let name = field
+            .ident
+            .as_ref()
+            .map(|ident| ident.unraw().to_string())
+            .unwrap_or_default();
+        match &self.rename_all {
+            Some(ReadName(Some(rule))) => renamed(&name, rule),
+            _ => Ok(name),
+        }
+    }
+}
+
+impl FieldAttrs {
+    /// Whether the field is read from JSON at all.
+    pub(crate) fn is_skipped(&self) -> bool {
+        self.skip.is_some() || self.skip_deserializing.is_some()
+    }
+
+    /// Whether a function stands between the field's type and its JSON.
+    pub(crate) fn is_converted(&self) -> bool {
+        self.with.is_some() || self.deserialize_with.is_some()
+    }
+}
+
+/// A field's name under serde's `rename_all`.
+fn renamed(name: &str, rule: &str) -> Result<String> {
+    let pascal = || {
+        name.split('_')
+            .map(|word| {
+                let mut chars = word.chars();
+                let first = chars.next().map(|first| first.to_ascii_uppercase());
+                first.into_iter().chain(chars).collect::<String>()
+            })
+            .collect::<String>()
+    };
+    Ok(match rule {
+        "lowercase" | "snake_case" => name.to_owned(),
+        "UPPERCASE" | "SCREAMING_SNAKE_CASE" => name.to_ascii_uppercase(),
+        "PascalCase" => pascal(),
+        "camelCase" => {
+            let pascal = pascal();
+            let mut chars = pascal.chars();
+            let first = chars.next().map(|first| first.to_ascii_lowercase());
+            first.into_iter().chain(chars).collect()
+        }
+        "kebab-case" => name.replace('_', "-"),
+        "SCREAMING-KEBAB-CASE" => name.to_ascii_uppercase().replace('_', "-"),
+        other => return Err(Error::custom(format!("serde has no `rename_all` rule `{other}`"))),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::renamed;
+
+    #[test]
+    fn renames_fields_as_serde_does() {
+        for (rule, expected) in [
+            ("lowercase", "node_name"),
+            ("UPPERCASE", "NODE_NAME"),
+            ("PascalCase", "NodeName"),
+            ("camelCase", "nodeName"),
+            ("snake_case", "node_name"),
+            ("SCREAMING_SNAKE_CASE", "NODE_NAME"),
+            ("kebab-case", "node-name"),
+            ("SCREAMING-KEBAB-CASE", "NODE-NAME"),
+        ] {
+            assert_eq!(renamed("node_name", rule).unwrap(), expected, "{rule}");
+        }
+        assert!(renamed("node_name", "camel").is_err());
+    }
+}

@@ -1,0 +1,58 @@
+//! What the library knows of the kind.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use crate::{
+    model::{Index, Model},
+    value_type::ValueType,
+};
+
+pub(super) fn expand(model: &Model) -> TokenStream {
+    let Model {
+        krate,
+        root,
+        external,
+        ..
+    } = model;
+    let indexes = model.indexes.iter().map(|index| index_spec(model, index));
+    let subresources = [
+        (model.has_status, quote!(WithStatus)),
+        (model.has_scale, quote!(WithScale)),
+    ];
+    let subresources = subresources.iter().filter(|(has, _)| *has).map(|(_, name)| {
+        quote! {
+            #[automatically_derived]
+            impl #krate::#name for #root {}
+        }
+    });
+    quote! {
+        #[automatically_derived]
+        impl #krate::CustomKind for #root {
+            const EXTERNAL: bool = #external;
+
+            fn definition() -> #krate::k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition {
+                <Self as #krate::kube::CustomResourceExt>::crd()
+            }
+
+            fn indexes() -> &'static [#krate::cache::IndexSpec] {
+                &[#(#indexes),*]
+            }
+        }
+
+        #(#subresources)*
+    }
+}
+
+fn index_spec(model: &Model, index: &Index) -> TokenStream {
+    let krate = &model.krate;
+    let (name, path) = (index.name(), &index.path);
+    let value_type = match index.value_type {
+        ValueType::String | ValueType::Enum(_) => quote!(String),
+        ValueType::Bool => quote!(Bool),
+        ValueType::Integer(_) => quote!(Integer),
+    };
+    quote! {
+        #krate::cache::IndexSpec { name: #name, path: #path, value_type: #krate::cache::IndexType::#value_type }
+    }
+}

@@ -1,0 +1,266 @@
+//! What is known of the kind once every attribute is right: all that `expand` needs.
+
+use std::collections::HashSet;
+
+use darling::{Error, Result};
+use syn::{DeriveInput, Ident, LitStr, Path, Visibility, ext::IdentExt, parse_quote};
+
+use crate::{
+    attrs::{Attrs, FieldAttrs, IndexEntry, KubeAttrs, SpecSerde},
+    names,
+    path::{JsonPath, Segment},
+    value_type::ValueType,
+};
+
+/// A custom kind.
+pub(crate) struct Model {
+    /// Where kubewright is.
+    pub(crate) krate: Path,
+    pub(crate) vis: Visibility,
+    /// The type that kube-derive makes, and the stem of the names of ours.
+    pub(crate) root: Ident,
+    /// The factory's method.
+    pub(crate) method: Ident,
+    /// Group, version and kind, for people.
+    pub(crate) title: String,
+    pub(crate) external: bool,
+    pub(crate) has_status: bool,
+    pub(crate) has_scale: bool,
+    pub(crate) indexes: Vec<Index>,
+}
+
+/// An index, and the lister's method that asks it.
+pub(crate) struct Index {
+    pub(crate) method: Ident,
+    pub(crate) path: LitStr,
+    pub(crate) value_type: ValueType,
+}
+
+impl Index {
+    /// The name under which the cache knows the index.
+    pub(crate) fn name(&self) -> String {
+        self.method.unraw().to_string()
+    }
+}
+
+/// Methods of listers, which an index's method would hide.
+pub(crate) const LISTER_METHODS: [&str; 8] = [
+    "get",
+    "list",
+    "select",
+    "namespace",
+    "by_index",
+    "object",
+    "clone",
+    "deref",
+];
+
+impl Model {
+    /// Reads the attributes and checks them; reports every mistake that it finds.
+    pub(crate) fn of(input: &DeriveInput) -> Result<Self> {
+        let Attrs {
+            kube,
+            informer,
+            serde,
+        } = Attrs::read(input)?;
+        let mut errors = Error::accumulator();
+        let root = errors.handle(root(&kube));
+        let method = errors.handle(factory_method(&kube));
+        errors.handle(check_scale(&kube));
+        let mut taken = HashSet::new();
+        let indexes = informer
+            .indexes()
+            .filter_map(|entry| errors.handle(index(entry, &kube, &serde, input, &mut taken)))
+            .collect();
+        let model = Self {
+            krate: informer
+                .krate
+                .clone()
+                .unwrap_or_else(|| parse_quote!(::kubewright)),
+            vis: input.vis.clone(),
+            root: root.unwrap_or_else(|| input.ident.clone()),
+            method: method.unwrap_or_else(|| input.ident.clone()),
+            title: format!("{}/{} {}", *kube.group, *kube.version, *kube.kind),
+            external: informer.external,
+            has_status: kube.has_status,
+            has_scale: kube.scale.is_some(),
+            indexes,
+        };
+        errors.finish_with(model)
+    }
+}
+
+fn root(kube: &KubeAttrs) -> Result<Ident> {
+    let name = kube.root.as_ref().unwrap_or(&kube.kind);
+    syn::parse_str(name)
+        .map_err(|_| Error::custom(format!("`{}` is no name of a Rust type", **name)).with_span(&name.span()))
+}
+
+fn factory_method(kube: &KubeAttrs) -> Result<Ident> {
+    let plural = kube.plural.as_deref().cloned().unwrap_or_else(|| {
+        let lowercase = || kube.kind.to_ascii_lowercase();
+        names::plural(&kube.singular.clone().unwrap_or_else(lowercase))
+    });
+    names::identifier(&names::snake_plural(&kube.kind, &plural)).ok_or_else(|| {
+        let span = kube.plural.as_ref().unwrap_or(&kube.kind).span();
+        let message = format!(
+            "the plural `{plural}` makes no method of the informer factory: set another, `plural = \"…\"`"
+        );
+        Error::custom(message).with_span(&span)
+    })
+}
+
+/// kube-derive writes subresources only where there is a status.
+fn check_scale(kube: &KubeAttrs) -> Result<()> {
+    match &kube.scale {
+        Some(scale) if !kube.has_status => {
+            let message = "a scale subresource needs a status, where its replicas are counted: add `status = \"…Status\"`";
+            Err(Error::custom(message).with_span(&scale.span()))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn index(
+    entry: &IndexEntry,
+    kube: &KubeAttrs,
+    serde: &SpecSerde,
+    input: &DeriveInput,
+    taken: &mut HashSet<String>,
+) -> Result<Index> {
+    let mut errors = Error::accumulator();
+    let method = errors.handle(lister_method(entry, taken));
+    let path = errors.handle(index_path(entry, kube));
+    let value_type = match (&entry.value_type, &path) {
+        (Some(ty), _) => errors.handle(ValueType::written(ty)),
+        (None, Some(path)) => {
+            let inferred = infer(entry, path, kube, serde, &input.ident);
+            errors.handle(inferred.map_err(|error| error.with_span(&entry.path)))
+        }
+        (None, None) => None,
+    };
+    let index = Index {
+        method: method.unwrap_or_else(|| entry.name.clone()),
+        path: entry.path.clone(),
+        value_type: value_type.unwrap_or(ValueType::String),
+    };
+    errors.finish_with(index)
+}
+
+fn lister_method(entry: &IndexEntry, taken: &mut HashSet<String>) -> Result<Ident> {
+    let name = entry.name.unraw().to_string();
+    let error = |message: String| Err(Error::custom(message).with_span(&entry.name));
+    if LISTER_METHODS.contains(&name.as_str()) {
+        return error(format!(
+            "listers have a method `{name}`: give the index another name, as in `by_{name}`"
+        ));
+    }
+    if !taken.insert(name.clone()) {
+        return error(format!("there is an index `{name}` already"));
+    }
+    names::raw_if_keyword(&entry.name).map_or_else(
+        || error(format!("`{name}` is no name of a method: give the index another")),
+        Ok,
+    )
+}
+
+/// The path, if it leads anywhere.
+fn index_path(entry: &IndexEntry, kube: &KubeAttrs) -> Result<JsonPath> {
+    let text = entry.path.value();
+    let error = |message: String| Err(Error::custom(message).with_span(&entry.path));
+    let path = match JsonPath::parse(&text) {
+        Ok(path) => path,
+        Err(malformed) => return error(malformed.to_string()),
+    };
+    let start = {
+        let mut fields = path.leading_fields();
+        (fields.next(), fields.next())
+    };
+    match start {
+        (Some("metadata"), Some("managedFields")) => {
+            error("the cache does not keep `metadata.managedFields`".into())
+        }
+        (Some("status"), _) if !kube.has_status => error(format!(
+            "`{}` has no status: add `status = \"…Status\"` to `#[kube(…)]`",
+            *kube.kind
+        )),
+        (Some("spec"), _) if kube.no_spec => error(format!(
+            "`{}` has no `spec`, its fields are at the root (`no_spec`): leave out `spec.`",
+            *kube.kind
+        )),
+        (Some("apiVersion" | "kind" | "metadata" | "spec" | "status"), _) => Ok(path),
+        (Some(_), _) if kube.no_spec => Ok(path),
+        _ => error(format!(
+            "paths start at the object's root: `spec.{text}`, or a path below `metadata` or `status`"
+        )),
+    }
+}
+
+/// The type of the values at `path`, where a field of the struct says it. The error says what to write, without a span.
+fn infer(
+    entry: &IndexEntry,
+    path: &JsonPath,
+    kube: &KubeAttrs,
+    serde: &SpecSerde,
+    spec: &Ident,
+) -> Result<ValueType> {
+    let text = entry.path.value();
+    let declare = |ty: &str| format!("`index({}: {ty} = \"{text}\")`", entry.name);
+    let unknown = |why: &str| {
+        Err(Error::custom(format!(
+            "{why}: write the type of its values, as in {}",
+            declare("String")
+        )))
+    };
+    let segments = match &path.0[..] {
+        segments if kube.no_spec => segments,
+        [Segment::Field(root), segments @ ..] if root == "spec" => segments,
+        _ => return unknown(&format!("`{text}` is not in `{spec}`")),
+    };
+    let [Segment::Field(name), lists @ ..] = segments else {
+        return unknown(&format!("`{text}` is no field of `{spec}`"));
+    };
+    if lists.iter().any(|segment| *segment != Segment::Each) {
+        return unknown(&format!("`{text}` is not a direct field of `{spec}`"));
+    }
+    if !serde.shows_fields() {
+        return unknown(&format!("serde reads `{spec}` through another type"));
+    }
+    let field = match field(serde, name)? {
+        Some(field) => field,
+        None if serde.fields().any(|field| field.flatten.is_some()) => {
+            return unknown(&format!("`{text}` may be in a flattened field of `{spec}`"));
+        }
+        None => return Err(no_such_field(serde, spec, name)),
+    };
+    if field.is_skipped() {
+        return Err(Error::custom(format!(
+            "serde skips `{name}`: it is never read from an object's JSON"
+        )));
+    }
+    if field.is_converted() {
+        return unknown(&format!("serde reads `{name}` through a function"));
+    }
+    let path = text.trim_end_matches("[*]");
+    ValueType::of_field(&field.ty, path, lists.len(), declare)
+}
+
+/// The field that stands in JSON under that name.
+fn field<'a>(serde: &'a SpecSerde, name: &str) -> Result<Option<&'a FieldAttrs>> {
+    for field in serde.fields().filter(|field| field.flatten.is_none()) {
+        if serde.json_name(field)? == name {
+            return Ok(Some(field));
+        }
+    }
+    Ok(None)
+}
+
+fn no_such_field(serde: &SpecSerde, spec: &Ident, name: &str) -> Error {
+    let fields: Vec<_> = serde
+        .fields()
+        .filter_map(|field| serde.json_name(field).ok())
+        .collect();
+    let alternatives: Vec<_> = fields.iter().map(String::as_str).collect();
+    let error = Error::unknown_field_with_alts(name, &alternatives);
+    Error::custom(format!("`{spec}` has no such field in JSON: {error}"))
+}

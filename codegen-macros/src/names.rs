@@ -1,0 +1,114 @@
+//! How a kind is named: in words, in the plural, in Rust.
+
+use syn::{Ident, ext::IdentExt};
+
+/// The plural that kube-derive makes of a singular where `plural` is not given.
+pub(crate) fn plural(singular: &str) -> String {
+    let before_y = singular
+        .strip_suffix('y')
+        .and_then(|stem| Some((stem, stem.chars().next_back()?)));
+    match before_y {
+        _ if ["s", "x", "z", "ch", "sh"]
+            .iter()
+            .any(|end| singular.ends_with(end)) =>
+        {
+            format!("{singular}es")
+        }
+        Some((stem, last)) if !"aeiou".contains(last) => format!("{stem}ies"),
+        _ => format!("{singular}s"),
+    }
+}
+
+/// A plural in snake case, its words divided where the kind's are: `FooBar` and `foobars` make `foo_bars`, `ShopPerson` and
+/// `shoppeople` make `shop_people`, and where the plural has nothing of the kind it stays whole. `-` becomes `_`.
+pub(crate) fn snake_plural(kind: &str, plural: &str) -> String {
+    let mut snake = String::with_capacity(plural.len() + 4);
+    let mut kind = kind.chars().peekable();
+    let mut before = None;
+    let mut follows_kind = true;
+    for c in plural.chars() {
+        let of_kind = kind.next();
+        follows_kind = follows_kind && of_kind.is_some_and(|of_kind| of_kind.to_ascii_lowercase() == c);
+        if follows_kind && starts_word(before, of_kind, kind.peek().copied()) {
+            snake.push('_');
+        }
+        before = of_kind;
+        snake.push(if c == '-' { '_' } else { c });
+    }
+    snake
+}
+
+/// The identifier of that name, raw when it is a keyword; none when there is no such identifier.
+pub(crate) fn identifier(name: &str) -> Option<Ident> {
+    syn::parse_str::<Ident>(name)
+        .ok()
+        .or_else(|| syn::parse_str::<Ident>(&format!("r#{name}")).ok())
+}
+
+/// The identifier itself, or raw when it is a keyword; none when it can be neither.
+pub(crate) fn raw_if_keyword(name: &Ident) -> Option<Ident> {
+    let mut identifier = identifier(&name.unraw().to_string())?;
+    identifier.set_span(name.span());
+    Some(identifier)
+}
+
+/// Whether `c` starts a word in an UpperCamelCase name: `HTTPRoute` has two words, `S3Bucket` has two.
+fn starts_word(before: Option<char>, c: Option<char>, behind: Option<char>) -> bool {
+    let (Some(before), Some(c)) = (before, c) else {
+        return false;
+    };
+    let in_acronym = before.is_ascii_uppercase() && !behind.is_some_and(|behind| behind.is_ascii_lowercase());
+    c.is_ascii_uppercase() && !in_acronym
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{identifier, plural, snake_plural};
+
+    #[test]
+    fn makes_the_plurals_that_kube_derive_makes() {
+        for (singular, expected) in [
+            ("foo", "foos"),
+            ("box", "boxes"),
+            ("bus", "buses"),
+            ("fez", "fezes"),
+            ("batch", "batches"),
+            ("mesh", "meshes"),
+            ("policy", "policies"),
+            ("gateway", "gateways"),
+            ("y", "ys"),
+            ("", "s"),
+        ] {
+            assert_eq!(plural(singular), expected);
+        }
+    }
+
+    #[test]
+    fn divides_the_plural_where_the_kind_is_divided() {
+        for (kind, plural, expected) in [
+            ("Foo", "foos", "foos"),
+            ("FooBar", "foobars", "foo_bars"),
+            ("NetworkPolicy", "networkpolicies", "network_policies"),
+            ("HTTPRoute", "httproutes", "http_routes"),
+            ("IPPool", "ippools", "ip_pools"),
+            ("TLS", "tlses", "tlses"),
+            ("S3Bucket", "s3buckets", "s3_buckets"),
+            ("Person", "people", "people"),
+            ("ShopPerson", "shoppeople", "shop_people"),
+            ("FooBar", "gadgets", "gadgets"),
+            ("FooBar", "foo-bars", "foo_bars"),
+        ] {
+            assert_eq!(snake_plural(kind, plural), expected, "{kind}");
+        }
+    }
+
+    #[test]
+    fn keywords_become_raw() {
+        let text = |name| identifier(name).map(|identifier| identifier.to_string());
+        assert_eq!(text("foos").as_deref(), Some("foos"));
+        assert_eq!(text("match").as_deref(), Some("r#match"));
+        for none in ["self", "Self", "crate", "super", "_", "", "1st", "a b"] {
+            assert_eq!(text(none), None, "{none}");
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Snapshots of what is emitted for `tests/inputs/pass`; `tests/README.md` says how to update them.
+
+use std::{fs, path::Path};
+
+use quote::ToTokens;
+use syn::{DeriveInput, ItemStruct, visit::Visit};
+
+/// The expansions of every struct that derives `Informer`.
+#[derive(Default)]
+struct Expansions(Vec<syn::File>);
+
+impl<'ast> Visit<'ast> for Expansions {
+    fn visit_item_struct(&mut self, item: &'ast ItemStruct) {
+        let derives = |name: &str| {
+            let is_derive = |attribute: &&syn::Attribute| attribute.path().is_ident("derive");
+            item.attrs
+                .iter()
+                .filter(is_derive)
+                .any(|derive| derive.to_token_stream().to_string().contains(name))
+        };
+        if derives("Informer") {
+            let expansion = crate::expand::derive(&DeriveInput::from(item.clone()));
+            self.0.push(syn::parse2(expansion).unwrap());
+        }
+    }
+}
+
+#[test]
+fn expansions_of_the_pass_inputs() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/inputs/pass");
+    let mut inputs: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    inputs.sort();
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path("../tests/snapshots");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| {
+        for input in inputs {
+            let mut expansions = Expansions::default();
+            expansions.visit_file(&syn::parse_file(&fs::read_to_string(&input).unwrap()).unwrap());
+            // The derive of `macro_made` stands in a `macro_rules!` macro.
+            assert_eq!(
+                expansions.0.is_empty(),
+                input.ends_with("macro_made.rs"),
+                "{}",
+                input.display()
+            );
+            if expansions.0.is_empty() {
+                continue;
+            }
+            let code: Vec<_> = expansions.0.iter().map(prettyplease::unparse).collect();
+            insta::assert_snapshot!(input.file_stem().unwrap().to_str().unwrap(), code.join("\n"));
+        }
+    });
+}

@@ -1,0 +1,23 @@
+//! A kind that somebody else defines.
+#![deny(warnings, missing_docs, unused, unreachable_pub)]
+
+use kubewright::CustomKind;
+use kubewright::prelude::*;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A certificate.
+#[derive(CustomResource, Informer, Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[kube(group = "cert-manager.io", version = "v1", kind = "Certificate", namespaced)]
+#[informer(external)]
+#[informer(index(by_secret = "spec.secretName"))]
+#[serde(rename_all = "camelCase")]
+pub struct CertificateSpec {
+    /// Where the certificate goes.
+    pub secret_name: String,
+}
+
+fn main() {
+    assert!(Certificate::EXTERNAL);
+    assert_eq!(Certificate::indexes().len(), 1);
+}

@@ -1,0 +1,247 @@
+//! One request: what it does to what, sent, and its answer read. Every write of the library passes through here.
+
+use std::fmt;
+
+use bytes::Bytes;
+use http::{HeaderValue, StatusCode, header::CONTENT_TYPE};
+use http_body_util::BodyExt;
+use kube::{
+    client::Body,
+    core::{
+        Status,
+        params::{Patch, PatchParams},
+    },
+};
+use serde::de::DeserializeOwned;
+
+use super::{ClientError, ClientErrorCause, Connection};
+use crate::{KindInfo, ObjectName, Scope};
+
+/// What a request does to what.
+#[derive(Debug, Clone)]
+pub(crate) struct Call {
+    /// What the method is called, for people.
+    pub(crate) action: &'static str,
+    /// The verb that a role must grant.
+    pub(crate) verb: &'static str,
+    pub(crate) info: KindInfo,
+    pub(crate) subresource: Option<&'static str>,
+    pub(crate) namespace: Option<String>,
+    /// None for a collection, and for an object that the API server will name.
+    pub(crate) name: Option<String>,
+}
+
+/// A call and its request.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    call: Call,
+    request: http::Request<Vec<u8>>,
+}
+
+impl Call {
+    /// A request to the collection of one namespace, or of all.
+    pub(crate) fn new(
+        info: KindInfo,
+        verb: &'static str,
+        namespace: Option<&str>,
+    ) -> Result<Self, ClientError> {
+        let call = Self {
+            action: verb,
+            verb,
+            info,
+            subresource: None,
+            namespace: namespace.map(str::to_owned),
+            name: None,
+        };
+        match (call.info.scope, namespace) {
+            (Scope::Cluster, Some(_)) => {
+                let why = format!(
+                    "kind {} is cluster-scoped: leave the namespace out",
+                    call.info.kind
+                );
+                Err(call.refuse(why))
+            }
+            (_, Some(namespace)) if !is_path_segment(namespace) => {
+                let why = format!("{namespace:?} is no name of a namespace");
+                Err(call.refuse(why))
+            }
+            _ => Ok(call),
+        }
+    }
+
+    /// The same of one object, which must have its namespace if the kind has namespaces.
+    pub(crate) fn object(
+        info: KindInfo,
+        verb: &'static str,
+        object: &ObjectName,
+    ) -> Result<Self, ClientError> {
+        let mut call = Self::new(info, verb, object.namespace())?;
+        call.name = Some(object.name().to_owned());
+        if !is_path_segment(object.name()) {
+            let why = format!("{:?} is no name of an object", object.name());
+            return Err(call.refuse(why));
+        }
+        call.in_namespace()
+    }
+
+    /// Refuses a namespaced kind without a namespace.
+    pub(crate) fn in_namespace(self) -> Result<Self, ClientError> {
+        if self.info.scope == Scope::Namespaced && self.namespace.is_none() {
+            let why = format!(
+                "kind {} is namespaced: name the object's namespace",
+                self.info.kind
+            );
+            return Err(self.refuse(why));
+        }
+        Ok(self)
+    }
+
+    /// What people call it, when that is not the role's verb.
+    pub(crate) fn called(mut self, action: &'static str) -> Self {
+        self.action = action;
+        self
+    }
+
+    pub(crate) fn subresource(mut self, subresource: Option<&'static str>) -> Self {
+        self.subresource = subresource;
+        self
+    }
+
+    /// The object's name in the path; only for calls of [`object`](Self::object).
+    pub(crate) fn name(&self) -> &str {
+        self.name.as_deref().unwrap_or_default()
+    }
+
+    /// Makes requests to the collection.
+    pub(crate) fn request(&self) -> kube::core::Request {
+        kube::core::Request::new(self.info.path(self.namespace.as_deref()))
+    }
+
+    /// A patch of the object, or of the call's subresource. kube makes the path and the query; body and media type are put in afterwards,
+    /// because its own patches are built from a value, and JSON patches from another crate's type.
+    pub(crate) fn patch(
+        &self,
+        params: &PatchParams,
+        content_type: &'static str,
+        body: Vec<u8>,
+    ) -> Result<http::Request<Vec<u8>>, kube::core::request::Error> {
+        let empty = Patch::Apply(());
+        let mut request = match self.subresource {
+            None => self.request().patch(self.name(), params, &empty),
+            Some(subresource) => self
+                .request()
+                .patch_subresource(subresource, self.name(), params, &empty),
+        }?;
+        request
+            .headers_mut()
+            .insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+        *request.body_mut() = body;
+        Ok(request)
+    }
+
+    /// The resource as roles write it, with its place.
+    pub(crate) fn resource(&self) -> String {
+        let subresource = self
+            .subresource
+            .map(|name| format!("/{name}"))
+            .unwrap_or_default();
+        let group = if self.info.group.is_empty() {
+            String::new()
+        } else {
+            format!(".{}", self.info.group)
+        };
+        let place = match (&self.namespace, self.info.scope) {
+            (Some(namespace), _) => format!("in namespace {namespace}"),
+            (None, Scope::Namespaced) => "in all namespaces".to_owned(),
+            (None, Scope::Cluster) => "in the cluster".to_owned(),
+        };
+        format!("{}{subresource}{group} {place}", self.info.plural)
+    }
+
+    pub(crate) fn refuse(self, why: impl Into<String>) -> ClientError {
+        self.fail(ClientErrorCause::Request(why.into()))
+    }
+
+    pub(crate) fn fail(self, cause: ClientErrorCause) -> ClientError {
+        ClientError::new(self, cause)
+    }
+
+    /// The JSON of what is to be sent.
+    pub(crate) fn body(self, object: &impl serde::Serialize) -> Result<(Self, Vec<u8>), ClientError> {
+        match serde_json::to_vec(object) {
+            Ok(body) => Ok((self, body)),
+            Err(error) => Err(self.fail(ClientErrorCause::Serialize(error))),
+        }
+    }
+
+    /// The call with its request, to be sent.
+    pub(crate) fn prepare(
+        self,
+        request: Result<http::Request<Vec<u8>>, kube::core::request::Error>,
+    ) -> Result<Prepared, ClientError> {
+        match request {
+            Ok(request) => Ok(Prepared { call: self, request }),
+            Err(error) => Err(self.refuse(error.to_string())),
+        }
+    }
+}
+
+impl Prepared {
+    /// Sends the request, once, and decodes the answer.
+    pub(crate) async fn fetch<T: DeserializeOwned>(self, connection: &Connection) -> Result<T, ClientError> {
+        let (call, body) = self.send(connection).await?;
+        serde_json::from_slice(&body).map_err(|error| call.fail(ClientErrorCause::Answer(error)))
+    }
+
+    async fn send(self, connection: &Connection) -> Result<(Call, Bytes), ClientError> {
+        let Self { call, request } = self;
+        let answer = async {
+            let response = connection.client().send(request.map(Body::from)).await?;
+            let code = response.status();
+            Ok((code, response.into_body().collect().await?.to_bytes()))
+        };
+        match answer.await {
+            Ok((code, body)) if code.is_success() => Ok((call, body)),
+            Ok((code, body)) => Err(call.fail(ClientErrorCause::Refused(Box::new(refusal(code, &body))))),
+            Err(error) => Err(call.fail(ClientErrorCause::Unanswered(error))),
+        }
+    }
+}
+
+impl fmt::Display for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ", self.action)?;
+        if let Some(subresource) = self.subresource {
+            write!(f, "the {subresource} of ")?;
+        }
+        f.write_str(&self.info.kind)?;
+        match (&self.namespace, &self.name) {
+            (Some(namespace), Some(name)) => write!(f, " {namespace}/{name}"),
+            (None, Some(name)) => write!(f, " {name}"),
+            (Some(namespace), None) => write!(f, " in namespace {namespace}"),
+            (None, None) => Ok(()),
+        }
+    }
+}
+
+/// The refusal as a `Status`, also where something between us and the API server wrote a text.
+fn refusal(code: StatusCode, body: &[u8]) -> Status {
+    if let Ok(mut status) = serde_json::from_slice::<Status>(body)
+        && (status.code != 0 || !status.reason.is_empty() || !status.message.is_empty())
+    {
+        if status.code == 0 {
+            status.code = code.as_u16();
+        }
+        return status;
+    }
+    let text = String::from_utf8_lossy(body);
+    let excerpt: String = text.trim().chars().take(200).collect();
+    Status::failure(&format!("the answer is no Status of Kubernetes: {excerpt:?}"), "")
+        .with_code(code.as_u16())
+}
+
+/// Whether a name can stand in a path; the same check as the API server's, and no character that would end the path.
+fn is_path_segment(name: &str) -> bool {
+    let breaks = |c: char| matches!(c, '/' | '%' | '?' | '#') || c.is_whitespace() || c.is_control();
+    !(name.is_empty() || name == "." || name == ".." || name.contains(breaks))
+}

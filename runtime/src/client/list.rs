@@ -1,0 +1,74 @@
+//! Listing a collection page by page.
+
+use kube::core::{ListMeta, params::ListParams};
+use serde::Deserialize;
+
+use super::{Answer, ClientError, Connection, TypedClient, call::Call, may::MayList};
+use crate::Kind;
+
+/// How many objects a page holds unless `ListParams` says otherwise; what client-go takes.
+const PAGE: u32 = 500;
+
+/// The objects of a collection at one moment.
+#[derive(Debug, Clone)]
+pub struct Listed<K> {
+    /// The objects, by namespace and name.
+    pub items: Vec<K>,
+    /// The collection's version, from which a watch goes on.
+    pub resource_version: String,
+}
+
+#[derive(Deserialize)]
+#[serde(bound = "K: Kind")]
+struct Page<K> {
+    #[serde(default)]
+    metadata: ListMeta,
+    // Written by a Go server, an empty list may be null.
+    items: Option<Vec<K>>,
+}
+
+impl<K: Kind, V> TypedClient<K, V> {
+    /// Lists the objects of one namespace, or of all, from the API server.
+    ///
+    /// All pages are fetched and show the collection at one moment; `params.limit` is the size of a page, 500 unless given. If the first
+    /// page is too old before the last is fetched, the list starts again in one piece. An object that is no `K` makes it an error.
+    pub fn list<At>(&self, namespace: Option<&str>, params: &ListParams) -> Answer<Listed<K>>
+    where
+        V: MayList<At>,
+    {
+        let (connection, params) = (self.connection.clone(), params.clone());
+        let call = Call::new(K::info(), "list", namespace);
+        Box::pin(async move { pages(&connection, &call?, params).await })
+    }
+}
+
+async fn pages<K: Kind>(
+    connection: &Connection,
+    call: &Call,
+    mut params: ListParams,
+) -> Result<Listed<K>, ClientError> {
+    if params.limit.is_none() && params.resource_version.as_deref() != Some("0") {
+        params.limit = Some(PAGE);
+    }
+    let mut items = Vec::new();
+    loop {
+        let prepared = call.clone().prepare(call.request().list(&params))?;
+        let page: Page<K> = match prepared.fetch(connection).await {
+            Err(error) if error.is_expired() && params.continue_token.is_some() => {
+                items.clear();
+                (params.limit, params.continue_token) = (None, None);
+                continue;
+            }
+            answer => answer?,
+        };
+        items.extend(page.items.unwrap_or_default());
+        params.continue_token = page.metadata.continue_.filter(|token| !token.is_empty());
+        if params.continue_token.is_none() {
+            let resource_version = page.metadata.resource_version.unwrap_or_default();
+            return Ok(Listed {
+                items,
+                resource_version,
+            });
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Owners: the reference that an owned object carries, and which keys a change of an owned object wakes.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::{Resource, core::ObjectMeta};
+
+use crate::{
+    KindInfo, ObjectName, Scope,
+    cache::{Change, Metadata, OwnerRef},
+};
+
+/// The reference to `owner` as the managing controller, for the `ownerReferences` of an object that it owns. It blocks the owner's
+/// deletion in the foreground.
+///
+/// An owner that no API server has stored has no uid yet; the reference then has an empty one, which API servers refuse.
+pub fn controller_reference<K: Resource<DynamicType = ()>>(owner: &K) -> OwnerReference {
+    let metadata = owner.meta();
+    OwnerReference {
+        api_version: K::api_version(&()).into_owned(),
+        kind: K::kind(&()).into_owned(),
+        name: metadata.name.clone().unwrap_or_default(),
+        uid: metadata.uid.clone().unwrap_or_default(),
+        controller: Some(true),
+        block_owner_deletion: Some(true),
+    }
+}
+
+/// Whether `owner` is the managing controller of the object with this metadata. Compared by uid: an owner that was deleted and made
+/// again under the same name controls nothing of the former one.
+pub fn is_controlled_by<K: Resource<DynamicType = ()>>(metadata: &ObjectMeta, owner: &K) -> bool {
+    let controller = metadata
+        .owner_references
+        .iter()
+        .flatten()
+        .find(|reference| reference.controller == Some(true));
+    match (controller, &owner.meta().uid) {
+        (Some(controller), Some(uid)) => controller.uid == *uid,
+        _ => false,
+    }
+}
+
+/// The keys of kind `owner` that a change of an owned object wakes: its controller owner, before and after.
+pub(super) fn owner_keys(change: &Change<'_>, owner: &KindInfo) -> impl Iterator<Item = ObjectName> + use<> {
+    let (old, new) = match *change {
+        Change::Added { new, .. } => (None, Some(new)),
+        // A resync: nothing changed.
+        Change::Updated { old, new } if old.resource_version() == new.resource_version() => (None, None),
+        Change::Updated { old, new } => (Some(old), Some(new)),
+        Change::Deleted { old, .. } => (Some(old), None),
+    };
+    let key = |metadata: &Metadata| owner_key(metadata.controller(), metadata.name().namespace(), owner);
+    let (old, new) = (old.and_then(key), new.and_then(key));
+    let old = old.filter(|old| Some(old) != new.as_ref());
+    [old, new].into_iter().flatten()
+}
+
+/// The owner's name, when it is of that kind. The version may differ: an object has all versions of its kind.
+fn owner_key(controller: Option<&OwnerRef>, namespace: Option<&str>, owner: &KindInfo) -> Option<ObjectName> {
+    let controller = controller?;
+    let group = controller
+        .api_version
+        .split_once('/')
+        .map_or("", |(group, _)| group);
+    if *controller.kind != *owner.kind || *group != *owner.group {
+        return None;
+    }
+    match owner.scope {
+        Scope::Cluster => Some(ObjectName::cluster(controller.name.clone())),
+        Scope::Namespaced => Some(ObjectName::namespaced(namespace?, controller.name.clone())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::{
+        apps::v1::{Deployment, ReplicaSet},
+        core::v1::{Node, Pod},
+    };
+
+    use super::*;
+    use crate::Kind;
+
+    fn reference(api_version: &str, kind: &str) -> OwnerRef {
+        OwnerRef {
+            api_version: api_version.into(),
+            kind: kind.into(),
+            name: "boss".into(),
+            uid: "1".into(),
+            controller: true,
+        }
+    }
+
+    #[test]
+    fn an_owner_is_found_by_group_and_kind() {
+        let of = |api_version, kind| {
+            owner_key(
+                Some(&reference(api_version, kind)),
+                Some("default"),
+                &Deployment::info(),
+            )
+        };
+        let found = Some(ObjectName::namespaced("default", "boss"));
+        assert_eq!(of("apps/v1", "Deployment"), found);
+        assert_eq!(
+            of("apps/v1beta1", "Deployment"),
+            found,
+            "another version of the same kind"
+        );
+        assert_eq!(of("demo.dev/v1", "Deployment"), None);
+        assert_eq!(of("v1", "Deployment"), None);
+        assert_eq!(of("apps/v1", "ReplicaSet"), None);
+        assert_eq!(owner_key(None, Some("default"), &Deployment::info()), None);
+    }
+
+    #[test]
+    fn a_cluster_scoped_owner_has_no_namespace() {
+        let node = reference("v1", "Node");
+        assert_eq!(
+            owner_key(Some(&node), Some("default"), &Node::info()),
+            Some(ObjectName::cluster("boss"))
+        );
+        let deployment = reference("apps/v1", "Deployment");
+        assert_eq!(owner_key(Some(&deployment), None, &Deployment::info()), None);
+    }
+
+    #[test]
+    fn a_reference_names_the_controller_and_control_is_compared_by_uid() {
+        let mut owner = ReplicaSet::default();
+        owner.metadata.name = Some("web".to_owned());
+        owner.metadata.uid = Some("1".to_owned());
+        let reference = controller_reference(&owner);
+        assert_eq!(
+            serde_json::to_value(&reference).unwrap(),
+            serde_json::json!({
+                "apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "1",
+                "controller": true, "blockOwnerDeletion": true,
+            })
+        );
+
+        let mut pod = Pod::default();
+        assert!(!is_controlled_by(&pod.metadata, &owner));
+        pod.metadata.owner_references = Some(vec![reference]);
+        assert!(is_controlled_by(&pod.metadata, &owner));
+        owner.metadata.uid = Some("2".to_owned());
+        assert!(
+            !is_controlled_by(&pod.metadata, &owner),
+            "made again under the same name"
+        );
+        owner.metadata.uid = None;
+        assert!(!is_controlled_by(&pod.metadata, &owner));
+    }
+}

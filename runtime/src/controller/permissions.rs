@@ -1,0 +1,193 @@
+//! What the API server must allow the operator.
+
+use std::collections::BTreeSet;
+
+use k8s_openapi::api::rbac::v1::PolicyRule;
+use serde::Serialize;
+
+use crate::{KindInfo, Scope, client::VerbRule};
+
+/// Where a permission holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Place {
+    /// In the watched namespaces: a ClusterRole, or a Role in each when the operator's scope is namespaced.
+    Watched,
+    /// In the operator's own namespace: a Role.
+    Operator,
+    /// Outside namespaces: always a ClusterRole.
+    Cluster,
+}
+
+/// One unit of permission. It counts as used when any of its requests was seen.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Permission {
+    /// The unit's name: what stands for it, and the kind.
+    pub unit: String,
+    /// Where it holds.
+    pub place: Place,
+    /// The API groups; the core group is empty.
+    pub api_groups: Vec<String>,
+    /// The resources, with `/subresource` where one is meant.
+    pub resources: Vec<String>,
+    /// The verbs.
+    pub verbs: Vec<String>,
+    /// What asked for it, in a few words.
+    pub why: String,
+    /// Only objects of these names; empty: all.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub resource_names: Vec<String>,
+    /// Paths outside the resources.
+    #[serde(rename = "nonResourceURLs", skip_serializing_if = "Vec::is_empty")]
+    pub non_resource_urls: Vec<String>,
+}
+
+impl Permission {
+    /// Verbs on a kind, or on a subresource of it; the place follows from the kind's scope.
+    pub fn on(kind: &KindInfo, subresource: Option<&str>, verbs: &[&str], unit: &str, why: &str) -> Self {
+        let resource = match subresource {
+            Some(subresource) => format!("{}/{subresource}", kind.plural),
+            None => kind.plural.to_string(),
+        };
+        Self {
+            unit: unit.to_owned(),
+            place: match kind.scope {
+                Scope::Namespaced => Place::Watched,
+                Scope::Cluster => Place::Cluster,
+            },
+            api_groups: vec![kind.group.to_string()],
+            resources: vec![resource],
+            verbs: verbs.iter().map(|&verb| verb.to_owned()).collect(),
+            why: why.to_owned(),
+            resource_names: Vec::new(),
+            non_resource_urls: Vec::new(),
+        }
+    }
+
+    /// What an informer of the kind needs.
+    pub(super) fn informer(kind: &KindInfo) -> Self {
+        Self::on(
+            kind,
+            None,
+            &["list", "watch"],
+            &format!("informer {}", kind.kind),
+            "informer",
+        )
+    }
+
+    /// What one verb of a client needs.
+    pub(super) fn client(kind: &KindInfo, rule: &VerbRule) -> Self {
+        let unit = format!("client {} {}", kind.kind, rule.unit);
+        Self::on(kind, rule.subresource, rule.verbs, &unit, "client")
+    }
+
+    /// What it takes to name the kind as an owner that blocks its deletion.
+    pub(super) fn owner(kind: &KindInfo) -> Self {
+        Self::on(
+            kind,
+            Some("finalizers"),
+            &["update"],
+            &format!("owner {}", kind.kind),
+            "owner references",
+        )
+    }
+
+    /// What the recorder needs.
+    pub(super) fn events() -> Self {
+        Self {
+            unit: "events".to_owned(),
+            place: Place::Watched,
+            api_groups: vec!["events.k8s.io".to_owned()],
+            resources: vec!["events".to_owned()],
+            verbs: vec!["create".to_owned(), "patch".to_owned()],
+            why: "recorder".to_owned(),
+            resource_names: Vec::new(),
+            non_resource_urls: Vec::new(),
+        }
+    }
+
+    /// A rule as the user wrote it.
+    pub(super) fn raw(rule: PolicyRule, place: Place) -> Self {
+        let resources = rule.resources.unwrap_or_default();
+        let non_resource_urls = rule.non_resource_urls.unwrap_or_default();
+        let what = if resources.is_empty() {
+            &non_resource_urls
+        } else {
+            &resources
+        };
+        Self {
+            unit: format!("needs {} {}", rule.verbs.join(","), what.join(",")),
+            place: if non_resource_urls.is_empty() {
+                place
+            } else {
+                Place::Cluster
+            },
+            api_groups: rule.api_groups.unwrap_or_default(),
+            verbs: rule.verbs,
+            why: "needs".to_owned(),
+            resource_names: rule.resource_names.unwrap_or_default(),
+            resources,
+            non_resource_urls,
+        }
+    }
+}
+
+/// Sorted, each once.
+pub(super) fn distinct(permissions: impl IntoIterator<Item = Permission>) -> Vec<Permission> {
+    permissions
+        .into_iter()
+        .collect::<BTreeSet<_>>()
+        .into_iter()
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::{apps::v1::Deployment, core::v1::Node};
+
+    use super::*;
+    use crate::Kind;
+
+    #[test]
+    fn the_place_follows_from_the_scope() {
+        assert_eq!(Permission::informer(&Deployment::info()).place, Place::Watched);
+        assert_eq!(Permission::informer(&Node::info()).place, Place::Cluster);
+    }
+
+    #[test]
+    fn serialises_as_the_cli_reads_it() {
+        let rule = VerbRule {
+            unit: "UpdateStatus",
+            subresource: Some("status"),
+            verbs: &["update"],
+        };
+        assert_eq!(
+            serde_json::to_value(Permission::client(&Deployment::info(), &rule)).unwrap(),
+            serde_json::json!({
+                "unit": "client Deployment UpdateStatus", "place": "watched", "apiGroups": ["apps"],
+                "resources": ["deployments/status"], "verbs": ["update"], "why": "client",
+            })
+        );
+    }
+
+    #[test]
+    fn rules_on_paths_hold_for_the_cluster() {
+        let permission = Permission::raw(
+            PolicyRule {
+                non_resource_urls: Some(vec!["/metrics".to_owned()]),
+                verbs: vec!["get".to_owned()],
+                ..PolicyRule::default()
+            },
+            Place::Watched,
+        );
+        assert_eq!(permission.place, Place::Cluster);
+        assert_eq!(permission.unit, "needs get /metrics");
+    }
+
+    #[test]
+    fn the_same_permission_counts_once() {
+        let node = Permission::informer(&Node::info());
+        assert_eq!(distinct([node.clone(), node.clone()]), [node]);
+    }
+}

@@ -1,0 +1,159 @@
+//! Taking events without waiting.
+
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use jiff::Timestamp;
+use tokio::sync::mpsc;
+
+use super::{EventWriter, ObjectRef, Regarding};
+
+/// How many events wait at most; what client-go takes.
+const QUEUE: usize = 1000;
+/// What the API server takes at most, in bytes.
+const LONGEST_NOTE: usize = 1024;
+const LONGEST_WORD: usize = 128;
+
+/// Takes events of one operator and never waits. Cloning copies a pointer.
+///
+/// Events are for people. They are sent in the background, in order, at most once each, and may be lost: when a thousand wait already
+/// ([`dropped`](Self::dropped) counts them), when the API server refuses them, when the operator ends before they are sent.
+///
+/// An event equal to one of the last six minutes (object, type, reason, action, note) makes no new event; the first becomes a series with
+/// a count.
+#[derive(Clone)]
+pub struct Recorder {
+    queue: mpsc::Sender<Recorded>,
+    dropped: Arc<AtomicU64>,
+}
+
+/// Whether an event is bad news.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum EventType {
+    /// As it should be.
+    Normal,
+    /// Somebody should look.
+    Warning,
+}
+
+/// An event as it was recorded, before repeats are counted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recorded {
+    /// What it is about.
+    pub regarding: ObjectRef,
+    /// Another object that has to do with it.
+    pub related: Option<ObjectRef>,
+    /// Whether it is bad news.
+    pub event_type: EventType,
+    /// Why, as one word for machines, such as `Synced`.
+    pub reason: String,
+    /// What the operator did or tried to do, as one word for machines.
+    pub action: String,
+    /// What happened, for people.
+    pub note: String,
+    /// When.
+    pub time: Timestamp,
+}
+
+impl Recorder {
+    /// A recorder, and the writer that sends what it takes. `controller` is who reports: the operator's name.
+    ///
+    /// Needs neither a connection nor a runtime; events wait until the writer [runs](EventWriter::run).
+    pub fn pipeline(controller: impl Into<Arc<str>>) -> (Self, EventWriter) {
+        let (queue, events) = mpsc::channel(QUEUE);
+        let recorder = Self {
+            queue,
+            dropped: Arc::default(),
+        };
+        (recorder, EventWriter::new(controller.into(), events))
+    }
+
+    /// Records an event about an object: `recorder.event(&foo, EventType::Normal, "Synced", "created deployment web")`.
+    ///
+    /// `reason` is one word, at most 128 bytes; `note` is cut at 1024 bytes.
+    pub fn event(
+        &self,
+        regarding: &impl Regarding,
+        event_type: EventType,
+        reason: impl Into<String>,
+        note: impl Into<String>,
+    ) {
+        self.record(regarding, None, event_type, reason, "Reconcile", note);
+    }
+
+    /// [`event`](Self::event) that also names the action and, if there is one, a second object: the one that was created, say.
+    pub fn record(
+        &self,
+        regarding: &impl Regarding,
+        related: Option<ObjectRef>,
+        event_type: EventType,
+        reason: impl Into<String>,
+        action: impl Into<String>,
+        note: impl Into<String>,
+    ) {
+        let event = Recorded {
+            regarding: regarding.object_ref(),
+            related,
+            event_type,
+            reason: cut(reason.into(), LONGEST_WORD),
+            action: cut(action.into(), LONGEST_WORD),
+            note: cut(note.into(), LONGEST_NOTE),
+            time: Timestamp::now(),
+        };
+        if let Err(refused) = self.queue.try_send(event) {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+            let (mpsc::error::TrySendError::Full(event) | mpsc::error::TrySendError::Closed(event)) = refused;
+            tracing::debug!(%event, "event dropped: a thousand others wait, or the operator is stopping");
+        }
+    }
+
+    /// How many events were dropped because too many waited.
+    pub fn dropped(&self) -> u64 {
+        self.dropped.load(Ordering::Relaxed)
+    }
+}
+
+impl EventType {
+    /// As the API writes it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Normal => "Normal",
+            Self::Warning => "Warning",
+        }
+    }
+}
+
+/// `Warning Failed default/foo: note`, as client-go's fake recorder has it, with the object.
+impl fmt::Display for Recorded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (event_type, kind) = (self.event_type.as_str(), &self.regarding.info.kind);
+        write!(
+            f,
+            "{event_type} {} {kind} {}: {}",
+            self.reason, self.regarding.name, self.note
+        )
+    }
+}
+
+/// Cuts at a character's boundary, so that at most `limit` bytes are left.
+fn cut(mut text: String, limit: usize) -> String {
+    text.truncate(text.floor_char_boundary(limit));
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cuts_between_characters() {
+        assert_eq!(cut("aä".to_owned(), 2), "a");
+        assert_eq!(cut("aä".to_owned(), 3), "aä");
+        assert_eq!(cut("a".to_owned(), 0), "");
+    }
+}

@@ -1,0 +1,254 @@
+//! From registering to running.
+
+use std::{
+    env,
+    ffi::OsString,
+    io::{self, Write},
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+};
+
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    Error, Result,
+    args::ManagerArgs,
+    command_line::{CommandLine, Refused, Request},
+    logging,
+    manifests::Manifests,
+    operator::{Operator, Source},
+    signals,
+};
+use crate::{
+    client::{Connection, ConnectionSlot},
+    controller::Setup,
+    events::{EventWriter, Recorder},
+};
+
+type Register = Box<dyn FnOnce(&mut Setup) + Send>;
+
+/// Runs an operator: one process, any number of controllers.
+///
+/// ```no_run
+/// # use kubewright::{Manager, controller::Setup};
+/// # fn register(setup: &mut Setup) {}
+/// #[tokio::main]
+/// async fn main() -> kubewright::Result<()> {
+///     Manager::from_args("shop").register(register).run().await
+/// }
+/// ```
+///
+/// The operator starts in this order: servers for health checks and metrics, informers, leader election (where it is on),
+/// runnables, controllers. It is ready when the informers hold their first lists; a replica that waits for the lease is
+/// ready, too. On SIGTERM or SIGINT it stops in the reverse order: reconciles and runnables may end, events are sent, the
+/// informers stop, the lease is given back, the servers close; all of it within `--grace-period`, after which what still
+/// runs is cancelled. A second signal ends the process at once.
+///
+/// When the lease is lost, what only the leader may do is cancelled at once and [`run`](Self::run) fails, so that the
+/// process is started again with an empty cache. An API server that cannot be reached is waited for.
+///
+/// The same program, asked with the subcommand `manifests`, prints its CRDs and permissions and needs no cluster.
+pub struct Manager {
+    name: String,
+    version: Option<String>,
+    line: Vec<OsString>,
+    registrations: Vec<Register>,
+    source: Source,
+    stop: CancellationToken,
+    owns_process: bool,
+}
+
+impl Manager {
+    /// An operator that is the process: it reads the command line and the environment, logs to stderr, listens to signals, and
+    /// ends the process with a message and [`Error::exit_code`] when it fails.
+    ///
+    /// `name` names the lease, the field manager and the reporter of events: lower-case letters, digits and `-`.
+    pub fn from_args(name: impl Into<String>) -> Self {
+        Self {
+            line: env::args_os().collect(),
+            owns_process: true,
+            ..Self::new(name)
+        }
+    }
+
+    /// An operator within another program, a test for instance: no command line (but the environment counts), no logger, no
+    /// signals; [`run`](Self::run) returns its error.
+    pub fn new(name: impl Into<String>) -> Self {
+        let name = name.into();
+        Self {
+            version: None,
+            line: vec![name.clone().into()],
+            registrations: Vec::new(),
+            source: Source::Flags,
+            stop: CancellationToken::new(),
+            owns_process: false,
+            name,
+        }
+    }
+
+    /// Replaces the command line, without the program's name: `["--leader-elect", "--metrics-bind-address=0"]`.
+    #[must_use]
+    pub fn with_args(mut self, args: impl IntoIterator<Item = impl Into<OsString>>) -> Self {
+        self.line.truncate(1);
+        self.line.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    /// Connects as `config` says instead of looking for a kubeconfig.
+    #[must_use]
+    pub fn with_config(self, config: kube::Config) -> Self {
+        Self {
+            source: Source::Config(Box::new(config)),
+            ..self
+        }
+    }
+
+    /// Sends through `client` instead of looking for a kubeconfig. Give it a client with `default_retry` off.
+    #[must_use]
+    pub fn with_client(self, client: kube::Client) -> Self {
+        Self {
+            source: Source::Client(client),
+            ..self
+        }
+    }
+
+    /// The operator's version, for `--version` and the user agent: `.version(env!("CARGO_PKG_VERSION"))`.
+    #[must_use]
+    pub fn version(self, version: impl Into<String>) -> Self {
+        Self {
+            version: Some(version.into()),
+            ..self
+        }
+    }
+
+    /// Stops as on SIGTERM when `token` is cancelled.
+    #[must_use]
+    pub fn stop_on(self, token: &CancellationToken) -> Self {
+        Self {
+            stop: token.child_token(),
+            ..self
+        }
+    }
+
+    /// Adds a controller, or whatever else `register` sets up. It is called when the manager [runs](Self::run), also to print the
+    /// manifests: it must do no I/O.
+    #[must_use]
+    pub fn register(mut self, register: impl FnOnce(&mut Setup) + Send + 'static) -> Self {
+        self.registrations.push(Box::new(register));
+        self
+    }
+
+    /// Does what the command line asks for: runs until the operator is stopped, or prints the manifests. Returns when every task
+    /// that it started has ended. Must be called within a tokio runtime with time and I/O; dropping the future aborts everything.
+    pub async fn run(self) -> Result<()> {
+        let owns_process = self.owns_process;
+        match self.serve().await {
+            Err(error) if owns_process => error.end_process(),
+            result => result,
+        }
+    }
+
+    async fn serve(self) -> Result<()> {
+        let line = CommandLine::new(&self.name, self.version.as_deref(), self.line);
+        if self.owns_process
+            && let Some(ManagerArgs {
+                log_format,
+                log_level,
+                ..
+            }) = line.early()
+        {
+            logging::install(log_format, &log_level);
+        }
+        check_name(&self.name)?;
+        let registered = Registered::new(&self.name, self.registrations, &line);
+        let (args, own) = (line.strict()?, registered.refused);
+        let args = match (args, own) {
+            (Request::Manifests { .. }, Some(error)) => return Err(Error::FlagsForManifests(error)),
+            (_, Some(error)) => return Err(error.into()),
+            (Request::Manifests { yaml }, None) => return print_manifests(&registered.setup, yaml),
+            (Request::Run(args), None) => args,
+        };
+        let mut listener = JoinSet::new();
+        if self.owns_process {
+            listener.spawn(signals::listen(self.stop.clone()).map_err(Error::Signals)?);
+        }
+        let product = match &self.version {
+            Some(version) => format!("{}/{version}", self.name),
+            None => self.name.clone(),
+        };
+        let Registered {
+            setup, slot, events, ..
+        } = registered;
+        let result = Operator::new(setup, slot, events, self.source, &product, *args)?
+            .run(self.stop)
+            .await;
+        listener.shutdown().await;
+        result
+    }
+}
+
+/// What came of calling all registrations.
+struct Registered {
+    setup: Setup,
+    slot: ConnectionSlot,
+    events: (Recorder, EventWriter),
+    /// The first of the operator's own flags that do not fit.
+    refused: Option<clap::Error>,
+}
+
+impl Registered {
+    fn new(name: &str, registrations: Vec<Register>, line: &CommandLine) -> Self {
+        let (connection, slot) = Connection::late();
+        let events = Recorder::pipeline(name);
+        let mut setup = Setup::new(
+            name,
+            connection.with_field_manager(name),
+            events.0.clone(),
+            line.clone(),
+        );
+        let mut refused = None;
+        for register in registrations {
+            // Arguments that do not fit leave `register` early; the others still say which flags they have, for `--help`.
+            let Err(payload) = catch_unwind(AssertUnwindSafe(|| register(&mut setup))) else {
+                continue;
+            };
+            match payload.downcast::<Refused>() {
+                Ok(error) => refused = refused.or(Some(error.0)),
+                Err(panic) => resume_unwind(panic),
+            }
+        }
+        Self {
+            setup,
+            slot,
+            events,
+            refused,
+        }
+    }
+}
+
+fn check_name(name: &str) -> Result<()> {
+    let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    let fits = (1..=63).contains(&name.len()) && name.chars().all(inner);
+    if !fits || name.starts_with('-') || name.ends_with('-') {
+        return Err(Error::Name(name.to_owned()));
+    }
+    Ok(())
+}
+
+fn print_manifests(setup: &Setup, yaml: bool) -> Result<()> {
+    let manifests = Manifests::of(setup).map_err(Error::Manifests)?;
+    let text = if yaml {
+        manifests.to_yaml().map_err(io::Error::other)
+    } else {
+        manifests.to_json().map_err(io::Error::other)
+    };
+    let written = text.and_then(|text| {
+        let mut stdout = io::stdout().lock();
+        stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush())
+    });
+    match written {
+        // Whoever read has read enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written.map_err(Error::Output),
+    }
+}

@@ -1,0 +1,267 @@
+//! The life of an operator: start in order, wait, stop in order.
+
+use std::{convert::Infallible, future::pending, sync::Arc};
+
+use parking_lot::Mutex;
+use prometheus_client::metrics::gauge::Gauge;
+use tokio::time::{Instant, timeout};
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use super::{
+    Error,
+    args::ManagerArgs,
+    connect::{self, Cluster},
+    group::Group,
+    leader::{Candidacy, Elector, LeaseLock, Timing},
+    metrics::{Metrics, Queue},
+    place,
+    servers::{Readiness, Servers, health_handler},
+    suggest::did_you_mean,
+    work::{End, Work, start},
+};
+use crate::{
+    cache::SharedInformerFactory,
+    client::{Connection, ConnectionSlot},
+    controller::{ControllerRunner, Runnable, Setup},
+    events::{EventWriter, Recorder},
+};
+
+/// Where the connection comes from.
+pub(super) enum Source {
+    Flags,
+    Config(Box<kube::Config>),
+    Client(kube::Client),
+}
+
+/// An operator that was registered and is to be run.
+pub(super) struct Operator {
+    name: String,
+    args: ManagerArgs,
+    source: Source,
+    product: String,
+    slot: ConnectionSlot,
+    connection: Connection,
+    informers: SharedInformerFactory,
+    events: EventWriter,
+    metrics: Metrics,
+    controllers: Vec<ControllerRunner>,
+    runnables: Vec<Runnable>,
+}
+
+impl Operator {
+    /// Checks what was registered against the flags. `product` begins the user agent.
+    pub(super) fn new(
+        mut setup: Setup,
+        slot: ConnectionSlot,
+        (recorder, events): (Recorder, EventWriter),
+        source: Source,
+        product: &str,
+        args: ManagerArgs,
+    ) -> Result<Self, Error> {
+        let errors = setup.errors();
+        if !errors.is_empty() {
+            return Err(Error::Registration(errors));
+        }
+        let names: Vec<String> = setup
+            .controllers()
+            .iter()
+            .map(|spec| spec.name().to_owned())
+            .collect();
+        let chosen = args.chosen_controllers();
+        if let Some(name) = chosen.iter().find(|name| !names.contains(name)) {
+            let hint = match did_you_mean(name, names.iter().map(String::as_str)) {
+                Some(near) => format!(": did you mean {near:?}?"),
+                None => format!("; there are {}", names.join(", ")),
+            };
+            return Err(Error::NoSuchController {
+                name: name.clone(),
+                hint,
+            });
+        }
+        let informers = setup.informers().clone();
+        informers.set_namespaces(args.watched_namespaces());
+        let mut metrics = Metrics::new(setup.operator(), informers.clone(), recorder);
+        let mut controllers = Vec::new();
+        for spec in setup.take_controllers() {
+            if chosen.is_empty() || chosen.iter().any(|name| name == spec.name()) {
+                let counters = metrics.controller(spec.name(), spec.worker_count());
+                controllers.push(
+                    ControllerRunner::new(spec, counters)
+                        .map_err(|error| Error::Registration(vec![error]))?,
+                );
+            } else {
+                info!(controller = spec.name(), "switched off by --controllers");
+            }
+        }
+        metrics.observe_queues(
+            controllers
+                .iter()
+                .map(|runner| {
+                    let queue = runner.queue().clone();
+                    let read: Queue = Box::new(move || queue.stats());
+                    (runner.name().to_owned(), read)
+                })
+                .collect(),
+        );
+        Ok(Self {
+            name: setup.operator().to_owned(),
+            connection: setup.connection().clone(),
+            runnables: setup.take_runnables(),
+            events,
+            product: product.to_owned(),
+            args,
+            source,
+            slot,
+            informers,
+            metrics,
+            controllers,
+        })
+    }
+
+    /// Runs until `stop`, or until something fails. Whatever happens, all that was started has ended when this returns.
+    pub(super) async fn run(self, stop: CancellationToken) -> Result<(), Error> {
+        let (client, in_cluster) = self.source.connect(&self.args, &self.product).await?;
+        self.slot.connect(client.clone());
+        let elector = self.args.leader_elect.unwrap_or(in_cluster).then(|| {
+            let flag = self.args.leader_election_namespace.as_deref();
+            let namespace = place::leader_namespace(flag, client.default_namespace());
+            let lock = LeaseLock::new(client.clone(), &namespace, &self.name);
+            Elector::new(lock, place::identity(), Timing::default())
+        });
+
+        let readiness: Readiness = Arc::new(Mutex::new(Some("starting")));
+        let grace = self.args.grace_period;
+        let leading = self.metrics.leading();
+        let mut servers = Servers::default();
+        let health = health_handler(&readiness, &self.informers);
+        let metrics = self.metrics.into_handler();
+        let served = async {
+            servers
+                .start(
+                    "health checks",
+                    self.args.health_bind_address,
+                    in_cluster,
+                    8081,
+                    health,
+                )
+                .await?;
+            servers
+                .start(
+                    "metrics",
+                    self.args.metrics_bind_address,
+                    in_cluster,
+                    8080,
+                    metrics,
+                )
+                .await
+        };
+        if let Err(error) = served.await {
+            servers.stop().await;
+            return Err(error);
+        }
+        let (mut events, flush) = (Group::default(), CancellationToken::new());
+        let (writer, connection, flushed) = (
+            self.events.flush_within(grace / 10),
+            self.connection,
+            flush.clone(),
+        );
+        events.spawn("events", async move {
+            writer.run(connection, flushed).await;
+            Ok(())
+        });
+
+        let mut work = Work {
+            stop,
+            ..Work::default()
+        };
+        let life = Life {
+            client,
+            informers: &self.informers,
+            readiness: &readiness,
+            elector,
+            leading,
+            runnables: self.runnables,
+            controllers: self.controllers,
+        };
+        let Err(end) = life.live(&mut work).await;
+
+        *readiness.lock() = Some("stopping");
+        let result = work.stop_all(end, grace).await;
+        flush.cancel();
+        events.drain(Instant::now() + grace / 5).await;
+        self.informers.shutdown().await;
+        if let Some(candidacy) = work.candidacy.take()
+            && timeout(grace / 10, candidacy.give_up()).await.is_err()
+        {
+            warn!("the leader lease was not given back in time and must expire");
+        }
+        servers.stop().await;
+        info!("stopped");
+        result
+    }
+}
+
+impl Source {
+    /// The client, and whether it goes to the cluster that the operator runs in.
+    async fn connect(self, args: &ManagerArgs, product: &str) -> Result<(kube::Client, bool), Error> {
+        let Cluster { config, in_cluster } = match self {
+            Self::Client(client) => return Ok((client, false)),
+            Self::Config(config) => Cluster {
+                config: *config,
+                in_cluster: false,
+            },
+            Self::Flags => connect::configure(args.kubeconfig.as_deref(), args.context.as_deref()).await?,
+        };
+        Ok((Connection::connect(config, product)?.kube_client(), in_cluster))
+    }
+}
+
+/// What is started, in the order in which it is.
+struct Life<'a> {
+    client: kube::Client,
+    informers: &'a SharedInformerFactory,
+    readiness: &'a Readiness,
+    elector: Option<Elector>,
+    leading: Gauge,
+    runnables: Vec<Runnable>,
+    controllers: Vec<ControllerRunner>,
+}
+
+impl Life<'_> {
+    async fn live(self, work: &mut Work) -> Result<Infallible, End> {
+        work.meanwhile(connect::wait_for_api_server(&self.client)).await?;
+        *self.readiness.lock() = Some("waiting for the first lists");
+        self.informers.start();
+        work.meanwhile(self.informers.wait_for_cache_sync()).await?;
+        *self.readiness.lock() = None;
+        info!("caches are filled");
+
+        let (leader_only, everywhere): (Vec<_>, Vec<_>) =
+            self.runnables.into_iter().partition(Runnable::is_leader_only);
+        let first_everywhere = start(&mut work.everywhere, everywhere, &work.cancel);
+        if let Some(elector) = self.elector {
+            work.candidacy = Some(Candidacy::start(elector, self.leading));
+            work.until_leading().await?;
+        }
+        let first_leaders = start(&mut work.leaders, leader_only, &work.cancel);
+        work.until_completed(&first_everywhere, &first_leaders).await?;
+        for runner in self.controllers {
+            let (stop, kill) = (work.cancel.clone(), work.kill.clone());
+            let name = runner.name().to_owned();
+            work.controllers.spawn(name, async move {
+                let drained = runner.run_until(stop, kill.cancelled_owned()).await;
+                if drained.cancelled.is_empty() {
+                    return Ok(());
+                }
+                let keys: Vec<String> = drained.cancelled.iter().map(ToString::to_string).collect();
+                Err(keys.join(", "))
+            });
+        }
+        work.meanwhile(pending()).await
+    }
+}
+
+#[cfg(test)]
+#[path = "operator_tests.rs"]
+mod tests;

@@ -1,0 +1,27 @@
+//! What a queue counts.
+
+use std::time::Duration;
+
+/// Told of what happens in one queue. Called in line: implementations count and return.
+///
+/// Depth, unfinished work and the longest running key are read when somebody looks: [`WorkQueue::stats`](super::WorkQueue::stats).
+pub trait QueueMetrics: Send + Sync + 'static {
+    /// A key was added that did not wait yet.
+    fn added(&self) {}
+    /// A key was handed out, that long after it was added.
+    fn waited(&self, duration: Duration) {
+        let _ = duration;
+    }
+    /// A key was worked on for that long.
+    fn worked(&self, duration: Duration) {
+        let _ = duration;
+    }
+    /// A key was added with a delay.
+    fn retried(&self) {}
+}
+
+/// Counts nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoQueueMetrics;
+
+impl QueueMetrics for NoQueueMetrics {}

@@ -1,0 +1,108 @@
+//! The command lines of the three programs.
+
+use super::Builder;
+use super::folder::Folder;
+use crate::process::Launch;
+use std::fmt;
+use std::path::Path;
+
+/// Bodies of writes tell who takes ownership of what; secrets and tokens stay out.
+pub(super) const AUDIT_POLICY: &str = "\
+apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- level: None
+  users: ['system:apiserver']
+- level: Metadata
+  resources: [{group: '', resources: [secrets, serviceaccounts/token]}]
+- level: Request
+  verbs: [create, update, patch]
+- level: Metadata
+";
+
+/// The storage.
+pub(super) fn etcd(program: &Path, folder: &Folder, port: u16, peer_port: u16) -> Launch {
+    Launch::new(program, folder.logs().join("etcd.log"))
+        .arg(flag("--data-dir", folder.etcd_data().display()))
+        .arg(format!("--listen-client-urls=http://127.0.0.1:{port}"))
+        .arg(format!("--advertise-client-urls=http://127.0.0.1:{port}"))
+        .arg(format!("--listen-peer-urls=http://127.0.0.1:{peer_port}"))
+        .arg("--unsafe-no-fsync=true")
+}
+
+/// The API server; it reads the policy and the tokens when it starts.
+pub(super) fn api_server(
+    builder: &Builder,
+    program: &Path,
+    folder: &Folder,
+    etcd_port: u16,
+    port: u16,
+) -> Launch {
+    // kube-apiserver makes a certificate and its key before it looks for the key of service accounts.
+    let key = folder.certificates().join("apiserver.key");
+    let launch = Launch::new(program, folder.logs().join("kube-apiserver.log"))
+        .arg(format!("--etcd-servers=http://127.0.0.1:{etcd_port}"))
+        .arg(flag("--cert-dir", folder.certificates().display()))
+        .args([
+            "--bind-address=127.0.0.1",
+            "--advertise-address=127.0.0.1",
+            "--endpoint-reconciler-type=none",
+        ])
+        .arg(flag("--secure-port", port))
+        .arg(format!("--service-account-issuer=https://127.0.0.1:{port}"))
+        .arg(flag("--service-account-key-file", key.display()))
+        .arg(flag("--service-account-signing-key-file", key.display()))
+        .args([
+            "--service-cluster-ip-range=10.0.0.0/16",
+            "--allow-privileged=true",
+            "--authorization-mode=RBAC",
+        ])
+        .arg(flag("--token-auth-file", folder.tokens().display()))
+        .arg("--enable-admission-plugins=OwnerReferencesPermissionEnforcement")
+        .arg(flag("--audit-policy-file", folder.audit_policy().display()))
+        .arg(flag("--audit-log-path", folder.audit_log().display()))
+        // In megabytes: it is never rotated away from under a reader.
+        .arg("--audit-log-maxsize=1000000");
+    // The plugin refuses pods in a namespace without the account that this controller makes.
+    let makes_accounts = ["serviceaccount-controller", "*"];
+    let launch = if builder
+        .controllers
+        .iter()
+        .any(|name| makes_accounts.contains(&name.as_str()))
+    {
+        launch
+    } else {
+        launch.arg("--disable-admission-plugins=ServiceAccount")
+    };
+    launch.args(&builder.api_server_arguments)
+}
+
+/// The controllers; they need the certificates, which the API server makes.
+pub(super) fn controller_manager(
+    builder: &Builder,
+    program: &Path,
+    folder: &Folder,
+    kubeconfig: &Path,
+    port: u16,
+) -> Launch {
+    let certificates = folder.certificates();
+    let key = certificates.join("apiserver.key");
+    Launch::new(program, folder.logs().join("kube-controller-manager.log"))
+        .arg(flag("--kubeconfig", kubeconfig.display()))
+        .arg(flag("--controllers", builder.controllers.join(",")))
+        .args(["--leader-elect=false", "--use-service-account-credentials=false"])
+        .args(["--kube-api-qps=500", "--kube-api-burst=1000"])
+        .arg(flag("--service-account-private-key-file", key.display()))
+        .arg(flag("--root-ca-file", certificates.join("ca.crt").display()))
+        .args(["--bind-address=127.0.0.1".to_owned(), flag("--secure-port", port)])
+        .arg(flag(
+            "--tls-cert-file",
+            certificates.join("apiserver.crt").display(),
+        ))
+        .arg(flag("--tls-private-key-file", key.display()))
+}
+
+fn flag(name: &str, value: impl fmt::Display) -> String {
+    format!("{name}={value}")
+}

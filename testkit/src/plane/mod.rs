@@ -1,0 +1,184 @@
+//! A control plane for tests: etcd, kube-apiserver and, on request, kube-controller-manager, on free loopback ports.
+//!
+//! Read builder (what can be chosen), start (how it comes up; with arguments, ports and users), identity (who may
+//! speak to it), folder (how it goes).
+
+mod arguments;
+mod builder;
+mod folder;
+mod identity;
+mod ports;
+mod start;
+mod users;
+
+pub use builder::Builder;
+pub use identity::{Identity, IdentityError};
+pub use start::StartError;
+
+use crate::audit::{AuditError, AuditLog};
+use crate::kubectl::{Kubectl, KubectlError};
+use crate::process::{ChildProcess, Launch};
+use folder::Folder;
+use identity::Server;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// How long the audit log may lag behind the answers.
+const AUDIT_LAG: Duration = Duration::from_secs(10);
+
+/// A running control plane, with RBAC, the admission plugin OwnerReferencesPermissionEnforcement and the audit log
+/// on. Dropping it ends the processes and removes the folder. All methods may be called from several threads.
+///
+/// There are no nodes: pods stay pending, and a Deployment gets ReplicaSets and Pods only where those controllers
+/// were asked for ([`Builder::controller_manager`]).
+#[derive(Debug)]
+pub struct ControlPlane {
+    // Fields are dropped in this order: who asks goes before who answers, and the folder last.
+    _controller_manager: Option<ChildProcess>,
+    _api_server: ChildProcess,
+    _etcd: ChildProcess,
+    folder: Folder,
+    server: Server,
+    admin: Identity,
+    users: Vec<Identity>,
+    kubectl: PathBuf,
+    /// Numbers namespaces, logs, kubeconfigs of service accounts and audit markers.
+    counter: AtomicUsize,
+}
+
+impl ControlPlane {
+    /// What to start.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// One plane for all tests of a test binary, without controllers; the first caller starts it. Tests keep apart by
+    /// [`ControlPlane::namespace`] and by service accounts. It ends with the process.
+    ///
+    /// For other settings write `static PLANE: LazyLock<ControlPlane>` in the test; it ends in the same way.
+    ///
+    /// # Panics
+    ///
+    /// When it cannot be started: with the reason, in each test that asks for it.
+    #[track_caller]
+    pub fn shared() -> &'static Self {
+        static SHARED: OnceLock<Result<ControlPlane, StartError>> = OnceLock::new();
+        match SHARED.get_or_init(|| Self::builder().start()) {
+            Ok(plane) => plane,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// The API server's address, `https://127.0.0.1:<port>`.
+    pub fn url(&self) -> &str {
+        &self.server.url
+    }
+
+    /// The certificate authority of the API server's certificate, as a PEM file.
+    pub fn certificate_authority(&self) -> &Path {
+        &self.server.certificate_authority
+    }
+
+    /// The folder with the logs. It goes with the plane.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The administrator, of the group `system:masters`.
+    pub fn admin(&self) -> &Identity {
+        &self.admin
+    }
+
+    /// A user that the builder made; None for a name that it did not.
+    ///
+    /// kube-apiserver reads its users when it starts. Later identities are service accounts.
+    pub fn user(&self, name: &str) -> Option<&Identity> {
+        self.users.iter().find(|identity| identity.user() == name)
+    }
+
+    /// A service account, which is made if it does not exist, with a fresh token. Its kubeconfig names the namespace
+    /// as the default one. It has no rights but those that the test binds to it.
+    pub fn service_account(&self, namespace: &str, name: &str) -> Result<Identity, IdentityError> {
+        let account = format!("apiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: {name}\n");
+        let kubectl = self.kubectl().namespace(namespace);
+        kubectl
+            .clone()
+            .stdin(account)
+            .run(["apply", "--server-side", "--filename", "-"])?;
+        let token = kubectl
+            .run(["create", "token", name, "--duration=24h"])?
+            .trim()
+            .to_owned();
+        let user = format!("system:serviceaccount:{namespace}:{name}");
+        let file = self
+            .folder
+            .kubeconfigs()
+            .join(format!("{namespace}-{name}-{}.json", self.next()));
+        Identity::write(&self.server, user, token, Some(namespace), file)
+    }
+
+    /// Makes a namespace with a name that no other call on this plane gives, `<prefix>-<number>`.
+    pub fn namespace(&self, prefix: &str) -> Result<String, KubectlError> {
+        let name = format!("{prefix}-{}", self.next());
+        self.kubectl().run(["create", "namespace", &name])?;
+        Ok(name)
+    }
+
+    /// kubectl as the administrator.
+    pub fn kubectl(&self) -> Kubectl {
+        self.kubectl_as(&self.admin)
+    }
+
+    /// kubectl as somebody.
+    pub fn kubectl_as(&self, identity: &Identity) -> Kubectl {
+        Kubectl::new(
+            self.kubectl.clone(),
+            identity.kubeconfig().to_owned(),
+            self.folder.kubectl_cache(),
+        )
+    }
+
+    /// A program under test, with `KUBECONFIG` set for that identity, and a log in the plane's folder.
+    pub fn launch(&self, identity: &Identity, program: impl AsRef<Path>) -> Launch {
+        let program = program.as_ref();
+        let name = program.file_name().unwrap_or_default().to_string_lossy();
+        let log = self.folder.logs().join(format!("{name}-{}.log", self.next()));
+        Launch::new(program, log).env("KUBECONFIG", identity.kubeconfig())
+    }
+
+    /// Every request that was answered before this call. Requests of the API server to itself are not logged; bodies
+    /// of secrets and tokens neither.
+    pub fn audit(&self) -> Result<AuditLog, AuditError> {
+        let path = self.folder.audit_log();
+        // Requests are logged just after they are answered. When one of our own is there, those before it are.
+        let marker = format!("/version?audit-marker={}", self.next());
+        let start = Instant::now();
+        let mut asked = false;
+        loop {
+            if !asked {
+                asked = self
+                    .kubectl()
+                    .try_run(["get", "--raw", &marker])
+                    .is_ok_and(|output| output.success());
+            }
+            let text = std::fs::read(&path).map_err(|source| AuditError::Read {
+                path: path.clone(),
+                source,
+            })?;
+            let log = AuditLog::parse(&String::from_utf8_lossy(&text))?;
+            if log.iter().any(|event| event.uri == marker) {
+                return Ok(log.filter(|event| !event.uri.starts_with("/version?audit-marker=")));
+            }
+            if start.elapsed() > AUDIT_LAG {
+                return Err(AuditError::Behind { path, marker });
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    fn next(&self) -> usize {
+        self.counter.fetch_add(1, Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,105 @@
+//! What the control plane is built from, and the folder that it is built into. `cargo xtask control-plane`
+//! builds; [`crate::binaries`] finds.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// The Go module that names the tools and their versions.
+pub const GO_MOD: &str = include_str!("../control-plane/go.mod");
+
+/// The checksums of everything that [`GO_MOD`] needs.
+pub const GO_SUM: &str = include_str!("../control-plane/go.sum");
+
+/// The version of Kubernetes that is built, such as `v1.36.3`.
+pub fn kubernetes_version() -> &'static str {
+    GO_MOD
+        .lines()
+        .filter(|line| !line.contains("=>"))
+        .find_map(|line| {
+            line.trim()
+                .trim_start_matches("require ")
+                .strip_prefix("k8s.io/kubernetes ")
+        })
+        .map_or("unknown", |rest| {
+            rest.split_whitespace().next().unwrap_or("unknown")
+        })
+}
+
+/// The folder of this build: `control-plane/<version>-<hash>` in the cache folder. The hash is over the module
+/// and the platform, so that a changed module is another folder. None when there is no cache folder.
+///
+/// The cache folder is `$KUBEWRIGHT_CACHE`, else `$XDG_CACHE_HOME/kubewright`, else `~/.cache/kubewright`: not in
+/// Cargo's target folder, so that `cargo clean` costs nobody the build.
+pub fn build_folder() -> Option<PathBuf> {
+    let cache = cache_folder(|name| std::env::var_os(name), std::env::home_dir())?;
+    Some(
+        cache
+            .join("control-plane")
+            .join(format!("{}-{:016x}", kubernetes_version(), fingerprint())),
+    )
+}
+
+fn cache_folder(variable: impl Fn(&str) -> Option<OsString>, home: Option<PathBuf>) -> Option<PathBuf> {
+    // A relative path would mean another folder for each package's tests.
+    let folder = |name| {
+        variable(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
+    folder("KUBEWRIGHT_CACHE")
+        .or_else(|| folder("XDG_CACHE_HOME").map(|cache| cache.join("kubewright")))
+        .or_else(|| home.map(|home| home.join(".cache/kubewright")))
+}
+
+/// FNV-1a: stable across compilers, and nobody attacks the name of a cache folder.
+fn fingerprint() -> u64 {
+    [GO_MOD, GO_SUM, std::env::consts::OS, std::env::consts::ARCH]
+        .iter()
+        .flat_map(|part| part.bytes().chain([0]))
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cache(variables: &[(&str, &str)]) -> Option<PathBuf> {
+        let lookup = |name: &str| {
+            variables
+                .iter()
+                .find(|(key, _)| *key == name)
+                .map(|(_, value)| value.into())
+        };
+        cache_folder(lookup, Some("/home/me".into()))
+    }
+
+    #[test]
+    fn version_is_the_required_one() {
+        let version = kubernetes_version();
+        assert!(version.starts_with("v1."), "{version}");
+        assert!(
+            GO_SUM.contains(&format!("k8s.io/kubernetes {version} h1:")),
+            "go.sum lacks {version}"
+        );
+        let staging = version.replacen("v1.", "v0.", 1);
+        assert!(
+            GO_MOD.contains(&format!("replace (\n\tk8s.io/api => k8s.io/api {staging}\n")),
+            "{staging}"
+        );
+    }
+
+    #[test]
+    fn own_variable_wins_then_xdg_then_home() {
+        let own = ("KUBEWRIGHT_CACHE", "/own");
+        let xdg = ("XDG_CACHE_HOME", "/xdg");
+        assert_eq!(cache(&[own, xdg]), Some("/own".into()));
+        assert_eq!(cache(&[xdg]), Some("/xdg/kubewright".into()));
+        assert_eq!(cache(&[]), Some("/home/me/.cache/kubewright".into()));
+        assert_eq!(
+            cache(&[("KUBEWRIGHT_CACHE", "relative"), xdg]),
+            Some("/xdg/kubewright".into())
+        );
+    }
+}

@@ -1,0 +1,177 @@
+//! An operator that runs as it would in a cluster: under its service account, with its generated Role and nothing else.
+
+use std::{path::Path, time::Duration};
+
+use kubewright_testkit::{ChildProcess, ControlPlane, Identity, Unit, eventually};
+use serde_json::Value;
+
+use crate::Project;
+
+/// A project whose manifests were applied.
+#[derive(Debug)]
+pub struct Deployed<'p> {
+    plane: &'p ControlPlane,
+    identity: Identity,
+    name: String,
+    binary: std::path::PathBuf,
+}
+
+/// A running replica.
+#[derive(Debug)]
+pub struct Operator {
+    /// The process.
+    pub process: ChildProcess,
+}
+
+impl<'p> Deployed<'p> {
+    /// Applies the project's CRDs and roles as a cluster's administrator would, `kubectl apply --server-side`.
+    ///
+    /// # Panics
+    ///
+    /// When the API server refuses one of them.
+    pub fn new(plane: &'p ControlPlane, project: &Project, name: &str) -> Self {
+        let namespace = format!("{name}-system");
+        let made = plane
+            .kubectl()
+            .try_run(["create", "namespace", &namespace])
+            .expect("kubectl runs");
+        assert!(
+            made.success() || made.stderr.contains("already exists"),
+            "{}",
+            made.stderr
+        );
+        let deployed = Self {
+            plane,
+            identity: plane
+                .service_account(&namespace, name)
+                .expect("a service account"),
+            name: name.to_owned(),
+            binary: project.build(),
+        };
+        deployed.apply_folder(&project.root().join("manifests/crds"));
+        deployed.apply_folder(&project.root().join("manifests/rbac"));
+        for crd in plane.kubectl().json(["get", "crds"]).expect("CRDs")["items"]
+            .as_array()
+            .expect("a list")
+        {
+            let name = crd["metadata"]["name"].as_str().expect("a name");
+            plane
+                .kubectl()
+                .run([
+                    "wait",
+                    "--for=condition=Established",
+                    "--timeout=20s",
+                    &format!("crd/{name}"),
+                ])
+                .expect("established");
+        }
+        deployed
+    }
+
+    /// Applies a folder with a kustomization.
+    ///
+    /// # Panics
+    ///
+    /// When the API server refuses one of its objects.
+    pub fn apply_folder(&self, folder: &Path) {
+        let folder = folder.to_string_lossy();
+        self.plane
+            .kubectl()
+            .run([
+                "apply",
+                "--server-side",
+                "--force-conflicts",
+                "--kustomize",
+                &folder,
+            ])
+            .unwrap_or_else(|error| panic!("{folder}: {error}"));
+    }
+
+    /// The service account's user name.
+    pub fn user(&self) -> &str {
+        self.identity.user()
+    }
+
+    /// Starts a replica, with leader election on, that calls itself `replica` in its user agent.
+    ///
+    /// # Panics
+    ///
+    /// When it does not start.
+    pub fn start(&self, replica: &str, arguments: &[&str]) -> Operator {
+        let process = self
+            .plane
+            .launch(&self.identity, &self.binary)
+            .args([
+                "--leader-elect",
+                "--metrics-bind-address=127.0.0.1:0",
+                "--health-bind-address=127.0.0.1:0",
+            ])
+            .args(["--leader-election-namespace", &format!("{}-system", self.name)])
+            .args(arguments)
+            .env("POD_NAME", replica)
+            .env("RUST_LOG", "info")
+            .start()
+            .expect("the operator starts");
+        Operator { process }
+    }
+
+    /// What the operator was allowed, by its own `manifests`.
+    ///
+    /// # Panics
+    ///
+    /// When it prints none.
+    pub fn units(&self) -> Vec<Unit> {
+        let output = std::process::Command::new(&self.binary)
+            .arg("manifests")
+            .output()
+            .expect("it runs");
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        let manifests: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let texts = |value: &Value| -> Vec<String> {
+            value
+                .as_array()
+                .expect("a list")
+                .iter()
+                .map(|text| text.as_str().expect("a text").to_owned())
+                .collect()
+        };
+        let mut units = Vec::new();
+        for permission in manifests["permissions"].as_array().expect("permissions") {
+            for group in texts(&permission["apiGroups"]) {
+                for resource in texts(&permission["resources"]) {
+                    let unit = Unit::new(group.clone(), resource, texts(&permission["verbs"]));
+                    units.push(if permission["place"] == "operator" {
+                        unit.in_namespace(format!("{}-system", self.name))
+                    } else {
+                        unit
+                    });
+                }
+            }
+        }
+        assert!(!units.is_empty(), "an operator without permissions");
+        units
+    }
+}
+
+impl Operator {
+    /// Waits until the log has `text`.
+    ///
+    /// # Panics
+    ///
+    /// When it does not come.
+    #[track_caller]
+    pub fn wait_for_log(&self, text: &str) {
+        eventually(
+            &format!("{text:?} in the operator's log"),
+            Duration::from_secs(60),
+            || {
+                let log = self.process.log();
+                if log.contains(text) { Ok(()) } else { Err(log) }
+            },
+        );
+    }
+}

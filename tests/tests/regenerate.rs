@@ -1,0 +1,252 @@
+//! After the first day: the struct changes, kinds are added, people edit what was generated.
+
+use std::{fs, sync::LazyLock, time::Duration};
+
+use kubewright_testkit::{ControlPlane, eventually};
+use kubewright_tests::{Deployed, Project};
+use serde_json::json;
+
+static PLANE: LazyLock<ControlPlane> =
+    LazyLock::new(|| ControlPlane::builder().start().expect("a control plane"));
+
+/// The exit code of `generate --check` on what is stale, as `kubewright generate --help` documents it.
+const STALE: i32 = 4;
+
+#[test]
+#[ignore = "needs a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
+fn changed_struct_reaches_the_api_server() {
+    let project = Project::scaffold("changing", "Page", &[]);
+    project.kubewright(&["generate"]).expect_success();
+    let deployed = Deployed::new(&PLANE, &project, "changing");
+
+    // A validated field, a printer column and an index.
+    project.edit(
+        "src/api/page.rs",
+        "    /// How many replicas it shall have.",
+        "    /// The colour of the page.\n    #[schemars(regex(pattern = \"^(red|green)$\"))]\n    #[serde(default = \"colour\")]\n    \
+         pub colour: String,\n    /// How many replicas it shall have.",
+    );
+    project.edit(
+        "src/api/page.rs",
+        "#[informer(index(by_deployment",
+        "#[informer(index(by_colour = \"spec.colour\"))]\n#[informer(index(by_deployment",
+    );
+    project.edit(
+        "src/api/page.rs",
+        "    printcolumn(name = \"Wanted\"",
+        "    printcolumn(name = \"Colour\", type_ = \"string\", json_path = \".spec.colour\"),\n    printcolumn(name = \"Wanted\"",
+    );
+    let code = project.read("src/api/page.rs") + "\nfn colour() -> String {\n    \"green\".to_owned()\n}\n";
+    fs::write(project.root().join("src/api/page.rs"), code).expect("written");
+
+    let before = project.files();
+    let stale = project.kubewright(&["generate", "--check"]);
+    assert_eq!(stale.code, STALE, "{}{}", stale.stdout, stale.stderr);
+    let said = stale.stdout + &stale.stderr;
+    assert!(
+        said.lines()
+            .any(|line| line.starts_with('+') && line.contains("Colour")),
+        "a diff: {said}"
+    );
+    assert_eq!(project.files(), before, "--check writes nothing");
+
+    project.kubewright(&["generate"]).expect_success();
+    project.kubewright(&["generate", "--check"]).expect_success();
+    deployed.apply_folder(&project.root().join("manifests/crds"));
+
+    let namespace = PLANE.namespace("changing").expect("a namespace");
+    let page = |colour: &str| {
+        let object = json!({"apiVersion": "demo.dev/v1alpha1", "kind": "Page", "metadata": {"name": colour},
+            "spec": {"deploymentName": colour, "replicas": 1, "colour": colour}});
+        PLANE
+            .kubectl()
+            .namespace(&namespace)
+            .stdin(object.to_string())
+            .try_run(["create", "-f", "-"])
+            .expect("kubectl runs")
+    };
+    eventually("the new rule is enforced", Duration::from_secs(20), || {
+        let refused = page("blue");
+        if refused.success() {
+            PLANE
+                .kubectl()
+                .namespace(&namespace)
+                .run(["delete", "page", "blue"])
+                .expect("deleted");
+        }
+        if refused.stderr.contains("spec.colour") {
+            Ok(())
+        } else {
+            Err(refused.stdout + &refused.stderr)
+        }
+    });
+    assert!(page("red").success());
+    let table = PLANE
+        .kubectl()
+        .namespace(&namespace)
+        .run(["get", "pages"])
+        .expect("a table");
+    let (head, row) = table.split_once('\n').expect("two lines");
+    assert!(head.contains("COLOUR") && row.contains("red"), "{table}");
+
+    // Samples are the user's: the old one is still valid; one made anew for the new struct is accepted, too.
+    accept_samples(&project, &namespace);
+    fs::remove_dir_all(project.root().join("manifests/samples")).expect("removed");
+    project.kubewright(&["generate"]).expect_success();
+    accept_samples(&project, &namespace);
+}
+
+#[test]
+#[ignore = "needs a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
+fn added_kinds_compile_and_reconcile() {
+    let project = Project::scaffold("growing", "Seed", &[]);
+    for kind in ["Plant", "Tree"] {
+        project.kubewright(&["add", "kind", kind]).expect_success();
+    }
+    let once = project.files();
+    project.kubewright(&["generate"]).expect_success();
+    let generated = project.files();
+    for (file, text) in &once {
+        assert!(
+            file.starts_with("manifests/") || generated.get(file) == Some(text),
+            "generate touched {file}"
+        );
+    }
+    let again = project.kubewright(&["generate"]).expect_success();
+    assert_eq!(
+        project.files(),
+        generated,
+        "a second run changes nothing: {}",
+        again.stderr
+    );
+    project
+        .cargo(&["clippy", "--offline", "--all-targets", "--", "-D", "warnings"])
+        .expect_success();
+    project.cargo(&["fmt", "--check"]).expect_success();
+    project.cargo(&["test", "--offline"]).expect_success();
+
+    let deployed = Deployed::new(&PLANE, &project, "growing");
+    let namespace = PLANE.namespace("growing").expect("a namespace");
+    let operator = deployed.start("only", &[]);
+    for kind in ["Seed", "Plant", "Tree"] {
+        let name = kind.to_lowercase();
+        let object = json!({"apiVersion": "demo.dev/v1alpha1", "kind": kind, "metadata": {"name": name},
+            "spec": {"deploymentName": name, "replicas": 1}});
+        let kubectl = || PLANE.kubectl().namespace(&namespace);
+        kubectl()
+            .stdin(object.to_string())
+            .run(["apply", "--server-side", "-f", "-"])
+            .expect("accepted");
+        eventually(
+            &format!("{kind} is reconciled: {}", operator.process.log_path().display()),
+            Duration::from_secs(60),
+            || {
+                let object = kubectl()
+                    .json(["get", &name, &name])
+                    .map_err(|error| error.to_string())?;
+                if object["status"]["observedGeneration"] == 1 {
+                    Ok(())
+                } else {
+                    Err(object.to_string() + &operator.process.log_tail())
+                }
+            },
+        );
+    }
+    drop(operator);
+    PLANE
+        .audit()
+        .expect("an audit log")
+        .assert_nothing_forbidden(deployed.user());
+}
+
+#[test]
+fn edited_files_are_refused_merged_or_left_alone() {
+    let project = Project::scaffold("owned", "Thing", &[]);
+    project.kubewright(&["generate"]).expect_success();
+
+    // Generated, and edited by hand: refused with a diff, and the mend named.
+    let crd = "manifests/crds/demo.dev_things.yaml";
+    project.edit(crd, "things", "thingies");
+    project.edit(
+        "src/api/thing.rs",
+        "How many replicas it shall have.",
+        "How many it shall have.",
+    );
+    let before = project.files();
+    let refused = project.kubewright(&["generate"]).expect_failure();
+    let said = refused.stdout + &refused.stderr;
+    assert!(
+        said.contains(crd) && said.contains("generate --overwrite"),
+        "{said}"
+    );
+    assert!(
+        said.lines()
+            .any(|line| line.starts_with('-') && line.contains("thingies")),
+        "a diff: {said}"
+    );
+    assert_eq!(project.files(), before, "refused means that nothing is written");
+    project
+        .kubewright(&["generate", "--overwrite", crd])
+        .expect_success();
+    assert!(!project.read(crd).contains("thingies"));
+    assert!(project.read(crd).contains("How many it shall have."));
+
+    // The user's: byte-identical whatever is run.
+    let is_users = |file: &str| {
+        ["src/", "tests/", "manifests/samples/"]
+            .iter()
+            .any(|folder| file.starts_with(folder))
+            || ["Cargo.toml", "README.md", ".gitignore", "kubewright.toml"].contains(&file)
+    };
+    let mine = |project: &Project| {
+        project
+            .files()
+            .into_iter()
+            .filter(|(file, _)| is_users(file))
+            .collect::<Vec<_>>()
+    };
+    project.edit("README.md", "# owned", "# mine");
+    project.edit("Cargo.toml", "publish = false", "publish = false # never");
+    let before = mine(&project);
+    for command in [
+        &["generate"][..],
+        &["generate", "--check"],
+        &["generate", "--dry-run"],
+    ] {
+        project.kubewright(command).expect_success();
+        assert_eq!(mine(&project), before, "{command:?}");
+    }
+
+    // What does not compile: the compiler's own words, nothing written.
+    project.edit("src/api/thing.rs", "pub replicas: i32", "pub replicas: i33");
+    let before = project.files();
+    let refused = project.kubewright(&["generate"]).expect_failure();
+    assert!(
+        refused.stderr.contains("cannot find type `i33`"),
+        "{}",
+        refused.stderr
+    );
+    assert_eq!(project.files(), before);
+}
+
+fn accept_samples(project: &Project, namespace: &str) {
+    let folder = project.root().join("manifests/samples");
+    let mut accepted = 0;
+    for entry in fs::read_dir(&folder).expect("samples") {
+        let path = entry.expect("an entry").path();
+        if path.file_name().is_some_and(|name| name == "kustomization.yaml") {
+            continue;
+        }
+        let sample = fs::read_to_string(&path)
+            .expect("a sample")
+            .replace("namespace: default", &format!("namespace: {namespace}"));
+        PLANE
+            .kubectl()
+            .namespace(namespace)
+            .stdin(sample)
+            .run(["apply", "--server-side", "--validate=strict", "-f", "-"])
+            .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        accepted += 1;
+    }
+    assert!(accepted > 0, "no sample in {}", folder.display());
+}
