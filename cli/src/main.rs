@@ -1,3 +1,7 @@
-//! To be written.
+//! The command `kubewright`.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    kubewright_cli::main()
+}

@@ -41,11 +41,16 @@ fn expansions_of_the_pass_inputs() {
         for input in inputs {
             let mut expansions = Expansions::default();
             expansions.visit_file(&syn::parse_file(&fs::read_to_string(&input).unwrap()).unwrap());
-            assert!(
-                !expansions.0.is_empty(),
-                "{} derives no Informer",
+            // The derive of `macro_made` stands in a `macro_rules!` macro.
+            assert_eq!(
+                expansions.0.is_empty(),
+                input.ends_with("macro_made.rs"),
+                "{}",
                 input.display()
             );
+            if expansions.0.is_empty() {
+                continue;
+            }
             let code: Vec<_> = expansions.0.iter().map(prettyplease::unparse).collect();
             insta::assert_snapshot!(input.file_stem().unwrap().to_str().unwrap(), code.join("\n"));
         }

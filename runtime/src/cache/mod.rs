@@ -8,6 +8,7 @@ mod api_source;
 mod backoff;
 mod complaints;
 mod core;
+mod enum_key;
 mod factory;
 mod fifo;
 mod index;

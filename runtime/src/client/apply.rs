@@ -5,7 +5,11 @@ use std::borrow::Cow;
 use kube::core::params::PatchParams;
 use serde::{Deserialize, Serialize, de::IgnoredAny};
 
-use super::{Allows, Apply, ClientError, TypedClient, call::Call};
+use super::{
+    Answer, ClientError, TypedClient,
+    call::{Call, Prepared},
+    may::MayApply,
+};
 use crate::{Kind, KindInfo, ObjectName};
 
 /// How to apply.
@@ -74,31 +78,27 @@ impl<K: Kind, V> TypedClient<K, V> {
     /// at every reconcile. [`ApplyOptions::without_force`] does not.
     ///
     /// An object that was read from the API server is refused if it carries `managedFields`: applying it would make all its fields ours.
-    pub async fn apply<At>(&self, object: &impl Serialize) -> Result<K, ClientError>
+    pub fn apply<At>(&self, object: &impl Serialize) -> Answer<K>
     where
-        V: Allows<Apply, At>,
+        V: MayApply<At>,
     {
-        self.send_apply(None, object, &ApplyOptions::new()).await
+        self.answer(self.applied(None, object, &ApplyOptions::new()))
     }
 
     /// [`apply`](Self::apply) with options.
-    pub async fn apply_with<At>(
-        &self,
-        object: &impl Serialize,
-        options: &ApplyOptions,
-    ) -> Result<K, ClientError>
+    pub fn apply_with<At>(&self, object: &impl Serialize, options: &ApplyOptions) -> Answer<K>
     where
-        V: Allows<Apply, At>,
+        V: MayApply<At>,
     {
-        self.send_apply(None, object, options).await
+        self.answer(self.applied(None, object, options))
     }
 
-    pub(super) async fn send_apply(
+    pub(super) fn applied(
         &self,
         subresource: Option<&'static str>,
         object: &impl Serialize,
         options: &ApplyOptions,
-    ) -> Result<K, ClientError> {
+    ) -> Result<Prepared, ClientError> {
         let call = Call::new(K::info(), "patch", None)?
             .called("apply")
             .subresource(subresource);
@@ -112,7 +112,7 @@ impl<K: Kind, V> TypedClient<K, V> {
             .subresource(subresource);
         let params = options.params(self.connection.field_manager());
         let request = call.patch(&params, "application/apply-patch+yaml", body);
-        call.fetch(&self.connection, request).await
+        call.prepare(request)
     }
 }
 

@@ -24,7 +24,13 @@ use k8s_openapi::{
 use crate::{WithScale, WithStatus};
 
 macro_rules! subresource {
-    ($subresource:ident: $($kind:ty),* $(,)?) => { $(impl $subresource for $kind {})* };
+    ($subresource:ident: $($kind:ty),* $(,)?) => {
+        $(
+            // A list of all of them is no help to who has another kind.
+            #[diagnostic::do_not_recommend]
+            impl $subresource for $kind {}
+        )*
+    };
 }
 
 subresource! { WithStatus:

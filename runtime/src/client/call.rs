@@ -31,6 +31,13 @@ pub(crate) struct Call {
     pub(crate) name: Option<String>,
 }
 
+/// A call and its request.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    call: Call,
+    request: http::Request<Vec<u8>>,
+}
+
 impl Call {
     /// A request to the collection of one namespace, or of all.
     pub(crate) fn new(
@@ -167,36 +174,37 @@ impl Call {
         }
     }
 
-    /// Sends the request and reads its answer, whatever its type.
-    pub(crate) async fn send(
+    /// The call with its request, to be sent.
+    pub(crate) fn prepare(
         self,
-        connection: &Connection,
         request: Result<http::Request<Vec<u8>>, kube::core::request::Error>,
-    ) -> Result<(Self, Bytes), ClientError> {
-        let request = match request {
-            Ok(request) => request.map(Body::from),
-            Err(error) => return Err(self.refuse(error.to_string())),
-        };
+    ) -> Result<Prepared, ClientError> {
+        match request {
+            Ok(request) => Ok(Prepared { call: self, request }),
+            Err(error) => Err(self.refuse(error.to_string())),
+        }
+    }
+}
+
+impl Prepared {
+    /// Sends the request, once, and decodes the answer.
+    pub(crate) async fn fetch<T: DeserializeOwned>(self, connection: &Connection) -> Result<T, ClientError> {
+        let (call, body) = self.send(connection).await?;
+        serde_json::from_slice(&body).map_err(|error| call.fail(ClientErrorCause::Answer(error)))
+    }
+
+    async fn send(self, connection: &Connection) -> Result<(Call, Bytes), ClientError> {
+        let Self { call, request } = self;
         let answer = async {
-            let response = connection.client().send(request).await?;
+            let response = connection.client().send(request.map(Body::from)).await?;
             let code = response.status();
             Ok((code, response.into_body().collect().await?.to_bytes()))
         };
         match answer.await {
-            Ok((code, body)) if code.is_success() => Ok((self, body)),
-            Ok((code, body)) => Err(self.fail(ClientErrorCause::Refused(Box::new(refusal(code, &body))))),
-            Err(error) => Err(self.fail(ClientErrorCause::Unanswered(error))),
+            Ok((code, body)) if code.is_success() => Ok((call, body)),
+            Ok((code, body)) => Err(call.fail(ClientErrorCause::Refused(Box::new(refusal(code, &body))))),
+            Err(error) => Err(call.fail(ClientErrorCause::Unanswered(error))),
         }
-    }
-
-    /// [`send`](Self::send), and decodes the answer.
-    pub(crate) async fn fetch<T: DeserializeOwned>(
-        self,
-        connection: &Connection,
-        request: Result<http::Request<Vec<u8>>, kube::core::request::Error>,
-    ) -> Result<T, ClientError> {
-        let (call, body) = self.send(connection, request).await?;
-        serde_json::from_slice(&body).map_err(|error| call.fail(ClientErrorCause::Answer(error)))
     }
 }
 

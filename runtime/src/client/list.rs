@@ -3,7 +3,7 @@
 use kube::core::{ListMeta, params::ListParams};
 use serde::Deserialize;
 
-use super::{Allows, ClientError, List, TypedClient, call::Call};
+use super::{Answer, ClientError, Connection, TypedClient, call::Call, may::MayList};
 use crate::Kind;
 
 /// How many objects a page holds unless `ListParams` says otherwise; what client-go takes.
@@ -32,39 +32,43 @@ impl<K: Kind, V> TypedClient<K, V> {
     ///
     /// All pages are fetched and show the collection at one moment; `params.limit` is the size of a page, 500 unless given. If the first
     /// page is too old before the last is fetched, the list starts again in one piece. An object that is no `K` makes it an error.
-    pub async fn list<At>(
-        &self,
-        namespace: Option<&str>,
-        params: &ListParams,
-    ) -> Result<Listed<K>, ClientError>
+    pub fn list<At>(&self, namespace: Option<&str>, params: &ListParams) -> Answer<Listed<K>>
     where
-        V: Allows<List, At>,
+        V: MayList<At>,
     {
-        let mut params = params.clone();
-        if params.limit.is_none() && params.resource_version.as_deref() != Some("0") {
-            params.limit = Some(PAGE);
-        }
-        let mut items = Vec::new();
-        loop {
-            let call = Call::new(K::info(), "list", namespace)?;
-            let request = call.request().list(&params);
-            let page: Page<K> = match call.fetch(&self.connection, request).await {
-                Err(error) if error.is_expired() && params.continue_token.is_some() => {
-                    items.clear();
-                    (params.limit, params.continue_token) = (None, None);
-                    continue;
-                }
-                answer => answer?,
-            };
-            items.extend(page.items.unwrap_or_default());
-            params.continue_token = page.metadata.continue_.filter(|token| !token.is_empty());
-            if params.continue_token.is_none() {
-                let resource_version = page.metadata.resource_version.unwrap_or_default();
-                return Ok(Listed {
-                    items,
-                    resource_version,
-                });
+        let (connection, params) = (self.connection.clone(), params.clone());
+        let call = Call::new(K::info(), "list", namespace);
+        Box::pin(async move { pages(&connection, &call?, params).await })
+    }
+}
+
+async fn pages<K: Kind>(
+    connection: &Connection,
+    call: &Call,
+    mut params: ListParams,
+) -> Result<Listed<K>, ClientError> {
+    if params.limit.is_none() && params.resource_version.as_deref() != Some("0") {
+        params.limit = Some(PAGE);
+    }
+    let mut items = Vec::new();
+    loop {
+        let prepared = call.clone().prepare(call.request().list(&params))?;
+        let page: Page<K> = match prepared.fetch(connection).await {
+            Err(error) if error.is_expired() && params.continue_token.is_some() => {
+                items.clear();
+                (params.limit, params.continue_token) = (None, None);
+                continue;
             }
+            answer => answer?,
+        };
+        items.extend(page.items.unwrap_or_default());
+        params.continue_token = page.metadata.continue_.filter(|token| !token.is_empty());
+        if params.continue_token.is_none() {
+            let resource_version = page.metadata.resource_version.unwrap_or_default();
+            return Ok(Listed {
+                items,
+                resource_version,
+            });
         }
     }
 }

@@ -24,8 +24,8 @@ pub use kube::core::params::{DeleteParams, ListParams, Preconditions, Propagatio
 pub use list::Listed;
 pub use patch::PatchBody;
 pub use retry::retry_on_conflict;
-pub use typed::TypedClient;
+pub use typed::{Answer, TypedClient};
 pub use verbs::{
     All, Allows, Apply, ApplyStatus, Create, Delete, Get, GetScale, List, Patch, PatchStatus, Update,
-    UpdateScale, UpdateStatus, Verb, VerbRule, Verbs,
+    UpdateScale, UpdateStatus, Verb, VerbRule, Verbs, may,
 };

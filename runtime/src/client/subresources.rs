@@ -1,99 +1,87 @@
 //! Status and scale.
 
 use k8s_openapi::api::autoscaling::v1::Scale;
-use kube::core::params::PostParams;
 use serde::Serialize;
 
 use super::{
-    Allows, ApplyOptions, ApplyStatus, ClientError, GetScale, PatchBody, PatchStatus, TypedClient,
-    UpdateScale, UpdateStatus, call::Call,
+    Answer, ApplyOptions, PatchBody, TypedClient,
+    call::Call,
+    may::{MayApplyStatus, MayGetScale, MayPatchStatus, MayUpdateScale, MayUpdateStatus},
 };
-use crate::{ObjectName, WithScale, WithStatus};
+use crate::{Kind, ObjectName, WithScale, WithStatus};
 
 const STATUS: Option<&str> = Some("status");
 const SCALE: Option<&str> = Some("scale");
 
-impl<K: WithStatus, V> TypedClient<K, V> {
+// The bounds on K stand at the methods: there the compiler says what the kind lacks.
+impl<K: Kind, V> TypedClient<K, V> {
     /// Replaces the status and returns the object. The API server ignores everything else in `object`.
     ///
     /// Conflicts are as in [`update`](Self::update), and so are fields that `K` does not know: they are dropped.
-    pub async fn update_status<At>(&self, object: &K) -> Result<K, ClientError>
+    pub fn update_status<At>(&self, object: &K) -> Answer<K>
     where
-        K: kube::Resource + Serialize,
-        V: Allows<UpdateStatus, At>,
+        K: WithStatus + kube::Resource + Serialize,
+        V: MayUpdateStatus<At>,
     {
-        self.replace(object, STATUS).await
+        self.answer(self.replace(ObjectName::of(object.meta()), STATUS, object))
     }
 
     /// Changes parts of the status and returns the object. The patch is one of the object: `{"status": …}`.
-    pub async fn patch_status<At>(
-        &self,
-        name: &ObjectName,
-        patch: &PatchBody<impl Serialize>,
-    ) -> Result<K, ClientError>
+    pub fn patch_status<At>(&self, name: &ObjectName, patch: &PatchBody<impl Serialize>) -> Answer<K>
     where
-        V: Allows<PatchStatus, At>,
+        K: WithStatus,
+        V: MayPatchStatus<At>,
     {
-        self.send_patch(name, STATUS, patch).await
+        self.answer(self.change(name, STATUS, patch))
     }
 
     /// Server-side apply of the status, as [`apply`](Self::apply); the object must exist. What is applied has `metadata.name` and `status`.
-    pub async fn apply_status<At>(&self, object: &impl Serialize) -> Result<K, ClientError>
+    pub fn apply_status<At>(&self, object: &impl Serialize) -> Answer<K>
     where
-        V: Allows<ApplyStatus, At>,
+        K: WithStatus,
+        V: MayApplyStatus<At>,
     {
-        self.send_apply(STATUS, object, &ApplyOptions::new()).await
+        self.answer(self.applied(STATUS, object, &ApplyOptions::new()))
     }
 
     /// [`apply_status`](Self::apply_status) with options.
-    pub async fn apply_status_with<At>(
-        &self,
-        object: &impl Serialize,
-        options: &ApplyOptions,
-    ) -> Result<K, ClientError>
+    pub fn apply_status_with<At>(&self, object: &impl Serialize, options: &ApplyOptions) -> Answer<K>
     where
-        V: Allows<ApplyStatus, At>,
+        K: WithStatus,
+        V: MayApplyStatus<At>,
     {
-        self.send_apply(STATUS, object, options).await
+        self.answer(self.applied(STATUS, object, options))
     }
-}
 
-impl<K: WithScale, V> TypedClient<K, V> {
     /// Reads the scale: the replicas that are wanted and those that are there.
-    pub async fn scale<At>(&self, name: &ObjectName) -> Result<Scale, ClientError>
+    pub fn scale<At>(&self, name: &ObjectName) -> Answer<Scale>
     where
-        V: Allows<GetScale, At>,
+        K: WithScale,
+        V: MayGetScale<At>,
     {
-        let call = Call::object(K::info(), "get", name)?.subresource(SCALE);
-        let request = call.request().get_subresource("scale", call.name());
-        call.fetch(&self.connection, request).await
+        self.answer(Call::object(K::info(), "get", name).and_then(|call| {
+            let call = call.subresource(SCALE);
+            let request = call.request().get_subresource("scale", call.name());
+            call.prepare(request)
+        }))
     }
 
     /// Replaces the scale that was read; a conflict if the object changed since.
-    pub async fn update_scale<At>(&self, scale: &Scale) -> Result<Scale, ClientError>
+    pub fn update_scale<At>(&self, scale: &Scale) -> Answer<Scale>
     where
-        V: Allows<UpdateScale, At>,
+        K: WithScale,
+        V: MayUpdateScale<At>,
     {
-        let Some(name) = ObjectName::of(&scale.metadata) else {
-            return Err(Call::new(K::info(), "update", None)?
-                .subresource(SCALE)
-                .refuse("the scale has no metadata.name"));
-        };
-        let call = Call::object(K::info(), "update", &name)?.subresource(SCALE);
-        let (call, body) = call.body(scale)?;
-        let params: PostParams = self.post_params();
-        let request = call
-            .request()
-            .replace_subresource("scale", call.name(), &params, body);
-        call.fetch(&self.connection, request).await
+        self.answer(self.replace(ObjectName::of(&scale.metadata), SCALE, scale))
     }
 
     /// Sets the number of replicas without reading it first.
-    pub async fn scale_to<At>(&self, name: &ObjectName, replicas: i32) -> Result<Scale, ClientError>
+    pub fn scale_to<At>(&self, name: &ObjectName, replicas: i32) -> Answer<Scale>
     where
-        V: Allows<UpdateScale, At>,
+        K: WithScale,
+        V: MayUpdateScale<At>,
     {
         let patch = PatchBody::Merge(serde_json::json!({"spec": {"replicas": replicas}}));
-        self.send_patch(name, SCALE, &patch).await
+        self.answer(self.change(name, SCALE, &patch))
     }
 }

@@ -2,11 +2,17 @@
 
 use std::marker::PhantomData;
 
+use futures::future::BoxFuture;
 use kube::core::params::{DeleteParams, GetParams, PatchParams, PostParams};
-use serde::Serialize;
+use serde::{
+    Serialize,
+    de::{DeserializeOwned, IgnoredAny},
+};
 
 use super::{
-    Allows, ClientError, Connection, Create, Delete, Get, Patch, PatchBody, Update, Verbs, call::Call,
+    ClientError, Connection, PatchBody, Verbs,
+    call::{Call, Prepared},
+    may::{MayCreate, MayDelete, MayGet, MayPatch, MayUpdate},
 };
 use crate::{Kind, ObjectName};
 
@@ -40,9 +46,16 @@ impl<K, V> Clone for TypedClient<K, V> {
     }
 }
 
-impl<K: Kind, V: Verbs<K>> TypedClient<K, V> {
+/// The API server's answer, once it is awaited; nothing is sent before that. It borrows nothing: what is written was serialised already.
+pub type Answer<T> = BoxFuture<'static, Result<T, ClientError>>;
+
+impl<K, V> TypedClient<K, V> {
     /// A client of `connection`. In an operator use `setup.client()`, which records what the operator's role must allow.
-    pub fn new(connection: Connection) -> Self {
+    pub fn new(connection: Connection) -> Self
+    where
+        K: Kind,
+        V: Verbs<K>,
+    {
         Self {
             connection,
             types: PhantomData,
@@ -52,30 +65,33 @@ impl<K: Kind, V: Verbs<K>> TypedClient<K, V> {
 
 impl<K: Kind, V> TypedClient<K, V> {
     /// Reads one object from the API server, as it is now.
-    pub async fn get<At>(&self, name: &ObjectName) -> Result<K, ClientError>
+    pub fn get<At>(&self, name: &ObjectName) -> Answer<K>
     where
-        V: Allows<Get, At>,
+        V: MayGet<At>,
     {
-        let call = Call::object(K::info(), "get", name)?;
-        let request = call.request().get(call.name(), &GetParams::default());
-        call.fetch(&self.connection, request).await
+        self.answer(Call::object(K::info(), "get", name).and_then(|call| {
+            let request = call.request().get(call.name(), &GetParams::default());
+            call.prepare(request)
+        }))
     }
 
     /// Creates an object and returns what the API server made of it. With `generateName` it chooses the name.
-    pub async fn create<At>(&self, object: &K) -> Result<K, ClientError>
+    pub fn create<At>(&self, object: &K) -> Answer<K>
     where
         K: kube::Resource + Serialize,
-        V: Allows<Create, At>,
+        V: MayCreate<At>,
     {
         let meta = object.meta();
-        let mut call = Call::new(K::info(), "create", meta.namespace.as_deref())?.in_namespace()?;
-        call.name = meta.name.clone().or_else(|| meta.generate_name.clone());
-        if call.name.is_none() {
-            return Err(call.refuse("the object has neither metadata.name nor metadata.generateName"));
-        }
-        let (call, body) = call.body(object)?;
-        let request = call.request().create(&self.post_params(), body);
-        call.fetch(&self.connection, request).await
+        let call = Call::new(K::info(), "create", meta.namespace.as_deref()).and_then(Call::in_namespace);
+        self.answer(call.and_then(|mut call| {
+            call.name = meta.name.clone().or_else(|| meta.generate_name.clone());
+            if call.name.is_none() {
+                return Err(call.refuse("the object has neither metadata.name nor metadata.generateName"));
+            }
+            let (call, body) = call.body(object)?;
+            let request = call.request().create(&self.post_params(), body);
+            call.prepare(request)
+        }))
     }
 
     /// Replaces an object and returns what the API server made of it.
@@ -83,50 +99,57 @@ impl<K: Kind, V> TypedClient<K, V> {
     /// With `metadata.resourceVersion`, which every object that was read carries, it is a conflict if the object changed since.
     /// Fields that `K` does not know are dropped, see [`TypedClient`]. `metadata.managedFields` is sent if `object` has it, as client-go
     /// does; objects of the cache have not, and the API server then keeps its own.
-    pub async fn update<At>(&self, object: &K) -> Result<K, ClientError>
+    pub fn update<At>(&self, object: &K) -> Answer<K>
     where
         K: kube::Resource + Serialize,
-        V: Allows<Update, At>,
+        V: MayUpdate<At>,
     {
-        self.replace(object, None).await
+        self.answer(self.replace(ObjectName::of(object.meta()), None, object))
     }
 
     /// Changes parts of an object and returns what the API server made of it.
-    pub async fn patch<At>(
-        &self,
-        name: &ObjectName,
-        patch: &PatchBody<impl Serialize>,
-    ) -> Result<K, ClientError>
+    pub fn patch<At>(&self, name: &ObjectName, patch: &PatchBody<impl Serialize>) -> Answer<K>
     where
-        V: Allows<Patch, At>,
+        V: MayPatch<At>,
     {
-        self.send_patch(name, None, patch).await
+        self.answer(self.change(name, None, patch))
     }
 
     /// Deletes an object. The API server may still have it for a while: until its finalizers are gone, or its grace period is over.
     ///
     /// `DeleteParams` has the propagation policy, the grace period and preconditions: uid and resource version that must fit,
     /// otherwise it is a conflict.
-    pub async fn delete<At>(&self, name: &ObjectName, params: &DeleteParams) -> Result<(), ClientError>
+    pub fn delete<At>(&self, name: &ObjectName, params: &DeleteParams) -> Answer<()>
     where
-        V: Allows<Delete, At>,
+        V: MayDelete<At>,
     {
-        let call = Call::object(K::info(), "delete", name)?;
-        let request = call.request().delete(call.name(), params);
-        call.send(&self.connection, request).await?;
-        Ok(())
+        let prepared = Call::object(K::info(), "delete", name).and_then(|call| {
+            let request = call.request().delete(call.name(), params);
+            call.prepare(request)
+        });
+        // A Status, or the object that waits for its finalizers.
+        let answer = self.answer::<IgnoredAny>(prepared);
+        Box::pin(async { answer.await.map(drop) })
     }
 
-    pub(super) async fn replace(
+    /// The answer to a prepared request; what is wrong with the request is its answer.
+    pub(super) fn answer<T: DeserializeOwned + 'static>(
         &self,
-        object: &K,
+        prepared: Result<Prepared, ClientError>,
+    ) -> Answer<T> {
+        let connection = self.connection.clone();
+        Box::pin(async move { prepared?.fetch(&connection).await })
+    }
+
+    pub(super) fn replace(
+        &self,
+        name: Option<ObjectName>,
         subresource: Option<&'static str>,
-    ) -> Result<K, ClientError>
-    where
-        K: kube::Resource + Serialize,
-    {
-        let Some(name) = ObjectName::of(object.meta()) else {
-            return Err(Call::new(K::info(), "update", None)?.refuse("the object has no metadata.name"));
+        object: &impl Serialize,
+    ) -> Result<Prepared, ClientError> {
+        let Some(name) = name else {
+            let call = Call::new(K::info(), "update", None)?.subresource(subresource);
+            return Err(call.refuse("the object has no metadata.name"));
         };
         let call = Call::object(K::info(), "update", &name)?.subresource(subresource);
         let (call, body) = call.body(object)?;
@@ -135,15 +158,15 @@ impl<K: Kind, V> TypedClient<K, V> {
             None => request.replace(call.name(), &params, body),
             Some(subresource) => request.replace_subresource(subresource, call.name(), &params, body),
         };
-        call.fetch(&self.connection, request).await
+        call.prepare(request)
     }
 
-    pub(super) async fn send_patch<T: serde::de::DeserializeOwned>(
+    pub(super) fn change(
         &self,
         name: &ObjectName,
         subresource: Option<&'static str>,
         patch: &PatchBody<impl Serialize>,
-    ) -> Result<T, ClientError> {
+    ) -> Result<Prepared, ClientError> {
         let call = Call::object(K::info(), "patch", name)?.subresource(subresource);
         let params = PatchParams {
             field_manager: Some(self.connection.field_manager().to_owned()),
@@ -151,10 +174,10 @@ impl<K: Kind, V> TypedClient<K, V> {
         };
         let (call, body) = call.body(patch.value())?;
         let request = call.patch(&params, patch.content_type(), body);
-        call.fetch(&self.connection, request).await
+        call.prepare(request)
     }
 
-    pub(super) fn post_params(&self) -> PostParams {
+    fn post_params(&self) -> PostParams {
         PostParams {
             dry_run: false,
             field_manager: Some(self.connection.field_manager().to_owned()),

@@ -14,6 +14,10 @@ pub struct VerbRule {
 }
 
 /// A verb for clients of kind `K`; verbs of a subresource exist only for kinds that have it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no verb",
+    note = "the verbs stand in `kubewright::client`: Get, List, Create, Update, Patch, Apply, Delete, UpdateStatus and so on"
+)]
 pub trait Verb<K> {
     /// What the verb stands for in a role.
     const RULE: VerbRule;
@@ -31,10 +35,12 @@ pub trait Verbs<K> {
 }
 
 /// The client may `V`. `At` is the verb's place in the tuple, which the compiler finds.
+///
+/// Methods of [`TypedClient`](super::TypedClient) ask for it through a trait of their verb ([`may`]), which says so in words when it is
+/// missing.
 #[diagnostic::on_unimplemented(
     message = "this client may not `{V}`",
-    label = "`{V}` is not among the client's verbs `{Self}`",
-    note = "add the verb to the client's type, as in `TypedClient<Kind, ({V}, …)>`; the operator's Role follows"
+    note = "add the verb to the client's type, as in `TypedClient<Kind, ({V}, …)>`; the operator's role follows"
 )]
 pub trait Allows<V, At> {}
 
@@ -43,42 +49,64 @@ pub trait Allows<V, At> {}
 pub struct All;
 
 macro_rules! verbs {
-    ($($(#[$doc:meta])* $verb:ident : $kind:ident, $subresource:expr, $verbs:expr;)*) => {$(
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy)]
-        pub struct $verb;
+    ($($(#[$doc:meta])* $verb:ident, $may:ident, $denied:tt: $kind:ident, $subresource:expr, $verbs:expr;)*) => {
+        $(
+            $(#[$doc])*
+            #[derive(Debug, Clone, Copy)]
+            pub struct $verb;
 
-        impl<K: $kind> Verb<K> for $verb {
-            const RULE: VerbRule = VerbRule { unit: stringify!($verb), subresource: $subresource, verbs: &$verbs };
+            impl<K: $kind> Verb<K> for $verb {
+                const RULE: VerbRule =
+                    VerbRule { unit: stringify!($verb), subresource: $subresource, verbs: &$verbs };
+            }
+        )*
+
+        /// [`Allows`] of each verb. The compiler's message about a missing one then has the verb's bare name: of a generic trait
+        /// it would write the whole path wherever another crate has a type of that name.
+        pub mod may {
+            use super::Allows;
+
+            $(
+                #[doc = concat!("The client may [`", stringify!($verb), "`](super::", stringify!($verb), ").")]
+                #[diagnostic::on_unimplemented(
+                    message = $denied,
+                    label = "the verb is not in the client's type",
+                    note = "add it to the tuple in `TypedClient<Kind, (…)>`; the operator's role follows at the next `kubewright generate`"
+                )]
+                pub trait $may<At> {}
+
+                #[diagnostic::do_not_recommend]
+                impl<V: Allows<super::$verb, At>, At> $may<At> for V {}
+            )*
         }
-    )*};
+    };
 }
 
 verbs! {
     /// Read an object from the API server; reads that may be a moment old come from a lister instead.
-    Get: Kind, None, ["get"];
+    Get, MayGet, "this client may not `Get`": Kind, None, ["get"];
     /// List objects from the API server.
-    List: Kind, None, ["list"];
+    List, MayList, "this client may not `List`": Kind, None, ["list"];
     /// Create an object.
-    Create: Kind, None, ["create"];
+    Create, MayCreate, "this client may not `Create`": Kind, None, ["create"];
     /// Replace an object.
-    Update: Kind, None, ["update"];
+    Update, MayUpdate, "this client may not `Update`": Kind, None, ["update"];
     /// Change parts of an object: JSON, merge or strategic merge patch.
-    Patch: Kind, None, ["patch"];
+    Patch, MayPatch, "this client may not `Patch`": Kind, None, ["patch"];
     /// Server-side apply; creates what is missing.
-    Apply: Kind, None, ["patch", "create"];
+    Apply, MayApply, "this client may not `Apply`": Kind, None, ["patch", "create"];
     /// Delete an object.
-    Delete: Kind, None, ["delete"];
+    Delete, MayDelete, "this client may not `Delete`": Kind, None, ["delete"];
     /// Replace the status.
-    UpdateStatus: WithStatus, Some("status"), ["update"];
+    UpdateStatus, MayUpdateStatus, "this client may not `UpdateStatus`": WithStatus, Some("status"), ["update"];
     /// Change parts of the status.
-    PatchStatus: WithStatus, Some("status"), ["patch"];
+    PatchStatus, MayPatchStatus, "this client may not `PatchStatus`": WithStatus, Some("status"), ["patch"];
     /// Server-side apply of the status.
-    ApplyStatus: WithStatus, Some("status"), ["patch"];
+    ApplyStatus, MayApplyStatus, "this client may not `ApplyStatus`": WithStatus, Some("status"), ["patch"];
     /// Read the scale.
-    GetScale: WithScale, Some("scale"), ["get"];
+    GetScale, MayGetScale, "this client may not `GetScale`": WithScale, Some("scale"), ["get"];
     /// Set the number of replicas.
-    UpdateScale: WithScale, Some("scale"), ["update", "patch"];
+    UpdateScale, MayUpdateScale, "this client may not `UpdateScale`": WithScale, Some("scale"), ["update", "patch"];
 }
 
 /// The place of a verb in a tuple.

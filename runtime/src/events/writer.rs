@@ -7,6 +7,7 @@ use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta},
 };
 use kube::core::params::{PatchParams, PostParams};
+use serde::de::IgnoredAny;
 use tokio::{
     sync::mpsc,
     time::{Instant, MissedTickBehavior},
@@ -204,7 +205,10 @@ async fn create(connection: &Connection, event: &Event) -> Result<(), ClientErro
             ..PostParams::default()
         };
         let request = call.request().create(&params, body);
-        call.send(connection, request).await.map(drop)
+        call.prepare(request)?
+            .fetch::<IgnoredAny>(connection)
+            .await
+            .map(drop)
     });
     match sent.await {
         // An earlier try arrived after all.
@@ -226,7 +230,10 @@ async fn patch(connection: &Connection, repeat: &Repeat) -> Result<(), ClientErr
             ..PatchParams::default()
         };
         let request = call.patch(&params, "application/merge-patch+json", body);
-        call.send(connection, request).await.map(drop)
+        call.prepare(request)?
+            .fetch::<IgnoredAny>(connection)
+            .await
+            .map(drop)
     })
     .await
 }

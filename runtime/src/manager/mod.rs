@@ -1,11 +1,22 @@
 //! The manager: one process, many controllers.
+//!
+//! Read [`Manager`] first.
 
-/// Why the operator ended.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {}
+mod address;
+mod args;
+mod command_line;
+mod connect;
+mod error;
+mod health;
+mod leader;
+mod logging;
+mod manifests;
+mod place;
+mod server;
+mod suggest;
+mod yaml;
 
-/// The result of an operator's `main`.
-pub type Result<T> = std::result::Result<T, Error>;
+pub use error::{ConfigError, DefinitionError, Error, IndexError, LostLease, ManifestError, Result};
 
 /// Runs an operator.
 pub struct Manager {}

@@ -1,0 +1,115 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
+
+use crate::{
+    exit,
+    names::{ApiVersion, Group, KindName, OperatorName},
+};
+
+/// Operators for Kubernetes in Rust: a project that works at once, and manifests that follow the code.
+#[derive(Debug, Parser)]
+#[command(name = "kubewright", version, after_help = exit::HELP)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Make a project: an operator that already does something
+    New(New),
+    /// Add to a project
+    #[command(subcommand)]
+    Add(Add),
+    /// Bring the manifests, the roles and the API's documentation up to what the code says
+    Generate(Generate),
+    /// Print completions for a shell
+    Completions(Completions),
+}
+
+/// What to add.
+#[derive(Debug, Subcommand)]
+pub enum Add {
+    /// Add a kind with its controller, test and sample
+    Kind(AddKind),
+}
+
+/// `kubewright new`.
+#[derive(Debug, Args)]
+pub struct New {
+    /// The operator: its crate, its binary, its Deployment
+    pub name: OperatorName,
+    /// The first kind, in upper camel case
+    #[arg(long)]
+    pub kind: KindName,
+    /// The API group of its kinds: a domain name of yours
+    #[arg(long)]
+    pub group: Group,
+    /// The version of the API
+    #[arg(long, default_value = "v1alpha1")]
+    pub api_version: ApiVersion,
+    /// The folder to make [default: NAME]
+    #[arg(long, value_name = "DIR")]
+    pub path: Option<PathBuf>,
+    /// The kind's objects live outside namespaces
+    #[arg(long)]
+    pub cluster_scoped: bool,
+    /// Print what would be written, and write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Depend on this published version of the library
+    #[arg(long, value_name = "VERSION")]
+    pub kubewright_version: Option<String>,
+}
+
+/// `kubewright add kind`.
+#[derive(Debug, Args)]
+pub struct AddKind {
+    /// The kind, in upper camel case
+    pub kind: KindName,
+    /// The API group [default: the one of kubewright.toml]
+    #[arg(long)]
+    pub group: Option<Group>,
+    /// The version of the API
+    #[arg(long, default_value = "v1alpha1")]
+    pub api_version: ApiVersion,
+    /// The kind's objects live outside namespaces
+    #[arg(long)]
+    pub cluster_scoped: bool,
+    /// Print what would be written, and write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Change files that have uncommitted changes, too
+    #[arg(long)]
+    pub allow_dirty: bool,
+}
+
+/// `kubewright generate`.
+#[derive(Debug, Args)]
+pub struct Generate {
+    /// Write nothing; print a diff and exit with 1 when something is stale
+    #[arg(long, conflicts_with = "dry_run")]
+    pub check: bool,
+    /// Replace this file even though it was edited by hand (may be repeated)
+    #[arg(long, value_name = "PATH")]
+    pub overwrite: Vec<PathBuf>,
+    /// Keep this shared file as it is where its changes conflict with kubewright's (may be repeated)
+    #[arg(long, value_name = "PATH")]
+    pub keep: Vec<PathBuf>,
+    /// Print what would be written, and write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// `kubewright completions`.
+#[derive(Debug, Args)]
+pub struct Completions {
+    /// The shell
+    pub shell: Shell,
+}

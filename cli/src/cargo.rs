@@ -1,0 +1,269 @@
+//! What cargo tells of the operator's crate, and what the operator tells of itself.
+
+use std::{
+    io::{Read, Write},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use cargo_metadata::{Metadata, MetadataCommand, Package};
+
+use crate::{Context, Error, exit, manifests::Manifests, plan::IoError, project::Project};
+
+const OURS: &str = env!("CARGO_PKG_VERSION");
+
+/// The operator does not build, or does not answer.
+#[derive(Debug, thiserror::Error)]
+pub enum CargoError {
+    /// There is no cargo.
+    #[error("cannot run {}: {source}; install Rust, or set CARGO", .cargo.display())]
+    NoCargo {
+        /// What was called.
+        cargo: PathBuf,
+        /// Why that failed.
+        source: std::io::Error,
+    },
+    /// Cargo does not understand the project.
+    #[error("cargo cannot read the project:\n{0}")]
+    Metadata(String),
+    /// The project's folder holds no package.
+    #[error("{} defines no package: a project's kubewright.toml stands beside the Cargo.toml of its operator", .0.display())]
+    NoPackage(PathBuf),
+    /// The package depends on no kubewright.
+    #[error("{package} does not depend on kubewright: `cargo add kubewright@{OURS}`")]
+    NoLibrary {
+        /// The package.
+        package: String,
+    },
+    /// Library and command differ.
+    #[error(
+        "the project uses version {library} of the library kubewright, and this command is version {OURS}: \
+         install the command for it, `cargo install kubewright-cli --version {library}`, or move the project to this \
+         version, `cargo add kubewright@{OURS}`"
+    )]
+    Version {
+        /// The library's.
+        library: String,
+    },
+    /// Several binaries, none of them called like the operator.
+    #[error(
+        "{package} has the binaries {binaries}, and none is called {name}: say `default-run` in Cargo.toml"
+    )]
+    Binary {
+        /// The package.
+        package: String,
+        /// Its binaries.
+        binaries: String,
+        /// The operator.
+        name: String,
+    },
+    /// The compiler has said why.
+    #[error("the operator does not compile (see above); nothing was written")]
+    Compile,
+    /// The operator has said why, as a rule.
+    #[error("`{name} manifests` failed{}; nothing was written", if *.said { " (see above)" } else { "" })]
+    Manifests {
+        /// Whether it said something.
+        said: bool,
+        /// The binary.
+        name: String,
+    },
+    /// The operator's answer is not readable.
+    #[error(
+        "`{name} manifests` printed what this command does not understand: {message}; nothing was written"
+    )]
+    Answer {
+        /// The binary.
+        name: String,
+        /// What is wrong with it.
+        message: String,
+    },
+}
+
+impl CargoError {
+    /// The exit code that stands for it.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::NoCargo { .. } | Self::NoPackage(_) | Self::NoLibrary { .. } | Self::Version { .. } => {
+                exit::PROJECT
+            }
+            Self::Metadata(_) | Self::Binary { .. } | Self::Compile => exit::COMPILE,
+            Self::Manifests { .. } | Self::Answer { .. } => exit::MANIFESTS,
+        }
+    }
+}
+
+/// Builds the operator and asks it for its manifests. The compiler's messages go to stderr as they come.
+pub fn manifests(context: &mut Context<'_>, project: &Project) -> Result<Manifests, Error> {
+    let manifest = project.root.join("Cargo.toml");
+    let metadata = metadata(context, &manifest)?;
+    let package = package(&metadata, &manifest)?;
+    check_version(&metadata, package)?;
+    let binary = binary(package, &project.settings.name)?;
+
+    let color = if context.color { "always" } else { "never" };
+    let select = [
+        Path::new("--manifest-path"),
+        &manifest,
+        Path::new("--bin"),
+        Path::new(&binary),
+    ];
+    let build = cargo(context, project)
+        .arg("build")
+        .args(select)
+        .args(["--color", color])
+        .stdout(Stdio::null())
+        .spawn();
+    if !finish(context, build)?.0 {
+        return Err(CargoError::Compile.into());
+    }
+    let run = cargo(context, project)
+        .args(["run", "--quiet"])
+        .args(select)
+        .args(["--", "manifests"])
+        .stdout(Stdio::piped())
+        .spawn();
+    let (succeeded, said, answer) = finish(context, run)?;
+    if !succeeded {
+        return Err(CargoError::Manifests { said, name: binary }.into());
+    }
+    Manifests::parse(&answer).map_err(|message| {
+        CargoError::Answer {
+            name: binary,
+            message,
+        }
+        .into()
+    })
+}
+
+fn metadata(context: &Context<'_>, manifest: &Path) -> Result<Metadata, CargoError> {
+    let result = MetadataCommand::new()
+        .cargo_path(&context.cargo)
+        .manifest_path(manifest)
+        .exec();
+    result.map_err(|error| match error {
+        cargo_metadata::Error::CargoMetadata { stderr } => CargoError::Metadata(stderr),
+        cargo_metadata::Error::Io(source) => CargoError::NoCargo {
+            cargo: context.cargo.clone(),
+            source,
+        },
+        other => CargoError::Metadata(other.to_string()),
+    })
+}
+
+fn package<'a>(metadata: &'a Metadata, manifest: &Path) -> Result<&'a Package, CargoError> {
+    let same = |package: &&Package| {
+        let found = package.manifest_path.as_std_path();
+        found == manifest || found.canonicalize().ok() == manifest.canonicalize().ok()
+    };
+    metadata
+        .packages
+        .iter()
+        .find(same)
+        .ok_or_else(|| CargoError::NoPackage(manifest.to_owned()))
+}
+
+/// The scaffold, the derive and the manifests are made for each other: their versions are one.
+fn check_version(metadata: &Metadata, package: &Package) -> Result<(), CargoError> {
+    let missing = || CargoError::NoLibrary {
+        package: package.name.to_string(),
+    };
+    let resolve = metadata.resolve.as_ref().ok_or_else(missing)?;
+    let node = resolve
+        .nodes
+        .iter()
+        .find(|node| node.id == package.id)
+        .ok_or_else(missing)?;
+    let library = metadata
+        .packages
+        .iter()
+        .find(|found| found.name.as_str() == "kubewright" && node.dependencies.contains(&found.id))
+        .ok_or_else(missing)?;
+    let library = library.version.to_string();
+    if library == OURS {
+        Ok(())
+    } else {
+        Err(CargoError::Version { library })
+    }
+}
+
+fn binary(package: &Package, name: &str) -> Result<String, CargoError> {
+    let binaries: Vec<_> = package
+        .targets
+        .iter()
+        .filter(|target| target.is_bin())
+        .map(|target| target.name.as_str())
+        .collect();
+    match binaries.as_slice() {
+        [only] => Ok((*only).to_owned()),
+        _ => package
+            .default_run
+            .as_deref()
+            .or_else(|| binaries.contains(&name).then_some(name))
+            .map(str::to_owned)
+            .ok_or_else(|| CargoError::Binary {
+                package: package.name.to_string(),
+                binaries: binaries.join(", "),
+                name: name.to_owned(),
+            }),
+    }
+}
+
+fn cargo(context: &Context<'_>, project: &Project) -> Command {
+    let mut command = Command::new(&context.cargo);
+    command
+        .current_dir(&project.root)
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped());
+    command
+}
+
+/// Waits for the child and passes on what it says: whether it succeeded, whether it said something, its stdout.
+fn finish(
+    context: &mut Context<'_>,
+    child: std::io::Result<std::process::Child>,
+) -> Result<(bool, bool, String), Error> {
+    let cargo = context.cargo.clone();
+    let failed = |source| CargoError::NoCargo {
+        cargo: cargo.clone(),
+        source,
+    };
+    let mut child = child.map_err(failed)?;
+    let mut stdout = child.stdout.take();
+    let mut answer = String::new();
+    let said = std::thread::scope(|scope| {
+        // Both pipes are read at once: neither may fill up.
+        let reader = scope.spawn(|| {
+            stdout
+                .as_mut()
+                .map_or(Ok(0), |pipe| pipe.read_to_string(&mut answer))
+        });
+        let said = child
+            .stderr
+            .take()
+            .map_or(Ok(false), |mut pipe| copy(&mut pipe, context.stderr));
+        match reader.join() {
+            Ok(result) => result.and(said),
+            Err(_) => said,
+        }
+    });
+    let said = said.map_err(|source| IoError::new("read the output of", &cargo, source))?;
+    let status = child.wait().map_err(failed)?;
+    Ok((status.success(), said, answer))
+}
+
+/// Copies as it comes: a first build takes a while, and its progress is worth seeing.
+fn copy(from: &mut impl Read, to: &mut dyn Write) -> std::io::Result<bool> {
+    let mut buffer = [0; 4096];
+    let mut any = false;
+    loop {
+        let length = match from.read(&mut buffer) {
+            Ok(0) => return Ok(any),
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            length => length?,
+        };
+        any = true;
+        to.write_all(&buffer[..length])?;
+        to.flush()?;
+    }
+}

@@ -1,0 +1,168 @@
+//! `kubewright add kind`: a kind with its controller, test and sample.
+
+use std::path::{Path, PathBuf};
+
+use super::kind_files::NewKind;
+use crate::{
+    Context, Error,
+    args::AddKind,
+    git,
+    names::Group,
+    plan::{Plan, slashed},
+    project::Project,
+    source::{self, InsertError},
+};
+
+/// Adds the kind; what is there already is left alone.
+pub fn run(args: &AddKind, context: &mut Context<'_>) -> Result<(), Error> {
+    let project = Project::find(&context.cwd)?;
+    let plan = plan(args, &project, context)?;
+    let changed: Vec<_> = plan
+        .changes()
+        .filter(|change| change.before.is_some())
+        .map(|change| change.path.clone())
+        .collect();
+    if !args.allow_dirty {
+        let dirty = git::uncommitted(context, &project.root, &changed);
+        if !dirty.is_empty() {
+            return Err(Error::Uncommitted(dirty));
+        }
+    }
+    if args.dry_run {
+        return context.print(&plan.to_string());
+    }
+    if plan.is_empty() {
+        return context.say(format_args!("kind {} is there already, nothing to do", args.kind));
+    }
+    plan.apply(&project.root)?;
+    context.say(plan.to_string().trim_end())?;
+    context.say("\nnext:\n  kubewright generate")
+}
+
+/// All that the kind still lacks.
+fn plan(args: &AddKind, project: &Project, context: &Context<'_>) -> Result<Plan, Error> {
+    let group = group(args, project)?;
+    let crate_name = crate_name(project)?;
+    let new = NewKind {
+        crate_name: &crate_name,
+        kind: &args.kind,
+        group: &group,
+        version: &args.api_version,
+        namespaced: !args.cluster_scoped,
+    };
+    let exists = check_duplicates(&new, project)?;
+
+    let mut plan = Plan::default();
+    for (path, text) in new.files(context)? {
+        // The user's files are written once; a kind that is there keeps what it has, and lacks what was deleted.
+        if !exists && project.read(&path)?.is_none() {
+            plan.write(path, None, text);
+        }
+    }
+    let (module, kind) = (args.kind.snake(), args.kind.as_str());
+    edit(&mut plan, project, &["src/api/mod.rs", "src/api.rs"], &|text| {
+        let text = source::declare_module(text, module)?;
+        source::export_in_prelude(&text, module)
+    })?;
+    edit(
+        &mut plan,
+        project,
+        &["src/controllers/mod.rs", "src/controllers.rs"],
+        &|text| {
+            let text = source::declare_module(text, module)?;
+            source::export_controller(&text, module, kind)
+        },
+    )?;
+    edit(&mut plan, project, &["src/main.rs"], &|text| {
+        let text = source::import_controller(text, &crate_name, kind)?;
+        source::register(&text, kind)
+    })?;
+    Ok(plan)
+}
+
+fn group(args: &AddKind, project: &Project) -> Result<Group, Error> {
+    if let Some(group) = &args.group {
+        return Ok(group.clone());
+    }
+    let group = &project.settings.group;
+    group.parse().map_err(|source| Error::Group {
+        group: group.clone(),
+        source,
+    })
+}
+
+/// The package's name, as Rust code calls its library.
+fn crate_name(project: &Project) -> Result<String, Error> {
+    let text = project.read("Cargo.toml")?.unwrap_or_default();
+    let table = text.parse::<toml::Table>().unwrap_or_default();
+    let name = |section: &str| table.get(section)?.get("name")?.as_str();
+    let name = name("lib")
+        .or_else(|| name("package"))
+        .unwrap_or(&project.settings.name);
+    Ok(name.replace('-', "_"))
+}
+
+/// Whether just this kind is there. Another one of its name is an error, as is a file that stands in the way.
+fn check_duplicates(new: &NewKind<'_>, project: &Project) -> Result<bool, Error> {
+    let mut files = Vec::new();
+    rust_files(&project.root.join("src"), &mut files)?;
+    for file in files {
+        let text = crate::plan::read(&file)?.unwrap_or_default();
+        let Ok(parsed) = syn::parse_file(&text) else {
+            continue;
+        };
+        for found in source::kinds(&parsed) {
+            if found.kind != new.kind.as_str() {
+                continue;
+            }
+            if found.group == new.group.as_str() && found.version == new.version.as_str() {
+                return Ok(true);
+            }
+            return Err(Error::DuplicateKind {
+                kind: found.kind,
+                path: file.strip_prefix(&project.root).unwrap_or(&file).to_owned(),
+                has: format!("{}/{}", found.group, found.version),
+            });
+        }
+    }
+    let path = new.api_path();
+    match project.read(&path)? {
+        Some(_) => Err(Error::ModuleTaken {
+            kind: new.kind.to_string(),
+            path,
+        }),
+        None => Ok(false),
+    }
+}
+
+fn rust_files(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Error> {
+    files.extend(crate::plan::list(folder, "rs")?);
+    for below in crate::plan::folders(folder)? {
+        rust_files(&below, files)?;
+    }
+    Ok(())
+}
+
+/// Plans an edit of the first of the files that is there.
+fn edit(
+    plan: &mut Plan,
+    project: &Project,
+    candidates: &[&str],
+    edit: &dyn Fn(&str) -> Result<String, InsertError>,
+) -> Result<(), Error> {
+    let mut path = Path::new(candidates[0]);
+    let mut before = None;
+    for candidate in candidates {
+        before = project.read(candidate)?;
+        if before.is_some() {
+            path = Path::new(candidate);
+            break;
+        }
+    }
+    let after = edit(before.as_deref().unwrap_or_default()).map_err(|error| InsertError::In {
+        path: slashed(path),
+        error: Box::new(error),
+    })?;
+    plan.write(path, before, after);
+    Ok(())
+}

@@ -1,0 +1,53 @@
+//! `kubewright generate`: the manifests follow the code.
+
+mod planner;
+
+use std::path::PathBuf;
+
+use crate::{Context, Error, args::Generate, cargo, project::Project};
+
+pub use planner::{Decisions, Outcome, plan};
+
+/// Brings all that is generated up to date, or says that it is not.
+pub fn run(args: &Generate, context: &mut Context<'_>) -> Result<(), Error> {
+    let project = Project::find(&context.cwd)?;
+    let manifests = cargo::manifests(context, &project)?;
+    let relative = |paths: &[PathBuf]| {
+        paths
+            .iter()
+            .map(|path| project.relative(&context.cwd, path))
+            .collect()
+    };
+    let decisions = Decisions {
+        overwrite: relative(&args.overwrite),
+        keep: relative(&args.keep),
+    };
+    let outcome = plan(&project, &manifests, &decisions)?;
+    for warning in manifests.warnings.iter().chain(&outcome.warnings) {
+        context.say(format_args!("warning: {warning}"))?;
+    }
+    if !outcome.edited.is_empty() {
+        return Err(Error::Edited(outcome.edited));
+    }
+    if !outcome.conflicts.is_empty() {
+        return Err(Error::Conflict(outcome.conflicts));
+    }
+    let plan = outcome.plan;
+    if args.check && !plan.is_empty() {
+        context.print(&plan.diff())?;
+        return Err(Error::Stale(plan.changes().count()));
+    }
+    if args.dry_run {
+        context.print(&plan.to_string())?;
+    } else if !plan.is_empty() {
+        plan.apply(&project.root)?;
+        context.say(plan.to_string().trim_end())?;
+    }
+    if !outcome.problems.is_empty() {
+        return Err(Error::Samples(outcome.problems));
+    }
+    if plan.is_empty() {
+        context.say("all is up to date")?;
+    }
+    Ok(())
+}

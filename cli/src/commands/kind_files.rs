@@ -1,0 +1,77 @@
+//! The files of one kind, as `new` and `add kind` write them.
+
+use std::path::PathBuf;
+
+use kubewright_templates::{ApiModule, Controller, ControllerTest, RenderError, Sample, render};
+
+use crate::{
+    Context, format,
+    names::{ApiVersion, Group, KindName},
+};
+
+/// A kind to be.
+pub(super) struct NewKind<'a> {
+    /// The crate's name in Rust.
+    pub(super) crate_name: &'a str,
+    pub(super) kind: &'a KindName,
+    pub(super) group: &'a Group,
+    pub(super) version: &'a ApiVersion,
+    pub(super) namespaced: bool,
+}
+
+impl NewKind<'_> {
+    /// Where the struct stands.
+    pub(super) fn api_path(&self) -> PathBuf {
+        format!("src/api/{}.rs", self.kind.snake()).into()
+    }
+
+    /// All its files, formatted.
+    pub(super) fn files(&self, context: &Context<'_>) -> Result<Vec<(PathBuf, String)>, RenderError> {
+        let (group, version) = (self.group.as_str(), self.version.as_str());
+        let (kind, snake) = (self.kind.as_str(), self.kind.snake());
+        let (lower, plural) = (&*self.kind.lower(), &*self.kind.plural());
+        let namespaced = self.namespaced;
+        let api = render(&ApiModule {
+            group,
+            version,
+            kind,
+            lower,
+            plural,
+            namespaced,
+        })?;
+        let controller = render(&Controller {
+            kind,
+            lower,
+            snake,
+            snakes: &self.kind.snake_plural(),
+            namespaced,
+        })?;
+        let test = render(&ControllerTest {
+            crate_name: self.crate_name,
+            group,
+            version,
+            kind,
+            snake,
+            plural,
+            namespaced,
+        })?;
+        let sample = render(&Sample {
+            group,
+            version,
+            kind,
+            lower,
+            namespaced,
+        })?;
+        let paths = [
+            self.api_path(),
+            format!("src/controllers/{snake}.rs").into(),
+            format!("tests/{snake}.rs").into(),
+        ];
+        let mut files: Vec<_> = paths
+            .into_iter()
+            .zip(format::rust(context, &[api, controller, test]))
+            .collect();
+        files.push((format!("manifests/samples/{snake}.yaml").into(), sample));
+        Ok(files)
+    }
+}

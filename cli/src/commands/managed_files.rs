@@ -1,0 +1,43 @@
+//! The files that the user and kubewright change both.
+
+use std::path::PathBuf;
+
+use kubewright_templates::{Ci, DeployKustomization, Dockerfile, OperatorManifest, RenderError, render};
+
+/// What they depend on.
+pub(super) struct ManagedFiles<'a> {
+    /// The operator.
+    pub(super) name: &'a str,
+    /// Its own namespace.
+    pub(super) namespace: &'a str,
+    /// The namespaces that it watches; empty: all.
+    pub(super) watched: &'a [String],
+}
+
+impl ManagedFiles<'_> {
+    /// Their new texts.
+    pub(super) fn render(&self) -> Result<Vec<(PathBuf, String)>, RenderError> {
+        let Self {
+            name,
+            namespace,
+            watched,
+        } = *self;
+        let ci = Ci {
+            kubewright_version: env!("CARGO_PKG_VERSION"),
+        };
+        let operator = OperatorManifest {
+            name,
+            namespace,
+            watched: &watched.join(","),
+        };
+        Ok(vec![
+            ("Dockerfile".into(), render(&Dockerfile { name })?),
+            (".github/workflows/ci.yml".into(), render(&ci)?),
+            (
+                "manifests/deploy/Kustomization".into(),
+                render(&DeployKustomization { name })?,
+            ),
+            ("manifests/deploy/operator.yaml".into(), render(&operator)?),
+        ])
+    }
+}

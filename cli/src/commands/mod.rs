@@ -1,0 +1,8 @@
+//! The commands, one a file: each makes a plan, then prints or applies it.
+
+pub mod add_kind;
+pub mod completions;
+pub mod generate;
+mod kind_files;
+mod managed_files;
+pub mod new;

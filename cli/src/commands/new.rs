@@ -1,0 +1,198 @@
+//! `kubewright new`: a project that already does something.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use kubewright_templates::{
+    ApiRoot, CargoToml, ControllersRoot, Dockerignore, Gitignore, LibRs, MainRs, ProjectFile, Readme,
+    RenderError, render,
+};
+
+use super::{kind_files::NewKind, managed_files::ManagedFiles};
+use crate::{
+    Context, Error,
+    args::New,
+    format, git,
+    ownership::managed,
+    plan::{IoError, Plan},
+};
+
+const OURS: &str = env!("CARGO_PKG_VERSION");
+
+/// Makes the project.
+pub fn run(args: &New, context: &mut Context<'_>) -> Result<(), Error> {
+    let shown = args.path.clone().unwrap_or_else(|| args.name.as_str().into());
+    let folder = context.cwd.join(&shown);
+    check_folder(&folder, &shown)?;
+    let dependency = Dependency::choose(args.kubewright_version.as_deref());
+    let plan = plan(args, &dependency, context)?;
+    if args.dry_run {
+        return context.print(&plan.to_string());
+    }
+    plan.apply(&folder)?;
+
+    let count = plan.changes().count();
+    context.say(format_args!("created {} with {count} files", shown.display()))?;
+    if let git::Init::NoGit = git::init(context, &folder) {
+        context.say("note: git is not at hand; the folder is no repository yet")?;
+    }
+    if let Dependency::Path(path) = &dependency {
+        context.say(format_args!(
+            "note: it uses the library at {}, where this kubewright was built; for a container image, depend on the \
+             published version",
+            path.display()
+        ))?;
+    }
+    if let Some(workspace) = surrounding_workspace(&folder) {
+        context.say(format_args!(
+            "note: it lies in the workspace of {}: add it to `members` or `exclude` there",
+            workspace.display()
+        ))?;
+    }
+    context.say(format_args!(
+        "\nnext:\n  cd {}\n  cargo test            # a reconcile, without a cluster\n  kubewright generate   # CRD, \
+         roles and API documentation from the code",
+        shown.display()
+    ))
+}
+
+/// All files of a new project.
+fn plan(args: &New, dependency: &Dependency, context: &Context<'_>) -> Result<Plan, RenderError> {
+    let (name, kind) = (args.name.as_str(), args.kind.as_str());
+    let (crate_name, module) = (&*args.name.crate_name(), args.kind.snake());
+    let dependency = &dependency.to_toml();
+    let rust = [
+        (
+            "src/main.rs",
+            render(&MainRs {
+                name,
+                crate_name,
+                kind,
+            })?,
+        ),
+        ("src/lib.rs", render(&LibRs { name })?),
+        ("src/api/mod.rs", render(&ApiRoot { module })?),
+        (
+            "src/controllers/mod.rs",
+            render(&ControllersRoot { module, kind })?,
+        ),
+    ];
+    let (paths, texts): (Vec<_>, Vec<_>) = rust.into_iter().unzip();
+    let readme = Readme {
+        name,
+        kind,
+        module,
+        plural: &args.kind.plural(),
+        namespaced: !args.cluster_scoped,
+    };
+    let group = args.group.as_str();
+    let others = [
+        ("Cargo.toml", render(&CargoToml { name, dependency })?),
+        ("kubewright.toml", render(&ProjectFile { name, group })?),
+        (".gitignore", render(&Gitignore {})?),
+        (".dockerignore", render(&Dockerignore {})?),
+        ("README.md", render(&readme)?),
+    ];
+    let files = NewKind {
+        crate_name,
+        kind: &args.kind,
+        group: &args.group,
+        version: &args.api_version,
+        namespaced: !args.cluster_scoped,
+    }
+    .files(context)?;
+    let managed = ManagedFiles {
+        name,
+        namespace: &format!("{name}-system"),
+        watched: &[],
+    };
+
+    let mut plan = Plan::default();
+    for (path, text) in paths.into_iter().zip(format::rust(context, &texts)).chain(others) {
+        plan.write(path, None, text);
+    }
+    for (path, text) in files {
+        plan.write(path, None, text);
+    }
+    for (path, text) in managed.render()? {
+        plan.write(Path::new(managed::BASE).join(&path), None, text.clone());
+        plan.write(path, None, text);
+    }
+    Ok(plan)
+}
+
+/// Where the project's kubewright comes from.
+enum Dependency {
+    /// The source workspace that this program was built from.
+    Path(PathBuf),
+    /// A published version.
+    Version(String),
+}
+
+impl Dependency {
+    /// The source, as long as it is there in the version of this program; a version that was asked for wins.
+    fn choose(version: Option<&str>) -> Self {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .parent()
+            .map(|workspace| workspace.join("runtime"));
+        match (version, source) {
+            (Some(version), _) => Self::Version(version.to_owned()),
+            (None, Some(path)) if is_source(&path) => Self::Path(path),
+            (None, _) => Self::Version(OURS.to_owned()),
+        }
+    }
+
+    fn to_toml(&self) -> String {
+        match self {
+            Self::Path(path) => format!("{{ path = {} }}", toml::Value::String(slashed_absolute(path))),
+            Self::Version(version) => toml::Value::String(version.clone()).to_string(),
+        }
+    }
+}
+
+/// Whether the library's source is there, in a workspace of our version.
+fn is_source(runtime: &Path) -> bool {
+    let table = |path: PathBuf| fs::read_to_string(path).ok()?.parse::<toml::Table>().ok();
+    let workspace_version = || {
+        let table = table(runtime.parent()?.join("Cargo.toml"))?;
+        Some(table.get("workspace")?.get("package")?.get("version")?.as_str()? == OURS)
+    };
+    let name = || {
+        let table = table(runtime.join("Cargo.toml"))?;
+        Some(table.get("package")?.get("name")?.as_str()? == "kubewright")
+    };
+    name() == Some(true) && workspace_version() == Some(true)
+}
+
+fn slashed_absolute(path: &Path) -> String {
+    path.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/")
+}
+
+fn check_folder(folder: &Path, shown: &Path) -> Result<(), Error> {
+    match fs::read_dir(folder) {
+        Ok(mut entries) => match entries.next() {
+            None => Ok(()),
+            Some(_) => Err(Error::NotEmpty(shown.to_owned())),
+        },
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => {
+            Err(Error::NoFolder(shown.to_owned()))
+        }
+        Err(source) => Err(IoError::new("read", shown, source).into()),
+    }
+}
+
+/// The workspace that cargo would take the project for a member of.
+fn surrounding_workspace(folder: &Path) -> Option<PathBuf> {
+    folder
+        .ancestors()
+        .skip(1)
+        .map(|above| above.join("Cargo.toml"))
+        .find(|path| {
+            let text = fs::read_to_string(path).unwrap_or_default();
+            text.parse::<toml::Table>()
+                .is_ok_and(|table| table.contains_key("workspace"))
+        })
+}

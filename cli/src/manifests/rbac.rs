@@ -1,0 +1,295 @@
+//! Roles and bindings, from what the operator's types stand for.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+};
+
+use serde_json::{Value, json};
+
+use super::{Manifests, Permission, Place};
+use crate::{yaml, yaml::YamlError};
+
+/// The folder of the roles.
+pub const FOLDER: &str = "manifests/rbac";
+
+const API: &str = "rbac.authorization.k8s.io";
+
+/// Who may do what where: the files, each with its text. A file without content is left out.
+///
+/// `watched` are the namespaces that the operator watches, none for all.
+pub fn files(
+    manifests: &Manifests,
+    namespace: &str,
+    watched: &[String],
+) -> Result<Vec<(PathBuf, String)>, YamlError> {
+    let operator = manifests.operator.as_str();
+    let granted = |places: &[Place]| {
+        merge(
+            manifests
+                .permissions
+                .iter()
+                .filter(|permission| places.contains(&permission.place)),
+        )
+    };
+    let everywhere = if watched.is_empty() {
+        granted(&[Place::Cluster, Place::Watched])
+    } else {
+        granted(&[Place::Cluster])
+    };
+    let in_watched = granted(&[Place::Watched]);
+    let own = granted(&[Place::Operator]);
+
+    let mut roles = Vec::new();
+    let mut bindings = Vec::new();
+    if !everywhere.is_empty() {
+        roles.push(role("ClusterRole", operator, None, &everywhere));
+        bindings.push(binding(
+            "ClusterRoleBinding",
+            operator,
+            None,
+            "ClusterRole",
+            (operator, namespace),
+        ));
+    }
+    for watched in watched.iter().filter(|_| !in_watched.is_empty()) {
+        roles.push(role("Role", operator, Some(watched), &in_watched));
+        bindings.push(binding(
+            "RoleBinding",
+            operator,
+            Some(watched),
+            "Role",
+            (operator, namespace),
+        ));
+    }
+    let leader = format!("{operator}-leader-election");
+    let leases = if own.is_empty() {
+        Vec::new()
+    } else {
+        vec![
+            role("Role", &leader, Some(namespace), &own),
+            binding(
+                "RoleBinding",
+                &leader,
+                Some(namespace),
+                "Role",
+                (operator, namespace),
+            ),
+        ]
+    };
+    let account = json!({
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": {"name": operator, "namespace": namespace},
+    });
+    let files = [
+        ("leader_election", leases),
+        ("role", roles),
+        ("role_binding", bindings),
+        ("service_account", vec![account]),
+    ];
+    files
+        .into_iter()
+        .filter(|(_, documents)| !documents.is_empty())
+        .map(|(name, documents)| {
+            Ok((
+                format!("{FOLDER}/{name}.yaml").into(),
+                yaml::write_all(&documents)?,
+            ))
+        })
+        .collect()
+}
+
+fn role(kind: &str, name: &str, namespace: Option<&str>, rules: &[Value]) -> Value {
+    json!({"apiVersion": format!("{API}/v1"), "kind": kind, "metadata": metadata(name, namespace), "rules": rules})
+}
+
+fn binding(kind: &str, name: &str, namespace: Option<&str>, role: &str, account: (&str, &str)) -> Value {
+    json!({
+        "apiVersion": format!("{API}/v1"),
+        "kind": kind,
+        "metadata": metadata(name, namespace),
+        "roleRef": {"apiGroup": API, "kind": role, "name": name},
+        "subjects": [{"kind": "ServiceAccount", "name": account.0, "namespace": account.1}],
+    })
+}
+
+fn metadata(name: &str, namespace: Option<&str>) -> Value {
+    namespace.map_or_else(
+        || json!({"name": name}),
+        |namespace| json!({"name": name, "namespace": namespace}),
+    )
+}
+
+/// As few rules as say the same, in an order that does not depend on the code's.
+fn merge<'a>(permissions: impl Iterator<Item = &'a Permission>) -> Vec<Value> {
+    type Texts = BTreeSet<String>;
+    let texts = |texts: &[String]| texts.iter().cloned().collect::<Texts>();
+    // What may be done with each resource; then, which resources may be treated alike.
+    let mut verbs: BTreeMap<(String, Texts, String), Texts> = BTreeMap::new();
+    let mut urls: BTreeMap<String, Texts> = BTreeMap::new();
+    for permission in permissions {
+        for group in &permission.api_groups {
+            for resource in &permission.resources {
+                let key = (group.clone(), texts(&permission.resource_names), resource.clone());
+                verbs
+                    .entry(key)
+                    .or_default()
+                    .extend(permission.verbs.iter().cloned());
+            }
+        }
+        for url in &permission.non_resource_urls {
+            urls.entry(url.clone())
+                .or_default()
+                .extend(permission.verbs.iter().cloned());
+        }
+    }
+    let mut resources: BTreeMap<(String, Texts, Texts), Texts> = BTreeMap::new();
+    for ((group, names, resource), verbs) in verbs {
+        resources
+            .entry((group, names, verbs))
+            .or_default()
+            .insert(resource);
+    }
+    let mut paths: BTreeMap<Texts, Texts> = BTreeMap::new();
+    for (url, verbs) in urls {
+        paths.entry(verbs).or_default().insert(url);
+    }
+    let mut rules: Vec<_> = resources
+        .into_iter()
+        .map(|((group, names, verbs), resources)| {
+            let mut rule = json!({"apiGroups": [group], "resources": resources, "verbs": verbs});
+            if !names.is_empty() {
+                rule["resourceNames"] = json!(names);
+            }
+            rule
+        })
+        .collect();
+    rules.sort_by_cached_key(|rule| (rule["apiGroups"].to_string(), rule["resources"].to_string()));
+    rules.extend(
+        paths
+            .into_iter()
+            .map(|(verbs, urls)| json!({"nonResourceURLs": urls, "verbs": verbs})),
+    );
+    rules
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn permission(place: Place, group: &str, resources: &[&str], verbs: &[&str]) -> Permission {
+        let owned = |texts: &[&str]| texts.iter().map(ToString::to_string).collect();
+        Permission {
+            place,
+            api_groups: vec![group.into()],
+            resources: owned(resources),
+            resource_names: vec![],
+            non_resource_urls: vec![],
+            verbs: owned(verbs),
+        }
+    }
+
+    fn manifests() -> Manifests {
+        Manifests {
+            operator: "shop".into(),
+            kinds: vec![],
+            permissions: vec![
+                permission(Place::Watched, "demo.dev", &["foos"], &["watch", "list"]),
+                permission(Place::Watched, "apps", &["deployments"], &["list", "watch"]),
+                permission(Place::Watched, "apps", &["deployments"], &["patch", "create"]),
+                permission(Place::Watched, "demo.dev", &["bars"], &["list", "watch"]),
+                permission(Place::Cluster, "", &["nodes"], &["get"]),
+                permission(
+                    Place::Operator,
+                    "coordination.k8s.io",
+                    &["leases"],
+                    &["get", "create", "update"],
+                ),
+            ],
+            warnings: vec![],
+        }
+    }
+
+    fn documents(files: &[(PathBuf, String)], name: &str) -> Vec<Value> {
+        let file = files.iter().find(|(path, _)| path.ends_with(name)).unwrap();
+        yaml::read_all(&file.1).unwrap()
+    }
+
+    #[test]
+    fn merges_rules_and_sorts_them() {
+        let files = files(&manifests(), "shop-system", &[]).unwrap();
+        let roles = documents(&files, "role.yaml");
+        assert_eq!(roles.len(), 1);
+        assert_eq!(
+            roles[0]["rules"],
+            json!([
+                {"apiGroups": [""], "resources": ["nodes"], "verbs": ["get"]},
+                {"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["create", "list", "patch", "watch"]},
+                {"apiGroups": ["demo.dev"], "resources": ["bars", "foos"], "verbs": ["list", "watch"]},
+            ])
+        );
+        let leases = documents(&files, "leader_election.yaml");
+        assert_eq!(leases[0]["kind"], "Role");
+        assert_eq!(leases[0]["metadata"]["namespace"], "shop-system");
+        assert_eq!(leases[1]["roleRef"]["name"], leases[0]["metadata"]["name"]);
+    }
+
+    #[test]
+    fn the_order_of_the_code_does_not_matter() {
+        let mut other = manifests();
+        other.permissions.reverse();
+        assert_eq!(
+            files(&manifests(), "s", &[]).unwrap(),
+            files(&other, "s", &[]).unwrap()
+        );
+    }
+
+    #[test]
+    fn a_role_in_each_watched_namespace() {
+        let files = files(&manifests(), "shop-system", &["a".into(), "b".into()]).unwrap();
+        let roles = documents(&files, "role.yaml");
+        let kinds: Vec<_> = roles
+            .iter()
+            .map(|role| (&role["kind"], &role["metadata"]["namespace"]))
+            .collect();
+        assert_eq!(
+            kinds,
+            [
+                (&json!("ClusterRole"), &Value::Null),
+                (&json!("Role"), &json!("a")),
+                (&json!("Role"), &json!("b"))
+            ]
+        );
+        assert_eq!(
+            roles[0]["rules"].as_array().unwrap().len(),
+            1,
+            "only what lies outside namespaces"
+        );
+        let bindings = documents(&files, "role_binding.yaml");
+        assert_eq!(bindings.len(), 3);
+        for binding in &bindings {
+            assert_eq!(binding["subjects"][0]["namespace"], "shop-system");
+        }
+    }
+
+    #[test]
+    fn rules_for_names_and_paths_stay_apart() {
+        let mut named = permission(Place::Cluster, "", &["nodes"], &["delete"]);
+        named.resource_names = vec!["a".into()];
+        let path = Permission {
+            non_resource_urls: vec!["/metrics".into()],
+            api_groups: vec![],
+            ..permission(Place::Cluster, "", &[], &["get"])
+        };
+        let plain = permission(Place::Cluster, "", &["nodes"], &["get"]);
+        assert_eq!(
+            merge([&named, &path, &plain].into_iter()),
+            [
+                json!({"apiGroups": [""], "resources": ["nodes"], "verbs": ["get"]}),
+                json!({"apiGroups": [""], "resources": ["nodes"], "resourceNames": ["a"], "verbs": ["delete"]}),
+                json!({"nonResourceURLs": ["/metrics"], "verbs": ["get"]}),
+            ]
+        );
+    }
+}

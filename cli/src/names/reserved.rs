@@ -1,0 +1,196 @@
+//! Words that a new name would collide with.
+
+use super::KindName;
+
+/// Rust's keywords of edition 2024, strict and reserved.
+const KEYWORDS: &[&str] = &[
+    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do", "dyn",
+    "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop",
+    "macro", "match", "mod", "move", "mut", "override", "priv", "pub", "ref", "return", "self", "static",
+    "struct", "super", "trait", "true", "try", "type", "typeof", "union", "unsafe", "unsized", "use",
+    "virtual", "where", "while", "yield",
+];
+
+/// Crates that the compiler brings along.
+const COMPILER_CRATES: &[&str] = &["alloc", "core", "proc_macro", "std", "test"];
+
+/// Crates that the scaffold depends on.
+const DEPENDENCIES: &[&str] = &[
+    "k8s_openapi",
+    "kube",
+    "kubewright",
+    "schemars",
+    "serde",
+    "serde_json",
+    "tokio",
+];
+
+/// Folders that cargo makes beside the binary.
+const CARGO_FOLDERS: &[&str] = &["build", "deps", "examples", "incremental"];
+
+/// Devices that Windows finds in every folder.
+const DEVICES: &[&str] = &[
+    "aux", "com1", "com2", "com3", "com4", "con", "lpt1", "lpt2", "lpt3", "nul", "prn",
+];
+
+/// Types that the files of a kind use, or that every Rust file sees.
+const TYPES: &[&str] = &[
+    "Action",
+    "All",
+    "Apply",
+    "ApplyStatus",
+    "AsMut",
+    "AsRef",
+    "BTreeMap",
+    "Box",
+    "Clone",
+    "Condition",
+    "Container",
+    "Copy",
+    "Create",
+    "CustomResource",
+    "Debug",
+    "Default",
+    "Delete",
+    "Deployment",
+    "DeploymentSpec",
+    "Deserialize",
+    "DoubleEndedIterator",
+    "Drop",
+    "Eq",
+    "Err",
+    "EventType",
+    "ExactSizeIterator",
+    "Extend",
+    "Fn",
+    "FnMut",
+    "FnOnce",
+    "From",
+    "FromIterator",
+    "Future",
+    "Get",
+    "GetScale",
+    "Harness",
+    "Hash",
+    "Informer",
+    "Into",
+    "IntoFuture",
+    "IntoIterator",
+    "Iterator",
+    "JsonSchema",
+    "Kind",
+    "LabelSelector",
+    "List",
+    "Lister",
+    "LookupError",
+    "Manager",
+    "None",
+    "ObjectMeta",
+    "ObjectName",
+    "Ok",
+    "Option",
+    "Ord",
+    "PartialEq",
+    "PartialOrd",
+    "Patch",
+    "PatchStatus",
+    "PodSpec",
+    "PodTemplateSpec",
+    "ReconcileError",
+    "Reconciler",
+    "Recorder",
+    "Result",
+    "Send",
+    "Serialize",
+    "Setup",
+    "SharedInformer",
+    "Sized",
+    "Some",
+    "String",
+    "Sync",
+    "ToOwned",
+    "ToString",
+    "TryFrom",
+    "TryInto",
+    "TypedClient",
+    "Unpin",
+    "Update",
+    "UpdateScale",
+    "UpdateStatus",
+    "Value",
+    "Vec",
+];
+
+/// Variables, fields, functions and modules of the files of a kind.
+const VARIABLES: &[&str] = &[
+    "after",
+    "api",
+    "available",
+    "before",
+    "changed",
+    "condition",
+    "container",
+    "controllers",
+    "deployment",
+    "deployments",
+    "error",
+    "events",
+    "harness",
+    "is_ready",
+    "json",
+    "key",
+    "labels",
+    "lib",
+    "main",
+    "message",
+    "mod",
+    "name",
+    "owner",
+    "prelude",
+    "ready",
+    "reconciler",
+    "setup",
+    "spec",
+    "status",
+    "wanted",
+    "what",
+];
+
+/// Types that come with a kind; the derive makes all but the last.
+const COMPANIONS: &[&str] = &[
+    "Spec",
+    "Status",
+    "Client",
+    "Lister",
+    "Informer",
+    "Informers",
+    "Controller",
+];
+
+/// Who has taken the name of a crate.
+pub(super) fn crate_name(name: &str) -> Option<&'static str> {
+    [
+        (KEYWORDS, "the Rust language"),
+        (COMPILER_CRATES, "a crate of the Rust compiler"),
+        (DEPENDENCIES, "a crate that the operator depends on"),
+        (CARGO_FOLDERS, "a folder that cargo makes beside the binary"),
+        (DEVICES, "a device of Windows"),
+    ]
+    .into_iter()
+    .find_map(|(names, by)| names.contains(&name).then_some(by))
+}
+
+/// Whether the language has taken the word.
+pub(super) fn is_keyword(word: &str) -> bool {
+    KEYWORDS.contains(&word)
+}
+
+/// The name that a kind's files would use for two things.
+pub(super) fn clash(name: &KindName) -> Option<String> {
+    let companions = COMPANIONS.iter().map(|suffix| format!("{name}{suffix}"));
+    let types = std::iter::once(name.to_string())
+        .chain(companions)
+        .find(|candidate| TYPES.contains(&candidate.as_str()));
+    let mut variables = [name.snake().to_owned(), name.snake_plural()].into_iter();
+    types.or_else(|| variables.find(|candidate| VARIABLES.contains(&candidate.as_str())))
+}

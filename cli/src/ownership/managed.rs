@@ -1,0 +1,192 @@
+//! Files that both sides change: our changes are merged into the user's file.
+//!
+//! The base of the merge is the last rendering, kept under [`BASE`] and committed with the project, so that no network
+//! and no old version of ours is needed.
+
+use std::path::{Path, PathBuf};
+
+use super::merge::{self, Conflict};
+use crate::plan::{self, IoError, Plan, slashed};
+
+/// Where the last renderings lie.
+pub const BASE: &str = ".kubewright/base";
+
+/// A file in which both sides changed the same lines.
+#[derive(Debug)]
+pub struct Conflicted {
+    /// Relative to the project.
+    pub path: PathBuf,
+    /// Where.
+    pub conflicts: Vec<Conflict>,
+}
+
+/// How to end a conflict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Resolution {
+    /// Nobody said: report it.
+    Report,
+    /// The new rendering replaces the user's file.
+    TakeTheirs,
+    /// The user's file stays as it is; only the base moves on.
+    KeepOurs,
+}
+
+/// Plans that the file follows from the last rendering to this one.
+pub fn plan(
+    plan: &mut Plan,
+    root: &Path,
+    path: &Path,
+    rendering: &str,
+    resolution: Resolution,
+) -> Result<Option<Conflicted>, IoError> {
+    let base_path = Path::new(BASE).join(path);
+    let base = plan::read(&root.join(&base_path))?;
+    let file = plan::read(&root.join(path))?;
+    let merged = match (&base, &file) {
+        // The user deleted it.
+        (Some(_), None) if resolution != Resolution::TakeTheirs => Ok(None),
+        (_, None) => Ok(Some(rendering.to_owned())),
+        (_, Some(_)) if resolution == Resolution::TakeTheirs => Ok(Some(rendering.to_owned())),
+        (_, Some(file)) if resolution == Resolution::KeepOurs => Ok(Some(file.clone())),
+        (base, Some(file)) => {
+            // Without a base the two are compared as if each had been written from nothing.
+            merge_lines(base.as_deref().unwrap_or_default(), file, rendering).map(Some)
+        }
+    };
+    match merged {
+        Ok(merged) => {
+            if let Some(merged) = merged {
+                plan.write(path, file, merged);
+            }
+            if base.as_deref().map(unix) != Some(rendering.to_owned()) {
+                plan.write(base_path, base, rendering.to_owned());
+            }
+            Ok(None)
+        }
+        Err(conflicts) => Ok(Some(Conflicted {
+            path: path.to_owned(),
+            conflicts,
+        })),
+    }
+}
+
+/// Merges, in the line endings of the user's file: git may have checked out only some of the files with others.
+fn merge_lines(base: &str, file: &str, rendering: &str) -> Result<String, Vec<Conflict>> {
+    if !file.contains("\r\n") {
+        return merge::merge(&unix(base), file, rendering);
+    }
+    let crlf = |text: &str| unix(text).replace('\n', "\r\n");
+    merge::merge(&crlf(base), file, &crlf(rendering))
+}
+
+fn unix(text: &str) -> String {
+    text.replace("\r\n", "\n")
+}
+
+impl std::fmt::Display for Conflicted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let path = slashed(&self.path);
+        for Conflict { base, ours, theirs } in &self.conflicts {
+            let end = |text: &str| {
+                if text.is_empty() || text.ends_with('\n') {
+                    ""
+                } else {
+                    "\n"
+                }
+            };
+            write!(
+                f,
+                "<<<<<<< {path}\n{ours}{}||||||| before\n{base}{}=======\n{theirs}{}>>>>>>> kubewright\n",
+                end(ours),
+                end(base),
+                end(theirs),
+            )?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    const OLD: &str = "a\nb\nc\nd\n";
+    const NEW: &str = "a\nb\nc\nD\n";
+
+    fn planned(
+        base: Option<&str>,
+        file: Option<&str>,
+        resolution: Resolution,
+    ) -> (Vec<(String, Option<String>)>, Option<Conflicted>) {
+        let root = tempfile::tempdir().unwrap();
+        let path = Path::new("ci/ci.yml");
+        for (folder, text) in [(".kubewright/base/ci", base), ("ci", file)] {
+            fs::create_dir_all(root.path().join(folder)).unwrap();
+            if let Some(text) = text {
+                fs::write(root.path().join(folder).join("ci.yml"), text).unwrap();
+            }
+        }
+        let mut result = Plan::default();
+        let conflict = plan(&mut result, root.path(), path, NEW, resolution).unwrap();
+        let changes = result
+            .changes()
+            .map(|change| (slashed(&change.path), change.after.clone()));
+        (changes.collect(), conflict)
+    }
+
+    fn change(path: &str, text: &str) -> (String, Option<String>) {
+        (path.to_owned(), Some(text.to_owned()))
+    }
+
+    #[test]
+    fn follows_the_rendering_and_keeps_the_users_changes() {
+        let base = change(".kubewright/base/ci/ci.yml", NEW);
+        let report = Resolution::Report;
+        let cases = [
+            (None, None, Some(NEW)),
+            (Some(OLD), Some(OLD), Some(NEW)),
+            (Some(OLD), Some("mine\na\nb\nc\nd\n"), Some("mine\na\nb\nc\nD\n")),
+            (
+                Some(OLD),
+                Some("A\r\nb\r\nc\r\nd\r\n"),
+                Some("A\r\nb\r\nc\r\nD\r\n"),
+            ),
+            (Some(OLD), None, None),
+            (None, Some(NEW), None),
+        ];
+        for (old, file, expected) in cases {
+            let (changes, conflict) = planned(old, file, report);
+            assert!(conflict.is_none(), "{old:?} {file:?}");
+            let file = expected.map(|text| change("ci/ci.yml", text));
+            assert_eq!(
+                changes,
+                [Some(base.clone()), file]
+                    .into_iter()
+                    .flatten()
+                    .collect::<Vec<_>>()
+            );
+        }
+        let (changes, _) = planned(Some(NEW), Some("mine\n"), report);
+        assert_eq!(changes, [], "the rendering did not change");
+    }
+
+    #[test]
+    fn a_conflict_plans_nothing_until_somebody_decides() {
+        let mine = "a\nb\nc\nmine\n";
+        let (changes, conflict) = planned(Some(OLD), Some(mine), Resolution::Report);
+        assert_eq!(changes, []);
+        assert_eq!(
+            conflict.unwrap().to_string(),
+            "<<<<<<< ci/ci.yml\nmine\n||||||| before\nd\n=======\nD\n>>>>>>> kubewright\n"
+        );
+        let base = change(".kubewright/base/ci/ci.yml", NEW);
+        let (changes, _) = planned(Some(OLD), Some(mine), Resolution::KeepOurs);
+        assert_eq!(changes, std::slice::from_ref(&base));
+        let (changes, _) = planned(Some(OLD), Some(mine), Resolution::TakeTheirs);
+        assert_eq!(changes, [base, change("ci/ci.yml", NEW)]);
+        let (_, conflict) = planned(None, Some(mine), Resolution::Report);
+        assert!(conflict.is_some(), "a file of the user's where we have none yet");
+    }
+}

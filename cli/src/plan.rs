@@ -1,0 +1,376 @@
+//! What a command would write, in memory, and writing it.
+
+use std::{
+    collections::BTreeMap,
+    fmt, fs, io,
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+use similar::TextDiff;
+
+/// A file could not be read or written.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {action} {}: {source}", path.display())]
+pub struct IoError {
+    action: &'static str,
+    path: PathBuf,
+    source: io::Error,
+}
+
+impl IoError {
+    pub(crate) fn new(action: &'static str, path: impl Into<PathBuf>, source: io::Error) -> Self {
+        Self {
+            action,
+            path: path.into(),
+            source,
+        }
+    }
+
+    /// Whether the reader of our output went away.
+    pub fn is_broken_pipe(&self) -> bool {
+        self.source.kind() == io::ErrorKind::BrokenPipe
+    }
+}
+
+/// What becomes of one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileChange {
+    /// Relative to the plan's root.
+    pub path: PathBuf,
+    /// What stands there now; none: no such file.
+    pub before: Option<String>,
+    /// What shall stand there; none: no such file.
+    pub after: Option<String>,
+    /// What the change means, for people.
+    pub notes: Vec<String>,
+}
+
+impl FileChange {
+    fn verb(&self) -> &'static str {
+        match (&self.before, &self.after) {
+            (None, _) => "create",
+            (Some(_), Some(_)) => "update",
+            (Some(_), None) => "delete",
+        }
+    }
+
+    /// The change as a unified diff.
+    pub fn diff(&self) -> String {
+        let path = slashed(&self.path);
+        let side = |prefix: &str, text: &Option<String>| match text {
+            Some(_) => format!("{prefix}/{path}"),
+            None => "/dev/null".to_owned(),
+        };
+        unified_diff(
+            (
+                &side("a", &self.before),
+                self.before.as_deref().unwrap_or_default(),
+            ),
+            (&side("b", &self.after), self.after.as_deref().unwrap_or_default()),
+        )
+    }
+}
+
+impl fmt::Display for FileChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.verb(), slashed(&self.path))?;
+        if !self.notes.is_empty() {
+            write!(f, ": {}", self.notes.join(", "))?;
+        }
+        Ok(())
+    }
+}
+
+/// All that a command would change under one folder. What is as it shall be is not in it.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    changes: BTreeMap<PathBuf, FileChange>,
+}
+
+impl Plan {
+    /// The file shall hold `after`.
+    pub fn write(&mut self, path: impl Into<PathBuf>, before: Option<String>, after: String) {
+        self.set(path.into(), before, Some(after), Vec::new());
+    }
+
+    /// As [`write`](Self::write), with what it means.
+    pub fn write_noted(
+        &mut self,
+        path: impl Into<PathBuf>,
+        before: Option<String>,
+        after: String,
+        notes: Vec<String>,
+    ) {
+        self.set(path.into(), before, Some(after), notes);
+    }
+
+    /// The file shall go.
+    pub fn delete(&mut self, path: impl Into<PathBuf>, before: String, notes: Vec<String>) {
+        self.set(path.into(), Some(before), None, notes);
+    }
+
+    fn set(&mut self, path: PathBuf, before: Option<String>, after: Option<String>, notes: Vec<String>) {
+        if before != after {
+            let change = FileChange {
+                path: path.clone(),
+                before,
+                after,
+                notes,
+            };
+            self.changes.insert(path, change);
+        }
+    }
+
+    /// Whether all is as it shall be.
+    pub fn is_empty(&self) -> bool {
+        self.changes.is_empty()
+    }
+
+    /// The changes, by path.
+    pub fn changes(&self) -> impl Iterator<Item = &FileChange> {
+        self.changes.values()
+    }
+
+    /// All changes as one unified diff.
+    pub fn diff(&self) -> String {
+        self.changes().map(FileChange::diff).collect()
+    }
+
+    /// Writes all files under `root`, or none.
+    ///
+    /// New contents go to temporary files beside their targets first; only when all are written are they renamed. A
+    /// rename that fails all the same has those before it undone.
+    pub fn apply(&self, root: &Path) -> Result<(), IoError> {
+        let mut staged = Staged::default();
+        for change in self.changes.values() {
+            if let Some(after) = &change.after {
+                staged.stage(&root.join(&change.path), after)?;
+            }
+        }
+        for (done, change) in self.changes.values().enumerate() {
+            if let Err(error) = staged.commit(&root.join(&change.path), change.after.is_some()) {
+                for undone in self.changes.values().take(done) {
+                    restore(&root.join(&undone.path), undone.before.as_deref());
+                }
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.changes().try_for_each(|change| writeln!(f, "{change}"))
+    }
+}
+
+/// Temporary files and the folders that were made for them; what is not committed goes with it.
+#[derive(Default)]
+struct Staged {
+    files: BTreeMap<PathBuf, tempfile::TempPath>,
+    folders: Vec<PathBuf>,
+    committed: bool,
+}
+
+impl Staged {
+    fn stage(&mut self, target: &Path, text: &str) -> Result<(), IoError> {
+        let folder = target.parent().unwrap_or(Path::new("."));
+        self.make_folder(folder)?;
+        let failed = |source| IoError::new("write", target, source);
+        let mut file = builder().tempfile_in(folder).map_err(failed)?;
+        file.write_all(text.as_bytes()).map_err(failed)?;
+        if let Ok(old) = fs::metadata(target) {
+            file.as_file()
+                .set_permissions(old.permissions())
+                .map_err(failed)?;
+        }
+        self.files.insert(target.to_owned(), file.into_temp_path());
+        Ok(())
+    }
+
+    fn make_folder(&mut self, folder: &Path) -> Result<(), IoError> {
+        let missing: Vec<_> = folder.ancestors().take_while(|path| !path.exists()).collect();
+        for path in missing
+            .into_iter()
+            .rev()
+            .filter(|path| !path.as_os_str().is_empty())
+        {
+            fs::create_dir(path).map_err(|source| IoError::new("create", path, source))?;
+            self.folders.push(path.to_owned());
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self, target: &Path, written: bool) -> Result<(), IoError> {
+        self.committed = true;
+        match self.files.remove(target) {
+            Some(file) => file
+                .persist(target)
+                .map_err(|error| IoError::new("write", target, error.error)),
+            None if written => Ok(()),
+            None => fs::remove_file(target).map_err(|source| IoError::new("delete", target, source)),
+        }
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        self.files.clear();
+        if !self.committed {
+            for folder in self.folders.drain(..).rev() {
+                // Somebody else may have put something there meanwhile.
+                let _ = fs::remove_dir(folder);
+            }
+        }
+    }
+}
+
+/// Temporary files with the permissions that new files have; the default would hide them from others.
+fn builder() -> tempfile::Builder<'static, 'static> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".kubewright-");
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder
+}
+
+fn restore(path: &Path, before: Option<&str>) {
+    // Nothing better can be done where this fails, too: the first error is the one to tell.
+    let _ = match before {
+        Some(text) => fs::write(path, text),
+        None => fs::remove_file(path),
+    };
+}
+
+/// The file's text; none when there is no such file.
+pub fn read(path: &Path) -> Result<Option<String>, IoError> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(IoError::new("read", path, source)),
+    }
+}
+
+/// The files of a folder, by name; none when there is no such folder.
+pub fn files(folder: &Path) -> Result<Vec<PathBuf>, IoError> {
+    Ok(entries(folder)?
+        .into_iter()
+        .filter(|path| path.is_file())
+        .collect())
+}
+
+/// [`files`] whose names end with `.extension`.
+pub fn list(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, IoError> {
+    let is_wanted = |path: &PathBuf| path.extension().is_some_and(|found| found == extension);
+    Ok(files(folder)?.into_iter().filter(is_wanted).collect())
+}
+
+/// The folders in a folder, by name; none when there is no such folder.
+pub fn folders(folder: &Path) -> Result<Vec<PathBuf>, IoError> {
+    Ok(entries(folder)?
+        .into_iter()
+        .filter(|path| path.is_dir())
+        .collect())
+}
+
+fn entries(folder: &Path) -> Result<Vec<PathBuf>, IoError> {
+    let failed = |source| IoError::new("read", folder, source);
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(failed)?,
+    };
+    let mut paths = entries
+        .map(|entry| Ok(entry.map_err(failed)?.path()))
+        .collect::<Result<Vec<_>, IoError>>()?;
+    paths.sort();
+    Ok(paths)
+}
+
+/// What has to change to make `old` into `new`, each with the name that the diff shows.
+pub fn unified_diff(old: (&str, &str), new: (&str, &str)) -> String {
+    TextDiff::from_lines(old.1, new.1)
+        .unified_diff()
+        .header(old.0, new.0)
+        .to_string()
+}
+
+/// A path as messages and manifests write it, on every system.
+pub fn slashed(path: &Path) -> String {
+    path.iter()
+        .map(|part| part.to_string_lossy())
+        .collect::<Vec<_>>()
+        .join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writes_all_files_and_leaves_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("gone"), "x").unwrap();
+        let mut plan = Plan::default();
+        plan.write("a/b/new", None, "1\n".into());
+        plan.write("same", Some("2".into()), "2".into());
+        plan.delete("gone", "x".into(), vec!["its kind is gone".into()]);
+        assert_eq!(
+            plan.to_string(),
+            "create a/b/new\ndelete gone: its kind is gone\n"
+        );
+
+        plan.apply(folder.path()).unwrap();
+
+        assert_eq!(fs::read_to_string(folder.path().join("a/b/new")).unwrap(), "1\n");
+        assert!(!folder.path().join("gone").exists());
+        let files = fs::read_dir(folder.path().join("a/b")).unwrap().count();
+        assert_eq!(files, 1, "a temporary file was left");
+    }
+
+    #[test]
+    fn writes_nothing_when_one_file_cannot_be_staged() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("file"), "x").unwrap();
+        let mut plan = Plan::default();
+        plan.write("a/new", None, "1".into());
+        plan.write("file/below", None, "2".into());
+
+        let error = plan.apply(folder.path()).unwrap_err();
+
+        assert!(error.to_string().contains("file"), "{error}");
+        assert!(!folder.path().join("a").exists(), "a folder was left");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn undoes_what_was_renamed_before_a_failure() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("first"), "old").unwrap();
+        fs::create_dir_all(folder.path().join("second/full")).unwrap();
+        let mut plan = Plan::default();
+        plan.write("first", Some("old".into()), "new".into());
+        plan.write("made", None, "new".into());
+        plan.write("second", None, "a folder is in the way".into());
+
+        plan.apply(folder.path()).unwrap_err();
+
+        assert_eq!(fs::read_to_string(folder.path().join("first")).unwrap(), "old");
+        assert!(!folder.path().join("made").exists());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn keeps_permissions() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("script");
+        fs::write(&path, "old").unwrap();
+        fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+        let mut plan = Plan::default();
+        plan.write("script", Some("old".into()), "new".into());
+        plan.apply(folder.path()).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o755);
+    }
+}

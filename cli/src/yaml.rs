@@ -1,0 +1,87 @@
+//! YAML, written and read in one place.
+//!
+//! The writer quotes what YAML 1.1 reads as something else (`on`, `yes`, `1:30`), since kubectl still does.
+
+use serde::Serialize;
+use serde_json::Value;
+
+/// A text that is no YAML, or a value that YAML cannot hold.
+#[derive(Debug, thiserror::Error)]
+pub enum YamlError {
+    /// The text does not parse.
+    #[error("{0}")]
+    Read(#[from] Box<serde_saphyr::Error>),
+    /// The value does not serialise.
+    #[error("{0}")]
+    Write(#[from] serde_saphyr::SerializeError),
+}
+
+/// One document.
+pub fn write(value: &impl Serialize) -> Result<String, YamlError> {
+    let mut text = String::new();
+    // Block scalars leave blanks at ends of lines, and some texts unreadable for other parsers.
+    let options = serde_saphyr::ser_options! { prefer_block_scalars: false };
+    serde_saphyr::to_fmt_writer_with_options(&mut text, value, options)?;
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+/// Several documents in one file.
+pub fn write_all<T: Serialize>(values: &[T]) -> Result<String, YamlError> {
+    let documents = values.iter().map(write).collect::<Result<Vec<_>, _>>()?;
+    Ok(documents.join("---\n"))
+}
+
+/// All documents of a text; empty ones are left out.
+pub fn read_all(text: &str) -> Result<Vec<Value>, YamlError> {
+    let documents: Vec<Value> = serde_saphyr::from_multiple(text).map_err(Box::new)?;
+    Ok(documents.into_iter().filter(|value| !value.is_null()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn quotes_what_kubectl_reads_as_something_else() {
+        for text in [
+            "on",
+            "yes",
+            "y",
+            "no",
+            "off",
+            "1:30",
+            "0755",
+            "1e3",
+            "null",
+            "~",
+            "2020-01-01",
+            "",
+        ] {
+            let yaml = write(&json!({ "a": text })).unwrap();
+            let value = yaml.trim_end().strip_prefix("a: ").unwrap();
+            assert!(value.starts_with(['"', '\'']), "{yaml}");
+        }
+    }
+
+    #[test]
+    fn reads_several_documents_as_kubectl_does() {
+        let text = "---\na: 1\n---\n# nothing\n---\nb: yes\n";
+        assert_eq!(read_all(text).unwrap(), [json!({"a": 1}), json!({"b": true})]);
+        assert!(read_all("a: [").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn strings_survive(text in any::<String>()) {
+            let value = json!({ "a": [text] });
+            let yaml = write(&value).unwrap();
+            prop_assert_eq!(read_all(&yaml).unwrap(), [value], "{}", yaml);
+        }
+    }
+}

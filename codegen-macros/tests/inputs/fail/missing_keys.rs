@@ -1,0 +1,14 @@
+use kubewright::prelude::*;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+// kube-derive reports them too, but at the derive.
+#[derive(Informer, Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[kube(namespaced)]
+struct AllSpec {}
+
+#[derive(Informer, Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[kube(version = "v1", kind = "One")]
+struct OneSpec {}
+
+fn main() {}

@@ -1,0 +1,105 @@
+//! Where a server of the manager listens.
+
+use std::{fmt, net::SocketAddr, str::FromStr};
+
+use tokio::net::TcpListener;
+
+/// `host:port`, `:port` for all interfaces, or off (`0`, or nothing). Port 0 is any free port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum BindAddress {
+    Off,
+    At {
+        /// None: all interfaces.
+        host: Option<String>,
+        port: u16,
+    },
+}
+
+/// A text that is no address.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{0:?} is no address: write `host:port`, `:port` for all interfaces, or `0` to switch the server off"
+)]
+pub(crate) struct BindAddressError(String);
+
+impl FromStr for BindAddress {
+    type Err = BindAddressError;
+
+    fn from_str(text: &str) -> Result<Self, BindAddressError> {
+        if text.is_empty() || text == "0" {
+            return Ok(Self::Off);
+        }
+        let error = || BindAddressError(text.to_owned());
+        let (host, port) = text.rsplit_once(':').ok_or_else(error)?;
+        let port = port.parse().map_err(|_| error())?;
+        let host = match host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
+            Some(bracketed) => bracketed,
+            // Without brackets the last group of an IPv6 address would be taken for the port.
+            None if host.contains(':') => return Err(error()),
+            None => host,
+        };
+        let host = (!host.is_empty()).then(|| host.to_owned());
+        Ok(Self::At { host, port })
+    }
+}
+
+impl fmt::Display for BindAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Off => f.write_str("0"),
+            Self::At { host: None, port } => write!(f, ":{port}"),
+            Self::At {
+                host: Some(host),
+                port,
+            } if host.contains(':') => write!(f, "[{host}]:{port}"),
+            Self::At {
+                host: Some(host),
+                port,
+            } => write!(f, "{host}:{port}"),
+        }
+    }
+}
+
+impl BindAddress {
+    /// The listener, or none when switched off.
+    pub(crate) async fn listen(&self) -> std::io::Result<Option<TcpListener>> {
+        match self {
+            Self::Off => Ok(None),
+            Self::At {
+                host: Some(host),
+                port,
+            } => TcpListener::bind((host.as_str(), *port)).await.map(Some),
+            // Both families where the machine has IPv6, else IPv4 alone.
+            Self::At { host: None, port } => {
+                let (v6, v4) = (
+                    SocketAddr::from(([0u16; 8], *port)),
+                    SocketAddr::from(([0u8; 4], *port)),
+                );
+                TcpListener::bind([v6, v4].as_slice()).await.map(Some)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_what_it_prints() {
+        for text in ["0", ":8080", "127.0.0.1:0", "localhost:8080", "[::1]:8080"] {
+            assert_eq!(text.parse::<BindAddress>().unwrap().to_string(), text);
+        }
+        assert_eq!("".parse(), Ok(BindAddress::Off));
+    }
+
+    #[test]
+    fn refuses_what_is_no_address() {
+        for text in ["8080", "localhost", "::1:8080", ":http", "127.0.0.1:70000"] {
+            assert_eq!(
+                text.parse::<BindAddress>(),
+                Err(BindAddressError(text.to_owned()))
+            );
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! The manager's own flags.
+
+use std::path::PathBuf;
+
+use tokio::time::Duration;
+
+use super::{address::BindAddress, logging, logging::LogFormat};
+
+/// Flags that every operator has. Each flag wins over its environment variable.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Manager")]
+pub(super) struct ManagerArgs {
+    /// Kubeconfig to connect with. Default: $KUBECONFIG, else the pod's service account, else ~/.kube/config
+    #[arg(long, value_name = "PATH")]
+    pub(super) kubeconfig: Option<PathBuf>,
+
+    /// Context of the kubeconfig. Default: its current context
+    #[arg(long, value_name = "NAME")]
+    pub(super) context: Option<String>,
+
+    /// Namespaces to watch, separated by commas. Default: all
+    #[arg(long, env = "WATCH_NAMESPACE", value_name = "NAMES", value_delimiter = ',', value_parser = parse_namespace)]
+    watch_namespace: Vec<String>,
+
+    /// Whether replicas elect a leader, which alone reconciles. Default: in a cluster
+    #[arg(long, env = "LEADER_ELECT", value_name = "BOOL", num_args = 0..=1, require_equals = true,
+          default_missing_value = "true", value_parser = clap::builder::BoolishValueParser::new())]
+    pub(super) leader_elect: Option<bool>,
+
+    /// Namespace of the leader lease. Default: $POD_NAMESPACE, else the pod's, else the kubeconfig context's
+    #[arg(long, env = "LEADER_ELECTION_NAMESPACE", value_name = "NAME", value_parser = parse_namespace)]
+    pub(super) leader_election_namespace: Option<String>,
+
+    /// Where /metrics is served: `host:port`, `:port`, or 0 for off. Default: :8080 in a cluster, else any port of localhost
+    #[arg(long, env = "METRICS_BIND_ADDRESS", value_name = "ADDRESS")]
+    pub(super) metrics_bind_address: Option<BindAddress>,
+
+    /// Where /healthz and /readyz are served, likewise. Default: :8081 in a cluster, else any port of localhost
+    #[arg(long, env = "HEALTH_BIND_ADDRESS", value_name = "ADDRESS")]
+    pub(super) health_bind_address: Option<BindAddress>,
+
+    /// How long everything may take to end after SIGTERM
+    #[arg(long, env = "GRACE_PERIOD", value_name = "DURATION", default_value = "30s", value_parser = parse_duration)]
+    pub(super) grace_period: Duration,
+
+    /// Controllers to run, separated by commas. Default: all
+    #[arg(long, env = "CONTROLLERS", value_name = "NAMES", value_delimiter = ',')]
+    controllers: Vec<String>,
+
+    /// How log lines look
+    #[arg(
+        long,
+        env = "LOG_FORMAT",
+        value_name = "FORMAT",
+        value_enum,
+        default_value = "text"
+    )]
+    pub(super) log_format: LogFormat,
+
+    /// What is logged: a level, or directives such as `info,kube=debug`
+    #[arg(long, env = "RUST_LOG", value_name = "FILTER", default_value = "info", value_parser = logging::parse_filter)]
+    pub(super) log_level: String,
+}
+
+impl ManagerArgs {
+    /// The namespaces to watch; empty: all. An empty variable says all, as operators are used to.
+    pub(super) fn watched_namespaces(&self) -> Vec<String> {
+        given(&self.watch_namespace)
+    }
+
+    /// The controllers to run; empty: all.
+    pub(super) fn chosen_controllers(&self) -> Vec<String> {
+        given(&self.controllers)
+    }
+}
+
+fn given(names: &[String]) -> Vec<String> {
+    names.iter().filter(|name| !name.is_empty()).cloned().collect()
+}
+
+fn parse_namespace(text: &str) -> Result<String, String> {
+    let text = text.trim();
+    let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    let fits = text.len() <= 63 && text.chars().all(inner) && !text.starts_with('-') && !text.ends_with('-');
+    if fits {
+        Ok(text.to_owned())
+    } else {
+        Err("no name of a namespace: lower-case letters, digits and `-` within".to_owned())
+    }
+}
+
+fn parse_duration(text: &str) -> Result<Duration, String> {
+    text.parse::<jiff::SignedDuration>()
+        .ok()
+        .and_then(|duration| Duration::try_from(duration).ok())
+        .ok_or_else(|| "no duration: write one such as `30s` or `1m30s`".to_owned())
+}

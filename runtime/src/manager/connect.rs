@@ -1,0 +1,216 @@
+//! Finding the API server.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+};
+
+use http::Request;
+use kube::{
+    Config,
+    client::Body,
+    config::{KubeConfigOptions, Kubeconfig, KubeconfigError},
+};
+use tokio::time::{Duration, sleep};
+use tracing::{info, warn};
+
+use super::{error::with_sources, suggest::did_you_mean};
+
+/// How to reach the API server, and whether from within its cluster.
+pub(super) struct Cluster {
+    pub(super) config: Config,
+    pub(super) in_cluster: bool,
+}
+
+/// Why the operator does not know how to connect.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// There is no configuration at all.
+    #[error(
+        "no kubeconfig, and not in a cluster: pass --kubeconfig, set $KUBECONFIG, or put one at ~/.kube/config"
+    )]
+    Nothing,
+    /// A kubeconfig cannot be read.
+    #[error("kubeconfig {path} cannot be read: {source}")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// A kubeconfig makes no sense.
+    #[error("kubeconfig {path} is damaged: {source}")]
+    Damaged {
+        /// The file, or the files of $KUBECONFIG.
+        path: String,
+        /// What is wrong.
+        source: KubeconfigError,
+    },
+    /// The context is not there.
+    #[error("kubeconfig {path} has no context {context:?}{hint}")]
+    NoContext {
+        /// The file, or the files of $KUBECONFIG.
+        path: String,
+        /// What was asked for.
+        context: String,
+        /// What there is.
+        hint: String,
+    },
+    /// No context was asked for and none is current.
+    #[error("kubeconfig {path} has no current context: pass --context{hint}")]
+    NoCurrentContext {
+        /// The file, or the files of $KUBECONFIG.
+        path: String,
+        /// What there is.
+        hint: String,
+    },
+    /// The pod's service account is incomplete.
+    #[error(
+        "in a cluster, but its service account cannot be used: {0}; check automountServiceAccountToken, or pass --kubeconfig"
+    )]
+    InCluster(#[source] kube::config::InClusterError),
+}
+
+/// Looks where client-go looks, in the same order: the flags, `$KUBECONFIG`, the pod's service account, `~/.kube/config`.
+pub(super) async fn configure(
+    kubeconfig: Option<&Path>,
+    context: Option<&str>,
+) -> Result<Cluster, ConfigError> {
+    let variable = env::var_os("KUBECONFIG").filter(|paths| !paths.is_empty());
+    let outside = |config| Cluster {
+        config,
+        in_cluster: false,
+    };
+    if let Some(path) = kubeconfig {
+        return from_file(path, context).await.map(outside);
+    }
+    if let Some(paths) = variable {
+        let path = paths.to_string_lossy().into_owned();
+        let merged = match Kubeconfig::read() {
+            Ok(merged) => merged,
+            Err(source) => return Err(ConfigError::Damaged { path, source }),
+        };
+        return from_kubeconfig(merged, &path, context).await.map(outside);
+    }
+    if context.is_none() && env::var_os("KUBERNETES_SERVICE_HOST").is_some() {
+        let config = Config::incluster().map_err(ConfigError::InCluster)?;
+        return Ok(Cluster {
+            config,
+            in_cluster: true,
+        });
+    }
+    match env::home_dir().map(|home| home.join(".kube/config")) {
+        Some(path) if path.exists() => from_file(&path, context).await.map(outside),
+        _ => Err(ConfigError::Nothing),
+    }
+}
+
+async fn from_file(path: &Path, context: Option<&str>) -> Result<Config, ConfigError> {
+    // Read first: kube's error for a missing file does not tell it from a damaged one.
+    fs::metadata(path).map_err(|source| ConfigError::Read {
+        path: path.to_owned(),
+        source,
+    })?;
+    let name = path.display().to_string();
+    match Kubeconfig::read_from(path) {
+        Ok(kubeconfig) => from_kubeconfig(kubeconfig, &name, context).await,
+        Err(KubeconfigError::ReadConfig(source, path)) => Err(ConfigError::Read { path, source }),
+        Err(source) => Err(ConfigError::Damaged { path: name, source }),
+    }
+}
+
+async fn from_kubeconfig(
+    kubeconfig: Kubeconfig,
+    path: &str,
+    context: Option<&str>,
+) -> Result<Config, ConfigError> {
+    let path = path.to_owned();
+    let names: Vec<String> = kubeconfig
+        .contexts
+        .iter()
+        .map(|context| context.name.clone())
+        .collect();
+    match context
+        .or(kubeconfig.current_context.as_deref())
+        .filter(|context| !context.is_empty())
+    {
+        None => {
+            return Err(ConfigError::NoCurrentContext {
+                path,
+                hint: there_are(&names),
+            });
+        }
+        Some(context) if !names.iter().any(|name| name == context) => {
+            let hint = match did_you_mean(context, names.iter().map(String::as_str)) {
+                Some(name) => format!(": did you mean {name:?}?"),
+                None => there_are(&names),
+            };
+            return Err(ConfigError::NoContext {
+                path,
+                context: context.to_owned(),
+                hint,
+            });
+        }
+        Some(_) => {}
+    }
+    let options = KubeConfigOptions {
+        context: context.map(str::to_owned),
+        ..KubeConfigOptions::default()
+    };
+    Config::from_custom_kubeconfig(kubeconfig, &options)
+        .await
+        .map_err(|source| ConfigError::Damaged { path, source })
+}
+
+fn there_are(names: &[String]) -> String {
+    if names.is_empty() {
+        "; it has no contexts at all".to_owned()
+    } else {
+        format!("; there are {}", names.join(", "))
+    }
+}
+
+/// Waits until the API server answers anything at all, and says what it waits for.
+pub(super) async fn wait_for_api_server(client: &kube::Client) {
+    const LONGEST: Duration = Duration::from_secs(30);
+    let (mut pause, mut said) = (Duration::from_secs(1), None);
+    loop {
+        match ask_version(client).await {
+            Ok(status) if status == http::StatusCode::UNAUTHORIZED => {
+                warn!(
+                    "the API server does not accept the operator's credentials (401): renew the token or the certificate"
+                );
+                return;
+            }
+            Ok(_) => {
+                if said.is_some() {
+                    info!("the API server answers");
+                }
+                return;
+            }
+            Err(error) => {
+                if said.as_ref() != Some(&error) {
+                    warn!(
+                        error,
+                        "the API server cannot be reached; waiting for it. Check that it runs and that the kubeconfig names its address"
+                    );
+                    said = Some(error);
+                }
+            }
+        }
+        sleep(pause.mul_f64(0.5 + rand::random::<f64>())).await;
+        pause = (pause * 2).min(LONGEST);
+    }
+}
+
+async fn ask_version(client: &kube::Client) -> Result<http::StatusCode, String> {
+    let request = Request::get("/version")
+        .body(Body::empty())
+        .map_err(|error| error.to_string())?;
+    let response = client.send(request).await.map_err(|error| with_sources(&error))?;
+    Ok(response.status())
+}
+
+#[cfg(test)]
+#[path = "connect_tests.rs"]
+mod tests;

@@ -1,0 +1,290 @@
+//! What `manifests` prints of a small operator.
+
+use k8s_openapi::{
+    api::{apps::v1::Deployment, core::v1::Node},
+    apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
+};
+use kube::{CustomResource, CustomResourceExt};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::*;
+use crate::{
+    CustomKind, ObjectName,
+    cache::{IndexSpec, IndexType},
+    client::{All, Apply, Connection},
+    controller::{Action, FixedArgs, ReconcileError, Reconciler},
+    events::Recorder,
+};
+
+#[derive(CustomResource, Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[kube(group = "demo.dev", version = "v1alpha1", kind = "Foo", namespaced)]
+#[serde(rename_all = "camelCase")]
+struct FooSpec {
+    deployment_name: String,
+}
+
+mod v1 {
+    use super::*;
+
+    #[derive(CustomResource, Clone, Debug, Deserialize, Serialize, JsonSchema)]
+    #[kube(group = "demo.dev", version = "v1", kind = "Foo", namespaced)]
+    #[serde(rename_all = "camelCase")]
+    pub(super) struct FooSpec {
+        pub(super) deployment: String,
+    }
+}
+
+#[derive(CustomResource, Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[kube(group = "other.dev", version = "v1", kind = "Bar")]
+struct BarSpec {
+    size: i32,
+}
+
+/// A schema that kube refuses: variants with and without data in one enum.
+#[derive(CustomResource, Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[kube(group = "demo.dev", version = "v1", kind = "Torn")]
+struct TornSpec {
+    choice: Choice,
+}
+
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+enum Choice {
+    /// Nothing.
+    Nothing,
+    /// Something.
+    Something { size: i32 },
+}
+
+macro_rules! custom_kind {
+    ($kind:ty, $external:literal, [$($index:expr),*]) => {
+        impl CustomKind for $kind {
+            const EXTERNAL: bool = $external;
+            fn definition() -> CustomResourceDefinition {
+                Self::crd()
+            }
+            fn indexes() -> &'static [IndexSpec] {
+                &[$($index),*]
+            }
+        }
+    };
+}
+
+const BY_DEPLOYMENT: IndexSpec = IndexSpec {
+    name: "by_deployment",
+    path: "spec.deploymentName",
+    value_type: IndexType::String,
+};
+const BY_SIZE: IndexSpec = IndexSpec {
+    name: "by_size",
+    path: "spec.size",
+    value_type: IndexType::String,
+};
+
+custom_kind!(Foo, false, [BY_DEPLOYMENT]);
+// The path is that of the other version.
+custom_kind!(v1::Foo, false, []);
+custom_kind!(Bar, true, []);
+custom_kind!(Torn, false, []);
+
+mod wrong {
+    use super::*;
+
+    #[derive(CustomResource, Clone, Debug, Deserialize, Serialize, JsonSchema)]
+    #[kube(group = "wrong.dev", version = "v1", kind = "Wrong")]
+    pub(super) struct WrongSpec {
+        pub(super) size: i32,
+    }
+    custom_kind!(Wrong, false, [BY_DEPLOYMENT, BY_SIZE]);
+
+    #[derive(CustomResource, Clone, Debug, Deserialize, Serialize, JsonSchema)]
+    #[kube(group = "demo.dev", version = "v2", kind = "Foo", plural = "fooz", namespaced)]
+    pub(super) struct OtherSpec {
+        pub(super) size: i32,
+    }
+    custom_kind!(Foo, false, []);
+}
+
+struct Nothing;
+
+impl Reconciler for Nothing {
+    async fn reconcile(&self, _key: &ObjectName) -> Result<Action, ReconcileError> {
+        Ok(Action::done())
+    }
+}
+
+fn setup() -> Setup {
+    let (connection, _slot) = Connection::late();
+    Setup::new(
+        "shop",
+        connection,
+        Recorder::pipeline("shop").0,
+        FixedArgs::default(),
+    )
+}
+
+fn document(setup: &Setup) -> Value {
+    serde_json::from_str(&Manifests::of(setup).unwrap().to_json().unwrap()).unwrap()
+}
+
+fn errors(setup: &Setup) -> Vec<String> {
+    Manifests::of(setup)
+        .unwrap_err()
+        .iter()
+        .map(ToString::to_string)
+        .collect()
+}
+
+#[tokio::test]
+async fn an_operator_of_nothing_may_elect_a_leader() {
+    assert_eq!(
+        document(&setup()),
+        json!({
+            "manifestsVersion": 1, "kubewrightVersion": env!("CARGO_PKG_VERSION"), "operator": "shop", "kinds": [], "warnings": [],
+            "permissions": [{
+                "unit": "leader election", "place": "operator", "apiGroups": ["coordination.k8s.io"],
+                "resources": ["leases"], "verbs": ["get", "create", "update"], "why": "leader election",
+            }],
+        })
+    );
+}
+
+#[tokio::test]
+async fn prints_kinds_of_informers_and_kinds_without_controller_but_no_definition_of_others() {
+    let mut setup = setup();
+    let foos = setup.informers().custom::<Foo>();
+    let deployments = setup.informers().of::<Deployment>();
+    setup.informers().of::<Node>();
+    setup.client::<Deployment, (Apply,)>();
+    setup.kind::<Foo>().kind::<Bar>();
+    setup.recorder();
+    setup
+        .controller("foo", Nothing)
+        .reconciles(&foos)
+        .owns(&deployments);
+
+    let document = document(&setup);
+    let kinds = document["kinds"].as_array().unwrap();
+    assert_eq!(kinds.len(), 2);
+    assert_eq!(kinds[0]["crd"]["metadata"]["name"], "foos.demo.dev");
+    let schema = &kinds[0]["crd"]["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
+    assert_eq!(
+        schema["properties"]["spec"]["properties"]["deploymentName"]["type"],
+        "string"
+    );
+    assert_eq!(
+        kinds[1],
+        json!({
+            "group": "other.dev", "version": "v1", "versions": ["v1"], "kind": "Bar", "plural": "bars", "namespaced": false,
+            "external": true,
+        })
+    );
+    let permissions = document["permissions"].as_array().unwrap();
+    let units: Vec<_> = permissions
+        .iter()
+        .map(|permission| {
+            (
+                permission["unit"].as_str().unwrap(),
+                permission["place"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        units,
+        [
+            ("client Deployment Apply", "watched"),
+            ("events", "watched"),
+            ("informer Deployment", "watched"),
+            ("informer Foo", "watched"),
+            ("informer Node", "cluster"),
+            ("owner Foo", "watched"),
+            ("leader election", "operator"),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn versions_of_one_kind_make_one_definition() {
+    let mut setup = setup();
+    setup.kind::<Foo>().kind::<v1::Foo>();
+    let document = document(&setup);
+    let kinds = document["kinds"].as_array().unwrap();
+    assert_eq!(kinds.len(), 1);
+    assert_eq!(
+        (&kinds[0]["version"], &kinds[0]["versions"]),
+        (&json!("v1"), &json!(["v1", "v1alpha1"]))
+    );
+    let versions = kinds[0]["crd"]["spec"]["versions"].as_array().unwrap();
+    let stored: Vec<_> = versions
+        .iter()
+        .map(|version| (&version["name"], &version["storage"]))
+        .collect();
+    assert_eq!(
+        stored,
+        [(&json!("v1"), &json!(true)), (&json!("v1alpha1"), &json!(false))]
+    );
+    assert_eq!(
+        document["warnings"],
+        json!([
+            "v1, v1alpha1 of Foo (demo.dev) all say that they are stored, v1 is; write `#[kube(storage = false)]` on the others"
+        ])
+    );
+}
+
+#[tokio::test]
+async fn versions_that_do_not_fit_together_are_an_error() {
+    let mut setup = setup();
+    setup.kind::<v1::Foo>().kind::<wrong::Foo>();
+    let errors = errors(&setup);
+    assert_eq!(errors.len(), 1);
+    assert!(
+        errors[0].contains("v2, v1 of Foo (demo.dev)") && errors[0].contains("plural"),
+        "{errors:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_schema_that_kube_panics_on_names_the_kind_and_does_not_hide_other_errors() {
+    let mut setup = setup();
+    setup.kind::<Torn>().kind::<wrong::Wrong>();
+    setup.controller("lost", Nothing);
+    let errors = errors(&setup).join("\n");
+    for expected in [
+        "kind Torn (demo.dev/v1) has a schema that Kubernetes could not take: ",
+        "kind Wrong: index by_deployment = \"spec.deploymentName\": `spec` has no field `deploymentName`: there are size",
+        "kind Wrong: index by_size = \"spec.size\": the index says a String and the schema an integer",
+        "controller \"lost\" has no primary kind",
+    ] {
+        assert!(errors.contains(expected), "{expected} is not in {errors}");
+    }
+}
+
+#[tokio::test]
+async fn a_client_with_all_verbs_is_warned_of() {
+    let mut setup = setup();
+    setup.client::<Deployment, All>();
+    let warnings = document(&setup)["warnings"].to_string();
+    assert!(
+        warnings.contains("a client of Deployment has `All` verbs"),
+        "{warnings}"
+    );
+}
+
+#[tokio::test]
+async fn yaml_for_people_has_the_definitions_and_the_roles() {
+    let mut setup = setup();
+    setup.kind::<Foo>();
+    setup.client::<Deployment, (Apply,)>();
+    let yaml = Manifests::of(&setup).unwrap().to_yaml().unwrap();
+    let kinds: Vec<&str> = yaml.lines().filter(|line| line.starts_with("kind: ")).collect();
+    assert_eq!(
+        kinds,
+        [
+            "kind: CustomResourceDefinition",
+            "kind: ClusterRole",
+            "kind: Role"
+        ]
+    );
+    assert_eq!(yaml.matches("---\n").count(), 3);
+}

@@ -1,0 +1,136 @@
+//! What is read when somebody asks: informers, queues, dropped events.
+
+use std::fmt;
+
+use prometheus_client::{
+    collector::Collector,
+    encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric},
+    metrics::{counter::ConstCounter, gauge::ConstGauge},
+};
+
+use super::controller::QueueLabels;
+use crate::{
+    cache::{InformerStats, SharedInformerFactory},
+    events::Recorder,
+    workqueue::QueueStats,
+};
+
+/// Reads the figures of one queue.
+pub(in crate::manager) type Queue = Box<dyn Fn() -> QueueStats + Send + Sync>;
+
+pub(super) struct Informers(pub(super) SharedInformerFactory);
+pub(super) struct Queues(pub(super) Vec<(String, Queue)>);
+pub(super) struct Events(pub(super) Recorder);
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct KindLabels {
+    group: String,
+    kind: String,
+    namespaces: String,
+    selector: String,
+}
+
+impl Collector for Informers {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let informers: Vec<(KindLabels, InformerStats)> = self
+            .0
+            .stats()
+            .into_iter()
+            .map(|(info, options, stats)| {
+                // Two informers of one kind differ in these.
+                let selectors = [options.label_selector, options.field_selector];
+                let labels = KindLabels {
+                    group: info.group.into_owned(),
+                    kind: info.kind.into_owned(),
+                    namespaces: options.namespaces.unwrap_or_default().join(","),
+                    selector: selectors.into_iter().flatten().collect::<Vec<_>>().join(";"),
+                };
+                (labels, stats)
+            })
+            .collect();
+        for (name, help, value) in GAUGES {
+            let values = informers.iter().map(|(labels, stats)| (labels, ConstGauge::new(int(value(stats)))));
+            family(&mut encoder, name, help, values)?;
+        }
+        for (name, help, value) in COUNTERS {
+            let values = informers.iter().map(|(labels, stats)| (labels, ConstCounter::new(value(stats))));
+            family(&mut encoder, name, help, values)?;
+        }
+        Ok(())
+    }
+}
+
+type Figure<T> = (&'static str, &'static str, fn(&InformerStats) -> T);
+
+const GAUGES: [Figure<usize>; 2] = [
+    ("kubewright_informer_objects", "Objects in the store", |stats| stats.objects),
+    ("kubewright_informer_bytes", "Bytes of their JSON as kept", |stats| stats.bytes),
+];
+
+const COUNTERS: [Figure<u64>; 6] = [
+    ("kubewright_informer_lists", "Lists that ended well", |stats| stats.lists),
+    ("kubewright_informer_watches", "Watches that the API server accepted", |stats| stats.watches),
+    ("kubewright_informer_watch_events", "Lines that watches brought", |stats| stats.watch_events),
+    ("kubewright_informer_failures", "Lists and watches that failed", |stats| stats.failures),
+    ("kubewright_informer_decode_errors", "Objects that did not decode", |stats| stats.decode_errors),
+    ("kubewright_informer_index_errors", "Values of another type than their index", |stats| stats.index_errors),
+];
+
+impl Collector for Queues {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let queues: Vec<_> = self.0.iter().map(|(name, queue)| (QueueLabels::of(name), queue())).collect();
+        let depths = queues.iter().map(|(labels, stats)| (labels, ConstGauge::new(int(stats.depth))));
+        family(&mut encoder, "workqueue_depth", "Keys that wait", depths)?;
+        let unfinished = queues
+            .iter()
+            .map(|(labels, stats)| (labels, ConstGauge::new(stats.unfinished.as_secs_f64())));
+        let help = "How long workers have been at the keys that they hold, summed up";
+        family(&mut encoder, "workqueue_unfinished_work_seconds", help, unfinished)?;
+        let longest = queues
+            .iter()
+            .map(|(labels, stats)| (labels, ConstGauge::new(stats.longest_running.as_secs_f64())));
+        let help = "How long the slowest worker has been at its key";
+        family(&mut encoder, "workqueue_longest_running_processor_seconds", help, longest)
+    }
+}
+
+impl Collector for Events {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let dropped = ConstCounter::new(self.0.dropped());
+        let help = "Events that the queue did not take";
+        let metric = encoder.encode_descriptor("kubewright_events_dropped", help, None, dropped.metric_type())?;
+        dropped.encode(metric)
+    }
+}
+
+fn family<'a, L: EncodeLabelSet + 'a, M: EncodeMetric>(
+    encoder: &mut DescriptorEncoder<'_>,
+    name: &str,
+    help: &str,
+    values: impl Iterator<Item = (&'a L, M)>,
+) -> fmt::Result {
+    let mut values = values.peekable();
+    let Some((_, first)) = values.peek() else {
+        return Ok(());
+    };
+    let mut encoder = encoder.encode_descriptor(name, help, None, first.metric_type())?;
+    for (labels, value) in values {
+        value.encode(encoder.encode_family(labels)?)?;
+    }
+    Ok(())
+}
+
+fn int(value: usize) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+macro_rules! opaque {
+    ($($collector:ident),*) => {$(
+        impl fmt::Debug for $collector {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(stringify!($collector))
+            }
+        }
+    )*};
+}
+opaque!(Informers, Queues, Events);

@@ -1,0 +1,104 @@
+//! `/metrics`, with the names of controller-runtime and client-go, so that dashboards and alerts for them work.
+//!
+//! | name | labels | what |
+//! |---|---|---|
+//! | `controller_runtime_reconcile_total` | controller, result | reconciles; result: success, error, requeue, requeue_after |
+//! | `controller_runtime_reconcile_errors_total` | controller | failed ones, terminal ones and panics among them |
+//! | `controller_runtime_terminal_reconcile_errors_total` | controller | failed ones that are not retried |
+//! | `controller_runtime_reconcile_panics_total` | controller | panics |
+//! | `controller_runtime_reconcile_time_seconds` | controller | histogram |
+//! | `controller_runtime_max_concurrent_reconciles` | controller | workers |
+//! | `controller_runtime_active_workers` | controller | workers that reconcile now |
+//! | `workqueue_depth` | name, controller | keys that wait |
+//! | `workqueue_adds_total`, `workqueue_retries_total` | name, controller | keys added, and added again after a failure or a time |
+//! | `workqueue_queue_duration_seconds`, `workqueue_work_duration_seconds` | name, controller | histograms |
+//! | `workqueue_unfinished_work_seconds`, `workqueue_longest_running_processor_seconds` | name, controller | keys in work now |
+//! | `leader_election_master_status` | name | 1 while this replica leads |
+//! | `kubewright_informer_objects`, `…_bytes` | group, kind, namespaces, selector | what the store holds |
+//! | `kubewright_informer_lists_total`, `…_watches_total`, `…_watch_events_total`, `…_failures_total` | group, kind, namespaces, selector | list and watch |
+//! | `kubewright_informer_decode_errors_total`, `…_index_errors_total` | group, kind, namespaces, selector | objects and values of another shape |
+//! | `kubewright_events_dropped_total` | | events that the queue did not take |
+
+mod collectors;
+mod controller;
+
+use std::sync::Arc;
+
+use http::{StatusCode, Uri};
+use prometheus_client::{
+    encoding::{EncodeLabelSet, text::encode},
+    metrics::{family::Family, gauge::Gauge},
+    registry::Registry,
+};
+
+use super::server::{Answer, Handler};
+use crate::{cache::SharedInformerFactory, events::Recorder};
+
+pub(super) use collectors::Queue;
+pub(super) use controller::{ControllerFamilies, MeteredController};
+
+/// All metrics of one manager.
+pub(super) struct Metrics {
+    registry: Registry,
+    controllers: ControllerFamilies,
+    leading: Gauge,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Lease {
+    name: String,
+}
+
+impl Metrics {
+    /// The metrics of an operator. `lease` is the name of its leader lease.
+    pub(super) fn new(lease: &str, informers: SharedInformerFactory, recorder: Recorder) -> Self {
+        let mut registry = Registry::default();
+        let leading = Family::<Lease, Gauge>::default();
+        registry.register("leader_election_master_status", "Whether this replica leads", leading.clone());
+        registry.register_collector(Box::new(collectors::Informers(informers)));
+        registry.register_collector(Box::new(collectors::Events(recorder)));
+        Self {
+            controllers: ControllerFamilies::register(&mut registry),
+            leading: leading.get_or_create_owned(&Lease { name: lease.to_owned() }),
+            registry,
+        }
+    }
+
+    /// Counts for one controller.
+    pub(super) fn controller(&self, name: &str, workers: usize) -> Arc<MeteredController> {
+        Arc::new(self.controllers.of(name, workers))
+    }
+
+    /// Reads these queues, by the names of their controllers, whenever somebody asks.
+    pub(super) fn observe_queues(&mut self, queues: Vec<(String, Queue)>) {
+        self.registry.register_collector(Box::new(collectors::Queues(queues)));
+    }
+
+    /// 1 while this replica leads.
+    pub(super) fn leading(&self) -> Gauge {
+        self.leading.clone()
+    }
+
+    /// Serves `/metrics`.
+    pub(super) fn into_handler(self) -> Handler {
+        Arc::new(move |uri: &Uri| match uri.path().trim_end_matches('/') {
+            "/metrics" => self.answer(),
+            _ => Answer::not_found(),
+        })
+    }
+
+    fn answer(&self) -> Answer {
+        let mut body = String::new();
+        match encode(&mut body, &self.registry) {
+            Ok(()) => Answer {
+                status: StatusCode::OK,
+                content_type: "application/openmetrics-text; version=1.0.0; charset=utf-8",
+                body,
+            },
+            Err(error) => Answer::text(StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,64 @@
+use std::time::Duration;
+
+use k8s_openapi::api::apps::v1::Deployment;
+use serde_json::json;
+
+use super::*;
+use crate::{
+    Kind,
+    client::Connection,
+    controller::{ControllerMetrics, Outcome},
+    workqueue::{QueueMetrics, QueueStats},
+};
+
+#[tokio::test]
+async fn dashboards_of_controller_runtime_find_their_names() {
+    let informers = SharedInformerFactory::new(Connection::late().0);
+    informers.of::<Deployment>();
+    let deployment = json!({
+        "apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "default", "resourceVersion": "1", "uid": "u"},
+    });
+    informers.seed(&Deployment::info(), &deployment).unwrap();
+    let mut metrics = Metrics::new("shop", informers, Recorder::pipeline("shop").0);
+    let foo = metrics.controller("foo", 2);
+    let stats = QueueStats { depth: 3, ..QueueStats::default() };
+    metrics.observe_queues(vec![("foo".into(), Box::new(move || stats))]);
+    metrics.leading().set(1);
+    foo.added();
+    foo.waited(Duration::from_millis(2));
+    for outcome in [Some(Outcome::Success), Some(Outcome::TerminalError), Some(Outcome::Panic), None] {
+        foo.started();
+        foo.finished(outcome, Duration::from_millis(20));
+    }
+    foo.started();
+
+    let handler = metrics.into_handler();
+    assert_eq!(handler(&Uri::from_static("/other")), Answer::not_found());
+    let text = handler(&Uri::from_static("/metrics")).body;
+    for line in [
+        r#"controller_runtime_reconcile_total{controller="foo",result="success"} 1"#,
+        r#"controller_runtime_reconcile_total{controller="foo",result="error"} 2"#,
+        r#"controller_runtime_reconcile_total{controller="foo",result="requeue_after"} 0"#,
+        r#"controller_runtime_reconcile_errors_total{controller="foo"} 2"#,
+        r#"controller_runtime_terminal_reconcile_errors_total{controller="foo"} 1"#,
+        r#"controller_runtime_reconcile_panics_total{controller="foo"} 1"#,
+        r#"controller_runtime_reconcile_time_seconds_bucket{le="0.025",controller="foo"} 3"#,
+        r#"controller_runtime_max_concurrent_reconciles{controller="foo"} 2"#,
+        r#"controller_runtime_active_workers{controller="foo"} 1"#,
+        r#"workqueue_adds_total{name="foo",controller="foo"} 1"#,
+        r#"workqueue_retries_total{name="foo",controller="foo"} 0"#,
+        r#"workqueue_queue_duration_seconds_count{name="foo",controller="foo"} 1"#,
+        r#"workqueue_work_duration_seconds_count{name="foo",controller="foo"} 0"#,
+        r#"workqueue_depth{name="foo",controller="foo"} 3"#,
+        r#"workqueue_unfinished_work_seconds{name="foo",controller="foo"} 0.0"#,
+        r#"workqueue_longest_running_processor_seconds{name="foo",controller="foo"} 0.0"#,
+        r#"leader_election_master_status{name="shop"} 1"#,
+        r#"kubewright_informer_objects{group="apps",kind="Deployment",namespaces="",selector=""} 1"#,
+        r#"kubewright_informer_decode_errors_total{group="apps",kind="Deployment",namespaces="",selector=""} 0"#,
+        "kubewright_events_dropped_total 0",
+        "# EOF",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line} is not in\n{text}");
+    }
+}

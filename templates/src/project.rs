@@ -1,0 +1,164 @@
+//! The files that a project has once.
+
+use serde::Serialize;
+
+use crate::Template;
+
+/// `Cargo.toml`.
+#[derive(Debug, Clone, Serialize)]
+pub struct CargoToml<'a> {
+    /// The package.
+    pub name: &'a str,
+    /// How it depends on kubewright, as the right side of a TOML line.
+    pub dependency: &'a str,
+}
+
+impl Template for CargoToml<'_> {
+    const SOURCE: &'static str = "project/Cargo.toml.hbs";
+}
+
+/// `kubewright.toml`.
+#[derive(Debug, Clone, Serialize)]
+pub struct ProjectFile<'a> {
+    /// The operator.
+    pub name: &'a str,
+    /// The API group of its kinds.
+    pub group: &'a str,
+}
+
+impl Template for ProjectFile<'_> {
+    const SOURCE: &'static str = "project/kubewright.toml.hbs";
+}
+
+/// `.gitignore`.
+#[derive(Debug, Clone, Serialize)]
+pub struct Gitignore {}
+
+impl Template for Gitignore {
+    const SOURCE: &'static str = "project/gitignore.hbs";
+}
+
+/// `.dockerignore`.
+#[derive(Debug, Clone, Serialize)]
+pub struct Dockerignore {}
+
+impl Template for Dockerignore {
+    const SOURCE: &'static str = "project/dockerignore.hbs";
+}
+
+/// `Dockerfile`.
+#[derive(Debug, Clone, Serialize)]
+pub struct Dockerfile<'a> {
+    /// The binary.
+    pub name: &'a str,
+}
+
+impl Template for Dockerfile<'_> {
+    const SOURCE: &'static str = "project/Dockerfile.hbs";
+}
+
+/// `.github/workflows/ci.yml`.
+#[derive(Debug, Clone, Serialize)]
+pub struct Ci<'a> {
+    /// The version of the CLI that checks the manifests.
+    pub kubewright_version: &'a str,
+}
+
+impl Template for Ci<'_> {
+    const SOURCE: &'static str = "project/ci.yml.hbs";
+}
+
+/// `README.md`.
+#[derive(Debug, Clone, Serialize)]
+pub struct Readme<'a> {
+    /// The operator.
+    pub name: &'a str,
+    /// Its first kind.
+    pub kind: &'a str,
+    /// The module of that kind.
+    pub module: &'a str,
+    /// The resource of that kind.
+    pub plural: &'a str,
+    /// Whether its objects live in namespaces.
+    pub namespaced: bool,
+}
+
+impl Template for Readme<'_> {
+    const SOURCE: &'static str = "project/README.md.hbs";
+}
+
+/// `src/main.rs`.
+#[derive(Debug, Clone, Serialize)]
+pub struct MainRs<'a> {
+    /// The operator.
+    pub name: &'a str,
+    /// The crate's name in Rust.
+    pub crate_name: &'a str,
+    /// Its first kind.
+    pub kind: &'a str,
+}
+
+impl Template for MainRs<'_> {
+    const SOURCE: &'static str = "project/src/main.rs.hbs";
+}
+
+/// `src/lib.rs`.
+#[derive(Debug, Clone, Serialize)]
+pub struct LibRs<'a> {
+    /// The operator.
+    pub name: &'a str,
+}
+
+impl Template for LibRs<'_> {
+    const SOURCE: &'static str = "project/src/lib.rs.hbs";
+}
+
+/// `src/api/mod.rs`.
+#[derive(Debug, Clone, Serialize)]
+pub struct ApiRoot<'a> {
+    /// The module of the first kind.
+    pub module: &'a str,
+}
+
+impl Template for ApiRoot<'_> {
+    const SOURCE: &'static str = "project/src/api/mod.rs.hbs";
+}
+
+/// `src/controllers/mod.rs`.
+#[derive(Debug, Clone, Serialize)]
+pub struct ControllersRoot<'a> {
+    /// The module of the first kind.
+    pub module: &'a str,
+    /// The first kind.
+    pub kind: &'a str,
+}
+
+impl Template for ControllersRoot<'_> {
+    const SOURCE: &'static str = "project/src/controllers/mod.rs.hbs";
+}
+
+/// `manifests/deploy/Kustomization`.
+#[derive(Debug, Clone, Serialize)]
+pub struct DeployKustomization<'a> {
+    /// The operator, which is also the name of its image.
+    pub name: &'a str,
+}
+
+impl Template for DeployKustomization<'_> {
+    const SOURCE: &'static str = "deploy/Kustomization.hbs";
+}
+
+/// `manifests/deploy/operator.yaml`: the operator's namespace and Deployment.
+#[derive(Debug, Clone, Serialize)]
+pub struct OperatorManifest<'a> {
+    /// The operator.
+    pub name: &'a str,
+    /// Where it runs.
+    pub namespace: &'a str,
+    /// The namespaces that it watches, with commas between; empty: all.
+    pub watched: &'a str,
+}
+
+impl Template for OperatorManifest<'_> {
+    const SOURCE: &'static str = "deploy/operator.yaml.hbs";
+}
