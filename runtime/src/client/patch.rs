@@ -22,7 +22,7 @@ impl<T: Serialize> PatchBody<T> {
         }
     }
 
-    pub(super) fn value(&self) -> &T {
+    pub(crate) fn value(&self) -> &T {
         match self {
             Self::Json(value) | Self::Merge(value) | Self::Strategic(value) => value,
         }

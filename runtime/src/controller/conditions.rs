@@ -112,7 +112,7 @@ mod tests {
             !set_condition(&mut conditions, at(starting.clone(), 2)),
             "the same, later, is no change"
         );
-        assert_eq!(conditions, [starting.clone()]);
+        assert_eq!(conditions, std::slice::from_ref(&starting));
 
         let failing = at(condition(&object(2), "Ready", false, "Failing", "no image"), 3);
         assert!(set_condition(&mut conditions, failing.clone()));

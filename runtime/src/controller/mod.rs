@@ -2,13 +2,14 @@
 //!
 //! Read in the order in which an operator meets them: [`Setup`] records what is registered, [`ControllerSpec`] one
 //! controller of it, [`Permission`] what the API server must allow; [`Reconciler`] is what the user writes, [`Action`] and
-//! [`ReconcileError`] what it answers; the runner feeds the queue and runs the workers. The rest helps inside
-//! reconcile: owner references, finalizer and conditions.
+//! [`ReconcileError`] what it answers; [`ControllerRunner`] feeds the queue and runs the workers. The rest helps inside
+//! reconcile: owner references, [`finalizer`] and [`conditions`].
 
 mod action;
 mod args;
 pub mod conditions;
 mod error;
+pub mod finalizer;
 mod metrics;
 mod owners;
 mod permissions;
@@ -17,6 +18,8 @@ mod runnable;
 mod runner;
 mod setup;
 mod spec;
+#[cfg(test)]
+mod tests;
 mod worker;
 
 pub use action::Action;
@@ -29,5 +32,5 @@ pub use permissions::{Permission, Place};
 pub use reconciler::{BoxReconciler, Reconciler};
 pub use runnable::Runnable;
 pub use runner::{ControllerRunner, Drained};
-pub use setup::{RegisteredKind, RegistrationError, Setup};
+pub use setup::{RegistrationError, Setup};
 pub use spec::ControllerSpec;

@@ -8,16 +8,16 @@ use tokio_util::sync::CancellationToken;
 use super::{
     ControllerMetrics, ControllerSpec, RegistrationError,
     owners::owner_keys,
-    spec::{Mapping, Sink},
+    spec::{Mapping, Sink, Synced},
     worker::Worker,
 };
-use crate::{KindInfo, ObjectName, cache::Change, workqueue::WorkQueue};
+use crate::{KindInfo, ObjectName, workqueue::WorkQueue};
 
 /// Runs one controller.
 pub struct ControllerRunner {
     worker: Worker,
     workers: usize,
-    informers: Vec<(KindInfo, Box<dyn Fn() -> bool + Send + Sync>)>,
+    informers: Vec<(KindInfo, Synced)>,
 }
 
 /// How a controller ended.
@@ -40,8 +40,16 @@ impl ControllerRunner {
         let queue = Arc::new(WorkQueue::new(spec.limiter, metrics.clone()));
         let mut informers = Vec::new();
         for source in spec.sources {
-            (source.connect)(sink(source.mapping, primary.clone(), queue.clone()));
-            informers.push((source.kind, source.has_synced));
+            let sink = sink(source.mapping, primary.clone(), queue.clone());
+            (source.connect)(match source.condition {
+                None => sink,
+                Some(condition) => Box::new(move |change| {
+                    if condition(change) {
+                        sink(change);
+                    }
+                }),
+            });
+            informers.push((source.kind, source.synced));
         }
         Ok(Self {
             worker: Worker {
@@ -70,7 +78,7 @@ impl ControllerRunner {
     pub fn not_synced(&self) -> impl Iterator<Item = &KindInfo> {
         self.informers
             .iter()
-            .filter(|(_, has_synced)| !has_synced())
+            .filter(|(_, synced)| !(synced.now)())
             .map(|(kind, _)| kind)
     }
 
@@ -110,9 +118,8 @@ impl ControllerRunner {
     }
 
     async fn wait_for_sync(&self) {
-        const LOOK: Duration = Duration::from_millis(10);
-        while self.not_synced().next().is_some() {
-            time::sleep(LOOK).await;
+        for (_, synced) in &self.informers {
+            (synced.wait)().await;
         }
     }
 }
@@ -156,19 +163,16 @@ async fn join(worker: &Worker, workers: &mut JoinSet<()>) {
 /// Adds the keys to the queue that a change wakes.
 fn sink(mapping: Mapping, primary: KindInfo, queue: Arc<WorkQueue>) -> Sink {
     match mapping {
-        Mapping::Primary => Box::new(move |change| queue.add(name_of(change).clone())),
+        Mapping::Primary => Box::new(move |change| queue.add(change.name().clone())),
         Mapping::Owner => Box::new(move |change| {
-            owner_keys(change, &primary).for_each(|key| queue.add(key));
+            for key in owner_keys(change, &primary) {
+                queue.add(key);
+            }
         }),
         Mapping::Custom(map) => Box::new(move |change| {
-            map(change).into_iter().for_each(|key| queue.add(key));
+            for key in map(change) {
+                queue.add(key);
+            }
         }),
-    }
-}
-
-fn name_of<'a>(change: &Change<'a>) -> &'a ObjectName {
-    match *change {
-        Change::Added { new, .. } | Change::Updated { new, .. } => new.name(),
-        Change::Deleted { old, .. } => old.name(),
     }
 }

@@ -3,16 +3,13 @@
 use std::{collections::BTreeSet, error::Error};
 
 use clap::Args;
-use k8s_openapi::{
-    api::rbac::v1::PolicyRule,
-    apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
-};
+use k8s_openapi::api::rbac::v1::PolicyRule;
 use tokio_util::sync::CancellationToken;
 
 use super::{ArgSource, ControllerSpec, Permission, Place, Reconciler, Runnable, permissions::distinct};
 use crate::{
-    CustomKind, Kind, KindInfo,
-    cache::{IndexSpec, SharedInformerFactory},
+    CustomKind, Kind,
+    cache::{RegisteredKind, SharedInformerFactory},
     client::{Connection, TypedClient, Verbs},
     events::Recorder,
 };
@@ -32,19 +29,6 @@ pub struct Setup {
     kinds: Vec<RegisteredKind>,
     controllers: Vec<ControllerSpec>,
     runnables: Vec<Runnable>,
-}
-
-/// A custom kind of the operator.
-#[derive(Debug, Clone)]
-pub struct RegisteredKind {
-    /// How the API server names it.
-    pub info: KindInfo,
-    /// Its definition. Panics where [`CustomKind::definition`] does.
-    pub definition: fn() -> CustomResourceDefinition,
-    /// Whether somebody else owns the definition.
-    pub external: bool,
-    /// The indexes of its informer.
-    pub indexes: &'static [IndexSpec],
 }
 
 /// What is wrong with what was registered.
@@ -135,16 +119,15 @@ impl Setup {
 
     /// A client for objects of kind `K` that may do `V` and nothing else. Making it permits `V`.
     pub fn client<K: Kind, V: Verbs<K>>(&mut self) -> TypedClient<K, V> {
-        let kind = K::info();
-        for rule in V::rules() {
-            if rule.unit == "All" {
-                self.warnings.push(format!(
-                    "a client of {} has `All` verbs: name those that it uses, and the role allows no more",
-                    kind.kind
-                ));
-            }
-            self.permissions.push(Permission::client(&kind, &rule));
+        let (kind, rules) = (K::info(), V::rules());
+        if rules.iter().any(|rule| rule.unit == "All") {
+            self.warnings.push(format!(
+                "a client of {} has `All` verbs: name those that it uses, and the role allows no more",
+                kind.kind
+            ));
         }
+        self.permissions
+            .extend(rules.iter().map(|rule| Permission::client(&kind, rule)));
         TypedClient::new(self.connection.clone())
     }
 
@@ -241,11 +224,14 @@ impl Setup {
         std::mem::take(&mut self.runnables)
     }
 
-    /// The kinds that were registered by [`kind`](Self::kind), each once.
+    /// The custom kinds of the operator, with and without informers, each version once.
     pub fn kinds(&self) -> Vec<RegisteredKind> {
-        let mut seen = BTreeSet::new();
-        let mut kinds = self.kinds.clone();
-        kinds.retain(|kind| seen.insert((kind.info.group_resource(), kind.info.version.clone())));
+        let mut kinds = self.informers.custom_kinds();
+        for kind in &self.kinds {
+            if kinds.iter().all(|known| known.info != kind.info) {
+                kinds.push(kind.clone());
+            }
+        }
         kinds
     }
 

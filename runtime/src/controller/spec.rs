@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use futures::future::BoxFuture;
+
 use super::{BoxReconciler, Reconciler, RegistrationError};
 use crate::{
     KindInfo, ObjectName, Scope, View,
@@ -22,11 +24,24 @@ pub struct ControllerSpec {
 pub(super) struct Source {
     pub(super) kind: KindInfo,
     pub(super) mapping: Mapping,
-    pub(super) has_synced: Box<dyn Fn() -> bool + Send + Sync>,
+    pub(super) condition: Option<Condition>,
+    pub(super) synced: Synced,
     pub(super) connect: Box<dyn FnOnce(Sink) + Send + Sync>,
 }
 
+/// Whether an informer holds its first list, and how to wait for that.
+pub(super) struct Synced {
+    pub(super) now: Box<dyn Fn() -> bool + Send + Sync>,
+    pub(super) wait: Box<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>,
+}
+
+/// What an informer calls for each change.
+pub(super) type Condition = Box<dyn Fn(&Change<'_>) -> bool + Send + Sync>;
+
 pub(super) type Sink = Box<dyn Fn(&Change<'_>) + Send + Sync>;
+
+/// What the user maps changes with.
+type Map = Box<dyn Fn(&Change<'_>) -> Vec<ObjectName> + Send + Sync>;
 
 /// Which keys a change wakes.
 pub(super) enum Mapping {
@@ -35,7 +50,7 @@ pub(super) enum Mapping {
     /// The keys of its controller owners, before and after.
     Owner,
     /// What the user says.
-    Custom(Box<dyn Fn(&Change<'_>) -> Vec<ObjectName> + Send + Sync>),
+    Custom(Map),
 }
 
 impl ControllerSpec {
@@ -69,6 +84,15 @@ impl ControllerSpec {
         map: impl Fn(&Change<'_>) -> Vec<ObjectName> + Send + Sync + 'static,
     ) -> &mut Self {
         self.source(informer, Mapping::Custom(Box::new(map)))
+    }
+
+    /// Only changes that `condition` accepts wake keys, of the kind that was named just before: `.owns(&pods).when(|change| …)`. It is called in
+    /// line with the store's changes, must be quick and must not block. Without a kind named before it does nothing.
+    pub fn when(&mut self, condition: impl Fn(&Change<'_>) -> bool + Send + Sync + 'static) -> &mut Self {
+        if let Some(source) = self.sources.last_mut() {
+            source.condition = Some(Box::new(condition));
+        }
+        self
     }
 
     /// How many keys are reconciled at once; 1 unless said otherwise.
@@ -154,11 +178,18 @@ impl ControllerSpec {
     }
 
     fn source<K: View>(&mut self, informer: &SharedInformer<K>, mapping: Mapping) -> &mut Self {
-        let (synced, connected) = (informer.clone(), informer.clone());
+        let (looked_at, waited_for, connected) = (informer.clone(), informer.clone(), informer.clone());
         self.sources.push(Source {
             kind: informer.info().clone(),
             mapping,
-            has_synced: Box::new(move || synced.has_synced()),
+            condition: None,
+            synced: Synced {
+                now: Box::new(move || looked_at.has_synced()),
+                wait: Box::new(move || {
+                    let informer = waited_for.clone();
+                    Box::pin(async move { informer.wait_for_sync().await })
+                }),
+            },
             connect: Box::new(move |sink| {
                 connected.add_sink(sink);
             }),

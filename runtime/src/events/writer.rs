@@ -196,7 +196,7 @@ impl EventWriter {
 }
 
 async fn create(connection: &Connection, event: &Event) -> Result<(), ClientError> {
-    let sent = patiently(async || {
+    let sent = patiently(|| async {
         let mut call = Call::new(Event::info(), "create", event.metadata.namespace.as_deref())?;
         call.name.clone_from(&event.metadata.name);
         let (call, body) = call.body(event)?;
@@ -223,7 +223,7 @@ async fn patch(connection: &Connection, repeat: &Repeat) -> Result<(), ClientErr
         last_observed_time: MicroTime(repeat.last),
     };
     let body = serde_json::json!({"series": series});
-    patiently(async || {
+    patiently(|| async {
         let (call, body) = Call::object(Event::info(), "patch", &repeat.event)?.body(&body)?;
         let params = PatchParams {
             field_manager: Some(connection.field_manager().to_owned()),
@@ -239,7 +239,10 @@ async fn patch(connection: &Connection, repeat: &Repeat) -> Result<(), ClientErr
 }
 
 /// Sends until there is an answer that will not change by waiting.
-async fn patiently(mut send: impl AsyncFnMut() -> Result<(), ClientError>) -> Result<(), ClientError> {
+async fn patiently<S>(mut send: impl FnMut() -> S) -> Result<(), ClientError>
+where
+    S: Future<Output = Result<(), ClientError>>,
+{
     for attempt in 1..TRIES {
         match send().await {
             Err(error) if error.is_unanswered() || error.is_overloaded() => {

@@ -17,7 +17,9 @@ pub(crate) enum BindAddress {
 
 /// A text that is no address.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no address: write `host:port`, `:port` for all interfaces, or `0` to switch the server off")]
+#[error(
+    "{0:?} is no address: write `host:port`, `:port` for all interfaces, or `0` to switch the server off"
+)]
 pub(crate) struct BindAddressError(String);
 
 impl FromStr for BindAddress {
@@ -46,8 +48,14 @@ impl fmt::Display for BindAddress {
         match self {
             Self::Off => f.write_str("0"),
             Self::At { host: None, port } => write!(f, ":{port}"),
-            Self::At { host: Some(host), port } if host.contains(':') => write!(f, "[{host}]:{port}"),
-            Self::At { host: Some(host), port } => write!(f, "{host}:{port}"),
+            Self::At {
+                host: Some(host),
+                port,
+            } if host.contains(':') => write!(f, "[{host}]:{port}"),
+            Self::At {
+                host: Some(host),
+                port,
+            } => write!(f, "{host}:{port}"),
         }
     }
 }
@@ -57,10 +65,16 @@ impl BindAddress {
     pub(crate) async fn listen(&self) -> std::io::Result<Option<TcpListener>> {
         match self {
             Self::Off => Ok(None),
-            Self::At { host: Some(host), port } => TcpListener::bind((host.as_str(), *port)).await.map(Some),
+            Self::At {
+                host: Some(host),
+                port,
+            } => TcpListener::bind((host.as_str(), *port)).await.map(Some),
             // Both families where the machine has IPv6, else IPv4 alone.
             Self::At { host: None, port } => {
-                let (v6, v4) = (SocketAddr::from(([0u16; 8], *port)), SocketAddr::from(([0u8; 4], *port)));
+                let (v6, v4) = (
+                    SocketAddr::from(([0u16; 8], *port)),
+                    SocketAddr::from(([0u8; 4], *port)),
+                );
                 TcpListener::bind([v6, v4].as_slice()).await.map(Some)
             }
         }
@@ -82,7 +96,10 @@ mod tests {
     #[test]
     fn refuses_what_is_no_address() {
         for text in ["8080", "localhost", "::1:8080", ":http", "127.0.0.1:70000"] {
-            assert_eq!(text.parse::<BindAddress>(), Err(BindAddressError(text.to_owned())));
+            assert_eq!(
+                text.parse::<BindAddress>(),
+                Err(BindAddressError(text.to_owned()))
+            );
         }
     }
 }

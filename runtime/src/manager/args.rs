@@ -48,7 +48,13 @@ pub(super) struct ManagerArgs {
     controllers: Vec<String>,
 
     /// How log lines look
-    #[arg(long, env = "LOG_FORMAT", value_name = "FORMAT", value_enum, default_value = "text")]
+    #[arg(
+        long,
+        env = "LOG_FORMAT",
+        value_name = "FORMAT",
+        value_enum,
+        default_value = "text"
+    )]
     pub(super) log_format: LogFormat,
 
     /// What is logged: a level, or directives such as `info,kube=debug`

@@ -70,24 +70,40 @@ impl CommandLine {
             .long("yaml")
             .action(clap::ArgAction::SetTrue)
             .help("Print YAML documents for people instead");
-        command = ManagerArgs::augment_args(command).subcommand_negates_reqs(true).subcommand(
-            Command::new("manifests")
-                .about("Print the operator's CRDs and permissions as JSON; needs no cluster")
-                .arg(yaml),
-        );
+        command = ManagerArgs::augment_args(command)
+            .subcommand_negates_reqs(true)
+            .subcommand(
+                Command::new("manifests")
+                    .about("Print the operator's CRDs and permissions as JSON; needs no cluster")
+                    .arg(yaml),
+            );
         let matches = command.try_get_matches_from(&self.0.line)?;
         Ok(match matches.subcommand() {
-            Some((_, matches)) => Request::Manifests { yaml: matches.get_flag("yaml") },
+            Some((_, matches)) => Request::Manifests {
+                yaml: matches.get_flag("yaml"),
+            },
             None => Request::Run(Box::new(ManagerArgs::from_arg_matches(&matches)?)),
         })
     }
 
     fn lenient(&self, augment: fn(Command) -> Command) -> Result<ArgMatches, clap::Error> {
-        let mut command = augment(self.0.base.clone().disable_help_flag(true).disable_version_flag(true));
+        let mut command = augment(
+            self.0
+                .base
+                .clone()
+                .disable_help_flag(true)
+                .disable_version_flag(true),
+        );
         command.build();
         let mut others = ManagerArgs::augment_args(Command::new(""));
         others.build();
-        let known: Vec<Command> = self.0.own.lock().iter().map(|piece| flags_of(piece.augment)).collect();
+        let known: Vec<Command> = self
+            .0
+            .own
+            .lock()
+            .iter()
+            .map(|piece| flags_of(piece.augment))
+            .collect();
         let others: Vec<&Command> = known.iter().chain([&others]).collect();
         let line = only_known(&self.0.line, &command, &others);
         command.try_get_matches_from_mut(line)
@@ -113,9 +129,16 @@ impl CommandLine {
         }
         let managers = Piece {
             augment: ManagerArgs::augment_args,
-            flags: flags_of(ManagerArgs::augment_args).get_arguments().flat_map(names).collect(),
+            flags: flags_of(ManagerArgs::augment_args)
+                .get_arguments()
+                .flat_map(names)
+                .collect(),
         };
-        for (known, whose) in own.iter().map(|known| (known, "another")).chain([(&managers, "the manager's")]) {
+        for (known, whose) in own
+            .iter()
+            .map(|known| (known, "another"))
+            .chain([(&managers, "the manager's")])
+        {
             if let Some(flag) = known.flags.intersection(&piece.flags).next() {
                 let message = format!(
                     "the operator's own flag {flag} is {whose} flag as well: rename it, or share one type of arguments\n"
@@ -144,7 +167,11 @@ impl ArgSource for CommandLine {
 }
 
 fn flags_of(augment: fn(Command) -> Command) -> Command {
-    let mut command = augment(Command::new("").disable_help_flag(true).disable_version_flag(true));
+    let mut command = augment(
+        Command::new("")
+            .disable_help_flag(true)
+            .disable_version_flag(true),
+    );
     command.build();
     command
 }
@@ -178,7 +205,11 @@ fn only_known(line: &[OsString], command: &Command, others: &[&Command]) -> Vec<
             kept.push(token.clone());
         }
         // A value in the token itself (`--flag=value`, `-fvalue`) leaves none behind it.
-        let has_value = if text.starts_with("--") { text.contains('=') } else { text.chars().count() > 2 };
+        let has_value = if text.starts_with("--") {
+            text.contains('=')
+        } else {
+            text.chars().count() > 2
+        };
         let (at_least, at_most) = match known {
             _ if has_value => (0, 0),
             Some(arg) => values_behind(arg),
@@ -207,8 +238,14 @@ fn find<'a>(command: &'a Command, token: &str) -> Option<&'a Arg> {
         None => (None, token.chars().nth(1)),
     };
     command.get_arguments().find(|arg| {
-        let longs = arg.get_long().into_iter().chain(arg.get_all_aliases().unwrap_or_default());
-        let shorts = arg.get_short().into_iter().chain(arg.get_all_short_aliases().unwrap_or_default());
+        let longs = arg
+            .get_long()
+            .into_iter()
+            .chain(arg.get_all_aliases().unwrap_or_default());
+        let shorts = arg
+            .get_short()
+            .into_iter()
+            .chain(arg.get_all_short_aliases().unwrap_or_default());
         long.is_some_and(|long| longs.into_iter().any(|name| name == long))
             || short.is_some_and(|short| shorts.into_iter().any(|name| name == short))
     })
@@ -219,7 +256,8 @@ fn values_behind(arg: &Arg) -> (usize, usize) {
     if !arg.get_action().takes_values() || arg.is_require_equals_set() {
         return (0, 0);
     }
-    arg.get_num_args().map_or((1, 1), |range| (range.min_values(), range.max_values()))
+    arg.get_num_args()
+        .map_or((1, 1), |range| (range.min_values(), range.max_values()))
 }
 
 #[cfg(test)]

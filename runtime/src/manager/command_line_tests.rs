@@ -34,7 +34,8 @@ fn line(text: &str) -> CommandLine {
 }
 
 fn parse<T: clap::Args>(line: &CommandLine) -> Result<T, clap::Error> {
-    line.parse(T::augment_args).and_then(|matches| T::from_arg_matches(&matches))
+    line.parse(T::augment_args)
+        .and_then(|matches| T::from_arg_matches(&matches))
 }
 
 #[test]
@@ -43,23 +44,48 @@ fn each_type_sees_its_own_flags_among_those_of_others() {
         "shop --relay post:25 --region eu us --stock 5 --log-format json --unknown value -x -q --leader-elect --other=1 manifests",
     );
     let region = vec!["eu".to_owned(), "us".to_owned()];
-    assert_eq!(parse::<Shop>(&line).unwrap(), Shop { stock: 5, quick: true, region });
-    assert_eq!(parse::<Mail>(&line).unwrap(), Mail { relay: "post:25".into() });
-    assert_eq!(line.early().unwrap().log_format, crate::manager::logging::LogFormat::Json);
+    assert_eq!(
+        parse::<Shop>(&line).unwrap(),
+        Shop {
+            stock: 5,
+            quick: true,
+            region
+        }
+    );
+    assert_eq!(
+        parse::<Mail>(&line).unwrap(),
+        Mail {
+            relay: "post:25".into()
+        }
+    );
+    assert_eq!(
+        line.early().unwrap().log_format,
+        crate::manager::logging::LogFormat::Json
+    );
 }
 
 #[test]
 fn an_unknown_flag_takes_the_token_behind_it_unless_that_is_a_flag() {
     let line = line("shop --unknown --stock 7 --later 8 --quick");
-    assert_eq!(parse::<Shop>(&line).unwrap(), Shop { stock: 7, quick: true, region: Vec::new() });
+    assert_eq!(
+        parse::<Shop>(&line).unwrap(),
+        Shop {
+            stock: 7,
+            quick: true,
+            region: Vec::new()
+        }
+    );
 }
 
 #[test]
 fn the_strict_parse_knows_all_flags() {
-    let line = line("shop --stock 7 --relay post --watch-namespace a,b --leader-elect=false --grace-period 1m30s");
+    let line =
+        line("shop --stock 7 --relay post --watch-namespace a,b --leader-elect=false --grace-period 1m30s");
     parse::<Shop>(&line).unwrap();
     parse::<Mail>(&line).unwrap();
-    let Request::Run(args) = line.strict().unwrap() else { panic!("not to be run") };
+    let Request::Run(args) = line.strict().unwrap() else {
+        panic!("not to be run")
+    };
     assert_eq!(args.watched_namespaces(), ["a", "b"]);
     assert_eq!(args.leader_elect, Some(false));
     assert_eq!(args.grace_period.as_secs(), 90);
@@ -67,7 +93,10 @@ fn the_strict_parse_knows_all_flags() {
 
 #[test]
 fn manifests_is_a_request_of_its_own() {
-    assert!(matches!(line("shop manifests").strict(), Ok(Request::Manifests { yaml: false })));
+    assert!(matches!(
+        line("shop manifests").strict(),
+        Ok(Request::Manifests { yaml: false })
+    ));
     let line = line("shop --stock 7 manifests --yaml");
     parse::<Shop>(&line).unwrap();
     assert!(matches!(line.strict(), Ok(Request::Manifests { yaml: true })));
@@ -92,7 +121,10 @@ fn mistakes_have_claps_messages_and_exit_code_2() {
         assert!(error.to_string().contains(expected), "{text}: {error}");
     }
     let error = parse::<Shop>(&line("shop --stock many")).unwrap_err();
-    assert!(error.to_string().contains("invalid value 'many' for '--stock"), "{error}");
+    assert!(
+        error.to_string().contains("invalid value 'many' for '--stock"),
+        "{error}"
+    );
     let error = parse::<Mail>(&line("shop")).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::MissingRequiredArgument);
 }
@@ -109,7 +141,10 @@ fn help_lists_the_operators_own_flags_also_when_a_required_one_is_missing() {
         assert!(text.contains(flag), "{flag} is not in {text}");
     }
     let version = self::line("shop --version").strict().unwrap_err().to_string();
-    assert_eq!(version, concat!("shop 1.2.3 (kubewright ", env!("CARGO_PKG_VERSION"), ")\n"));
+    assert_eq!(
+        version,
+        concat!("shop 1.2.3 (kubewright ", env!("CARGO_PKG_VERSION"), ")\n")
+    );
 }
 
 #[test]
@@ -120,7 +155,10 @@ fn the_same_type_may_be_asked_for_twice_and_a_clash_is_an_error() {
     }
     line.strict().unwrap();
     let clash = parse::<Clashing>(&line).unwrap_err().to_string();
-    assert!(clash.contains("context") && clash.contains("the manager's flag"), "{clash}");
+    assert!(
+        clash.contains("context") && clash.contains("the manager's flag"),
+        "{clash}"
+    );
     let positional = parse::<Positional>(&line).unwrap_err().to_string();
     assert!(positional.contains("<file> is no flag"), "{positional}");
 }

@@ -65,14 +65,22 @@ pub enum ConfigError {
         hint: String,
     },
     /// The pod's service account is incomplete.
-    #[error("in a cluster, but its service account cannot be used: {0}; check automountServiceAccountToken, or pass --kubeconfig")]
+    #[error(
+        "in a cluster, but its service account cannot be used: {0}; check automountServiceAccountToken, or pass --kubeconfig"
+    )]
     InCluster(#[source] kube::config::InClusterError),
 }
 
 /// Looks where client-go looks, in the same order: the flags, `$KUBECONFIG`, the pod's service account, `~/.kube/config`.
-pub(super) async fn configure(kubeconfig: Option<&Path>, context: Option<&str>) -> Result<Cluster, ConfigError> {
+pub(super) async fn configure(
+    kubeconfig: Option<&Path>,
+    context: Option<&str>,
+) -> Result<Cluster, ConfigError> {
     let variable = env::var_os("KUBECONFIG").filter(|paths| !paths.is_empty());
-    let outside = |config| Cluster { config, in_cluster: false };
+    let outside = |config| Cluster {
+        config,
+        in_cluster: false,
+    };
     if let Some(path) = kubeconfig {
         return from_file(path, context).await.map(outside);
     }
@@ -86,7 +94,10 @@ pub(super) async fn configure(kubeconfig: Option<&Path>, context: Option<&str>) 
     }
     if context.is_none() && env::var_os("KUBERNETES_SERVICE_HOST").is_some() {
         let config = Config::incluster().map_err(ConfigError::InCluster)?;
-        return Ok(Cluster { config, in_cluster: true });
+        return Ok(Cluster {
+            config,
+            in_cluster: true,
+        });
     }
     match env::home_dir().map(|home| home.join(".kube/config")) {
         Some(path) if path.exists() => from_file(&path, context).await.map(outside),
@@ -96,7 +107,10 @@ pub(super) async fn configure(kubeconfig: Option<&Path>, context: Option<&str>) 
 
 async fn from_file(path: &Path, context: Option<&str>) -> Result<Config, ConfigError> {
     // Read first: kube's error for a missing file does not tell it from a damaged one.
-    fs::metadata(path).map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
+    fs::metadata(path).map_err(|source| ConfigError::Read {
+        path: path.to_owned(),
+        source,
+    })?;
     let name = path.display().to_string();
     match Kubeconfig::read_from(path) {
         Ok(kubeconfig) => from_kubeconfig(kubeconfig, &name, context).await,
@@ -105,17 +119,37 @@ async fn from_file(path: &Path, context: Option<&str>) -> Result<Config, ConfigE
     }
 }
 
-async fn from_kubeconfig(kubeconfig: Kubeconfig, path: &str, context: Option<&str>) -> Result<Config, ConfigError> {
+async fn from_kubeconfig(
+    kubeconfig: Kubeconfig,
+    path: &str,
+    context: Option<&str>,
+) -> Result<Config, ConfigError> {
     let path = path.to_owned();
-    let names: Vec<String> = kubeconfig.contexts.iter().map(|context| context.name.clone()).collect();
-    match context.or(kubeconfig.current_context.as_deref()).filter(|context| !context.is_empty()) {
-        None => return Err(ConfigError::NoCurrentContext { path, hint: there_are(&names) }),
+    let names: Vec<String> = kubeconfig
+        .contexts
+        .iter()
+        .map(|context| context.name.clone())
+        .collect();
+    match context
+        .or(kubeconfig.current_context.as_deref())
+        .filter(|context| !context.is_empty())
+    {
+        None => {
+            return Err(ConfigError::NoCurrentContext {
+                path,
+                hint: there_are(&names),
+            });
+        }
         Some(context) if !names.iter().any(|name| name == context) => {
             let hint = match did_you_mean(context, names.iter().map(String::as_str)) {
                 Some(name) => format!(": did you mean {name:?}?"),
                 None => there_are(&names),
             };
-            return Err(ConfigError::NoContext { path, context: context.to_owned(), hint });
+            return Err(ConfigError::NoContext {
+                path,
+                context: context.to_owned(),
+                hint,
+            });
         }
         Some(_) => {}
     }
@@ -143,7 +177,9 @@ pub(super) async fn wait_for_api_server(client: &kube::Client) {
     loop {
         match ask_version(client).await {
             Ok(status) if status == http::StatusCode::UNAUTHORIZED => {
-                warn!("the API server does not accept the operator's credentials (401): renew the token or the certificate");
+                warn!(
+                    "the API server does not accept the operator's credentials (401): renew the token or the certificate"
+                );
                 return;
             }
             Ok(_) => {
@@ -154,7 +190,10 @@ pub(super) async fn wait_for_api_server(client: &kube::Client) {
             }
             Err(error) => {
                 if said.as_ref() != Some(&error) {
-                    warn!(error, "the API server cannot be reached; waiting for it. Check that it runs and that the kubeconfig names its address");
+                    warn!(
+                        error,
+                        "the API server cannot be reached; waiting for it. Check that it runs and that the kubeconfig names its address"
+                    );
                     said = Some(error);
                 }
             }
@@ -165,7 +204,9 @@ pub(super) async fn wait_for_api_server(client: &kube::Client) {
 }
 
 async fn ask_version(client: &kube::Client) -> Result<http::StatusCode, String> {
-    let request = Request::get("/version").body(Body::empty()).map_err(|error| error.to_string())?;
+    let request = Request::get("/version")
+        .body(Body::empty())
+        .map_err(|error| error.to_string())?;
     let response = client.send(request).await.map_err(|error| with_sources(&error))?;
     Ok(response.status())
 }

@@ -20,16 +20,25 @@ contexts:
 
 async fn configure_with(text: &str, context: Option<&str>) -> Result<Cluster, String> {
     static FILES: AtomicUsize = AtomicUsize::new(0);
-    let name = format!("kubewright-connect-{}-{}", std::process::id(), FILES.fetch_add(1, Ordering::Relaxed));
+    let name = format!(
+        "kubewright-connect-{}-{}",
+        std::process::id(),
+        FILES.fetch_add(1, Ordering::Relaxed)
+    );
     let path = env::temp_dir().join(name);
     fs::write(&path, text).unwrap();
-    let cluster = configure(Some(&path), context).await.map_err(|error| error.to_string());
+    let cluster = configure(Some(&path), context)
+        .await
+        .map_err(|error| error.to_string());
     fs::remove_file(&path).unwrap();
     cluster
 }
 
 async fn refused(text: &str, context: Option<&str>) -> String {
-    configure_with(text, context).await.err().expect("this configuration is wrong")
+    configure_with(text, context)
+        .await
+        .err()
+        .expect("this configuration is wrong")
 }
 
 #[tokio::test]
@@ -42,14 +51,37 @@ async fn reads_the_context_that_is_asked_for() {
 
 #[tokio::test]
 async fn a_wrong_kubeconfig_is_named_with_the_mend() {
-    let missing = configure(Some(Path::new("/nowhere/kubeconfig")), None).await.err().unwrap().to_string();
-    assert!(missing.contains("/nowhere/kubeconfig cannot be read: No such file"), "{missing}");
+    let missing = configure(Some(Path::new("/nowhere/kubeconfig")), None)
+        .await
+        .err()
+        .unwrap()
+        .to_string();
+    assert!(
+        missing.contains("/nowhere/kubeconfig cannot be read: No such file"),
+        "{missing}"
+    );
     assert!(refused("clusters: [", None).await.contains("is damaged"));
     assert!(refused("just text", None).await.contains("is damaged"));
-    assert!(refused(KUBECONFIG, None).await.contains("no current context: pass --context; there are home, torn"));
-    assert!(refused(KUBECONFIG, Some("hoem")).await.contains("has no context \"hoem\": did you mean \"home\"?"));
-    assert!(refused(KUBECONFIG, Some("production")).await.contains("; there are home, torn"));
-    assert!(refused(KUBECONFIG, Some("torn")).await.contains("cluster of context: gone"));
+    assert!(
+        refused(KUBECONFIG, None)
+            .await
+            .contains("no current context: pass --context; there are home, torn")
+    );
+    assert!(
+        refused(KUBECONFIG, Some("hoem"))
+            .await
+            .contains("has no context \"hoem\": did you mean \"home\"?")
+    );
+    assert!(
+        refused(KUBECONFIG, Some("production"))
+            .await
+            .contains("; there are home, torn")
+    );
+    assert!(
+        refused(KUBECONFIG, Some("torn"))
+            .await
+            .contains("cluster of context: gone")
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -69,5 +101,8 @@ async fn waits_for_an_api_server_that_cannot_be_reached() {
     wait_for_api_server(&kube::Client::new(service, "default")).await;
     assert_eq!(asked.load(Ordering::Relaxed), 6);
     let waited = started.elapsed();
-    assert!(waited >= Duration::from_secs(15) && waited < Duration::from_secs(47), "{waited:?}");
+    assert!(
+        waited >= Duration::from_secs(15) && waited < Duration::from_secs(47),
+        "{waited:?}"
+    );
 }

@@ -37,7 +37,9 @@ pub enum Error {
     #[error("{0:?} cannot be an operator's name: write lower-case letters, digits and `-`, as in \"shop\"")]
     Name(String),
     /// Flags of the operator's own are required where none are given.
-    #[error("`manifests` prints without the operator's flags, and one has no default: make it an Option or give it `default_value`\n{0}")]
+    #[error(
+        "`manifests` prints without the operator's flags, and one has no default: make it an Option or give it `default_value`\n{0}"
+    )]
     FlagsForManifests(#[source] clap::Error),
     /// The flag names a controller that is not there.
     #[error("--controllers names {name:?}, which is no controller{hint}")]

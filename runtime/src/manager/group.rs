@@ -33,7 +33,10 @@ impl Group {
         self.running.insert(name.clone());
         self.tasks.spawn(async move {
             let ended = AssertUnwindSafe(task).catch_unwind().await;
-            (name, ended.unwrap_or_else(|payload| Err(format!("panicked: {}", panic_message(&*payload)))))
+            (
+                name,
+                ended.unwrap_or_else(|payload| Err(format!("panicked: {}", panic_message(&*payload)))),
+            )
         });
     }
 
@@ -111,7 +114,10 @@ mod tests {
         let mut group = Group::default();
         group.spawn("good", async { Ok(()) });
         group.spawn("bad", async { Err("no disk".to_owned()) });
-        let failure = |name: &str, reason: &str| Failure { name: name.into(), reason: reason.into() };
+        let failure = |name: &str, reason: &str| Failure {
+            name: name.into(),
+            reason: reason.into(),
+        };
         assert_eq!(group.failure().await, failure("bad", "no disk"));
         group.spawn("torn", async { panic!("oh") });
         assert_eq!(group.failure().await, failure("torn", "panicked: oh"));
@@ -148,7 +154,13 @@ mod tests {
             pending().await
         });
         let (failures, late) = group.drain(Instant::now() + Duration::from_secs(5)).await;
-        assert_eq!((failures[0].name.as_str(), late), ("quick", vec!["slow".to_owned()]));
-        assert!(gone.load(Ordering::Relaxed), "aborted tasks are gone when drain returns");
+        assert_eq!(
+            (failures[0].name.as_str(), late),
+            ("quick", vec!["slow".to_owned()])
+        );
+        assert!(
+            gone.load(Ordering::Relaxed),
+            "aborted tasks are gone when drain returns"
+        );
     }
 }

@@ -48,7 +48,9 @@ impl Checks {
 pub(super) fn handler(healthz: Checks, readyz: Checks) -> Handler {
     Arc::new(move |uri: &Uri| {
         let verbose = uri.query().is_some_and(|query| {
-            query.split('&').any(|pair| pair == "verbose" || pair.starts_with("verbose="))
+            query
+                .split('&')
+                .any(|pair| pair == "verbose" || pair.starts_with("verbose="))
         });
         match uri.path().trim_end_matches('/') {
             "/healthz" => healthz.report(verbose),

@@ -19,7 +19,11 @@ pub(super) fn install(format: LogFormat, filter: &str) {
     // An error means that the program installed a logger of its own: that one stays.
     let _ = match format {
         LogFormat::Text => registry
-            .with(fmt::layer().with_writer(io::stderr).with_ansi(io::stderr().is_terminal()))
+            .with(
+                fmt::layer()
+                    .with_writer(io::stderr)
+                    .with_ansi(io::stderr().is_terminal()),
+            )
             .try_init(),
         LogFormat::Json => registry
             .with(fmt::layer().json().flatten_event(true).with_writer(io::stderr))
@@ -31,7 +35,9 @@ pub(super) fn install(format: LogFormat, filter: &str) {
 pub(super) fn parse_filter(text: &str) -> Result<String, String> {
     match EnvFilter::builder().parse(text) {
         Ok(_) => Ok(text.to_owned()),
-        Err(error) => Err(format!("{error}: write a level (error, warn, info, debug, trace) or directives (`info,kube=debug`)")),
+        Err(error) => Err(format!(
+            "{error}: write a level (error, warn, info, debug, trace) or directives (`info,kube=debug`)"
+        )),
     }
 }
 

@@ -97,25 +97,37 @@ impl Manager {
     /// Connects as `config` says instead of looking for a kubeconfig.
     #[must_use]
     pub fn with_config(self, config: kube::Config) -> Self {
-        Self { source: Source::Config(Box::new(config)), ..self }
+        Self {
+            source: Source::Config(Box::new(config)),
+            ..self
+        }
     }
 
     /// Sends through `client` instead of looking for a kubeconfig. Give it a client with `default_retry` off.
     #[must_use]
     pub fn with_client(self, client: kube::Client) -> Self {
-        Self { source: Source::Client(client), ..self }
+        Self {
+            source: Source::Client(client),
+            ..self
+        }
     }
 
     /// The operator's version, for `--version` and the user agent: `.version(env!("CARGO_PKG_VERSION"))`.
     #[must_use]
     pub fn version(self, version: impl Into<String>) -> Self {
-        Self { version: Some(version.into()), ..self }
+        Self {
+            version: Some(version.into()),
+            ..self
+        }
     }
 
     /// Stops as on SIGTERM when `token` is cancelled.
     #[must_use]
     pub fn stop_on(self, token: &CancellationToken) -> Self {
-        Self { stop: token.child_token(), ..self }
+        Self {
+            stop: token.child_token(),
+            ..self
+        }
     }
 
     /// Adds a controller, or whatever else `register` sets up. It is called when the manager [runs](Self::run), also to print the
@@ -139,7 +151,11 @@ impl Manager {
     async fn serve(self) -> Result<()> {
         let line = CommandLine::new(&self.name, self.version.as_deref(), self.line);
         if self.owns_process
-            && let Some(ManagerArgs { log_format, log_level, .. }) = line.early()
+            && let Some(ManagerArgs {
+                log_format,
+                log_level,
+                ..
+            }) = line.early()
         {
             logging::install(log_format, &log_level);
         }
@@ -160,8 +176,12 @@ impl Manager {
             Some(version) => format!("{}/{version}", self.name),
             None => self.name.clone(),
         };
-        let Registered { setup, slot, events, .. } = registered;
-        let result = Operator::new(setup, slot, events, self.source, &product, *args)?.run(self.stop).await;
+        let Registered {
+            setup, slot, events, ..
+        } = registered;
+        let result = Operator::new(setup, slot, events, self.source, &product, *args)?
+            .run(self.stop)
+            .await;
         listener.shutdown().await;
         result
     }
@@ -180,7 +200,12 @@ impl Registered {
     fn new(name: &str, registrations: Vec<Register>, line: &CommandLine) -> Self {
         let (connection, slot) = Connection::late();
         let events = Recorder::pipeline(name);
-        let mut setup = Setup::new(name, connection.with_field_manager(name), events.0.clone(), line.clone());
+        let mut setup = Setup::new(
+            name,
+            connection.with_field_manager(name),
+            events.0.clone(),
+            line.clone(),
+        );
         let mut refused = None;
         for register in registrations {
             // Arguments that do not fit leave `register` early; the others still say which flags they have, for `--help`.
@@ -192,7 +217,12 @@ impl Registered {
                 Err(panic) => resume_unwind(panic),
             }
         }
-        Self { setup, slot, events, refused }
+        Self {
+            setup,
+            slot,
+            events,
+            refused,
+        }
     }
 }
 

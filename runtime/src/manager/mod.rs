@@ -11,7 +11,10 @@ mod group;
 mod health;
 mod leader;
 mod logging;
-#[expect(clippy::module_inception, reason = "the manager's main type has the folder's name, as in the other parts")]
+#[expect(
+    clippy::module_inception,
+    reason = "the manager's main type has the folder's name, as in the other parts"
+)]
 mod manager;
 mod manifests;
 mod metrics;

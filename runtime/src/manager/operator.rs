@@ -63,14 +63,21 @@ impl Operator {
         if !errors.is_empty() {
             return Err(Error::Registration(errors));
         }
-        let names: Vec<String> = setup.controllers().iter().map(|spec| spec.name().to_owned()).collect();
+        let names: Vec<String> = setup
+            .controllers()
+            .iter()
+            .map(|spec| spec.name().to_owned())
+            .collect();
         let chosen = args.chosen_controllers();
         if let Some(name) = chosen.iter().find(|name| !names.contains(name)) {
             let hint = match did_you_mean(name, names.iter().map(String::as_str)) {
                 Some(near) => format!(": did you mean {near:?}?"),
                 None => format!("; there are {}", names.join(", ")),
             };
-            return Err(Error::NoSuchController { name: name.clone(), hint });
+            return Err(Error::NoSuchController {
+                name: name.clone(),
+                hint,
+            });
         }
         let informers = setup.informers().clone();
         informers.set_namespaces(args.watched_namespaces());
@@ -79,7 +86,10 @@ impl Operator {
         for spec in setup.take_controllers() {
             if chosen.is_empty() || chosen.iter().any(|name| name == spec.name()) {
                 let counters = metrics.controller(spec.name(), spec.worker_count());
-                controllers.push(ControllerRunner::new(spec, counters).map_err(|error| Error::Registration(vec![error]))?);
+                controllers.push(
+                    ControllerRunner::new(spec, counters)
+                        .map_err(|error| Error::Registration(vec![error]))?,
+                );
             } else {
                 info!(controller = spec.name(), "switched off by --controllers");
             }
@@ -127,21 +137,44 @@ impl Operator {
         let health = health_handler(&readiness, &self.informers);
         let metrics = self.metrics.into_handler();
         let served = async {
-            servers.start("health checks", self.args.health_bind_address, in_cluster, 8081, health).await?;
-            servers.start("metrics", self.args.metrics_bind_address, in_cluster, 8080, metrics).await
+            servers
+                .start(
+                    "health checks",
+                    self.args.health_bind_address,
+                    in_cluster,
+                    8081,
+                    health,
+                )
+                .await?;
+            servers
+                .start(
+                    "metrics",
+                    self.args.metrics_bind_address,
+                    in_cluster,
+                    8080,
+                    metrics,
+                )
+                .await
         };
         if let Err(error) = served.await {
             servers.stop().await;
             return Err(error);
         }
         let (mut events, flush) = (Group::default(), CancellationToken::new());
-        let (writer, connection, flushed) = (self.events.flush_within(grace / 10), self.connection, flush.clone());
+        let (writer, connection, flushed) = (
+            self.events.flush_within(grace / 10),
+            self.connection,
+            flush.clone(),
+        );
         events.spawn("events", async move {
             writer.run(connection, flushed).await;
             Ok(())
         });
 
-        let mut work = Work { stop, ..Work::default() };
+        let mut work = Work {
+            stop,
+            ..Work::default()
+        };
         let life = Life {
             client,
             informers: &self.informers,
@@ -174,7 +207,10 @@ impl Source {
     async fn connect(self, args: &ManagerArgs, product: &str) -> Result<(kube::Client, bool), Error> {
         let Cluster { config, in_cluster } = match self {
             Self::Client(client) => return Ok((client, false)),
-            Self::Config(config) => Cluster { config: *config, in_cluster: false },
+            Self::Config(config) => Cluster {
+                config: *config,
+                in_cluster: false,
+            },
             Self::Flags => connect::configure(args.kubeconfig.as_deref(), args.context.as_deref()).await?,
         };
         Ok((Connection::connect(config, product)?.kube_client(), in_cluster))

@@ -24,7 +24,13 @@ pub(super) fn identity() -> String {
     ])
     .unwrap_or_else(|| "operator".to_owned());
     let random = format!("{:032x}", rand::random::<u128>());
-    let (a, b, c, d, e) = (&random[..8], &random[8..12], &random[12..16], &random[16..20], &random[20..]);
+    let (a, b, c, d, e) = (
+        &random[..8],
+        &random[8..12],
+        &random[12..16],
+        &random[16..20],
+        &random[20..],
+    );
     format!("{host}_{a}-{b}-{c}-{d}-{e}")
 }
 
@@ -42,7 +48,10 @@ mod tests {
 
     #[test]
     fn the_first_text_that_says_something_counts() {
-        assert_eq!(first_given([None, Some(" \n".into()), Some("shop\n".into()), Some("x".into())]), Some("shop".into()));
+        assert_eq!(
+            first_given([None, Some(" \n".into()), Some("shop\n".into()), Some("x".into())]),
+            Some("shop".into())
+        );
         assert_eq!(leader_namespace(Some("flag"), "context"), "flag");
     }
 

@@ -90,7 +90,9 @@ async fn connection(stream: TcpStream, handler: Handler, stop: CancellationToken
         async move { Ok::<_, Infallible>(answer) }
     });
     let mut builder = http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
+    builder
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADER_TIMEOUT);
     let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), service));
     let ended = tokio::select! {
         ended = &mut connection => ended,
@@ -112,7 +114,10 @@ fn answer(handler: &Handler, request: &Request<Incoming>) -> Response<Full<Bytes
     let mut response = Response::new(Full::from(answer.body));
     *response.status_mut() = answer.status;
     let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, http::HeaderValue::from_static(answer.content_type));
+    headers.insert(
+        header::CONTENT_TYPE,
+        http::HeaderValue::from_static(answer.content_type),
+    );
     headers.insert(header::CACHE_CONTROL, http::HeaderValue::from_static("no-store"));
     response
 }
@@ -135,7 +140,13 @@ mod tests {
 
     #[tokio::test]
     async fn answers_until_it_is_stopped_and_closes_idle_connections() {
-        let listener = "127.0.0.1:0".parse::<BindAddress>().unwrap().listen().await.unwrap().unwrap();
+        let listener = "127.0.0.1:0"
+            .parse::<BindAddress>()
+            .unwrap()
+            .listen()
+            .await
+            .unwrap()
+            .unwrap();
         let handler: Handler = Arc::new(|uri| match uri.path() {
             "/healthz" => Answer::text(StatusCode::OK, "ok\n"),
             _ => Answer::not_found(),
@@ -146,13 +157,22 @@ mod tests {
         let running = tokio::spawn(server.run(stop.clone()));
 
         let ok = request(address, "GET /healthz").await;
-        assert!(ok.starts_with("HTTP/1.1 200 OK\r\n") && ok.ends_with("\r\n\r\nok\n"), "{ok}");
+        assert!(
+            ok.starts_with("HTTP/1.1 200 OK\r\n") && ok.ends_with("\r\n\r\nok\n"),
+            "{ok}"
+        );
         assert!(request(address, "GET /other").await.starts_with("HTTP/1.1 404 "));
-        assert!(request(address, "POST /healthz").await.starts_with("HTTP/1.1 405 "));
+        assert!(
+            request(address, "POST /healthz")
+                .await
+                .starts_with("HTTP/1.1 405 ")
+        );
 
         // A connection that is open and says nothing does not hold up the end.
         let mut idle = TcpStream::connect(address).await.unwrap();
-        idle.write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
+        idle.write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+            .await
+            .unwrap();
         let mut first = [0; 12];
         idle.read_exact(&mut first).await.unwrap();
         stop.cancel();

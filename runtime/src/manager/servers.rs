@@ -39,10 +39,22 @@ impl Servers {
         // Probes and scrapers come from outside the pod; on a desk nobody does, and the port may be taken.
         let address = address.unwrap_or_else(|| match in_cluster {
             true => BindAddress::At { host: None, port },
-            false => BindAddress::At { host: Some("127.0.0.1".to_owned()), port: 0 },
+            false => BindAddress::At {
+                host: Some("127.0.0.1".to_owned()),
+                port: 0,
+            },
         });
-        let flag = if what == "metrics" { "--metrics-bind-address" } else { "--health-bind-address" };
-        let failed = |source| Error::Listen { what, address: address.to_string(), flag, source };
+        let flag = if what == "metrics" {
+            "--metrics-bind-address"
+        } else {
+            "--health-bind-address"
+        };
+        let failed = |source| Error::Listen {
+            what,
+            address: address.to_string(),
+            flag,
+            source,
+        };
         let Some(listener) = address.listen().await.map_err(failed)? else {
             return Ok(());
         };
@@ -77,5 +89,8 @@ pub(super) fn health_handler(readiness: &Readiness, informers: &SharedInformerFa
         Err(format!("waiting for the first list of {}", names.join(", ")))
     };
     let healthz = Checks::default().with("ping", || Ok(()));
-    health::handler(healthz, Checks::default().with("operator", started).with("caches", caches))
+    health::handler(
+        healthz,
+        Checks::default().with("operator", started).with("caches", caches),
+    )
 }

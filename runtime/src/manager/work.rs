@@ -65,11 +65,17 @@ impl Work {
     }
 
     /// Waits for runnables that the controllers wait for.
-    pub(super) async fn until_completed(&mut self, everywhere: &BTreeSet<String>, leaders: &BTreeSet<String>) -> Result<(), End> {
-        let (mut first, mut second) = (std::mem::take(&mut self.everywhere), std::mem::take(&mut self.leaders));
-        let completed = self.meanwhile(async {
-            tokio::try_join!(first.completed(everywhere), second.completed(leaders))
-        });
+    pub(super) async fn until_completed(
+        &mut self,
+        everywhere: &BTreeSet<String>,
+        leaders: &BTreeSet<String>,
+    ) -> Result<(), End> {
+        let (mut first, mut second) = (
+            std::mem::take(&mut self.everywhere),
+            std::mem::take(&mut self.leaders),
+        );
+        let completed = self
+            .meanwhile(async { tokio::try_join!(first.completed(everywhere), second.completed(leaders)) });
         let completed = completed.await;
         (self.everywhere, self.leaders) = (first, second);
         match completed? {
@@ -142,7 +148,11 @@ async fn lost(candidacy: &mut Option<Candidacy>) -> Error {
 }
 
 /// Starts runnables and answers the names of those that controllers wait for.
-pub(super) fn start(group: &mut Group, runnables: Vec<Runnable>, stop: &CancellationToken) -> BTreeSet<String> {
+pub(super) fn start(
+    group: &mut Group,
+    runnables: Vec<Runnable>,
+    stop: &CancellationToken,
+) -> BTreeSet<String> {
     let mut first = BTreeSet::new();
     for runnable in runnables {
         let name = runnable.name().to_owned();
@@ -150,7 +160,9 @@ pub(super) fn start(group: &mut Group, runnables: Vec<Runnable>, stop: &Cancella
             first.insert(name.clone());
         }
         let running = runnable.run(stop.clone());
-        group.spawn(name, async move { running.await.map_err(|error| with_sources(&*error)) });
+        group.spawn(name, async move {
+            running.await.map_err(|error| with_sources(&*error))
+        });
     }
     first
 }

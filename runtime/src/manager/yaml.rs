@@ -6,7 +6,10 @@ use serde::Serialize;
 pub(super) fn document(value: &impl Serialize) -> Result<String, serde_saphyr::ser::Error> {
     // Block scalars would leave blanks at line ends; quoted strings read back everywhere.
     let options = serde_saphyr::ser_options! { prefer_block_scalars: false };
-    Ok(format!("---\n{}", serde_saphyr::to_string_with_options(value, options)?))
+    Ok(format!(
+        "---\n{}",
+        serde_saphyr::to_string_with_options(value, options)?
+    ))
 }
 
 #[cfg(test)]

@@ -217,7 +217,7 @@ async fn run_workers(script: Script, workers: usize) -> BTreeMap<usize, BTreeSet
     for (key, at) in tasks.join_all().await.concat() {
         got.entry(key)
             .or_default()
-            .push(u64::try_from(at.as_millis()).unwrap());
+            .insert(u64::try_from(at.as_millis()).unwrap());
     }
     got
 }

@@ -222,10 +222,7 @@ impl Elector {
         }
     }
 
-    async fn write(
-        &mut self,
-        spec: LeaseSpec,
-    ) -> Result<Try, kube::Error> {
+    async fn write(&mut self, spec: LeaseSpec) -> Result<Try, kube::Error> {
         let sent = Instant::now();
         self.may_hold = true;
         let spec = self.lock.write(spec).await?;

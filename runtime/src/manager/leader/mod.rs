@@ -14,8 +14,8 @@ mod election;
 mod elector;
 mod lease;
 
-pub(super) use election::Timing;
-pub use elector::LostLease;
 pub(super) use candidacy::Candidacy;
+pub(super) use election::Timing;
 pub(super) use elector::Elector;
+pub use elector::LostLease;
 pub(super) use lease::LeaseLock;

@@ -36,7 +36,9 @@ pub(in crate::manager) struct CustomDefinition {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DefinitionError {
     /// kube refuses the schema.
-    #[error("kind {kind} ({api_version}) has a schema that Kubernetes could not take: {reason}; change the type that it names")]
+    #[error(
+        "kind {kind} ({api_version}) has a schema that Kubernetes could not take: {reason}; change the type that it names"
+    )]
     Schema {
         /// The kind.
         kind: String,
@@ -46,7 +48,9 @@ pub enum DefinitionError {
         reason: String,
     },
     /// The versions do not fit together.
-    #[error("the versions {versions} of {kind} do not make one definition: {reason}; give all of them the same `#[kube({attribute} = …)]`")]
+    #[error(
+        "the versions {versions} of {kind} do not make one definition: {reason}; give all of them the same `#[kube({attribute} = …)]`"
+    )]
     Versions {
         /// Kind and group.
         kind: String,
@@ -76,7 +80,10 @@ pub(super) fn all(
         match define(&registered) {
             Ok(crd) => {
                 errors.extend(schema::check(&registered, &crd).into_iter().map(Into::into));
-                let name = (registered.info.group.to_string(), registered.info.kind.to_string());
+                let name = (
+                    registered.info.group.to_string(),
+                    registered.info.kind.to_string(),
+                );
                 groups.entry(name).or_default().push(Defined { registered, crd });
             }
             Err(error) => errors.push(error.into()),
@@ -119,9 +126,16 @@ fn define(registered: &RegisteredKind) -> Result<CustomResourceDefinition, Defin
 }
 
 /// One definition out of one for each version. The newest version that says `storage` is stored.
-fn merge(mut versions: Vec<Defined>, warnings: &mut Vec<String>) -> Result<CustomDefinition, DefinitionError> {
-    versions.sort_by_cached_key(|defined| Reverse(Version::parse(&defined.registered.info.version).priority()));
-    let names: Vec<String> = versions.iter().map(|defined| defined.registered.info.version.to_string()).collect();
+fn merge(
+    mut versions: Vec<Defined>,
+    warnings: &mut Vec<String>,
+) -> Result<CustomDefinition, DefinitionError> {
+    versions
+        .sort_by_cached_key(|defined| Reverse(Version::parse(&defined.registered.info.version).priority()));
+    let names: Vec<String> = versions
+        .iter()
+        .map(|defined| defined.registered.info.version.to_string())
+        .collect();
     let info = versions[0].registered.info.clone();
     let external = versions.iter().all(|defined| defined.registered.external);
     let mismatch = |reason: String, attribute| DefinitionError::Versions {
@@ -130,8 +144,14 @@ fn merge(mut versions: Vec<Defined>, warnings: &mut Vec<String>) -> Result<Custo
         reason,
         attribute,
     };
-    if let Some(other) = versions.iter().find(|defined| defined.registered.info.plural != info.plural) {
-        let reason = format!("their plurals are {:?} and {:?}", info.plural, other.registered.info.plural);
+    if let Some(other) = versions
+        .iter()
+        .find(|defined| defined.registered.info.plural != info.plural)
+    {
+        let reason = format!(
+            "their plurals are {:?} and {:?}",
+            info.plural, other.registered.info.plural
+        );
         return Err(mismatch(reason, "plural"));
     }
     let stored: Vec<String> = versions
@@ -187,6 +207,7 @@ fn quietly<T>(call: impl FnOnce() -> T + UnwindSafe) -> Result<T, String> {
     QUIET.set(false);
     result.map_err(|payload| {
         let text = payload.downcast_ref::<&str>().map(|&text| text.to_owned());
-        text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no reason given".to_owned())
+        text.or_else(|| payload.downcast_ref::<String>().cloned())
+            .unwrap_or_else(|| "no reason given".to_owned())
     })
 }

@@ -74,7 +74,11 @@ impl Manifests {
 
     /// For people: the CRDs and the roles as YAML documents.
     pub(super) fn to_yaml(&self) -> Result<String, serde_saphyr::ser::Error> {
-        let definitions = self.kinds.iter().filter_map(|kind| kind.crd.as_ref()).map(yaml::document);
+        let definitions = self
+            .kinds
+            .iter()
+            .filter_map(|kind| kind.crd.as_ref())
+            .map(yaml::document);
         let roles = roles::of(&self.operator, &self.permissions);
         definitions.chain(roles.iter().map(yaml::document)).collect()
     }

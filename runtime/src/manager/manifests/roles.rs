@@ -13,11 +13,20 @@ pub(super) fn of(operator: &str, permissions: &[Permission]) -> Vec<Value> {
         ..ObjectMeta::default()
     };
     let rules = |own: bool| {
-        let chosen = permissions.iter().filter(|permission| (permission.place == Place::Operator) == own);
+        let chosen = permissions
+            .iter()
+            .filter(|permission| (permission.place == Place::Operator) == own);
         Some(chosen.map(rule).collect::<Vec<_>>()).filter(|rules| !rules.is_empty())
     };
-    let cluster_role = ClusterRole { metadata: metadata(), rules: rules(false), ..ClusterRole::default() };
-    let role = Role { metadata: metadata(), rules: rules(true) };
+    let cluster_role = ClusterRole {
+        metadata: metadata(),
+        rules: rules(false),
+        ..ClusterRole::default()
+    };
+    let role = Role {
+        metadata: metadata(),
+        rules: rules(true),
+    };
     vec![json!(cluster_role), json!(role)]
 }
 

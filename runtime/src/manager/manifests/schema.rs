@@ -27,7 +27,11 @@ pub struct IndexError {
 
 /// Checks all indexes of a kind against the schema of its version.
 pub(super) fn check(kind: &RegisteredKind, crd: &CustomResourceDefinition) -> Vec<IndexError> {
-    let version = crd.spec.versions.iter().find(|version| version.name == kind.info.version);
+    let version = crd
+        .spec
+        .versions
+        .iter()
+        .find(|version| version.name == kind.info.version);
     let Some(schema) = version
         .and_then(|version| version.schema.as_ref())
         .and_then(|validation| validation.open_api_v3_schema.as_ref())
@@ -70,7 +74,11 @@ fn check_index(root: &JSONSchemaProps, index: &IndexSpec) -> Result<(), String> 
 }
 
 /// The schema of a field; none where the schema allows anything.
-fn field<'a>(at: &'a JSONSchemaProps, name: &str, walked: &str) -> Result<Option<&'a JSONSchemaProps>, String> {
+fn field<'a>(
+    at: &'a JSONSchemaProps,
+    name: &str,
+    walked: &str,
+) -> Result<Option<&'a JSONSchemaProps>, String> {
     if let Some(found) = at.properties.as_ref().and_then(|properties| properties.get(name)) {
         return Ok(Some(found));
     }
@@ -101,9 +109,10 @@ fn elements<'a>(at: &'a JSONSchemaProps, walked: &str) -> Result<Option<&'a JSON
         (Some(JSONSchemaPropsOrArray::Schema(items)), _) => Ok(Some(items)),
         (Some(JSONSchemaPropsOrArray::Schemas(_)), _) | (None, Some("array")) => Ok(None),
         (None, _) if is_open(at) => Ok(None),
-        (None, found) => {
-            Err(format!("`{walked}` is {}, no array: leave `[*]` out", article(found.unwrap_or("object"))))
-        }
+        (None, found) => Err(format!(
+            "`{walked}` is {}, no array: leave `[*]` out",
+            article(found.unwrap_or("object"))
+        )),
     }
 }
 
@@ -115,17 +124,24 @@ fn check_type(at: &JSONSchemaProps, wanted: IndexType, walked: &str) -> Result<(
         Some(found) => found,
     };
     match (wanted, found) {
-        (IndexType::String, "string") | (IndexType::Bool, "boolean") | (IndexType::Integer, "integer") => Ok(()),
+        (IndexType::String, "string") | (IndexType::Bool, "boolean") | (IndexType::Integer, "integer") => {
+            Ok(())
+        }
         (_, "object") => Err(format!("`{walked}` is an object: name one of its fields")),
         (_, "array") => Err(format!("`{walked}` is an array: write `{walked}[*]`")),
-        (_, "number") => Err(format!("`{walked}` is a number with fractions: only strings, booleans and integers are indexed")),
+        (_, "number") => Err(format!(
+            "`{walked}` is a number with fractions: only strings, booleans and integers are indexed"
+        )),
         (wanted, found) => {
             let wanted = match wanted {
                 IndexType::String => "a String",
                 IndexType::Bool => "a bool",
                 IndexType::Integer => "an integer",
             };
-            Err(format!("the index says {wanted} and the schema {}: change the index's type", article(found)))
+            Err(format!(
+                "the index says {wanted} and the schema {}: change the index's type",
+                article(found)
+            ))
         }
     }
 }
@@ -137,14 +153,23 @@ fn is_open(at: &JSONSchemaProps) -> bool {
 }
 
 fn article(type_: &str) -> String {
-    let article = if type_.starts_with(['a', 'e', 'i', 'o']) { "an" } else { "a" };
+    let article = if type_.starts_with(['a', 'e', 'i', 'o']) {
+        "an"
+    } else {
+        "a"
+    };
     format!("{article} {type_}")
 }
 
 /// The schema with what the API server adds to it: a definition says of `metadata` only that it is an object.
 fn with_metadata(schema: &JSONSchemaProps) -> JSONSchemaProps {
     let object = |properties: Vec<(&str, JSONSchemaProps)>| JSONSchemaProps {
-        properties: Some(properties.into_iter().map(|(name, schema)| (name.to_owned(), schema)).collect()),
+        properties: Some(
+            properties
+                .into_iter()
+                .map(|(name, schema)| (name.to_owned(), schema))
+                .collect(),
+        ),
         ..of_type("object")
     };
     let map = || JSONSchemaProps {

@@ -21,7 +21,14 @@ fn check_path(path: &'static str, value_type: IndexType) -> Result<(), String> {
         },
     });
     let schema: JSONSchemaProps = serde_json::from_value(schema).unwrap();
-    check_index(&with_metadata(&schema), &IndexSpec { name: "by_it", path, value_type })
+    check_index(
+        &with_metadata(&schema),
+        &IndexSpec {
+            name: "by_it",
+            path,
+            value_type,
+        },
+    )
 }
 
 #[test]
@@ -51,19 +58,63 @@ fn paths_that_fit_pass() {
 fn paths_that_do_not_fit_say_what_to_write() {
     use IndexType::{Bool, Integer, String};
     let cases = [
-        ("spec.deploymentNam", String, "`spec` has no field `deploymentNam`: did you mean `deploymentName`?"),
+        (
+            "spec.deploymentNam",
+            String,
+            "`spec` has no field `deploymentNam`: did you mean `deploymentName`?",
+        ),
         ("spec.deployment_name", String, "did you mean `deploymentName`?"),
-        ("specs.replicas", Integer, "`the object` has no field `specs`: did you mean `spec`?"),
-        ("spec.ports[*].port", Integer, "`spec.ports[*]` has no field `port`: there are name"),
-        ("spec.replicas", String, "the index says a String and the schema an integer: change the index's type"),
-        ("spec.port", Bool, "the index says a bool and the schema an integer or string"),
-        ("spec.ratio", Integer, "only strings, booleans and integers are indexed"),
-        ("spec.template", String, "`spec.template` is an object: name one of its fields"),
-        ("spec.tags", String, "`spec.tags` is an array: write `spec.tags[*]`"),
-        ("spec.ports.name", String, "`spec.ports` is an array: write `spec.ports[*].name`"),
-        ("spec.deploymentName[*]", String, "`spec.deploymentName` is a string, no array: leave `[*]` out"),
+        (
+            "specs.replicas",
+            Integer,
+            "`the object` has no field `specs`: did you mean `spec`?",
+        ),
+        (
+            "spec.ports[*].port",
+            Integer,
+            "`spec.ports[*]` has no field `port`: there are name",
+        ),
+        (
+            "spec.replicas",
+            String,
+            "the index says a String and the schema an integer: change the index's type",
+        ),
+        (
+            "spec.port",
+            Bool,
+            "the index says a bool and the schema an integer or string",
+        ),
+        (
+            "spec.ratio",
+            Integer,
+            "only strings, booleans and integers are indexed",
+        ),
+        (
+            "spec.template",
+            String,
+            "`spec.template` is an object: name one of its fields",
+        ),
+        (
+            "spec.tags",
+            String,
+            "`spec.tags` is an array: write `spec.tags[*]`",
+        ),
+        (
+            "spec.ports.name",
+            String,
+            "`spec.ports` is an array: write `spec.ports[*].name`",
+        ),
+        (
+            "spec.deploymentName[*]",
+            String,
+            "`spec.deploymentName` is a string, no array: leave `[*]` out",
+        ),
         ("spec[*].x", String, "`spec` is an object, no array"),
-        ("spec.replicas.x", Integer, "`spec.replicas` is an integer, which has no fields"),
+        (
+            "spec.replicas.x",
+            Integer,
+            "`spec.replicas` is an integer, which has no fields",
+        ),
         ("metadata.label.x", String, "did you mean `labels`?"),
         ("spec..x", String, "expected the name of a field"),
     ];

@@ -71,9 +71,16 @@ macro_rules! custom_kind {
     };
 }
 
-const BY_DEPLOYMENT: IndexSpec =
-    IndexSpec { name: "by_deployment", path: "spec.deploymentName", value_type: IndexType::String };
-const BY_SIZE: IndexSpec = IndexSpec { name: "by_size", path: "spec.size", value_type: IndexType::String };
+const BY_DEPLOYMENT: IndexSpec = IndexSpec {
+    name: "by_deployment",
+    path: "spec.deploymentName",
+    value_type: IndexType::String,
+};
+const BY_SIZE: IndexSpec = IndexSpec {
+    name: "by_size",
+    path: "spec.size",
+    value_type: IndexType::String,
+};
 
 custom_kind!(Foo, false, [BY_DEPLOYMENT]);
 // The path is that of the other version.
@@ -109,7 +116,12 @@ impl Reconciler for Nothing {
 
 fn setup() -> Setup {
     let (connection, _slot) = Connection::late();
-    Setup::new("shop", connection, Recorder::pipeline("shop").0, FixedArgs::default())
+    Setup::new(
+        "shop",
+        connection,
+        Recorder::pipeline("shop").0,
+        FixedArgs::default(),
+    )
 }
 
 fn document(setup: &Setup) -> Value {
@@ -117,7 +129,11 @@ fn document(setup: &Setup) -> Value {
 }
 
 fn errors(setup: &Setup) -> Vec<String> {
-    Manifests::of(setup).unwrap_err().iter().map(ToString::to_string).collect()
+    Manifests::of(setup)
+        .unwrap_err()
+        .iter()
+        .map(ToString::to_string)
+        .collect()
 }
 
 #[tokio::test]
@@ -143,14 +159,20 @@ async fn prints_kinds_of_informers_and_kinds_without_controller_but_no_definitio
     setup.client::<Deployment, (Apply,)>();
     setup.kind::<Foo>().kind::<Bar>();
     setup.recorder();
-    setup.controller("foo", Nothing).reconciles(&foos).owns(&deployments);
+    setup
+        .controller("foo", Nothing)
+        .reconciles(&foos)
+        .owns(&deployments);
 
     let document = document(&setup);
     let kinds = document["kinds"].as_array().unwrap();
     assert_eq!(kinds.len(), 2);
     assert_eq!(kinds[0]["crd"]["metadata"]["name"], "foos.demo.dev");
     let schema = &kinds[0]["crd"]["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
-    assert_eq!(schema["properties"]["spec"]["properties"]["deploymentName"]["type"], "string");
+    assert_eq!(
+        schema["properties"]["spec"]["properties"]["deploymentName"]["type"],
+        "string"
+    );
     assert_eq!(
         kinds[1],
         json!({
@@ -161,7 +183,12 @@ async fn prints_kinds_of_informers_and_kinds_without_controller_but_no_definitio
     let permissions = document["permissions"].as_array().unwrap();
     let units: Vec<_> = permissions
         .iter()
-        .map(|permission| (permission["unit"].as_str().unwrap(), permission["place"].as_str().unwrap()))
+        .map(|permission| {
+            (
+                permission["unit"].as_str().unwrap(),
+                permission["place"].as_str().unwrap(),
+            )
+        })
         .collect();
     assert_eq!(
         units,
@@ -184,13 +211,24 @@ async fn versions_of_one_kind_make_one_definition() {
     let document = document(&setup);
     let kinds = document["kinds"].as_array().unwrap();
     assert_eq!(kinds.len(), 1);
-    assert_eq!((&kinds[0]["version"], &kinds[0]["versions"]), (&json!("v1"), &json!(["v1", "v1alpha1"])));
+    assert_eq!(
+        (&kinds[0]["version"], &kinds[0]["versions"]),
+        (&json!("v1"), &json!(["v1", "v1alpha1"]))
+    );
     let versions = kinds[0]["crd"]["spec"]["versions"].as_array().unwrap();
-    let stored: Vec<_> = versions.iter().map(|version| (&version["name"], &version["storage"])).collect();
-    assert_eq!(stored, [(&json!("v1"), &json!(true)), (&json!("v1alpha1"), &json!(false))]);
+    let stored: Vec<_> = versions
+        .iter()
+        .map(|version| (&version["name"], &version["storage"]))
+        .collect();
+    assert_eq!(
+        stored,
+        [(&json!("v1"), &json!(true)), (&json!("v1alpha1"), &json!(false))]
+    );
     assert_eq!(
         document["warnings"],
-        json!(["v1, v1alpha1 of Foo (demo.dev) all say that they are stored, v1 is; write `#[kube(storage = false)]` on the others"])
+        json!([
+            "v1, v1alpha1 of Foo (demo.dev) all say that they are stored, v1 is; write `#[kube(storage = false)]` on the others"
+        ])
     );
 }
 
@@ -200,7 +238,10 @@ async fn versions_that_do_not_fit_together_are_an_error() {
     setup.kind::<v1::Foo>().kind::<wrong::Foo>();
     let errors = errors(&setup);
     assert_eq!(errors.len(), 1);
-    assert!(errors[0].contains("v2, v1 of Foo (demo.dev)") && errors[0].contains("plural"), "{errors:?}");
+    assert!(
+        errors[0].contains("v2, v1 of Foo (demo.dev)") && errors[0].contains("plural"),
+        "{errors:?}"
+    );
 }
 
 #[tokio::test]
@@ -224,7 +265,10 @@ async fn a_client_with_all_verbs_is_warned_of() {
     let mut setup = setup();
     setup.client::<Deployment, All>();
     let warnings = document(&setup)["warnings"].to_string();
-    assert!(warnings.contains("a client of Deployment has `All` verbs"), "{warnings}");
+    assert!(
+        warnings.contains("a client of Deployment has `All` verbs"),
+        "{warnings}"
+    );
 }
 
 #[tokio::test]
@@ -234,6 +278,13 @@ async fn yaml_for_people_has_the_definitions_and_the_roles() {
     setup.client::<Deployment, (Apply,)>();
     let yaml = Manifests::of(&setup).unwrap().to_yaml().unwrap();
     let kinds: Vec<&str> = yaml.lines().filter(|line| line.starts_with("kind: ")).collect();
-    assert_eq!(kinds, ["kind: CustomResourceDefinition", "kind: ClusterRole", "kind: Role"]);
+    assert_eq!(
+        kinds,
+        [
+            "kind: CustomResourceDefinition",
+            "kind: ClusterRole",
+            "kind: Role"
+        ]
+    );
     assert_eq!(yaml.matches("---\n").count(), 3);
 }

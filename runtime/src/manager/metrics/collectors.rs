@@ -49,11 +49,15 @@ impl Collector for Informers {
             })
             .collect();
         for (name, help, value) in GAUGES {
-            let values = informers.iter().map(|(labels, stats)| (labels, ConstGauge::new(int(value(stats)))));
+            let values = informers
+                .iter()
+                .map(|(labels, stats)| (labels, ConstGauge::new(int(value(stats)))));
             family(&mut encoder, name, help, values)?;
         }
         for (name, help, value) in COUNTERS {
-            let values = informers.iter().map(|(labels, stats)| (labels, ConstCounter::new(value(stats))));
+            let values = informers
+                .iter()
+                .map(|(labels, stats)| (labels, ConstCounter::new(value(stats))));
             family(&mut encoder, name, help, values)?;
         }
         Ok(())
@@ -63,34 +67,78 @@ impl Collector for Informers {
 type Figure<T> = (&'static str, &'static str, fn(&InformerStats) -> T);
 
 const GAUGES: [Figure<usize>; 2] = [
-    ("kubewright_informer_objects", "Objects in the store", |stats| stats.objects),
-    ("kubewright_informer_bytes", "Bytes of their JSON as kept", |stats| stats.bytes),
+    ("kubewright_informer_objects", "Objects in the store", |stats| {
+        stats.objects
+    }),
+    (
+        "kubewright_informer_bytes",
+        "Bytes of their JSON as kept",
+        |stats| stats.bytes,
+    ),
 ];
 
 const COUNTERS: [Figure<u64>; 6] = [
-    ("kubewright_informer_lists", "Lists that ended well", |stats| stats.lists),
-    ("kubewright_informer_watches", "Watches that the API server accepted", |stats| stats.watches),
-    ("kubewright_informer_watch_events", "Lines that watches brought", |stats| stats.watch_events),
-    ("kubewright_informer_failures", "Lists and watches that failed", |stats| stats.failures),
-    ("kubewright_informer_decode_errors", "Objects that did not decode", |stats| stats.decode_errors),
-    ("kubewright_informer_index_errors", "Values of another type than their index", |stats| stats.index_errors),
+    ("kubewright_informer_lists", "Lists that ended well", |stats| {
+        stats.lists
+    }),
+    (
+        "kubewright_informer_watches",
+        "Watches that the API server accepted",
+        |stats| stats.watches,
+    ),
+    (
+        "kubewright_informer_watch_events",
+        "Lines that watches brought",
+        |stats| stats.watch_events,
+    ),
+    (
+        "kubewright_informer_failures",
+        "Lists and watches that failed",
+        |stats| stats.failures,
+    ),
+    (
+        "kubewright_informer_decode_errors",
+        "Objects that did not decode",
+        |stats| stats.decode_errors,
+    ),
+    (
+        "kubewright_informer_index_errors",
+        "Values of another type than their index",
+        |stats| stats.index_errors,
+    ),
 ];
 
 impl Collector for Queues {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let queues: Vec<_> = self.0.iter().map(|(name, queue)| (QueueLabels::of(name), queue())).collect();
-        let depths = queues.iter().map(|(labels, stats)| (labels, ConstGauge::new(int(stats.depth))));
+        let queues: Vec<_> = self
+            .0
+            .iter()
+            .map(|(name, queue)| (QueueLabels::of(name), queue()))
+            .collect();
+        let depths = queues
+            .iter()
+            .map(|(labels, stats)| (labels, ConstGauge::new(int(stats.depth))));
         family(&mut encoder, "workqueue_depth", "Keys that wait", depths)?;
         let unfinished = queues
             .iter()
             .map(|(labels, stats)| (labels, ConstGauge::new(stats.unfinished.as_secs_f64())));
         let help = "How long workers have been at the keys that they hold, summed up";
-        family(&mut encoder, "workqueue_unfinished_work_seconds", help, unfinished)?;
+        family(
+            &mut encoder,
+            "workqueue_unfinished_work_seconds",
+            help,
+            unfinished,
+        )?;
         let longest = queues
             .iter()
             .map(|(labels, stats)| (labels, ConstGauge::new(stats.longest_running.as_secs_f64())));
         let help = "How long the slowest worker has been at its key";
-        family(&mut encoder, "workqueue_longest_running_processor_seconds", help, longest)
+        family(
+            &mut encoder,
+            "workqueue_longest_running_processor_seconds",
+            help,
+            longest,
+        )
     }
 }
 
@@ -98,7 +146,8 @@ impl Collector for Events {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let dropped = ConstCounter::new(self.0.dropped());
         let help = "Events that the queue did not take";
-        let metric = encoder.encode_descriptor("kubewright_events_dropped", help, None, dropped.metric_type())?;
+        let metric =
+            encoder.encode_descriptor("kubewright_events_dropped", help, None, dropped.metric_type())?;
         dropped.encode(metric)
     }
 }

@@ -20,8 +20,9 @@ use crate::{
 
 /// controller-runtime's buckets, in seconds.
 const RECONCILE_BUCKETS: [f64; 40] = [
-    0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.25, 1.5, 1.75,
-    2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 15.0, 20.0, 25.0, 30.0, 40.0, 50.0, 60.0,
+    0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.25,
+    1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 15.0, 20.0, 25.0, 30.0, 40.0,
+    50.0, 60.0,
 ];
 
 const RESULTS: [&str; 4] = ["success", "error", "requeue", "requeue_after"];
@@ -89,34 +90,67 @@ impl ControllerFamilies {
         };
         let reconcile = registry.sub_registry_with_prefix("controller_runtime");
         reconcile.register("reconcile", "Reconciles by result", families.results.clone());
-        reconcile.register("reconcile_errors", "Reconciles that failed", families.errors.clone());
+        reconcile.register(
+            "reconcile_errors",
+            "Reconciles that failed",
+            families.errors.clone(),
+        );
         reconcile.register(
             "terminal_reconcile_errors",
             "Reconciles that failed and are not retried",
             families.terminal_errors.clone(),
         );
-        reconcile.register("reconcile_panics", "Reconciles that panicked", families.panics.clone());
-        reconcile.register("reconcile_time_seconds", "How long reconciles took", families.time.clone());
+        reconcile.register(
+            "reconcile_panics",
+            "Reconciles that panicked",
+            families.panics.clone(),
+        );
+        reconcile.register(
+            "reconcile_time_seconds",
+            "How long reconciles took",
+            families.time.clone(),
+        );
         reconcile.register("max_concurrent_reconciles", "Workers", families.workers.clone());
-        reconcile.register("active_workers", "Workers that reconcile now", families.active.clone());
+        reconcile.register(
+            "active_workers",
+            "Workers that reconcile now",
+            families.active.clone(),
+        );
         let queue = registry.sub_registry_with_prefix("workqueue");
         queue.register("adds", "Keys added", families.adds.clone());
-        queue.register("retries", "Keys added after a failure or a time", families.retries.clone());
-        queue.register("queue_duration_seconds", "How long keys waited", families.queued.clone());
-        queue.register("work_duration_seconds", "How long keys were in work", families.worked.clone());
+        queue.register(
+            "retries",
+            "Keys added after a failure or a time",
+            families.retries.clone(),
+        );
+        queue.register(
+            "queue_duration_seconds",
+            "How long keys waited",
+            families.queued.clone(),
+        );
+        queue.register(
+            "work_duration_seconds",
+            "How long keys were in work",
+            families.worked.clone(),
+        );
         families
     }
 
     /// The counters of one controller, all of them at zero, so that they can be seen before something happens.
     pub(super) fn of(&self, name: &str, workers: usize) -> MeteredController {
-        let controller = Controller { controller: name.to_owned() };
+        let controller = Controller {
+            controller: name.to_owned(),
+        };
         let queue = QueueLabels::of(name);
         self.workers
             .get_or_create(&controller)
             .set(i64::try_from(workers).unwrap_or(i64::MAX));
         MeteredController {
             results: RESULTS.map(|result| {
-                let labels = ControllerResult { controller: name.to_owned(), result };
+                let labels = ControllerResult {
+                    controller: name.to_owned(),
+                    result,
+                };
                 (result, self.results.get_or_create_owned(&labels))
             }),
             errors: self.errors.get_or_create_owned(&controller),

@@ -54,12 +54,18 @@ impl Metrics {
     pub(super) fn new(lease: &str, informers: SharedInformerFactory, recorder: Recorder) -> Self {
         let mut registry = Registry::default();
         let leading = Family::<Lease, Gauge>::default();
-        registry.register("leader_election_master_status", "Whether this replica leads", leading.clone());
+        registry.register(
+            "leader_election_master_status",
+            "Whether this replica leads",
+            leading.clone(),
+        );
         registry.register_collector(Box::new(collectors::Informers(informers)));
         registry.register_collector(Box::new(collectors::Events(recorder)));
         Self {
             controllers: ControllerFamilies::register(&mut registry),
-            leading: leading.get_or_create_owned(&Lease { name: lease.to_owned() }),
+            leading: leading.get_or_create_owned(&Lease {
+                name: lease.to_owned(),
+            }),
             registry,
         }
     }
@@ -71,7 +77,8 @@ impl Metrics {
 
     /// Reads these queues, by the names of their controllers, whenever somebody asks.
     pub(super) fn observe_queues(&mut self, queues: Vec<(String, Queue)>) {
-        self.registry.register_collector(Box::new(collectors::Queues(queues)));
+        self.registry
+            .register_collector(Box::new(collectors::Queues(queues)));
     }
 
     /// 1 while this replica leads.

@@ -22,12 +22,20 @@ async fn dashboards_of_controller_runtime_find_their_names() {
     informers.seed(&Deployment::info(), &deployment).unwrap();
     let mut metrics = Metrics::new("shop", informers, Recorder::pipeline("shop").0);
     let foo = metrics.controller("foo", 2);
-    let stats = QueueStats { depth: 3, ..QueueStats::default() };
+    let stats = QueueStats {
+        depth: 3,
+        ..QueueStats::default()
+    };
     metrics.observe_queues(vec![("foo".into(), Box::new(move || stats))]);
     metrics.leading().set(1);
     foo.added();
     foo.waited(Duration::from_millis(2));
-    for outcome in [Some(Outcome::Success), Some(Outcome::TerminalError), Some(Outcome::Panic), None] {
+    for outcome in [
+        Some(Outcome::Success),
+        Some(Outcome::TerminalError),
+        Some(Outcome::Panic),
+        None,
+    ] {
         foo.started();
         foo.finished(outcome, Duration::from_millis(20));
     }
@@ -59,6 +67,9 @@ async fn dashboards_of_controller_runtime_find_their_names() {
         "kubewright_events_dropped_total 0",
         "# EOF",
     ] {
-        assert!(text.lines().any(|found| found == line), "{line} is not in\n{text}");
+        assert!(
+            text.lines().any(|found| found == line),
+            "{line} is not in\n{text}"
+        );
     }
 }

@@ -1,0 +1,204 @@
+//! Finalizers: an object that carries one stays, with a deletion timestamp, until the operator has cleaned up and takes it off.
+//!
+//! In reconcile: while the object is not being deleted, [`ensure`] the finalizer before anything is made that must be cleaned up; when
+//! it is, clean up, then [`remove`] it. The patches carry the object's resource version: where somebody else wrote meanwhile, the API
+//! server answers with a conflict, and the next reconcile sees the newer object.
+
+use std::sync::Arc;
+
+use kube::{Resource, core::ObjectMeta};
+use serde_json::{Value, json};
+
+use crate::{
+    Kind, ObjectName,
+    client::{Allows, ClientError, Patch, PatchBody, TypedClient},
+};
+
+/// Whether the object carries the finalizer.
+pub fn is_present<K: Resource>(object: &K, finalizer: &str) -> bool {
+    others(object.meta(), finalizer).count() < object.meta().finalizers.iter().flatten().count()
+}
+
+/// Puts the finalizer onto the object, unless it is there or the object is being deleted; API servers refuse it then.
+///
+/// Answers the object as it is afterwards, so that reconcile goes on with it. API servers want a name with a domain, as in
+/// `demo.dev/cleanup`.
+pub async fn ensure<K, V, At>(
+    client: &TypedClient<K, V>,
+    object: Arc<K>,
+    finalizer: &str,
+) -> Result<Arc<K>, ClientError>
+where
+    K: Kind + Resource,
+    V: Allows<Patch, At>,
+{
+    let metadata = object.meta();
+    if is_present(&*object, finalizer) || metadata.deletion_timestamp.is_some() {
+        return Ok(object);
+    }
+    let finalizers: Vec<_> = others(metadata, finalizer).chain([finalizer]).collect();
+    let patched = client
+        .patch(&name(metadata), &PatchBody::Merge(patch(metadata, &finalizers)))
+        .await?;
+    Ok(Arc::new(patched))
+}
+
+/// Takes the finalizer off the object. One that does not carry it is left alone, and one that is gone is no error.
+pub async fn remove<K, V, At>(
+    client: &TypedClient<K, V>,
+    object: &K,
+    finalizer: &str,
+) -> Result<(), ClientError>
+where
+    K: Kind + Resource,
+    V: Allows<Patch, At>,
+{
+    let metadata = object.meta();
+    if !is_present(object, finalizer) {
+        return Ok(());
+    }
+    let finalizers: Vec<_> = others(metadata, finalizer).collect();
+    match client
+        .patch(&name(metadata), &PatchBody::Merge(patch(metadata, &finalizers)))
+        .await
+    {
+        Err(error) if error.is_not_found() && !error.is_kind_missing() => Ok(()),
+        result => result.map(|_| ()),
+    }
+}
+
+fn others<'a>(metadata: &'a ObjectMeta, finalizer: &str) -> impl Iterator<Item = &'a str> {
+    metadata
+        .finalizers
+        .iter()
+        .flatten()
+        .map(String::as_str)
+        .filter(move |other| *other != finalizer)
+}
+
+fn patch(metadata: &ObjectMeta, finalizers: &[&str]) -> Value {
+    json!({"metadata": {"resourceVersion": metadata.resource_version, "finalizers": finalizers}})
+}
+
+/// The client refuses the empty name of an object that has none yet.
+fn name(metadata: &ObjectMeta) -> ObjectName {
+    ObjectName::of(metadata).unwrap_or_else(|| ObjectName::cluster(""))
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{Request, Response};
+    use k8s_openapi::api::core::v1::ConfigMap;
+    use kube::client::Body;
+    use parking_lot::Mutex;
+
+    use super::*;
+    use crate::client::Connection;
+
+    const OURS: &str = "demo.dev/cleanup";
+
+    /// What was sent: method, path, content type, body.
+    type Sent = Arc<Mutex<Vec<(String, String, String, Value)>>>;
+
+    /// A client whose server answers every patch with that.
+    fn client(code: u16, answer: Value) -> (TypedClient<ConfigMap, (Patch,)>, Sent) {
+        let sent = Sent::default();
+        let log = sent.clone();
+        let server = tower::service_fn(move |request: Request<Body>| {
+            let (log, answer) = (log.clone(), answer.clone());
+            async move {
+                let (parts, body) = request.into_parts();
+                let body = serde_json::from_slice(&body.collect_bytes().await?)?;
+                let content_type = parts.headers["content-type"].to_str()?.to_owned();
+                log.lock().push((
+                    parts.method.to_string(),
+                    parts.uri.path().to_owned(),
+                    content_type,
+                    body,
+                ));
+                let response = Response::builder()
+                    .status(code)
+                    .body(Body::from(answer.to_string().into_bytes()))?;
+                Ok::<_, tower::BoxError>(response)
+            }
+        });
+        let connection = Connection::new(kube::Client::new(server, "default"));
+        (TypedClient::new(connection), sent)
+    }
+
+    fn object(finalizers: &[&str]) -> ConfigMap {
+        serde_json::from_value(json!({"metadata": {
+            "name": "a", "namespace": "default", "resourceVersion": "7", "finalizers": finalizers,
+        }}))
+        .unwrap()
+    }
+
+    fn merge_patch(finalizers: &[&str]) -> (String, String, String, Value) {
+        let body = json!({"metadata": {"resourceVersion": "7", "finalizers": finalizers}});
+        let path = "/api/v1/namespaces/default/configmaps/a".to_owned();
+        (
+            "PATCH".to_owned(),
+            path,
+            "application/merge-patch+json".to_owned(),
+            body,
+        )
+    }
+
+    #[tokio::test]
+    async fn ensuring_adds_the_finalizer_behind_the_others() {
+        let answer = json!({"metadata": {"name": "a", "resourceVersion": "8"}});
+        let (client, sent) = client(200, answer);
+        let after = ensure(&client, Arc::new(object(&["other.dev/x"])), OURS)
+            .await
+            .unwrap();
+        assert_eq!(after.metadata.resource_version.as_deref(), Some("8"));
+        assert_eq!(*sent.lock(), [merge_patch(&["other.dev/x", OURS])]);
+    }
+
+    #[tokio::test]
+    async fn ensuring_sends_nothing_when_it_is_there_or_too_late() {
+        let (client, sent) = client(500, Value::Null);
+        let there = Arc::new(object(&[OURS]));
+        assert!(Arc::ptr_eq(
+            &ensure(&client, there.clone(), OURS).await.unwrap(),
+            &there
+        ));
+        let mut deleted = object(&[]);
+        deleted.metadata.deletion_timestamp =
+            Some(serde_json::from_value(json!("2026-01-01T00:00:00Z")).unwrap());
+        ensure(&client, Arc::new(deleted), OURS).await.unwrap();
+        assert!(sent.lock().is_empty());
+    }
+
+    #[tokio::test]
+    async fn removing_keeps_the_others() {
+        let (client, sent) = client(200, json!({"metadata": {"name": "a"}}));
+        remove(&client, &object(&[OURS, "other.dev/x"]), OURS)
+            .await
+            .unwrap();
+        remove(&client, &object(&["other.dev/x"]), OURS).await.unwrap();
+        assert_eq!(
+            *sent.lock(),
+            [merge_patch(&["other.dev/x"])],
+            "the second carries none"
+        );
+    }
+
+    #[tokio::test]
+    async fn an_object_that_is_gone_needs_no_removal_but_a_conflict_is_an_error() {
+        let status = |code: u16, reason: &str| {
+            json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": reason,
+                   "message": "refused", "details": {"name": "a", "kind": "configmaps"}})
+        };
+        let (gone, sent) = client(404, status(404, "NotFound"));
+        remove(&gone, &object(&[OURS]), OURS).await.unwrap();
+        assert_eq!(sent.lock().len(), 1);
+        let (changed, _) = client(409, status(409, "Conflict"));
+        assert!(
+            remove(&changed, &object(&[OURS]), OURS)
+                .await
+                .unwrap_err()
+                .is_conflict()
+        );
+    }
+}

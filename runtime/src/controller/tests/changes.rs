@@ -1,0 +1,191 @@
+//! Which keys a change wakes.
+
+use std::{collections::HashMap, sync::Arc};
+
+use bytes::Bytes;
+use futures::{FutureExt, StreamExt, future::BoxFuture, stream};
+use k8s_openapi::api::{
+    apps::v1::{Deployment, ReplicaSet},
+    core::v1::ConfigMap,
+};
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use tokio::{sync::mpsc, time::sleep};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    super::{owners::owner_keys, *},
+    Calls, Scripted, deployment, factory, millis, name,
+};
+use crate::{
+    Kind,
+    cache::{
+        Change, Chunks, ListOptions, ListerWatcher, Object, SharedInformerFactory, SourceError, WatchOptions,
+    },
+};
+
+/// The metadata of an owned object, as the cache has it.
+fn owned(resource_version: &str, owner: Option<(&str, &str, &str)>) -> Object<ConfigMap> {
+    let references: Vec<_> = owner
+        .into_iter()
+        .map(|(api_version, kind, name)| {
+            json!({"apiVersion": api_version, "kind": kind, "name": name, "uid": name, "controller": true})
+        })
+        .collect();
+    let informer = factory().of::<ConfigMap>();
+    informer
+        .seed(&json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "owned", "namespace": "default",
+            "uid": "1", "resourceVersion": resource_version, "ownerReferences": references}}))
+        .unwrap();
+    informer.lister().object(&name("default/owned")).unwrap()
+}
+
+#[tokio::test]
+async fn a_change_wakes_the_old_and_the_new_owner() {
+    let by = |version, owner| owned(version, Some(("apps/v1", "Deployment", owner)));
+    let keys = |change: &Change<'_>| {
+        owner_keys(change, &Deployment::info())
+            .map(|key| key.to_string())
+            .collect::<Vec<_>>()
+    };
+    let (one, same, two) = (by("1", "one"), by("2", "one"), by("3", "two"));
+    let (orphan, foreign) = (owned("4", None), owned("5", Some(("v1", "Node", "n"))));
+    let updated = |old: &Object<ConfigMap>, new: &Object<ConfigMap>| {
+        keys(&Change::Updated {
+            old: old.metadata(),
+            new: new.metadata(),
+        })
+    };
+    assert_eq!(
+        keys(&Change::Added {
+            new: one.metadata(),
+            is_in_initial_list: true
+        }),
+        ["default/one"]
+    );
+    assert_eq!(
+        keys(&Change::Deleted {
+            old: one.metadata(),
+            final_state_known: false
+        }),
+        ["default/one"]
+    );
+    assert_eq!(updated(&one, &same), ["default/one"]);
+    assert_eq!(updated(&one, &two), ["default/one", "default/two"]);
+    assert_eq!(updated(&one, &orphan), ["default/one"]);
+    assert_eq!(updated(&orphan, &one), ["default/one"]);
+    assert_eq!(updated(&orphan, &foreign), [""; 0]);
+    assert_eq!(
+        updated(&one, &by("1", "two")),
+        [""; 0],
+        "an equal resource version is a resync"
+    );
+}
+
+/// Lists what it is made of, then sends what the test says.
+struct Source {
+    list: Value,
+    watch: Mutex<Option<mpsc::UnboundedReceiver<Value>>>,
+}
+
+impl ListerWatcher for Source {
+    fn list(&self, _: ListOptions) -> BoxFuture<'_, Result<Chunks, SourceError>> {
+        let list = Bytes::from(self.list.to_string());
+        async { Ok(stream::iter([Ok(list)]).boxed()) }.boxed()
+    }
+
+    fn watch(&self, _: WatchOptions) -> BoxFuture<'_, Result<Chunks, SourceError>> {
+        let events = self.watch.lock().take();
+        async {
+            let lines = stream::unfold(events, |mut events| async {
+                let event = match &mut events {
+                    Some(events) => events.recv().await?,
+                    None => std::future::pending().await,
+                };
+                Some((Ok(Bytes::from(format!("{event}\n"))), events))
+            });
+            Ok(lines.boxed())
+        }
+        .boxed()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn changes_of_all_kinds_wake_the_primary_key() {
+    let mut events = HashMap::new();
+    let mut sources = HashMap::new();
+    for (kind, api_version) in [
+        ("Deployment", "apps/v1"),
+        ("ReplicaSet", "apps/v1"),
+        ("ConfigMap", "v1"),
+    ] {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        let items = if kind == "Deployment" {
+            vec![deployment("listed")]
+        } else {
+            Vec::new()
+        };
+        let list = json!({"apiVersion": api_version, "kind": format!("{kind}List"),
+                          "metadata": {"resourceVersion": "10"}, "items": items});
+        let source: Arc<dyn ListerWatcher> = Arc::new(Source {
+            list,
+            watch: Mutex::new(Some(receiver)),
+        });
+        sources.insert(kind, source);
+        events.insert(kind, sender);
+    }
+    let informers = SharedInformerFactory::from_sources(move |kind, _, _| sources[&*kind.kind].clone());
+    let calls = Calls::new();
+    let script = |_: String, _: usize| async { Ok(Action::done()) }.boxed();
+    let mut spec = ControllerSpec::new(
+        "test".to_owned(),
+        Scripted {
+            calls: calls.clone(),
+            script,
+        },
+    );
+    spec.reconciles(&informers.of::<Deployment>())
+        .owns(&informers.of::<ReplicaSet>())
+        .watches(&informers.of::<ConfigMap>(), |change| {
+            vec![change.name().sibling("mapped")]
+        });
+    let runner = ControllerRunner::new(spec, Arc::new(NoMetrics)).unwrap();
+    informers.start();
+    let stop = CancellationToken::new();
+    let run = tokio::spawn(runner.run(stop.clone(), millis(0)));
+    sleep(millis(100)).await;
+    assert_eq!(calls.of("default/listed").len(), 1);
+
+    let send = |kind: &str, event: &str, object: Value| {
+        events[kind]
+            .send(json!({"type": event, "object": object}))
+            .unwrap();
+    };
+    let mut changed = deployment("listed");
+    changed["metadata"]["resourceVersion"] = json!("11");
+    send("Deployment", "DELETED", changed);
+    send(
+        "ReplicaSet",
+        "ADDED",
+        json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {
+        "name": "r", "namespace": "default", "uid": "2", "resourceVersion": "12", "ownerReferences": [
+            {"apiVersion": "apps/v1", "kind": "Deployment", "name": "owner", "uid": "3", "controller": true}]}}),
+    );
+    send(
+        "ConfigMap",
+        "ADDED",
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {
+        "name": "c", "namespace": "shop", "uid": "4", "resourceVersion": "13"}}),
+    );
+    sleep(millis(100)).await;
+    assert_eq!(
+        calls.of("default/listed").len(),
+        2,
+        "a deletion wakes the key, too"
+    );
+    assert_eq!(calls.of("default/owner").len(), 1);
+    assert_eq!(calls.of("shop/mapped").len(), 1);
+    stop.cancel();
+    run.await.unwrap();
+    informers.shutdown().await;
+}

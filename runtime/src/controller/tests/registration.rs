@@ -1,0 +1,167 @@
+//! What registering records.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use k8s_openapi::api::{
+    apps::v1::{Deployment, ReplicaSet},
+    core::v1::Node,
+    rbac::v1::PolicyRule,
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{super::*, Nothing};
+use crate::{
+    client::{All, Connection, Create, Get, Patch, UpdateStatus},
+    events::Recorder,
+};
+
+fn setup(args: &[&str]) -> Setup {
+    let (recorder, _) = Recorder::pipeline("shop");
+    Setup::new("shop", Connection::late().0, recorder, FixedArgs::new(args))
+}
+
+#[tokio::test]
+async fn permissions_follow_from_what_was_registered() {
+    let mut setup = setup(&[]);
+    let (deployments, nodes) = (
+        setup.informers().of::<Deployment>(),
+        setup.informers().of::<Node>(),
+    );
+    let owned = setup.informers().of::<ReplicaSet>();
+    let _ = setup.client::<Deployment, (UpdateStatus,)>();
+    let _ = setup.client::<ReplicaSet, (Create, Patch)>();
+    let _ = setup.client::<ReplicaSet, (Create,)>();
+    let _ = setup.recorder();
+    setup.needs(PolicyRule {
+        api_groups: Some(vec![String::new()]),
+        resources: Some(vec!["secrets".to_owned()]),
+        verbs: vec!["get".to_owned()],
+        ..PolicyRule::default()
+    });
+    setup
+        .controller("shop", Nothing)
+        .reconciles(&deployments)
+        .owns(&owned)
+        .watches(&nodes, |_| Vec::new());
+    assert_eq!(setup.errors(), []);
+    assert!(setup.warnings().is_empty());
+    let permissions: Vec<_> = setup
+        .permissions()
+        .into_iter()
+        .map(|unit| {
+            (
+                unit.unit,
+                unit.place,
+                format!("{}: {}", unit.resources.join(","), unit.verbs.join(",")),
+            )
+        })
+        .collect();
+    let expected = [
+        (
+            "client Deployment UpdateStatus",
+            Place::Watched,
+            "deployments/status: update",
+        ),
+        ("client ReplicaSet Create", Place::Watched, "replicasets: create"),
+        ("client ReplicaSet Patch", Place::Watched, "replicasets: patch"),
+        ("events", Place::Watched, "events: create,patch"),
+        ("informer Deployment", Place::Watched, "deployments: list,watch"),
+        ("informer Node", Place::Cluster, "nodes: list,watch"),
+        ("informer ReplicaSet", Place::Watched, "replicasets: list,watch"),
+        ("needs get secrets", Place::Watched, "secrets: get"),
+        (
+            "owner Deployment",
+            Place::Watched,
+            "deployments/finalizers: update",
+        ),
+    ];
+    assert_eq!(
+        permissions,
+        expected.map(|(unit, place, what)| (unit.to_owned(), place, what.to_owned()))
+    );
+}
+
+#[tokio::test]
+async fn all_verbs_are_warned_of() {
+    let mut setup = setup(&[]);
+    let _ = setup.client::<Deployment, All>();
+    let _ = setup.client::<Deployment, (Get,)>();
+    assert_eq!(setup.warnings().len(), 1);
+    assert!(
+        setup.warnings()[0].contains("Deployment"),
+        "{:?}",
+        setup.warnings()
+    );
+}
+
+#[tokio::test]
+async fn wrong_registrations_are_named() {
+    let mut setup = setup(&[]);
+    let (deployments, nodes) = (
+        setup.informers().of::<Deployment>(),
+        setup.informers().of::<Node>(),
+    );
+    setup.controller("none", Nothing);
+    setup
+        .controller("two", Nothing)
+        .reconciles(&deployments)
+        .reconciles(&nodes);
+    setup
+        .controller("two", Nothing)
+        .reconciles(&deployments)
+        .owns(&nodes)
+        .workers(0);
+    setup
+        .controller("no good", Nothing)
+        .reconciles(&nodes)
+        .owns(&deployments);
+    setup.runnable("", |_| async { Ok(()) });
+    let errors: BTreeSet<_> = setup.errors().iter().map(ToString::to_string).collect();
+    let expected = [
+        "controller \"none\" has no primary kind: call `.reconciles(&informer)` on it",
+        "controller \"two\" calls `.reconciles` twice: register a second controller, or use `.watches` for the other kind",
+        "controller \"two\" has no workers: `.workers(n)` takes at least 1",
+        "controller \"two\": Deployment is namespaced and cannot own Node, which is cluster-scoped: use `.watches`",
+        "two controllers are called \"two\": names must differ",
+        "controller \"no good\" needs another name: letters, digits, `-`, `_` and `.`, at least one",
+        "runnable \"\" needs another name: letters, digits, `-`, `_` and `.`, at least one",
+    ];
+    assert_eq!(errors, expected.map(str::to_owned).into());
+    let no_primary = setup.take_controllers().remove(0);
+    assert!(ControllerRunner::new(no_primary, Arc::new(NoMetrics)).is_err());
+}
+
+#[tokio::test]
+async fn the_operators_own_flags_are_parsed() {
+    #[derive(clap::Args)]
+    struct Flags {
+        #[arg(long, default_value = "eu")]
+        region: String,
+    }
+    assert_eq!(setup(&["--region", "us"]).args::<Flags>().region, "us");
+    assert_eq!(setup(&[]).args::<Flags>().region, "eu");
+}
+
+#[tokio::test]
+async fn runnables_keep_what_was_asked_of_them() {
+    let mut setup = setup(&[]);
+    setup
+        .runnable("connect", |_| async { Err("no database".into()) })
+        .before_controllers();
+    setup
+        .runnable("serve", |stop| async move {
+            stop.cancelled().await;
+            Ok(())
+        })
+        .leader_only();
+    let [connect, serve] = <[Runnable; 2]>::try_from(setup.take_runnables()).unwrap();
+    assert!(connect.is_before_controllers() && !connect.is_leader_only());
+    assert!(serve.is_leader_only() && !serve.is_before_controllers());
+    let stop = CancellationToken::new();
+    assert_eq!(
+        connect.run(stop.clone()).await.unwrap_err().to_string(),
+        "no database"
+    );
+    stop.cancel();
+    serve.run(stop).await.unwrap();
+}

@@ -1,0 +1,98 @@
+//! When workers begin, and what they do about objects that do not decode.
+
+use std::sync::Arc;
+
+use futures::FutureExt;
+use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
+use serde_json::json;
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+use super::{super::*, Calls, Nothing, Outcomes, Scripted, deployment, factory, millis, name, seeded};
+use crate::{ObjectName, cache::Lister};
+
+#[tokio::test(start_paused = true)]
+async fn workers_begin_when_the_informers_are_synced() {
+    let calls = Calls::new();
+    let script = |_: String, _: usize| async { Ok(Action::done()) }.boxed();
+    let mut spec = ControllerSpec::new(
+        "test".to_owned(),
+        Scripted {
+            calls: calls.clone(),
+            script,
+        },
+    );
+    let (deployments, owned) = (seeded(&[deployment("a")]), factory().of::<ReplicaSet>());
+    spec.reconciles(&deployments).owns(&owned);
+    let runner = ControllerRunner::new(spec, Arc::new(NoMetrics)).unwrap();
+    assert_eq!(
+        runner.not_synced().map(|kind| &*kind.kind).collect::<Vec<_>>(),
+        ["ReplicaSet"]
+    );
+    runner.queue().add(name("default/a"));
+    let stop = CancellationToken::new();
+    let run = tokio::spawn(runner.run(stop.clone(), millis(0)));
+    sleep(millis(500)).await;
+    assert!(calls.of("default/a").is_empty());
+    owned.seed(&json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "r", "namespace": "default",
+        "uid": "2", "resourceVersion": "2"}})).unwrap();
+    sleep(millis(500)).await;
+    assert_eq!(calls.of("default/a"), [500]);
+    stop.cancel();
+    assert_eq!(run.await.unwrap(), Drained::default());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_controller_that_never_syncs_stops_too() {
+    let mut spec = ControllerSpec::new("test".to_owned(), Nothing);
+    spec.reconciles(&factory().of::<Deployment>());
+    let runner = ControllerRunner::new(spec, Arc::new(NoMetrics)).unwrap();
+    let stop = CancellationToken::new();
+    let run = tokio::spawn(runner.run(stop.clone(), millis(0)));
+    sleep(millis(10)).await;
+    stop.cancel();
+    assert_eq!(run.await.unwrap(), Drained::default());
+}
+
+/// An object that is no Deployment is not retried: only a change of it helps.
+#[tokio::test(start_paused = true)]
+async fn an_object_that_does_not_decode_waits_for_a_change() {
+    struct Reads(Lister<Deployment>);
+    impl Reconciler for Reads {
+        async fn reconcile(&self, key: &ObjectName) -> Result<Action, ReconcileError> {
+            self.0.get(key)?;
+            Ok(Action::done())
+        }
+    }
+    let mut bad = deployment("bad");
+    bad["spec"] = json!({"replicas": "three"});
+    let informer = seeded(&[bad]);
+    let reads = Reads(informer.lister());
+    let text = reads
+        .reconcile(&name("default/bad"))
+        .await
+        .unwrap_err()
+        .to_string();
+    assert!(
+        text.contains("Deployment default/bad") && text.contains("does not decode"),
+        "{text}"
+    );
+
+    let mut spec = ControllerSpec::new("test".to_owned(), reads);
+    spec.reconciles(&informer);
+    let outcomes = Arc::new(Outcomes::default());
+    let runner = ControllerRunner::new(spec, outcomes.clone()).unwrap();
+    for key in ["default/bad", "default/gone"] {
+        runner.queue().add(name(key));
+    }
+    let stop = CancellationToken::new();
+    let run = tokio::spawn(runner.run(stop.clone(), millis(0)));
+    sleep(millis(1)).await;
+    assert_eq!(
+        outcomes.0.lock().as_slice(),
+        [Some(Outcome::TerminalError), Some(Outcome::Error)],
+        "what is not found is an error like any other"
+    );
+    stop.cancel();
+    run.await.unwrap();
+}

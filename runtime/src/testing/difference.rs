@@ -1,0 +1,136 @@
+//! Comparing requests so that people see what differs.
+
+use std::fmt::Write;
+
+use serde_json::Value;
+
+use super::Request;
+
+/// Panics unless `sent` are the `expected` requests, in their order; the message lists both and names the fields that differ.
+///
+/// Fields whose value is null count as absent.
+#[track_caller]
+pub fn assert_requests(sent: &[Request], expected: &[Request]) {
+    if let Some(message) = compare(sent, expected) {
+        panic!("{message}");
+    }
+}
+
+fn compare(sent: &[Request], expected: &[Request]) -> Option<String> {
+    let mut message = String::new();
+    for (place, (sent, expected)) in sent.iter().zip(expected).enumerate() {
+        let place = place + 1;
+        if sent.to_string() != expected.to_string() {
+            let _ = writeln!(message, "request {place}: expected {expected}, sent {sent}");
+            continue;
+        }
+        let mut fields = Vec::new();
+        differ("", &expected.body, &sent.body, &mut fields);
+        if !fields.is_empty() {
+            let _ = writeln!(message, "request {place}: {sent}");
+            fields
+                .iter()
+                .for_each(|field| drop(writeln!(message, "  {field}")));
+        }
+    }
+    if message.is_empty() && sent.len() == expected.len() {
+        return None;
+    }
+    for (title, requests) in [("expected", expected), ("sent", sent)] {
+        let _ = writeln!(message, "{title} {} requests:", requests.len());
+        requests
+            .iter()
+            .for_each(|request| drop(writeln!(message, "  {request}")));
+    }
+    for extra in sent.iter().skip(expected.len()) {
+        let _ = writeln!(message, "not expected: {extra}\n{:#}", extra.body);
+    }
+    Some(message)
+}
+
+fn differ(path: &str, expected: &Value, sent: &Value, fields: &mut Vec<String>) {
+    match (expected, sent) {
+        (Value::Object(one), Value::Object(other)) => {
+            let others = other.keys().filter(|key| !one.contains_key(*key));
+            for key in one.keys().chain(others) {
+                let path = if path.is_empty() {
+                    key.clone()
+                } else {
+                    format!("{path}.{key}")
+                };
+                differ(&path, &expected[key], &sent[key], fields);
+            }
+        }
+        (Value::Array(one), Value::Array(other)) => {
+            for place in 0..one.len().max(other.len()) {
+                differ(
+                    &format!("{path}[{place}]"),
+                    &expected[place],
+                    &sent[place],
+                    fields,
+                );
+            }
+        }
+        _ if expected != sent => {
+            let show = |value: &Value| {
+                if value.is_null() {
+                    "nothing".to_owned()
+                } else {
+                    value.to_string()
+                }
+            };
+            fields.push(format!(
+                "{path}: expected {}, sent {}",
+                show(expected),
+                show(sent)
+            ));
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::ConfigMap;
+    use serde_json::json;
+
+    use super::*;
+
+    fn map(data: &Value) -> Request {
+        Request::apply::<ConfigMap>(&json!({"metadata": {"name": "a", "namespace": "shop"}, "data": data}))
+    }
+
+    #[test]
+    fn equal_requests_have_no_difference() {
+        assert_eq!(
+            compare(&[map(&json!({"x": "1"}))], &[map(&json!({"x": "1"}))]),
+            None
+        );
+        assert_eq!(compare(&[map(&json!(null))], &[map(&json!(null))]), None);
+    }
+
+    #[test]
+    fn names_the_fields_that_differ_and_what_was_not_expected() {
+        let sent = [map(&json!({"x": "1", "list": [1, 2]})), map(&json!({}))];
+        let expected = [map(&json!({"x": "2", "y": true, "list": [1]}))];
+        let message = compare(&sent, &expected).unwrap();
+        assert_eq!(
+            message.lines().take(9).collect::<Vec<_>>(),
+            [
+                "request 1: apply configmaps shop/a",
+                "  data.list[1]: expected nothing, sent 2",
+                "  data.x: expected \"2\", sent \"1\"",
+                "  data.y: expected true, sent nothing",
+                "expected 1 requests:",
+                "  apply configmaps shop/a",
+                "sent 2 requests:",
+                "  apply configmaps shop/a",
+                "  apply configmaps shop/a",
+            ]
+        );
+        assert!(
+            message.contains("not expected: apply configmaps shop/a\n{"),
+            "{message}"
+        );
+    }
+}

@@ -1,0 +1,261 @@
+//! A request as people think of it: verb, resource, name, body.
+
+use std::{collections::BTreeMap, fmt};
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::{Kind, KindInfo, ObjectName, client::PatchBody};
+
+/// A request that was sent, or that a test expects.
+///
+/// Two are equal if verb, resource, subresource, namespace, name and body are; the [`query`](Self::query) is not compared.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// `get`, `list`, `create`, `update`, `patch`, `apply` or `delete`.
+    pub verb: &'static str,
+    /// The resource with its group: `deployments.apps`.
+    pub resource: String,
+    /// `status`, `scale` or another; none for the object itself.
+    pub subresource: Option<String>,
+    /// The namespace; none for cluster-scoped kinds and for lists of all namespaces.
+    pub namespace: Option<String>,
+    /// The object's name; none for lists and for objects that the API server names.
+    pub name: Option<String>,
+    /// What was sent; null for nothing.
+    pub body: Value,
+    /// What stood behind the question mark: `fieldManager`, `force` and so on.
+    pub query: BTreeMap<String, String>,
+}
+
+impl PartialEq for Request {
+    fn eq(&self, other: &Self) -> bool {
+        self.head() == other.head() && self.body == other.body
+    }
+}
+
+/// `create deployments.apps default/web`, without the body.
+impl fmt::Display for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let subresource = self
+            .subresource
+            .iter()
+            .map(|name| format!("/{name}"))
+            .collect::<String>();
+        write!(f, "{} {}{subresource}", self.verb, self.resource)?;
+        match (&self.namespace, &self.name) {
+            (Some(namespace), Some(name)) => write!(f, " {namespace}/{name}"),
+            (Some(place), None) | (None, Some(place)) => write!(f, " {place}"),
+            (None, None) => Ok(()),
+        }
+    }
+}
+
+impl Request {
+    /// The expected creation of an object.
+    pub fn create<K: Kind + kube::Resource + Serialize>(object: &K) -> Self {
+        Self::of_object("create", None, object)
+    }
+
+    /// The expected replacement of an object.
+    pub fn update<K: Kind + kube::Resource + Serialize>(object: &K) -> Self {
+        Self::of_object("update", None, object)
+    }
+
+    /// The expected replacement of an object's status.
+    pub fn update_status<K: Kind + kube::Resource + Serialize>(object: &K) -> Self {
+        Self::of_object("update", Some("status"), object)
+    }
+
+    /// The expected apply of what stands for an object; `apiVersion` and `kind` are filled in.
+    pub fn apply<K: Kind>(object: &impl Serialize) -> Self {
+        Self::of_applied::<K>(None, object)
+    }
+
+    /// The expected apply of a status.
+    pub fn apply_status<K: Kind>(object: &impl Serialize) -> Self {
+        Self::of_applied::<K>(Some("status"), object)
+    }
+
+    /// The expected patch of an object.
+    pub fn patch<K: Kind>(name: &ObjectName, patch: &PatchBody<impl Serialize>) -> Self {
+        Self::named::<K>("patch", None, name, json(patch.value()))
+    }
+
+    /// The expected patch of a status.
+    pub fn patch_status<K: Kind>(name: &ObjectName, patch: &PatchBody<impl Serialize>) -> Self {
+        Self::named::<K>("patch", Some("status"), name, json(patch.value()))
+    }
+
+    /// The expected deletion of an object, without options.
+    pub fn delete<K: Kind>(name: &ObjectName) -> Self {
+        Self::named::<K>("delete", None, name, Value::Object(serde_json::Map::new()))
+    }
+
+    /// The expected reading of an object.
+    pub fn get<K: Kind>(name: &ObjectName) -> Self {
+        Self::named::<K>("get", None, name, Value::Null)
+    }
+
+    /// The same with another body.
+    pub fn with_body(self, body: &impl Serialize) -> Self {
+        Self {
+            body: json(body),
+            ..self
+        }
+    }
+
+    /// The name of the object, where the request names one.
+    pub fn object_name(&self) -> Option<ObjectName> {
+        let name = self.name.as_deref()?;
+        Some(match self.namespace.as_deref() {
+            Some(namespace) => ObjectName::namespaced(namespace, name),
+            None => ObjectName::cluster(name),
+        })
+    }
+
+    fn head(&self) -> impl PartialEq {
+        (
+            self.verb,
+            self.resource.clone(),
+            self.subresource.clone(),
+            self.namespace.clone(),
+            self.name.clone(),
+        )
+    }
+
+    fn of_object<K: Kind + kube::Resource + Serialize>(
+        verb: &'static str,
+        subresource: Option<&str>,
+        object: &K,
+    ) -> Self {
+        let meta = object.meta();
+        let mut request = Self::new(verb, &K::info(), subresource, json(object));
+        request.namespace.clone_from(&meta.namespace);
+        request.name.clone_from(&meta.name);
+        request
+    }
+
+    fn of_applied<K: Kind>(subresource: Option<&str>, object: &impl Serialize) -> Self {
+        let info = K::info();
+        let body = filled(&info, json(object));
+        let text = |key: &str| body["metadata"][key].as_str().map(str::to_owned);
+        let (namespace, name) = (text("namespace"), text("name"));
+        Self {
+            namespace,
+            name,
+            ..Self::new("apply", &info, subresource, body)
+        }
+    }
+
+    fn named<K: Kind>(verb: &'static str, subresource: Option<&str>, name: &ObjectName, body: Value) -> Self {
+        Self {
+            namespace: name.namespace().map(str::to_owned),
+            name: Some(name.name().to_owned()),
+            ..Self::new(verb, &K::info(), subresource, body)
+        }
+    }
+
+    fn new(verb: &'static str, info: &KindInfo, subresource: Option<&str>, body: Value) -> Self {
+        Self {
+            verb,
+            resource: info.group_resource(),
+            subresource: subresource.map(str::to_owned),
+            namespace: None,
+            name: None,
+            body,
+            query: BTreeMap::new(),
+        }
+    }
+
+    /// Reads a request off the wire; none if its path is no object's.
+    pub(super) fn parse(parts: &http::request::Parts, body: &[u8]) -> Option<Self> {
+        let mut path = parts.uri.path().trim_matches('/').split('/');
+        let group = match path.next()? {
+            "api" => "",
+            "apis" => path.next()?,
+            _ => return None,
+        };
+        path.next()?;
+        let mut rest: Vec<&str> = path.collect();
+        let mut namespace = None;
+        // `namespaces/x/status` is the status of a namespace, not a kind called status.
+        if rest.len() > 2 && rest[0] == "namespaces" && !matches!(rest[2], "status" | "finalize") {
+            namespace = Some(rest[1].to_owned());
+            rest.drain(..2);
+        }
+        let (plural, name, subresource) = (*rest.first()?, rest.get(1), rest.get(2));
+        let body: Value = serde_json::from_slice(body).unwrap_or_default();
+        let content_type = parts.headers.get(http::header::CONTENT_TYPE);
+        let applies =
+            content_type.is_some_and(|value| value.as_bytes().starts_with(b"application/apply-patch"));
+        let verb = match (parts.method.as_str(), name) {
+            ("GET", Some(_)) => "get",
+            ("GET", None) => "list",
+            ("POST", _) => "create",
+            ("PUT", _) => "update",
+            ("PATCH", _) if applies => "apply",
+            ("PATCH", _) => "patch",
+            ("DELETE", Some(_)) => "delete",
+            _ => return None,
+        };
+        let named = name.map(|name| (*name).to_owned());
+        Some(Self {
+            verb,
+            resource: if group.is_empty() {
+                plural.to_owned()
+            } else {
+                format!("{plural}.{group}")
+            },
+            subresource: subresource.map(|name| (*name).to_owned()),
+            namespace,
+            name: named.or_else(|| body["metadata"]["name"].as_str().map(str::to_owned)),
+            body,
+            query: query(parts.uri.query().unwrap_or_default()),
+        })
+    }
+}
+
+/// The object with `apiVersion` and `kind`.
+pub(super) fn filled(info: &KindInfo, mut object: Value) -> Value {
+    if let Value::Object(members) = &mut object {
+        members
+            .entry("apiVersion")
+            .or_insert_with(|| info.api_version().into());
+        members.entry("kind").or_insert_with(|| info.kind.as_ref().into());
+    }
+    object
+}
+
+/// The JSON of what a test made. Panics where that has none: the mistake is the test's.
+pub(super) fn json(object: &impl Serialize) -> Value {
+    match serde_json::to_value(object) {
+        Ok(value) => value,
+        Err(error) => panic!("what the test made does not serialise to JSON: {error}"),
+    }
+}
+
+fn query(text: &str) -> BTreeMap<String, String> {
+    let pairs = text.split('&').filter(|pair| !pair.is_empty());
+    pairs
+        .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+        .map(|(key, value)| (key.to_owned(), decoded(value)))
+        .collect()
+}
+
+/// Undoes the encoding of a query.
+fn decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, tail @ ..] = rest {
+        let code = match (first, tail) {
+            (b'%', [high, low, ..]) => std::str::from_utf8(&[*high, *low])
+                .ok()
+                .and_then(|hex| u8::from_str_radix(hex, 16).ok()),
+            _ => None,
+        };
+        bytes.push(code.unwrap_or(if *first == b'+' { b' ' } else { *first }));
+        rest = if code.is_some() { &tail[2..] } else { tail };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
