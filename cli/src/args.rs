@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use cargo_metadata::semver::Version;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
@@ -65,7 +66,7 @@ pub struct New {
     pub dry_run: bool,
     /// Depend on this published version of the library
     #[arg(long, value_name = "VERSION")]
-    pub kubewright_version: Option<String>,
+    pub kubewright_version: Option<Version>,
 }
 
 /// `kubewright add kind`.

@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use cargo_metadata::semver::Version;
 use kubewright_templates::{
     ApiRoot, CargoToml, ControllersRoot, Dockerignore, Gitignore, LibRs, MainRs, ProjectFile, Readme,
     RenderError, render,
@@ -26,7 +27,7 @@ pub fn run(args: &New, context: &mut Context<'_>) -> Result<(), Error> {
     let shown = args.path.clone().unwrap_or_else(|| args.name.as_str().into());
     let folder = context.cwd.join(&shown);
     check_folder(&folder, &shown)?;
-    let dependency = Dependency::choose(args.kubewright_version.as_deref());
+    let dependency = Dependency::choose(args.kubewright_version.as_ref());
     let plan = plan(args, &dependency, context)?;
     if args.dry_run {
         return context.print(&plan.to_string());
@@ -133,12 +134,12 @@ enum Dependency {
 
 impl Dependency {
     /// The source, as long as it is there in the version of this program; a version that was asked for wins.
-    fn choose(version: Option<&str>) -> Self {
+    fn choose(version: Option<&Version>) -> Self {
         let source = Path::new(env!("CARGO_MANIFEST_DIR"))
             .parent()
             .map(|workspace| workspace.join("runtime"));
         match (version, source) {
-            (Some(version), _) => Self::Version(version.to_owned()),
+            (Some(version), _) => Self::Version(version.to_string()),
             (None, Some(path)) if is_source(&path) => Self::Path(path),
             (None, _) => Self::Version(OURS.to_owned()),
         }
@@ -147,7 +148,8 @@ impl Dependency {
     fn to_toml(&self) -> String {
         match self {
             Self::Path(path) => format!("{{ path = {} }}", toml::Value::String(slashed_absolute(path))),
-            Self::Version(version) => toml::Value::String(version.clone()).to_string(),
+            // The command works with a library of just its version.
+            Self::Version(version) => toml::Value::String(format!("={version}")).to_string(),
         }
     }
 }

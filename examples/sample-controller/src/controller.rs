@@ -5,7 +5,7 @@ use std::time::Duration;
 use k8s_openapi::api::apps::v1::Deployment;
 use kubewright::{
     ObjectName,
-    cache::{Change, Lister, LookupError},
+    cache::{Change, Lister, LookupError, Metadata},
     client::{Create, TypedClient, Update, UpdateStatus},
     controller::{Action, ReconcileError, Reconciler, Setup, controller_reference, is_controlled_by},
     events::{EventType, Recorder},
@@ -38,6 +38,7 @@ impl FooController {
     /// Adds the controller to an operator.
     pub fn register(setup: &mut Setup) {
         let (foos, deployments) = (setup.informers().foos(), setup.informers().of::<Deployment>());
+        let owners = foos.lister();
         let reconciler = Self {
             foos: foos.lister(),
             deployments: deployments.lister(),
@@ -51,12 +52,12 @@ impl FooController {
             // Upstream has no handler for deleted Foos: the garbage collector does what is left to do.
             .when(|change| !matches!(change, Change::Deleted { .. }))
             .owns(&deployments)
-            .rate_limiter(|| {
-                MaxOf::new(
-                    ItemExponential::new(Duration::from_millis(5), Duration::from_secs(1000)),
-                    TokenBucket::new(50.0, 300),
-                )
-            })
+            // A Deployment whose Foo is gone wakes nobody.
+            .when(move |change| owner_is_cached(change, &owners))
+            .rate_limiter(MaxOf(
+                ItemExponential::new(Duration::from_millis(5), Duration::from_secs(1000)),
+                TokenBucket::new(50.0, 300),
+            ))
             .workers(2);
     }
 }
@@ -87,7 +88,7 @@ impl Reconciler for FooController {
             }
             Err(error) => return Err(error.into()),
         };
-        if !is_controlled_by(deployment.as_ref(), foo.as_ref()) {
+        if !is_controlled_by(&deployment.metadata, &*foo) {
             let message = format!(
                 "Resource {:?} already exists and is not managed by Foo",
                 deployment.metadata.name.as_deref().unwrap_or_default()
@@ -130,6 +131,21 @@ impl FooController {
         });
         self.foo_status.update_status(&foo).await?;
         Ok(())
+    }
+}
+
+/// Whether one of the changed object's controllers, before or after, is in the cache.
+fn owner_is_cached(change: &Change<'_>, foos: &FooLister) -> bool {
+    let is_cached = |metadata: &Metadata| {
+        metadata.controller().is_some_and(|owner| {
+            foos.object(&metadata.name().sibling(owner.name.clone()))
+                .is_some()
+        })
+    };
+    match change {
+        Change::Added { new, .. } => is_cached(new),
+        Change::Updated { old, new } => is_cached(old) || is_cached(new),
+        Change::Deleted { old, .. } => is_cached(old),
     }
 }
 

@@ -20,10 +20,8 @@ use crate::{KindInfo, ObjectName, Scope};
 /// What a request does to what.
 #[derive(Debug, Clone)]
 pub(crate) struct Call {
-    /// What the method is called, for people.
+    /// What people call it: the role's verb, or `apply`.
     pub(crate) action: &'static str,
-    /// The verb that a role must grant.
-    pub(crate) verb: &'static str,
     pub(crate) info: KindInfo,
     pub(crate) subresource: Option<&'static str>,
     pub(crate) namespace: Option<String>,
@@ -42,12 +40,11 @@ impl Call {
     /// A request to the collection of one namespace, or of all.
     pub(crate) fn new(
         info: KindInfo,
-        verb: &'static str,
+        action: &'static str,
         namespace: Option<&str>,
     ) -> Result<Self, ClientError> {
         let call = Self {
-            action: verb,
-            verb,
+            action,
             info,
             subresource: None,
             namespace: namespace.map(str::to_owned),
@@ -72,10 +69,10 @@ impl Call {
     /// The same of one object, which must have its namespace if the kind has namespaces.
     pub(crate) fn object(
         info: KindInfo,
-        verb: &'static str,
+        action: &'static str,
         object: &ObjectName,
     ) -> Result<Self, ClientError> {
-        let mut call = Self::new(info, verb, object.namespace())?;
+        let mut call = Self::new(info, action, object.namespace())?;
         call.name = Some(object.name().to_owned());
         if !is_path_segment(object.name()) {
             let why = format!("{:?} is no name of an object", object.name());
@@ -94,12 +91,6 @@ impl Call {
             return Err(self.refuse(why));
         }
         Ok(self)
-    }
-
-    /// What people call it, when that is not the role's verb.
-    pub(crate) fn called(mut self, action: &'static str) -> Self {
-        self.action = action;
-        self
     }
 
     pub(crate) fn subresource(mut self, subresource: Option<&'static str>) -> Self {
@@ -137,6 +128,15 @@ impl Call {
             .insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
         *request.body_mut() = body;
         Ok(request)
+    }
+
+    /// The verb that a role must grant.
+    pub(crate) fn verb(&self) -> &'static str {
+        if self.action == "apply" {
+            "patch"
+        } else {
+            self.action
+        }
     }
 
     /// The resource as roles write it, with its place.

@@ -55,7 +55,7 @@ impl ClientError {
 
     /// There is no such object, or the API server does not serve its kind ([`is_kind_missing`](Self::is_kind_missing)).
     pub fn is_not_found(&self) -> bool {
-        self.status().is_some_and(Status::is_not_found)
+        self.has(404, "NotFound")
     }
 
     /// The API server does not serve the kind: its CustomResourceDefinition is not installed.
@@ -78,12 +78,12 @@ impl ClientError {
     /// The object changed since it was read, or a field that was applied belongs to another manager.
     pub fn is_conflict(&self) -> bool {
         // An existing object is a 409 as well, and reading it again does not help.
-        self.status().is_some_and(Status::is_conflict) && !self.is_already_exists()
+        self.has(409, "Conflict") && !self.is_already_exists()
     }
 
     /// Not allowed, by roles or by an admission plugin.
     pub fn is_forbidden(&self) -> bool {
-        self.status().is_some_and(Status::is_forbidden)
+        self.has(403, "Forbidden")
     }
 
     /// The API server found the object invalid.
@@ -141,7 +141,7 @@ impl ClientError {
         if self.is_forbidden() && status.message.contains(" cannot ") && status.message.contains("User ") {
             Some(format!(
                 "the operator's role does not allow `{}` on {}: {generate}",
-                call.verb,
+                call.verb(),
                 call.resource()
             ))
         } else if self.is_forbidden() && status.message.contains("cannot set blockOwnerDeletion") {

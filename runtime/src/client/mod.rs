@@ -15,7 +15,7 @@ mod subresources;
 mod typed;
 mod verbs;
 
-pub(crate) use call::Call;
+pub(crate) use call::{Call, Prepared};
 
 pub use apply::ApplyOptions;
 pub use connection::{ConnectError, Connection, ConnectionSlot};

@@ -40,7 +40,15 @@ impl ControllerRunner {
         let queue = Arc::new(WorkQueue::new(spec.limiter, metrics.clone()));
         let mut informers = Vec::new();
         for source in spec.sources {
-            (source.connect)(sink(source.mapping, primary.clone(), queue.clone()));
+            let sink = sink(source.mapping, primary.clone(), queue.clone());
+            (source.connect)(match source.condition {
+                None => sink,
+                Some(condition) => Box::new(move |change| {
+                    if condition(change) {
+                        sink(change);
+                    }
+                }),
+            });
             informers.push((source.kind, source.synced));
         }
         Ok(Self {

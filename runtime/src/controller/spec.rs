@@ -24,6 +24,7 @@ pub struct ControllerSpec {
 pub(super) struct Source {
     pub(super) kind: KindInfo,
     pub(super) mapping: Mapping,
+    pub(super) condition: Option<Condition>,
     pub(super) synced: Synced,
     pub(super) connect: Box<dyn FnOnce(Sink) + Send + Sync>,
 }
@@ -35,6 +36,8 @@ pub(super) struct Synced {
 }
 
 /// What an informer calls for each change.
+pub(super) type Condition = Box<dyn Fn(&Change<'_>) -> bool + Send + Sync>;
+
 pub(super) type Sink = Box<dyn Fn(&Change<'_>) + Send + Sync>;
 
 /// What the user maps changes with.
@@ -81,6 +84,15 @@ impl ControllerSpec {
         map: impl Fn(&Change<'_>) -> Vec<ObjectName> + Send + Sync + 'static,
     ) -> &mut Self {
         self.source(informer, Mapping::Custom(Box::new(map)))
+    }
+
+    /// Only changes that `condition` accepts wake keys, of the kind that was named just before: `.owns(&pods).when(|change| …)`. It is called in
+    /// line with the store's changes, must be quick and must not block. Without a kind named before it does nothing.
+    pub fn when(&mut self, condition: impl Fn(&Change<'_>) -> bool + Send + Sync + 'static) -> &mut Self {
+        if let Some(source) = self.sources.last_mut() {
+            source.condition = Some(Box::new(condition));
+        }
+        self
     }
 
     /// How many keys are reconciled at once; 1 unless said otherwise.
@@ -170,6 +182,7 @@ impl ControllerSpec {
         self.sources.push(Source {
             kind: informer.info().clone(),
             mapping,
+            condition: None,
             synced: Synced {
                 now: Box::new(move || looked_at.has_synced()),
                 wait: Box::new(move || {

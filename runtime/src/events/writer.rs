@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     Kind, ObjectName,
-    client::{Call, ClientError, Connection},
+    client::{Call, ClientError, Connection, Prepared},
 };
 
 /// How often an event is sent at most while there is no answer, and how long apart; what client-go takes.
@@ -114,7 +114,7 @@ impl EventWriter {
         let key = SeriesKey::from(&event);
         match self.book.observe(&key, event.time, Instant::now()) {
             Verdict::Counted => {}
-            Verdict::Repeated(repeat) => self.repeat(connection, repeat).await,
+            Verdict::Repeated(repeat) => self.repeat(connection, *repeat).await,
             Verdict::New => {
                 let event = self.event(key.clone(), event.time, None);
                 self.create(connection, key, event).await;
@@ -196,7 +196,7 @@ impl EventWriter {
 }
 
 async fn create(connection: &Connection, event: &Event) -> Result<(), ClientError> {
-    let sent = patiently(|| async {
+    let sent = send(connection, || {
         let mut call = Call::new(Event::info(), "create", event.metadata.namespace.as_deref())?;
         call.name.clone_from(&event.metadata.name);
         let (call, body) = call.body(event)?;
@@ -205,10 +205,7 @@ async fn create(connection: &Connection, event: &Event) -> Result<(), ClientErro
             ..PostParams::default()
         };
         let request = call.request().create(&params, body);
-        call.prepare(request)?
-            .fetch::<IgnoredAny>(connection)
-            .await
-            .map(drop)
+        call.prepare(request)
     });
     match sent.await {
         // An earlier try arrived after all.
@@ -223,28 +220,25 @@ async fn patch(connection: &Connection, repeat: &Repeat) -> Result<(), ClientErr
         last_observed_time: MicroTime(repeat.last),
     };
     let body = serde_json::json!({"series": series});
-    patiently(|| async {
+    let sent = send(connection, || {
         let (call, body) = Call::object(Event::info(), "patch", &repeat.event)?.body(&body)?;
         let params = PatchParams {
             field_manager: Some(connection.field_manager().to_owned()),
             ..PatchParams::default()
         };
         let request = call.patch(&params, "application/merge-patch+json", body);
-        call.prepare(request)?
-            .fetch::<IgnoredAny>(connection)
-            .await
-            .map(drop)
-    })
-    .await
+        call.prepare(request)
+    });
+    sent.await
 }
 
 /// Sends until there is an answer that will not change by waiting.
-async fn patiently<S>(mut send: impl FnMut() -> S) -> Result<(), ClientError>
-where
-    S: Future<Output = Result<(), ClientError>>,
-{
+async fn send(
+    connection: &Connection,
+    prepare: impl Fn() -> Result<Prepared, ClientError>,
+) -> Result<(), ClientError> {
     for attempt in 1..TRIES {
-        match send().await {
+        match prepare()?.fetch::<IgnoredAny>(connection).await {
             Err(error) if error.is_unanswered() || error.is_overloaded() => {
                 tracing::debug!(
                     error = &error as &dyn std::error::Error,
@@ -252,13 +246,13 @@ where
                     "event not sent, will try again"
                 );
             }
-            settled => return settled,
+            settled => return settled.map(drop),
         }
         // The first pause is random, so that not all operators come back at once after a restart of the API server.
         let share = if attempt == 1 { rand::random::<f64>() } else { 1.0 };
         tokio::time::sleep(PAUSE.mul_f64(share)).await;
     }
-    send().await
+    prepare()?.fetch::<IgnoredAny>(connection).await.map(drop)
 }
 
 /// The object's name and a stamp, as a valid name: RBAC's names may hold what names of events may not.

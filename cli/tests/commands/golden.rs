@@ -1,0 +1,69 @@
+//! The scaffold, file by file: `tests/golden` at the top of the repository holds what is rendered.
+//!
+//! `UPDATE_GOLDEN=1 cargo test -p kubewright-cli golden` writes it anew.
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use crate::support::{Sandbox, collect};
+
+#[test]
+fn default() {
+    compare("default", "--api-version v1alpha1", &[]);
+}
+
+#[test]
+fn cluster_scoped() {
+    compare("cluster-scoped", "--cluster-scoped --api-version v1", &[]);
+}
+
+#[test]
+fn three_kinds() {
+    compare(
+        "three-kinds",
+        "",
+        &[
+            "add kind BackupPlan",
+            "add kind DNSPolicy --cluster-scoped --group net.demo.dev",
+        ],
+    );
+}
+
+/// Compares all files of a new project after some commands.
+fn compare(name: &str, options: &str, commands: &[&str]) {
+    let mut sandbox = Sandbox::new().with_rustfmt();
+    let version = env!("CARGO_PKG_VERSION");
+    sandbox
+        .kubewright(&format!(
+            "new shop --kind Foo --group demo.dev --kubewright-version {version} {options}"
+        ))
+        .expect(0);
+    sandbox.cwd = sandbox.cwd.join("shop");
+    for command in commands {
+        sandbox.kubewright(command).expect(0);
+    }
+    let found = sandbox.files();
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../tests/golden")
+        .join(name);
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        let _ = fs::remove_dir_all(&golden);
+        for (name, bytes) in &found {
+            let path = golden.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, bytes).unwrap();
+        }
+        return;
+    }
+    let mut expected = BTreeMap::new();
+    collect(&golden, &golden, &mut expected);
+    let names = |files: &BTreeMap<String, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(&found), names(&expected));
+    for (name, bytes) in found {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        assert_eq!(
+            text(&bytes),
+            text(&expected[&name]),
+            "{name}: UPDATE_GOLDEN=1 rewrites it"
+        );
+    }
+}

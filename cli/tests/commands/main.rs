@@ -1,0 +1,8 @@
+//! The commands, run in process in folders of their own. Cargo is a script: no compiler runs.
+#![cfg(unix)]
+
+mod add_kind;
+mod generate;
+mod golden;
+mod new;
+mod support;

@@ -1,0 +1,278 @@
+//! A folder, a fake cargo, and the command run in process.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use clap::Parser;
+use kubewright_cli::{Context, args::Cli, exit, run};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// A folder with tools beside it, gone with the value.
+pub(crate) struct Sandbox {
+    folder: TempDir,
+    /// Where commands run.
+    pub(crate) cwd: PathBuf,
+    git: PathBuf,
+    rustfmt: PathBuf,
+}
+
+/// What a command did.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub(crate) code: u8,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Outcome {
+    #[track_caller]
+    pub(crate) fn expect(self, code: u8) -> Self {
+        assert_eq!(self.code, code, "{}\n{}", self.stdout, self.stderr);
+        self
+    }
+
+    #[track_caller]
+    pub(crate) fn says(self, text: &str) -> Self {
+        assert!(self.stderr.contains(text), "{text:?} is not in:\n{}", self.stderr);
+        self
+    }
+}
+
+impl Sandbox {
+    /// An empty folder.
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("work")).unwrap();
+        Self {
+            cwd: folder.path().join("work"),
+            folder,
+            git: "git".into(),
+            // Starting it is slow, and few tests look at how lines break.
+            rustfmt: "/nonexistent/rustfmt".into(),
+        }
+    }
+
+    /// A new project `shop` with the kind Foo, and the folder in it; its operator answers with [`manifests`].
+    pub(crate) fn project() -> Self {
+        let mut sandbox = Self::new();
+        sandbox
+            .kubewright("new shop --kind Foo --group demo.dev --kubewright-version 0.1.0")
+            .expect(0);
+        sandbox.cwd = sandbox.cwd.join("shop");
+        sandbox.answers(&manifests());
+        sandbox.library(env!("CARGO_PKG_VERSION"));
+        sandbox
+    }
+
+    /// A machine with rustfmt.
+    pub(crate) fn with_rustfmt(mut self) -> Self {
+        self.rustfmt = "rustfmt".into();
+        self
+    }
+
+    /// The same from a folder below.
+    pub(crate) fn in_folder(self, below: &str) -> Self {
+        Self {
+            cwd: self.cwd.join(below),
+            ..self
+        }
+    }
+
+    /// A machine without git.
+    pub(crate) fn without_git(mut self) -> Self {
+        self.git = "/nonexistent/git".into();
+        self
+    }
+
+    /// Runs the command, its arguments divided by blanks.
+    pub(crate) fn kubewright(&self, line: &str) -> Outcome {
+        let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+        let cli = match Cli::try_parse_from(std::iter::once("kubewright").chain(line.split_whitespace())) {
+            Ok(cli) => cli,
+            Err(error) => {
+                return Outcome {
+                    code: exit::USAGE,
+                    stdout: String::new(),
+                    stderr: error.to_string(),
+                };
+            }
+        };
+        let mut context = Context {
+            cwd: self.cwd.clone(),
+            stdout: &mut stdout,
+            stderr: &mut stderr,
+            cargo: self.folder.path().join("cargo"),
+            rustfmt: self.rustfmt.clone(),
+            git: self.git.clone(),
+            color: false,
+        };
+        let result = run(cli, &mut context);
+        let code = result.as_ref().err().map_or(0, kubewright_cli::Error::exit_code);
+        if let Err(error) = result {
+            context.say(format_args!("error: {error}")).unwrap();
+        }
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Outcome {
+            code,
+            stdout: text(stdout),
+            stderr: text(stderr),
+        }
+    }
+
+    /// What the operator prints when it is asked for its manifests.
+    pub(crate) fn answers(&self, manifests: &Value) {
+        self.tool("run", &manifests.to_string(), "", 0);
+    }
+
+    /// The operator's crate depends on this version of the library.
+    pub(crate) fn library(&self, version: &str) {
+        let id = |name: &str| format!("path+file:///{name}#1.0.0");
+        let package = |name: &str, version: &str, manifest: &Path, kinds: &str| {
+            json!({
+                "name": name, "version": version, "id": id(name), "manifest_path": manifest, "dependencies": [],
+                "targets": [{"name": name, "kind": [kinds], "crate_types": [kinds], "src_path": "/src.rs",
+                    "edition": "2024", "doctest": false, "test": true, "doc": true}],
+                "features": {}, "edition": "2024",
+            })
+        };
+        let node = |name: &str, dependencies: &[String]| json!({"id": id(name), "dependencies": dependencies, "deps": [], "features": []});
+        let metadata = json!({
+            "version": 1, "workspace_members": [id("shop")], "workspace_root": self.cwd, "target_directory": "/target",
+            "packages": [
+                package("shop", "0.1.0", &self.cwd.join("Cargo.toml"), "bin"),
+                package("kubewright", version, Path::new("/kubewright/Cargo.toml"), "lib"),
+            ],
+            "resolve": {"nodes": [node("shop", &[id("kubewright")]), node("kubewright", &[])], "root": id("shop")},
+        });
+        self.tool("metadata", &metadata.to_string(), "", 0);
+        self.tool("build", "", "", 0);
+    }
+
+    /// What `cargo <command>` does.
+    pub(crate) fn tool(&self, command: &str, stdout: &str, stderr: &str, code: u8) {
+        let write = |name: &str, text: &str| fs::write(self.folder.path().join(name), text).unwrap();
+        write(&format!("{command}.stdout"), stdout);
+        write(&format!("{command}.stderr"), stderr);
+        write(&format!("{command}.code"), &code.to_string());
+        let cargo = self.folder.path().join("cargo");
+        if !cargo.exists() {
+            let script = "#!/bin/sh\nfile=\"$(dirname \"$0\")/$1\"\ncat \"$file.stderr\" >&2\ncat \"$file.stdout\"\n\
+                          exit \"$(cat \"$file.code\")\"\n";
+            write("cargo", script);
+            let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+            fs::set_permissions(cargo, executable).unwrap();
+        }
+    }
+
+    pub(crate) fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.cwd.join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+    }
+
+    pub(crate) fn write(&self, path: &str, text: &str) {
+        let path = self.cwd.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    /// Replaces a text that must be there.
+    #[track_caller]
+    pub(crate) fn edit(&self, path: &str, old: &str, new: &str) {
+        let text = self.read(path);
+        assert!(text.contains(old), "{path} lacks {old:?}:\n{text}");
+        self.write(path, &text.replacen(old, new, 1));
+    }
+
+    pub(crate) fn git(&self, args: &[&str]) {
+        let identity = ["-c", "user.name=A", "-c", "user.email=a@example.com"];
+        let output = std::process::Command::new("git")
+            .current_dir(&self.cwd)
+            .args(identity)
+            .args(args)
+            .output()
+            .unwrap();
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+
+    /// All files but git's, with their bytes.
+    pub(crate) fn files(&self) -> BTreeMap<String, Vec<u8>> {
+        let mut files = BTreeMap::new();
+        collect(&self.cwd, &self.cwd, &mut files);
+        files
+    }
+}
+
+/// All files below a folder but git's, by slashed path.
+pub(crate) fn collect(root: &Path, folder: &Path, files: &mut BTreeMap<String, Vec<u8>>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            if !path.ends_with(".git") {
+                collect(root, &path, files);
+            }
+        } else {
+            let name = path
+                .strip_prefix(root)
+                .unwrap()
+                .to_string_lossy()
+                .replace('\\', "/");
+            files.insert(name, fs::read(&path).unwrap());
+        }
+    }
+}
+
+/// What the operator of a new project prints, with `spec` as the schema of Foo's spec.
+pub(crate) fn manifests_with(spec: &Value) -> Value {
+    let crd = json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "foos.demo.dev"},
+        "spec": {
+            "group": "demo.dev",
+            "names": {"kind": "Foo", "plural": "foos", "singular": "foo", "shortNames": ["foo"], "categories": []},
+            "scope": "Namespaced",
+            "versions": [{
+                "name": "v1alpha1", "served": true, "storage": true, "subresources": {"status": {}},
+                "additionalPrinterColumns": [{"name": "Wanted", "type": "integer", "jsonPath": ".spec.replicas"}],
+                "schema": {"openAPIV3Schema": {"type": "object", "required": ["spec"], "properties": {
+                    "spec": spec,
+                    "status": {"type": "object", "properties": {"availableReplicas": {"type": "integer"}}},
+                }}},
+            }],
+        },
+    });
+    json!({
+        "manifestsVersion": 1,
+        "kubewrightVersion": env!("CARGO_PKG_VERSION"),
+        "operator": "shop",
+        "kinds": [{"group": "demo.dev", "version": "v1alpha1", "versions": ["v1alpha1"], "kind": "Foo",
+            "plural": "foos", "namespaced": true, "external": false, "crd": crd}],
+        "permissions": [
+            {"unit": "informer Foo", "place": "watched", "apiGroups": ["demo.dev"], "resources": ["foos"],
+                "verbs": ["list", "watch"], "why": "informer"},
+            {"unit": "leader election", "place": "operator", "apiGroups": ["coordination.k8s.io"],
+                "resources": ["leases"], "verbs": ["get", "create", "update"], "why": "leader election"},
+        ],
+        "warnings": [],
+    })
+}
+
+/// What the operator of a new project prints, as far as the command cares.
+pub(crate) fn manifests() -> Value {
+    manifests_with(&spec())
+}
+
+/// The schema of a new project's spec.
+pub(crate) fn spec() -> Value {
+    json!({"type": "object", "required": ["deploymentName", "replicas"], "properties": {
+        "deploymentName": {"type": "string", "minLength": 1, "maxLength": 63},
+        "replicas": {"type": "integer", "minimum": 0, "maximum": 10},
+    }})
+}

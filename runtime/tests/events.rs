@@ -1,0 +1,264 @@
+//! What the recorder sends, counts, drops and flushes.
+
+use std::time::Duration;
+
+use k8s_openapi::{
+    api::core::v1::{ConfigMap, Node},
+    apimachinery::pkg::apis::meta::v1::ObjectMeta,
+};
+use kubewright::{
+    events::{EventType, EventWriter, Recorder, Regarding},
+    kube::core::Status,
+    testing::{Reply, Request, ScriptedApi},
+};
+use serde_json::json;
+use tokio::{
+    task::JoinHandle,
+    time::{Instant, sleep},
+};
+use tokio_util::sync::CancellationToken;
+
+fn map(name: &str) -> ConfigMap {
+    ConfigMap {
+        metadata: ObjectMeta {
+            name: Some(name.to_owned()),
+            namespace: Some("shop".to_owned()),
+            uid: Some(format!("uid-of-{name}")),
+            ..ObjectMeta::default()
+        },
+        ..ConfigMap::default()
+    }
+}
+
+fn run(writer: EventWriter, api: &ScriptedApi) -> (CancellationToken, JoinHandle<()>) {
+    let cancel = CancellationToken::new();
+    let task = tokio::spawn(writer.run(api.connection(), cancel.clone()));
+    (cancel, task)
+}
+
+fn heads(requests: &[Request]) -> Vec<&str> {
+    requests.iter().map(|request| request.verb).collect()
+}
+
+async fn settle() {
+    sleep(Duration::from_millis(1)).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_event_is_written_whole() {
+    let (api, (recorder, writer)) = (ScriptedApi::new(), Recorder::pipeline("shop"));
+    recorder.event(&map("a"), EventType::Warning, "Failed", "x".repeat(1023) + "ä");
+    let (_cancel, _task) = run(writer, &api);
+    settle().await;
+    let sent = api.requests();
+    assert_eq!(heads(&sent), ["create"]);
+    let (event, resource) = (&sent[0].body, sent[0].resource.as_str());
+    assert_eq!(resource, "events.events.k8s.io");
+    assert_eq!(sent[0].namespace.as_deref(), Some("shop"));
+    assert!(event["metadata"]["name"].as_str().unwrap().starts_with("a."));
+    assert_eq!(
+        event["regarding"],
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "namespace": "shop", "name": "a", "uid": "uid-of-a"})
+    );
+    assert_eq!(
+        (&event["type"], &event["reason"]),
+        (&json!("Warning"), &json!("Failed"))
+    );
+    assert_eq!(event["note"].as_str().unwrap().len(), 1023);
+    assert_eq!(event["reportingController"], "shop");
+    assert!(event["reportingInstance"].as_str().unwrap().starts_with("shop"));
+    assert!(!event["action"].as_str().unwrap().is_empty());
+    // Go reads microseconds with exactly six digits.
+    let time = event["eventTime"].as_str().unwrap();
+    assert_eq!(time.split_once('.').unwrap().1.len(), "123456Z".len(), "{time}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn events_of_cluster_scoped_objects_are_in_default_under_a_valid_name() {
+    let (api, (recorder, writer)) = (ScriptedApi::new(), Recorder::pipeline("shop"));
+    let node = Node {
+        metadata: ObjectMeta {
+            name: Some("system:Node".to_owned()),
+            ..ObjectMeta::default()
+        },
+        ..Node::default()
+    };
+    recorder.event(&node, EventType::Normal, "Ready", "it is");
+    let (_cancel, _task) = run(writer, &api);
+    settle().await;
+    let sent = api.requests();
+    assert_eq!(sent[0].namespace.as_deref(), Some("default"));
+    assert!(
+        sent[0].name.as_deref().unwrap().starts_with("system-node."),
+        "{}",
+        sent[0]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn repeats_become_a_series() {
+    let (api, (recorder, writer)) = (ScriptedApi::new(), Recorder::pipeline("shop"));
+    let (_cancel, _task) = run(writer, &api);
+    let record = || recorder.event(&map("a"), EventType::Normal, "Synced", "done");
+    record();
+    settle().await;
+    record();
+    settle().await;
+    // The first repeat is written at once, further ones are collected.
+    for _ in 0..10 {
+        record();
+        settle().await;
+    }
+    recorder.event(&map("a"), EventType::Normal, "Synced", "done otherwise");
+    settle().await;
+    let sent = api.requests();
+    assert_eq!(heads(&sent), ["create", "patch", "create"]);
+    assert_eq!(sent[1].name, sent[0].name);
+    assert_eq!(sent[1].body["series"]["count"], 2);
+    assert_ne!(sent[2].name, sent[0].name);
+    sleep(Duration::from_secs(61)).await;
+    let sent = api.requests();
+    assert_eq!(heads(&sent), ["patch"]);
+    assert_eq!(sent[0].body["series"]["count"], 12);
+    assert!(sent[0].body["series"]["lastObservedTime"].is_string());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_series_is_over_after_six_minutes_of_silence() {
+    let (api, (recorder, writer)) = (ScriptedApi::new(), Recorder::pipeline("shop"));
+    let (_cancel, _task) = run(writer, &api);
+    let record = || recorder.event(&map("a"), EventType::Normal, "Synced", "done");
+    for pause in [0, 359, 361] {
+        sleep(Duration::from_secs(pause)).await;
+        record();
+        settle().await;
+    }
+    assert_eq!(heads(&api.requests()), ["create", "patch", "create"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_series_goes_on_when_the_api_server_forgot_its_event() {
+    let (api, (recorder, writer)) = (ScriptedApi::new(), Recorder::pipeline("shop"));
+    let (_cancel, _task) = run(writer, &api);
+    recorder.event(&map("a"), EventType::Normal, "Synced", "done");
+    settle().await;
+    let gone = Status::failure("not found", "NotFound").with_code(404);
+    api.reply_with(|request| request.verb == "patch", Reply::status(&gone));
+    recorder.event(&map("a"), EventType::Normal, "Synced", "done");
+    settle().await;
+    let sent = api.requests();
+    assert_eq!(heads(&sent), ["create", "patch", "create"]);
+    assert_eq!(sent[2].body["series"]["count"], 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_thousand_wait_and_more_are_dropped() {
+    let (recorder, mut writer) = Recorder::pipeline("shop");
+    for _ in 0..1003 {
+        recorder.event(&map("a"), EventType::Normal, "Synced", "done");
+    }
+    assert_eq!(recorder.dropped(), 3);
+    assert_eq!(writer.drain().len(), 1000);
+}
+
+#[tokio::test(start_paused = true)]
+async fn refusals_are_not_tried_again_and_hold_up_nobody() {
+    let (api, (recorder, writer)) = (ScriptedApi::new(), Recorder::pipeline("shop"));
+    let (_cancel, _task) = run(writer, &api);
+    let details = json!({"causes": [{"reason": "NamespaceTerminating"}]});
+    let terminating =
+        json!({"kind": "Status", "code": 403, "reason": "Forbidden", "message": "no", "details": details});
+    api.reply_with(|_| true, Reply::object(http::StatusCode::FORBIDDEN, terminating));
+    api.reply_with(|_| true, Reply::forbidden());
+    api.reply_with(
+        |_| true,
+        Reply::status(&Status::failure("bad", "Invalid").with_code(422)),
+    );
+    for name in ["a", "b", "c", "d"] {
+        recorder.event(&map(name), EventType::Normal, "Synced", "done");
+    }
+    let started = Instant::now();
+    settle().await;
+    assert_eq!(heads(&api.requests()), ["create"; 4]);
+    assert!(started.elapsed() < Duration::from_secs(1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_an_answer_an_event_is_sent_twelve_times_at_most() {
+    let (api, (recorder, writer)) = (ScriptedApi::new(), Recorder::pipeline("shop"));
+    let (_cancel, _task) = run(writer, &api);
+    for _ in 0..12 {
+        api.reply_with(|request| request.body["reason"] == "Lost", Reply::lost());
+    }
+    recorder.event(&map("a"), EventType::Normal, "Lost", "gone");
+    recorder.event(&map("a"), EventType::Normal, "Next", "here");
+    sleep(Duration::from_secs(130)).await;
+    let sent = api.requests();
+    assert_eq!(
+        sent.iter()
+            .filter(|request| request.body["reason"] == "Lost")
+            .count(),
+        12
+    );
+    assert_eq!(sent.last().unwrap().body["reason"], "Next");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_event_that_arrived_without_an_answer_is_not_an_error() {
+    let (api, (recorder, writer)) = (ScriptedApi::new(), Recorder::pipeline("shop"));
+    let (_cancel, _task) = run(writer, &api);
+    api.reply_with(|_| true, Reply::lost());
+    let exists = Status::failure("exists", "AlreadyExists").with_code(409);
+    api.reply_with(|_| true, Reply::status(&exists));
+    api.reply_with(
+        |request| request.verb == "patch",
+        Reply::object(http::StatusCode::OK, json!({})),
+    );
+    recorder.event(&map("a"), EventType::Normal, "Synced", "done");
+    sleep(Duration::from_secs(11)).await;
+    recorder.event(&map("a"), EventType::Normal, "Synced", "done");
+    settle().await;
+    // The repeat is a patch: the event counts as created.
+    assert_eq!(heads(&api.requests()), ["create", "create", "patch"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_waits_at_the_end_is_sent_and_counts_are_written() {
+    let (api, (recorder, writer)) = (ScriptedApi::new(), Recorder::pipeline("shop"));
+    let (cancel, task) = run(writer, &api);
+    for _ in 0..5 {
+        recorder.event(&map("a"), EventType::Normal, "Synced", "done");
+    }
+    recorder.event(&map("b"), EventType::Normal, "Synced", "done");
+    cancel.cancel();
+    task.await.unwrap();
+    let sent = api.requests();
+    assert_eq!(heads(&sent), ["create", "patch", "create", "patch"]);
+    assert_eq!(sent[3].body["series"]["count"], 5);
+    recorder.event(&map("c"), EventType::Normal, "Late", "too late");
+    assert_eq!(recorder.dropped(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_does_not_wait_for_an_api_server_that_is_gone() {
+    let (api, (recorder, writer)) = (ScriptedApi::new(), Recorder::pipeline("shop"));
+    api.always_reply_with(|_| true, Reply::lost());
+    let (cancel, task) = run(writer.flush_within(Duration::from_secs(2)), &api);
+    recorder.event(&map("a"), EventType::Normal, "Synced", "done");
+    settle().await;
+    let started = Instant::now();
+    cancel.cancel();
+    task.await.unwrap();
+    assert_eq!(started.elapsed(), Duration::from_secs(2));
+}
+
+#[test]
+fn an_object_says_what_it_is() {
+    let reference = map("a").object_ref();
+    assert_eq!(
+        (reference.info.kind.as_ref(), reference.name.to_string().as_str()),
+        ("ConfigMap", "shop/a")
+    );
+    assert_eq!(reference.uid, "uid-of-a");
+    assert_eq!(reference.object_ref(), reference);
+}

@@ -1,0 +1,13 @@
+//! Starts the operator. `shop --help` lists its flags; `shop manifests` prints its CRDs and rules.
+
+use kubewright::Manager;
+
+use shop::controllers::FooController;
+
+#[tokio::main]
+async fn main() -> kubewright::Result<()> {
+    Manager::from_args("shop")
+        .register(FooController::register)
+        .run()
+        .await
+}

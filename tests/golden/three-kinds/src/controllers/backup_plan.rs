@@ -1,0 +1,180 @@
+//! Keeps a Deployment for each BackupPlan.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec};
+use k8s_openapi::api::core::v1::{Container, PodSpec, PodTemplateSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector};
+use kube::core::ObjectMeta;
+use kubewright::cache::LookupError;
+use kubewright::controller::{condition, controller_reference, is_controlled_by, set_condition};
+use kubewright::events::EventType;
+use kubewright::prelude::*;
+
+use crate::api::prelude::*;
+
+/// What a reconcile works with. The operator's Role is made from these types: a verb that a client does not name
+/// does not compile, and one that it names is granted at the next `kubewright generate`.
+pub struct BackupPlanController {
+    // Reads come from the cache, which informers keep up to date.
+    backup_plans: BackupPlanLister,
+    deployments: Lister<Deployment>,
+    // Writes go to the API server.
+    backup_plan_status: BackupPlanClient<(UpdateStatus,)>,
+    deployment_writer: TypedClient<Deployment, (Apply,)>,
+    events: Recorder,
+}
+
+impl BackupPlanController {
+    /// Says what the controller reads, writes and reacts to. No I/O happens here.
+    pub fn register(setup: &mut Setup) {
+        let backup_plans = setup.informers().backup_plans();
+        let deployments = setup.informers().of::<Deployment>();
+        let reconciler = Self {
+            backup_plans: backup_plans.lister(),
+            deployments: deployments.lister(),
+            backup_plan_status: setup.client(),
+            deployment_writer: setup.client(),
+            events: setup.recorder(),
+        };
+        setup
+            .controller("backupplan", reconciler)
+            .reconciles(&backup_plans)
+            .owns(&deployments)
+            .workers(2);
+    }
+}
+
+impl Reconciler for BackupPlanController {
+    /// Called when the BackupPlan or its Deployment changed, and again, ever later, after an error.
+    async fn reconcile(&self, key: &ObjectName) -> Result<Action, ReconcileError> {
+        let backup_plan = match self.backup_plans.get(key) {
+            Ok(backup_plan) => backup_plan,
+            // Deleted meanwhile; Kubernetes collects what it owned.
+            Err(LookupError::NotFound { .. }) => return Ok(Action::done()),
+            Err(error) => return Err(error.into()),
+        };
+        let name = key.sibling(backup_plan.spec.deployment_name.as_str());
+        let before = match self.deployments.get(&name) {
+            Ok(deployment) => Some(deployment),
+            Err(LookupError::NotFound { .. }) => None,
+            Err(error) => return Err(error.into()),
+        };
+        if let Some(deployment) = &before
+            && !is_controlled_by(&deployment.metadata, backup_plan.as_ref())
+        {
+            let message = format!("Deployment {name} exists and is not of this BackupPlan");
+            self.events.event(
+                backup_plan.as_ref(),
+                EventType::Warning,
+                "NotOwned",
+                &message,
+            );
+            return Err(ReconcileError::new(message));
+        }
+
+        // Applying says how the Deployment shall be, whatever it was; no change is no write.
+        let after = self
+            .deployment_writer
+            .apply(&wanted_deployment(&name, &backup_plan))
+            .await?;
+        match &before {
+            None => self.report(&backup_plan, "Created"),
+            Some(before) if before.metadata.generation != after.metadata.generation => {
+                self.report(&backup_plan, "Updated");
+            }
+            Some(_) => {}
+        }
+
+        self.update_status(&backup_plan, &after).await?;
+        Ok(Action::done())
+    }
+}
+
+impl BackupPlanController {
+    fn report(&self, backup_plan: &BackupPlan, what: &str) {
+        let message = format!("{what} Deployment {}", backup_plan.spec.deployment_name);
+        self.events
+            .event(backup_plan, EventType::Normal, what, &message);
+    }
+
+    async fn update_status(
+        &self,
+        backup_plan: &BackupPlan,
+        deployment: &Deployment,
+    ) -> Result<(), ReconcileError> {
+        let available = deployment
+            .status
+            .as_ref()
+            .and_then(|status| status.available_replicas)
+            .unwrap_or(0);
+        let mut status = backup_plan.status.clone().unwrap_or_default();
+        status.available_replicas = available;
+        status.observed_generation = backup_plan.metadata.generation;
+        set_condition(&mut status.conditions, ready(backup_plan, available));
+        if backup_plan.status.as_ref() == Some(&status) {
+            return Ok(());
+        }
+        let mut changed = backup_plan.clone();
+        changed.status = Some(status);
+        self.backup_plan_status.update_status(&changed).await?;
+        Ok(())
+    }
+}
+
+/// The whole Deployment, from the spec alone: what is not said here is left to Kubernetes and to others.
+fn wanted_deployment(name: &ObjectName, backup_plan: &BackupPlan) -> Deployment {
+    let labels = BTreeMap::from([
+        ("app.kubernetes.io/name".to_owned(), "nginx".to_owned()),
+        (
+            "app.kubernetes.io/instance".to_owned(),
+            name.name().to_owned(),
+        ),
+    ]);
+    let container = Container {
+        name: "nginx".to_owned(),
+        image: Some("nginx:1.29".to_owned()),
+        ..Container::default()
+    };
+    Deployment {
+        metadata: ObjectMeta {
+            name: Some(name.name().to_owned()),
+            namespace: name.namespace().map(str::to_owned),
+            // Makes this BackupPlan the one controller of the Deployment: its changes wake the BackupPlan, and Kubernetes
+            // deletes it with the BackupPlan.
+            owner_references: Some(vec![controller_reference(backup_plan)]),
+            ..ObjectMeta::default()
+        },
+        spec: Some(DeploymentSpec {
+            replicas: Some(backup_plan.spec.replicas),
+            selector: LabelSelector {
+                match_labels: Some(labels.clone()),
+                ..LabelSelector::default()
+            },
+            template: PodTemplateSpec {
+                metadata: Some(ObjectMeta {
+                    labels: Some(labels),
+                    ..ObjectMeta::default()
+                }),
+                spec: Some(PodSpec {
+                    containers: vec![container],
+                    ..PodSpec::default()
+                }),
+            },
+            ..DeploymentSpec::default()
+        }),
+        status: None,
+    }
+}
+
+/// Ready: as many replicas are available as are wanted.
+fn ready(backup_plan: &BackupPlan, available: i32) -> Condition {
+    let wanted = backup_plan.spec.replicas;
+    let reason = if available == wanted {
+        "Available"
+    } else {
+        "Progressing"
+    };
+    let message = format!("{available} of {wanted} replicas are available");
+    condition(backup_plan, "Ready", available == wanted, reason, message)
+}

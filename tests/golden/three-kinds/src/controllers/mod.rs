@@ -1,0 +1,9 @@
+//! What the operator does, a controller a file. `src/main.rs` registers them.
+
+pub mod backup_plan;
+pub mod dns_policy;
+pub mod foo;
+
+pub use backup_plan::BackupPlanController;
+pub use dns_policy::DNSPolicyController;
+pub use foo::FooController;

@@ -1,0 +1,17 @@
+//! Starts the operator. `shop --help` lists its flags; `shop manifests` prints its CRDs and rules.
+
+use kubewright::Manager;
+
+use shop::controllers::BackupPlanController;
+use shop::controllers::DNSPolicyController;
+use shop::controllers::FooController;
+
+#[tokio::main]
+async fn main() -> kubewright::Result<()> {
+    Manager::from_args("shop")
+        .register(FooController::register)
+        .register(BackupPlanController::register)
+        .register(DNSPolicyController::register)
+        .run()
+        .await
+}
