@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use darling::{Error, Result};
+use proc_macro2::Span;
 use syn::{DeriveInput, Ident, LitStr, Path, Visibility, ext::IdentExt, parse_quote};
 
 use crate::{
@@ -90,10 +91,14 @@ impl Model {
     }
 }
 
+/// Points at the text that names it, and is code of the macro for lints.
 fn root(kube: &KubeAttrs) -> Result<Ident> {
     let name = kube.root.as_ref().unwrap_or(&kube.kind);
-    syn::parse_str(name)
-        .map_err(|_| Error::custom(format!("`{}` is no name of a Rust type", **name)).with_span(&name.span()))
+    let no_type =
+        |_| Error::custom(format!("`{}` is no name of a Rust type", **name)).with_span(&name.span());
+    let mut root: Ident = syn::parse_str(name).map_err(no_type)?;
+    root.set_span(name.span().resolved_at(Span::call_site()));
+    Ok(root)
 }
 
 fn factory_method(kube: &KubeAttrs) -> Result<Ident> {
@@ -152,7 +157,7 @@ fn lister_method(entry: &IndexEntry, taken: &mut HashSet<String>) -> Result<Iden
     let error = |message: String| Err(Error::custom(message).with_span(&entry.name));
     if LISTER_METHODS.contains(&name.as_str()) {
         return error(format!(
-            "listers have a method `{name}`: give the index another name, as in `by_{name}`"
+            "listers have a method `{name}`: give the index another name"
         ));
     }
     if !taken.insert(name.clone()) {
@@ -261,6 +266,51 @@ fn no_such_field(serde: &SpecSerde, spec: &Ident, name: &str) -> Error {
         .filter_map(|field| serde.json_name(field).ok())
         .collect();
     let alternatives: Vec<_> = fields.iter().map(String::as_str).collect();
-    let error = Error::unknown_field_with_alts(name, &alternatives);
-    Error::custom(format!("`{spec}` has no such field in JSON: {error}"))
+    let error = Error::unknown_field_with_alts(name, &alternatives).to_string();
+    let hint = error
+        .split_once(". ")
+        .map_or(String::new(), |(_, hint)| format!(". {hint}"));
+    Error::custom(format!("`{spec}` has no field that is `{name}` in JSON{hint}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, path::Path};
+
+    use syn::{ImplItem, Item, Visibility};
+
+    use super::LISTER_METHODS;
+
+    #[test]
+    fn no_index_hides_a_method_of_listers() {
+        let lister = Path::new(env!("CARGO_MANIFEST_DIR")).join("../runtime/src/cache/lister.rs");
+        let file = syn::parse_file(&fs::read_to_string(lister).unwrap()).unwrap();
+        let of_lister = |item| match item {
+            Item::Impl(item) if item.trait_.is_none() => match &*item.self_ty {
+                syn::Type::Path(ty) if ty.path.segments.last()?.ident == "Lister" => Some(item.items),
+                _ => None,
+            },
+            _ => None,
+        };
+        let public = |item| match item {
+            ImplItem::Fn(method) if matches!(method.vis, Visibility::Public(_)) => {
+                Some(method.sig.ident.to_string())
+            }
+            _ => None,
+        };
+        let methods: Vec<_> = file
+            .items
+            .into_iter()
+            .filter_map(of_lister)
+            .flatten()
+            .filter_map(public)
+            .collect();
+        assert!(methods.contains(&"get".to_owned()), "{methods:?}");
+        for method in methods {
+            assert!(
+                LISTER_METHODS.contains(&method.as_str()),
+                "`{method}` is not among LISTER_METHODS"
+            );
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! How a kind is named: in words, in the plural, in Rust.
 
+use proc_macro2::Span;
 use syn::{Ident, ext::IdentExt};
 
 /// The plural that kube-derive makes of a singular where `plural` is not given.
@@ -45,10 +46,11 @@ pub(crate) fn identifier(name: &str) -> Option<Ident> {
         .or_else(|| syn::parse_str::<Ident>(&format!("r#{name}")).ok())
 }
 
-/// The identifier itself, or raw when it is a keyword; none when it can be neither.
+/// The identifier itself, or raw when it is a keyword; none when it can be neither. It points
+/// at its text, and is code of the macro for lints.
 pub(crate) fn raw_if_keyword(name: &Ident) -> Option<Ident> {
     let mut identifier = identifier(&name.unraw().to_string())?;
-    identifier.set_span(name.span());
+    identifier.set_span(name.span().resolved_at(Span::call_site()));
     Some(identifier)
 }
 

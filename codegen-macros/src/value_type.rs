@@ -76,10 +76,17 @@ impl ValueType {
                         "the integers of an index are signed and have 64 bits: write {declared}"
                     ));
                 }
-                (Shape::Other, 0) => return refused(format!("`{path}` has no type that an index can have")),
-                (_, _) => {
+                (Shape::Other, 0) => {
                     return refused(format!(
-                        "`{path}` has more `[*]` than its field has lists that are known here"
+                        "the type of `{path}` does not say what its values are: if they are strings, booleans or integers, write \
+                         their type, as in {}",
+                        declare("String")
+                    ));
+                }
+                (_, _) => {
+                    let declared = declare("String");
+                    return refused(format!(
+                        "`{path}` is no list that is known here: leave out `[*]`, or write the type of its elements, as in {declared}"
                     ));
                 }
             }

@@ -151,5 +151,7 @@ async fn a_wrong_registration_is_a_mistake() {
             Ok(Action::done())
         }
     }
-    Harness::new(|setup| drop(setup.controller("idle", Idle).workers(1)));
+    Harness::new(|setup| {
+        setup.controller("idle", Idle).workers(1);
+    });
 }

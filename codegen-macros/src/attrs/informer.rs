@@ -16,7 +16,7 @@ pub(crate) struct InformerAttrs {
     pub(crate) krate: Option<Path>,
     #[darling(default)]
     pub(crate) external: bool,
-    #[darling(default, multiple, rename = "index")]
+    #[darling(multiple, rename = "index")]
     indexes: Vec<IndexList>,
 }
 
@@ -65,7 +65,9 @@ impl Parse for IndexEntry {
         let name = Ident::parse_any(input)?;
         let value_type = if input.peek(Token![:]) && !input.peek(Token![::]) {
             input.parse::<Token![:]>()?;
-            Some(input.parse()?)
+            let expected =
+                |error: syn::Error| syn::Error::new(error.span(), "expected the type of the index's values");
+            Some(input.parse().map_err(expected)?)
         } else {
             None
         };

@@ -1,7 +1,8 @@
 //! The lister, with a method per index.
 
-use proc_macro2::TokenStream;
-use quote::quote;
+use proc_macro2::{Span, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::spanned::Spanned;
 
 use super::named;
 use crate::{
@@ -47,13 +48,14 @@ fn method(model: &Model, index: &Index) -> TokenStream {
         index.path.value()
     );
     let (parameter, key) = match &index.value_type {
-        ValueType::String => (
-            quote!(impl ::core::convert::AsRef<str>),
-            quote!(::core::convert::AsRef::<str>::as_ref(&value)),
-        ),
+        ValueType::String => (quote!(impl ::core::convert::AsRef<str>), quote!(value.as_ref())),
         ValueType::Bool => (quote!(bool), quote!(value)),
         ValueType::Integer(integer) => (quote!(#integer), quote!(::core::primitive::i64::from(value))),
-        ValueType::Enum(name) => (quote!(&#name), quote!(#krate::cache::IndexKey::of_enum(value))),
+        ValueType::Enum(name) => {
+            let of_enum =
+                quote_spanned!(name.span().resolved_at(Span::call_site())=> IndexKey::of_enum(value));
+            (quote!(&#name), quote!(#krate::cache::#of_enum))
+        }
     };
     quote! {
         #[doc = #doc]

@@ -1,7 +1,7 @@
 //! The code that is emitted, one file per item, in the order in which a reader meets it. Nothing fails here: what could be wrong was
 //! found by the model.
 //!
-//! Names are spanned at the derive: lints then see code of a macro. Only methods of indexes point at their attribute.
+//! Names point at the attribute that they come from, resolved at the derive, so that lints see code of a macro.
 
 mod client;
 mod factory;

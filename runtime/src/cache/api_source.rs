@@ -112,7 +112,7 @@ fn encode(value: &str) -> String {
     for byte in value.bytes() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-                text.push(char::from(byte))
+                text.push(char::from(byte));
             }
             _ => text.extend(['%', hex(byte >> 4), hex(byte & 15)]),
         }
@@ -161,4 +161,137 @@ fn chain(error: &(dyn std::error::Error + 'static)) -> String {
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{convert::Infallible, sync::Arc};
+
+    use futures::TryStreamExt as _;
+    use http::Response;
+    use parking_lot::Mutex;
+
+    use super::*;
+    use crate::Kind as _;
+
+    type Seen = Arc<Mutex<Vec<(String, http::HeaderMap)>>>;
+
+    /// A source of pods whose server answers everything alike.
+    fn source(code: u16, answer: &'static str) -> (ApiSource, Seen) {
+        let seen = Seen::default();
+        let writer = seen.clone();
+        let service = tower::service_fn(move |request: Request<Body>| {
+            writer
+                .lock()
+                .push((request.uri().to_string(), request.headers().clone()));
+            async move {
+                Ok::<_, Infallible>(
+                    Response::builder()
+                        .status(code)
+                        .body(Body::from(answer.as_bytes().to_vec()))
+                        .unwrap(),
+                )
+            }
+        });
+        let connection = Connection::new(kube::Client::new(service, "default"));
+        let options = InformerOptions {
+            label_selector: Some("a/b in (c,d),!e".into()),
+            field_selector: Some("spec.nodeName=n".into()),
+            ..InformerOptions::default()
+        };
+        (
+            ApiSource::new(
+                connection,
+                &k8s_openapi::api::core::v1::Pod::info(),
+                Some("shop"),
+                &options,
+            ),
+            seen,
+        )
+    }
+
+    async fn failure(code: u16, answer: &'static str) -> SourceError {
+        match source(code, answer).0.list(ListOptions::default()).await {
+            Ok(_) => panic!("{code} is no failure"),
+            Err(error) => error,
+        }
+    }
+
+    #[tokio::test]
+    async fn asks_for_what_the_options_say() {
+        let (source, seen) = source(200, "the body");
+        let list = ListOptions {
+            resource_version: "0".into(),
+            limit: Some(500),
+            continue_token: Some("a+b=".into()),
+        };
+        let chunks: Vec<Bytes> = source.list(list).await.unwrap().try_collect().await.unwrap();
+        assert_eq!(chunks.concat(), b"the body");
+        let watch = WatchOptions {
+            resource_version: "7".into(),
+            timeout_seconds: 321,
+        };
+        drop(source.watch(watch).await.unwrap());
+        drop(source.list(ListOptions::default()).await.unwrap());
+        let selectors = "/api/v1/namespaces/shop/pods?labelSelector=a%2Fb%20in%20%28c%2Cd%29%2C%21e&fieldSelector=spec.nodeName%3Dn";
+        let seen = seen.lock();
+        assert_eq!(
+            seen[0].0,
+            format!("{selectors}&resourceVersion=0&limit=500&continue=a%2Bb%3D")
+        );
+        assert_eq!(
+            seen[1].0,
+            format!("{selectors}&watch=true&allowWatchBookmarks=true&timeoutSeconds=321&resourceVersion=7")
+        );
+        assert_eq!(seen[2].0, selectors);
+        for (_, headers) in &*seen {
+            assert_eq!(
+                (&headers["accept"], &headers["accept-encoding"]),
+                (&"application/json".parse().unwrap(), &"identity".parse().unwrap())
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn a_refusal_keeps_the_servers_status_and_code() {
+        let expired = failure(
+            410,
+            r#"{"kind":"Status","status":"Failure","message":"too old","reason":"Expired","code":410}"#,
+        )
+        .await;
+        assert!(expired.is_expired());
+        assert_eq!(expired.to_string(), "the API server answers 410 Expired: too old");
+        assert!(failure(404, "404 page not found\n").await.is_not_found());
+        assert!(
+            failure(403, r#"{"kind":"Status","reason":"Forbidden"}"#)
+                .await
+                .is_forbidden()
+        );
+        assert!(failure(429, "").await.asks_to_wait());
+        assert!(!failure(500, "{").await.asks_to_wait());
+    }
+
+    #[tokio::test]
+    async fn a_server_that_is_away_is_told_from_one_that_refuses_connections() {
+        for (kind, refused) in [
+            (std::io::ErrorKind::ConnectionRefused, true),
+            (std::io::ErrorKind::HostUnreachable, false),
+        ] {
+            let service = tower::service_fn(move |_: Request<Body>| async move {
+                Err::<Response<Body>, _>(std::io::Error::new(kind, "gone away"))
+            });
+            let connection = Connection::new(kube::Client::new(service, "default"));
+            let source = ApiSource::new(
+                connection,
+                &k8s_openapi::api::core::v1::Pod::info(),
+                None,
+                &InformerOptions::default(),
+            );
+            let Err(error) = source.list(ListOptions::default()).await else {
+                panic!("{kind} is no failure")
+            };
+            assert_eq!(error.asks_to_wait(), refused);
+            assert!(error.to_string().contains("gone away"), "{error}");
+        }
+    }
 }

@@ -48,7 +48,8 @@ impl Complaints {
         &self.place
     }
 
-    pub(super) fn about(&mut self, error: &SourceError) {
+    /// What to warn of; nothing when it was warned of a moment ago.
+    pub(super) fn about(&mut self, error: &SourceError) -> Option<String> {
         let failure = match error {
             error if error.is_not_found() => Failure::NotInstalled,
             error if error.is_forbidden() => Failure::Forbidden,
@@ -59,8 +60,7 @@ impl Complaints {
         let now = Instant::now();
         let repeated = |(last, at): (Failure, Instant)| last == failure && now - at < AGAIN_AFTER;
         if self.last.is_some_and(repeated) {
-            tracing::debug!("{}: {error}", self.place);
-            return;
+            return None;
         }
         self.last = Some((failure, now));
         let Self {
@@ -69,31 +69,94 @@ impl Complaints {
             resource,
             ..
         } = self;
-        match failure {
-            Failure::NotInstalled => tracing::warn!(
+        Some(match failure {
+            Failure::NotInstalled => format!(
                 "{place}: the API server does not know {kind}: its CustomResourceDefinition {resource} is not installed, or does not \
                  serve this version; install it (`kubectl apply -f manifests/crds`); waiting for it"
             ),
-            Failure::Forbidden => tracing::warn!(
-                "{place}: {error}; allow the operator to list and watch {resource} (`kubewright generate`, then `kubectl apply -f manifests/rbac`); trying again"
+            Failure::Forbidden => format!(
+                "{place}: {error}; allow the operator to list and watch {resource} (`kubewright generate`, then \
+                 `kubectl apply -f manifests/rbac`); trying again"
             ),
             Failure::Unreachable => {
-                tracing::warn!("{place}: {error}; check its address and that it runs; trying again");
+                format!("{place}: {error}; check its address and that it runs; trying again")
             }
-            Failure::Malformed => tracing::warn!("{place}: {error}; listing anew"),
-            Failure::Other => tracing::warn!("{place}: {error}; trying again"),
-        }
+            Failure::Malformed => format!("{place}: {error}; listing anew"),
+            Failure::Other => format!("{place}: {error}; trying again"),
+        })
     }
 
-    /// A list ended well.
-    pub(super) fn settled(&mut self) {
-        // Data that is bad again and again comes between lists that end well.
-        if self
-            .last
-            .is_some_and(|(failure, _)| failure != Failure::Malformed && failure != Failure::Other)
-        {
+    /// A watch was accepted. Says whether something had been warned of that this mends.
+    pub(super) fn settled(&mut self) -> bool {
+        // The others come between watches that are accepted.
+        let mended = |(failure, _)| ![Failure::Malformed, Failure::Other].contains(&failure);
+        let settled = self.last.is_some_and(mended);
+        if settled {
             self.last = None;
-            tracing::info!("{}: listed", self.place);
         }
+        settled
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::core::Status;
+
+    use super::*;
+    use crate::Scope;
+
+    fn complaints() -> Complaints {
+        let info = KindInfo {
+            group: "demo.dev".into(),
+            version: "v1".into(),
+            kind: "Foo".into(),
+            plural: "foos".into(),
+            scope: Scope::Namespaced,
+        };
+        Complaints::new(&info, Some("shop"))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn warns_once_with_the_mend_and_again_after_five_minutes() {
+        let mut complaints = complaints();
+        let missing = SourceError::Status(Box::new(Status::failure("404 page not found", "").with_code(404)));
+        let warning = complaints.about(&missing).unwrap();
+        for part in [
+            "foos.demo.dev",
+            "namespace shop",
+            "demo.dev/v1",
+            "kubectl apply -f manifests/crds",
+        ] {
+            assert!(warning.contains(part), "{warning}");
+        }
+        tokio::time::advance(Duration::from_secs(299)).await;
+        assert_eq!(complaints.about(&missing), None);
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert_eq!(complaints.about(&missing), Some(warning));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn another_failure_and_one_after_a_recovery_are_warned_of_at_once() {
+        let mut complaints = complaints();
+        let away = SourceError::Unreachable {
+            message: "connection refused".into(),
+            refused: true,
+        };
+        let forbidden = SourceError::Status(Box::new(Status::failure("no", "Forbidden").with_code(403)));
+        assert!(complaints.about(&away).unwrap().contains("connection refused"));
+        assert!(complaints.about(&forbidden).unwrap().contains("manifests/rbac"));
+        assert!(complaints.about(&away).is_some());
+        assert!(complaints.about(&away).is_none());
+        assert!(complaints.settled() && !complaints.settled());
+        assert!(complaints.about(&away).is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn bad_data_between_good_watches_is_not_warned_of_each_time() {
+        let mut complaints = complaints();
+        let bad = SourceError::Malformed("metadata.name is missing".into());
+        assert!(complaints.about(&bad).is_some());
+        assert!(!complaints.settled());
+        assert_eq!(complaints.about(&bad), None);
     }
 }

@@ -101,15 +101,15 @@ impl Core {
         Ok(())
     }
 
-    /// Starts once; a later call does nothing. Says whether this call started it.
+    /// Starts once; a later call does nothing.
     pub(super) fn start(
         self: &Arc<Self>,
         sources: Vec<(Namespace, Arc<dyn ListerWatcher>)>,
         tracker: &TaskTracker,
         cancel: &CancellationToken,
-    ) -> bool {
+    ) {
         if self.started.swap(true, Ordering::Relaxed) {
-            return false;
+            return;
         }
         let fifo = Arc::new(SharedFifo::new(BatchingFifo::new(
             sources.iter().map(|(namespace, _)| namespace.clone()),
@@ -123,7 +123,6 @@ impl Core {
         let process = self.clone().process(fifo, processor);
         let cancel = cancel.clone();
         tracker.spawn(async move { cancel.run_until_cancelled(process).await });
-        true
     }
 
     /// Moves batches from the queue to the store, then tells the listeners. The only writer of the store, and the only one who tells.

@@ -15,7 +15,7 @@ use crate::{CustomKind, Kind, KindInfo, Scope, client::Connection};
 /// What distinguishes two informers of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct InformerOptions {
-    /// Only these namespaces; none: those of the factory. Ignored for cluster-scoped kinds.
+    /// Only these namespaces (empty: all); none: those of the factory. Ignored for cluster-scoped kinds.
     pub namespaces: Option<Vec<String>>,
     /// Only objects whose labels match, as kubectl's `-l`.
     pub label_selector: Option<String>,
@@ -53,7 +53,7 @@ struct Shared {
     cancel: CancellationToken,
 }
 
-#[derive(Default)]
+#[derive(Default, Clone)]
 struct State {
     informers: Vec<Arc<Core>>,
     namespaces: Vec<String>,
@@ -161,9 +161,13 @@ impl SharedInformerFactory {
             tracing::warn!("the informers were shut down and do not start again");
             return;
         }
-        let state = state.lock();
-        for core in state.informers.iter().filter(|core| !core.is_started()) {
-            let namespaces = namespaces(core, &state.namespaces).into_iter();
+        let State {
+            informers,
+            namespaces: factory_namespaces,
+            ..
+        } = state.lock().clone();
+        for core in informers.iter().filter(|core| !core.is_started()) {
+            let namespaces = namespaces(core, &factory_namespaces).into_iter();
             let sources = namespaces.map(|namespace| {
                 let source = sources(core.info(), namespace.as_deref(), &core.options);
                 (namespace, source)

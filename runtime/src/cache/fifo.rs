@@ -145,3 +145,68 @@ impl SharedFifo {
         fifo.has_synced()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{Kind as _, cache::scan::Scanner};
+
+    fn object(number: usize) -> Arc<StoredObject> {
+        let json = json!({"metadata": {"name": format!("o{number}")}}).to_string();
+        let info = k8s_openapi::api::core::v1::Node::info();
+        Arc::new(Scanner::new(&info).object(json.as_bytes(), &[]).unwrap())
+    }
+
+    fn replaced(namespace: &Namespace) -> Delta {
+        Delta::Replaced {
+            namespace: namespace.clone(),
+            objects: vec![object(0)],
+        }
+    }
+
+    /// client-go: TestRealFIFO_PopMultipleDeltaInBatch.
+    #[test]
+    fn a_batch_has_at_most_a_thousand_keys_however_often_each_comes() {
+        let mut fifo = BatchingFifo::new([None]);
+        for number in 0..=MAX_BATCH {
+            fifo.push(Delta::Upserted(object(number)));
+            fifo.push(Delta::Deleted(object(number)));
+        }
+        assert_eq!(fifo.pop().len(), 2 * MAX_BATCH);
+        assert_eq!(fifo.pop().len(), 2);
+        assert_eq!(fifo.pop().len(), 0);
+    }
+
+    /// client-go: TestRealFIFO_ReplaceAtomicPop, TestRealFIFO_HasSynced.
+    #[test]
+    fn a_replacement_is_a_batch_and_syncs_once_it_is_processed() {
+        let [one, two]: [Namespace; 2] = [Some("one".into()), Some("two".into())];
+        let mut fifo = BatchingFifo::new([one.clone(), two.clone()]);
+        fifo.push(replaced(&one));
+        fifo.push(Delta::Upserted(object(1)));
+        fifo.push(replaced(&one));
+        fifo.push(replaced(&two));
+        let mut synced = Vec::new();
+        for expected in [true, false, true, true] {
+            let batch = fifo.pop();
+            assert!(matches!(&batch[..], [Delta::Replaced { .. }]) == expected && batch.len() == 1);
+            synced.push(fifo.has_synced());
+            fifo.processed();
+            synced.push(fifo.has_synced());
+        }
+        assert_eq!(synced, [false, false, false, false, false, false, false, true]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_consumer_sleeps_until_something_is_pushed() {
+        let fifo = Arc::new(SharedFifo::new(BatchingFifo::new([None])));
+        let consumer = fifo.clone();
+        let consumer = tokio::spawn(async move { consumer.pop().await.len() });
+        tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+        assert!(!consumer.is_finished());
+        fifo.push([Delta::Upserted(object(1)), Delta::Deleted(object(1))]);
+        assert_eq!(consumer.await.unwrap(), 2);
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr, sync::Arc};
 
-use sonic_rs::{JsonType, JsonValueTrait as _, LazyValue};
+use super::scan::{Cursor, unquoted};
 
 /// The type of an index's values. Other types of value in the object are not indexed and counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -145,9 +145,8 @@ impl Index {
             keys: Vec::new(),
             mistyped: 0,
         };
-        let (fields, rest) = split_fields(&self.path.0);
-        if let Ok(value) = sonic_rs::get(json, fields.iter().map(field)) {
-            found.visit(value, rest);
+        if let Ok(json) = std::str::from_utf8(json) {
+            found.visit(json, &self.path.0);
         }
         IndexValues {
             keys: found.keys.into_boxed_slice(),
@@ -163,28 +162,28 @@ struct Found {
 }
 
 impl Found {
-    fn visit(&mut self, value: LazyValue<'_>, path: &[PathSegment]) {
-        let [PathSegment::Elements, path @ ..] = path else {
-            return self.take(&value);
+    fn visit(&mut self, json: &str, path: &[PathSegment]) {
+        let elements = path.iter().position(|segment| *segment == PathSegment::Elements);
+        let (fields, rest) = path.split_at(elements.unwrap_or(path.len()));
+        let Some(value) = descend(json, fields) else {
+            return;
         };
-        let (fields, rest) = split_fields(path);
-        for element in value.into_array_iter().into_iter().flatten().flatten() {
-            if fields.is_empty() {
-                self.visit(element, rest);
-            } else if let Some(value) = element.pointer(fields.iter().map(field)) {
-                self.visit(value, rest);
-            }
+        let [PathSegment::Elements, rest @ ..] = rest else {
+            return self.take(value);
+        };
+        let (mut elements, mut first) = (Cursor::new(value), true);
+        while let Ok(true) = elements.element(&mut first) {
+            let Ok(element) = elements.value() else { return };
+            self.visit(element, rest);
         }
     }
 
-    fn take(&mut self, value: &LazyValue<'_>) {
-        if value.get_type() == JsonType::Null {
-            return;
-        }
+    fn take(&mut self, value: &str) {
         let key = match self.value_type {
-            IndexType::String => value.as_str().map(IndexKey::from),
-            IndexType::Bool => value.as_bool().map(IndexKey::Bool),
-            IndexType::Integer => value.as_i64().map(IndexKey::Integer),
+            _ if value == "null" => return,
+            IndexType::String => unquoted(value).map(|text| IndexKey::String(text.into())),
+            IndexType::Bool => value.parse().ok().map(IndexKey::Bool),
+            IndexType::Integer => value.parse().ok().map(IndexKey::Integer),
         };
         match key {
             Some(key) if self.keys.contains(&key) => {}
@@ -194,19 +193,19 @@ impl Found {
     }
 }
 
-fn split_fields(path: &[PathSegment]) -> (&[PathSegment], &[PathSegment]) {
-    path.split_at(
-        path.iter()
-            .position(|s| *s == PathSegment::Elements)
-            .unwrap_or(path.len()),
-    )
-}
-
-fn field(segment: &PathSegment) -> &str {
-    match segment {
-        PathSegment::Field(name) => name,
-        PathSegment::Elements => "",
+/// The value of a field of a field of…; what stands behind it is not read.
+fn descend<'a>(json: &'a str, fields: &[PathSegment]) -> Option<&'a str> {
+    let mut cursor = Cursor::new(json);
+    for field in fields {
+        let PathSegment::Field(field) = field else {
+            return None;
+        };
+        let mut first = true;
+        while cursor.entry(&mut first).ok()?? != *field {
+            cursor.value().ok()?;
+        }
     }
+    cursor.value().ok()
 }
 
 impl fmt::Display for IndexKey {

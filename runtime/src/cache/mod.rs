@@ -1,8 +1,11 @@
 //! The cache: what the API server holds, kept in memory by a list and a watch, shared by all who read it.
 //!
-//! The cache keeps bytes; types are views. Read [`object`] first, what all others hand on, and [`scan`], which makes it; then in the order in
-//! which data flows: [`source`] → [`reflector`] → [`fifo`] → [`store`] → [`processor`] → [`core`], which puts them together without types →
-//! [`informer`] → [`factory`] → [`lister`], the typed skin; [`views`] is where bytes are decoded.
+//! The cache keeps bytes; types are views. Start with [`SharedInformerFactory`], which makes a [`SharedInformer`] of a kind; read through
+//! its [`Lister`], be told of changes by an [`EventHandler`].
+//!
+//! Inside, read `object` first, what all others hand on, and `scan`, which makes it; then in the order in which data flows: `source` →
+//! `reflector` → `fifo` → `store` → `processor` → `core`, which puts them together without types → `informer` → `factory` → `lister`, the
+//! typed skin. `views` is where bytes are decoded.
 
 mod api_source;
 mod backoff;
@@ -24,6 +27,8 @@ mod selector;
 mod source;
 mod stats;
 mod store;
+#[cfg(test)]
+mod tests;
 mod views;
 
 pub use factory::{InformerOptions, RegisteredKind, SharedInformerFactory};

@@ -73,8 +73,7 @@ impl Reflector {
     pub(super) async fn run(mut self) {
         loop {
             if let Err(error) = self.list_and_watch().await {
-                count(&self.core.counters.failures);
-                self.complaints.about(&error);
+                self.failed(&error);
             }
             sleep(self.backoff.next()).await;
         }
@@ -83,13 +82,11 @@ impl Reflector {
     /// Returns when a new list is needed.
     async fn list_and_watch(&mut self) -> Result<(), SourceError> {
         self.list().await?;
-        self.complaints.settled();
         loop {
             match self.watch().await {
                 Ok(()) => {}
                 Err(error) if error.asks_to_wait() => {
-                    count(&self.core.counters.failures);
-                    self.complaints.about(&error);
+                    self.failed(&error);
                     sleep(self.backoff.next()).await;
                 }
                 Err(error) if error.is_expired() => {
@@ -204,6 +201,9 @@ impl Reflector {
         };
         let mut body = in_time(self.source.watch(options)).await??;
         count(&self.core.counters.watches);
+        if self.complaints.settled() {
+            tracing::info!("{}: watching", self.complaints.place());
+        }
         let mut lines = Lines::default();
         let mut events = 0;
         // A watch from no version begins with the objects in no order: their versions say nothing.
@@ -270,6 +270,15 @@ impl Reflector {
             self.version = Some(version);
         }
         Ok(())
+    }
+
+    fn failed(&mut self, error: &SourceError) {
+        count(&self.core.counters.failures);
+        if let Some(warning) = self.complaints.about(error) {
+            tracing::warn!("{warning}");
+        } else {
+            tracing::debug!("{}: {error}", self.complaints.place());
+        }
     }
 
     /// Counts and logs what the scan found wrong with an object that is kept nevertheless.

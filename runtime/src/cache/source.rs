@@ -87,11 +87,11 @@ impl SourceError {
 
     /// The server does not know the kind.
     pub(super) fn is_not_found(&self) -> bool {
-        matches!(self, Self::Status(status) if status.is_not_found())
+        matches!(self, Self::Status(status) if status.code == 404)
     }
 
     pub(super) fn is_forbidden(&self) -> bool {
-        matches!(self, Self::Status(status) if status.is_forbidden())
+        matches!(self, Self::Status(status) if status.code == 403)
     }
 }
 

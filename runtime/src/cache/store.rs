@@ -126,6 +126,14 @@ impl Store {
         (inner.objects.len(), inner.bytes)
     }
 
+    /// How many values each index holds, that of namespaces first.
+    #[cfg(test)]
+    pub(super) fn index_sizes(&self) -> Vec<usize> {
+        let inner = self.inner.read();
+        let sizes = inner.indexes.iter().map(|(_, sets)| sets.values());
+        std::iter::once(inner.namespaces.values()).chain(sizes).collect()
+    }
+
     /// Applies a batch at once. Says what it changed, in order.
     pub(super) fn apply(&self, batch: Vec<Delta>) -> Vec<Stored> {
         let mut inner = self.inner.write();

@@ -99,15 +99,13 @@ impl<K: Kind, V> TypedClient<K, V> {
         object: &impl Serialize,
         options: &ApplyOptions,
     ) -> Result<Prepared, ClientError> {
-        let call = Call::new(K::info(), "apply", None)?
-            .subresource(subresource);
+        let call = Call::new(K::info(), "apply", None)?.subresource(subresource);
         let (call, body) = call.body(object)?;
         let (name, body) = match complete(&call.info, body) {
             Ok(applied) => applied,
             Err(why) => return Err(call.refuse(why)),
         };
-        let call = Call::object(call.info, "apply", &name)?
-            .subresource(subresource);
+        let call = Call::object(call.info, "apply", &name)?.subresource(subresource);
         let params = options.params(self.connection.field_manager());
         let request = call.patch(&params, "application/apply-patch+yaml", body);
         call.prepare(request)

@@ -132,7 +132,11 @@ impl Call {
 
     /// The verb that a role must grant.
     pub(crate) fn verb(&self) -> &'static str {
-        if self.action == "apply" { "patch" } else { self.action }
+        if self.action == "apply" {
+            "patch"
+        } else {
+            self.action
+        }
     }
 
     /// The resource as roles write it, with its place.

@@ -9,7 +9,7 @@ use super::{EventType, ObjectRef, Recorded};
 use crate::ObjectName;
 
 /// An event that was not repeated for so long is over; the next one begins anew. What client-go takes.
-const OVER: Duration = Duration::from_secs(6 * 60);
+const OVER: Duration = Duration::from_mins(6);
 /// The count of a running series is written so often. The first repeat is written at once.
 pub(super) const REFRESH: Duration = Duration::from_secs(30);
 /// How many different events are remembered; what client-go takes.
@@ -59,7 +59,7 @@ pub(super) enum Verdict {
     /// It is to be created; [`SeriesBook::began`] makes it the head of a series.
     New,
     /// It repeats another, whose count is to be written now.
-    Repeated(Repeat),
+    Repeated(Box<Repeat>),
     /// It repeats another and was counted.
     Counted,
 }
@@ -89,7 +89,7 @@ impl SeriesBook {
         series.count = series.count.saturating_add(1);
         (series.last, series.last_seen) = (time, now);
         if series.count == 2 || now - series.last_written >= REFRESH {
-            Verdict::Repeated(series.repeat(key))
+            Verdict::Repeated(Box::new(series.repeat(key)))
         } else {
             Verdict::Counted
         }

@@ -114,7 +114,7 @@ impl EventWriter {
         let key = SeriesKey::from(&event);
         match self.book.observe(&key, event.time, Instant::now()) {
             Verdict::Counted => {}
-            Verdict::Repeated(repeat) => self.repeat(connection, repeat).await,
+            Verdict::Repeated(repeat) => self.repeat(connection, *repeat).await,
             Verdict::New => {
                 let event = self.event(key.clone(), event.time, None);
                 self.create(connection, key, event).await;

@@ -130,7 +130,9 @@ impl fmt::Debug for Error {
 }
 
 fn listed<E: fmt::Display>(errors: &[E]) -> String {
-    errors.iter().map(|error| format!("\n  {error}")).collect()
+    errors
+        .iter()
+        .fold(String::new(), |said, error| said + "\n  " + &error.to_string())
 }
 
 /// An error and its sources on one line, each text once.

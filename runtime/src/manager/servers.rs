@@ -37,12 +37,13 @@ impl Servers {
         handler: Handler,
     ) -> Result<(), Error> {
         // Probes and scrapers come from outside the pod; on a desk nobody does, and the port may be taken.
-        let address = address.unwrap_or_else(|| match in_cluster {
-            true => BindAddress::At { host: None, port },
-            false => BindAddress::At {
-                host: Some("127.0.0.1".to_owned()),
-                port: 0,
-            },
+        let address = address.unwrap_or_else(|| {
+            let (host, port) = if in_cluster {
+                (None, port)
+            } else {
+                (Some("127.0.0.1".to_owned()), 0)
+            };
+            BindAddress::At { host, port }
         });
         let flag = if what == "metrics" {
             "--metrics-bind-address"

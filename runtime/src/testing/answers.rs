@@ -55,7 +55,7 @@ impl Objects {
                 match (verb, part) {
                     ("update", None) => known = request.body.clone(),
                     ("update", Some("scale")) => {
-                        known["spec"]["replicas"] = request.body["spec"]["replicas"].clone()
+                        known["spec"]["replicas"] = request.body["spec"]["replicas"].clone();
                     }
                     ("update", Some(part)) => known[part] = request.body[part].clone(),
                     // Operations of a JSON patch are not carried out: the answer is the object as it was.

@@ -6,9 +6,12 @@ use serde_json::Value;
 
 use super::Request;
 
-/// Panics unless `sent` are the `expected` requests, in their order; the message lists both and names the fields that differ.
+/// Asserts that `sent` are the `expected` requests, in their order.
 ///
-/// Fields whose value is null count as absent.
+/// A field whose value is null counts as absent.
+///
+/// # Panics
+/// If they are not; the message lists both and names the fields that differ.
 #[track_caller]
 pub fn assert_requests(sent: &[Request], expected: &[Request]) {
     if let Some(message) = compare(sent, expected) {
@@ -28,9 +31,9 @@ fn compare(sent: &[Request], expected: &[Request]) -> Option<String> {
         differ("", &expected.body, &sent.body, &mut fields);
         if !fields.is_empty() {
             let _ = writeln!(message, "request {place}: {sent}");
-            fields
-                .iter()
-                .for_each(|field| drop(writeln!(message, "  {field}")));
+            for field in fields {
+                let _ = writeln!(message, "  {field}");
+            }
         }
     }
     if message.is_empty() && sent.len() == expected.len() {
@@ -38,9 +41,9 @@ fn compare(sent: &[Request], expected: &[Request]) -> Option<String> {
     }
     for (title, requests) in [("expected", expected), ("sent", sent)] {
         let _ = writeln!(message, "{title} {} requests:", requests.len());
-        requests
-            .iter()
-            .for_each(|request| drop(writeln!(message, "  {request}")));
+        for request in requests {
+            let _ = writeln!(message, "  {request}");
+        }
     }
     for extra in sent.iter().skip(expected.len()) {
         let _ = writeln!(message, "not expected: {extra}\n{:#}", extra.body);

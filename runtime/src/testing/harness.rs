@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     Kind, KindInfo, ObjectName,
-    controller::{Action, FixedArgs, ReconcileError, Setup},
+    controller::{Action, ControllerSpec, FixedArgs, ReconcileError, Setup},
     events::{EventWriter, Recorded, Recorder},
 };
 
@@ -21,7 +21,7 @@ use crate::{
 /// The caches hold what is [seeded](Self::seed) and nothing else: what a reconcile writes does not come back by itself. Written and seeded
 /// objects are known to the [`ScriptedApi`] that answers the requests.
 ///
-/// Every method panics, with a message for the test's author, where the test itself is wrong. Must be made within a tokio runtime.
+/// Where the test itself is wrong, methods panic with a message for its author. Must be made within a tokio runtime.
 ///
 /// ```
 /// # use k8s_openapi::api::core::v1::ConfigMap;
@@ -65,6 +65,9 @@ impl Harness {
     }
 
     /// Registers an operator with its own flags.
+    ///
+    /// # Panics
+    /// If what was registered is wrong, as [`Setup::errors`] says, or the flags do not fit.
     pub fn with_args(
         args: impl IntoIterator<Item = impl Into<OsString>>,
         register: impl FnOnce(&mut Setup),
@@ -89,6 +92,9 @@ impl Harness {
 
     /// Puts an object into the caches of its kind, as a watch would, and makes it known to the API server. It says `apiVersion` and `kind`, as typed
     /// objects do. Seeding it again replaces it.
+    ///
+    /// # Panics
+    /// If the object has no name, does not say its kind, or no informer has the kind.
     pub fn seed(&self, object: &impl Serialize) {
         let object = json(object);
         let said = (object["apiVersion"].as_str(), object["kind"].as_str());
@@ -116,10 +122,13 @@ impl Harness {
     }
 
     /// Runs one reconcile of `namespace/name` (or `name`) with the only controller.
+    ///
+    /// # Panics
+    /// If there are several controllers, or the key is none.
     pub async fn reconcile(&self, key: &str) -> Result<Action, ReconcileError> {
         let controllers = self.setup.controllers();
         let [controller] = controllers else {
-            let names: Vec<&str> = controllers.iter().map(|controller| controller.name()).collect();
+            let names: Vec<&str> = controllers.iter().map(ControllerSpec::name).collect();
             panic!(
                 "the operator has {} controllers {names:?}: say which, with `reconcile_with`",
                 names.len()
@@ -129,6 +138,9 @@ impl Harness {
     }
 
     /// Runs one reconcile with the controller of that name.
+    ///
+    /// # Panics
+    /// If there is no such controller, or the key is none.
     pub async fn reconcile_with(&self, controller: &str, key: &str) -> Result<Action, ReconcileError> {
         let key: ObjectName = key.parse().unwrap_or_else(|error| panic!("{error}"));
         let found = self

@@ -37,12 +37,10 @@ impl PartialEq for Request {
 /// `create deployments.apps default/web`, without the body.
 impl fmt::Display for Request {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let subresource = self
-            .subresource
-            .iter()
-            .map(|name| format!("/{name}"))
-            .collect::<String>();
-        write!(f, "{} {}{subresource}", self.verb, self.resource)?;
+        write!(f, "{} {}", self.verb, self.resource)?;
+        if let Some(subresource) = &self.subresource {
+            write!(f, "/{subresource}")?;
+        }
         match (&self.namespace, &self.name) {
             (Some(namespace), Some(name)) => write!(f, " {namespace}/{name}"),
             (Some(place), None) | (None, Some(place)) => write!(f, " {place}"),

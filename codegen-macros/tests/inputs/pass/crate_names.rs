@@ -8,8 +8,7 @@ use renamed::{CustomKind, prelude::*, schemars::JsonSchema, serde::{Deserialize,
 /// With a path.
 #[derive(CustomResource, Informer, Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[kube(group = "demo.dev", version = "v1", kind = "Foo", namespaced)]
-#[kube(crates(kube = "renamed::kube", kube_core = "renamed::kube::core", k8s_openapi = "renamed::k8s_openapi"))]
-#[kube(crates(schemars = "renamed::schemars", serde = "renamed::serde", serde_json = "renamed::serde_json"))]
+#[kube(crates(kube = "renamed::kube", kube_core = "renamed::kube::core", k8s_openapi = "renamed::k8s_openapi", schemars = "renamed::schemars", serde = "renamed::serde", serde_json = "renamed::serde_json"))]
 #[informer(crate = renamed, index(by_name = "spec.name"))]
 #[serde(crate = "renamed::serde")]
 #[schemars(crate = "renamed::schemars")]

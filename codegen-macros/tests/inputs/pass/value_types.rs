@@ -78,7 +78,7 @@ pub fn uses(things: &ThingLister) -> usize {
 }
 
 fn main() {
-    let of_type = |wanted| Thing::indexes().iter().filter(|index| index.value_type == wanted).map(|index| index.name);
+    let of_type = |wanted| Thing::indexes().iter().filter(move |index| index.value_type == wanted).map(|index| index.name);
     assert_eq!(of_type(IndexType::Bool).collect::<Vec<_>>(), ["by_bool", "by_deep_bool"]);
     assert_eq!(
         of_type(IndexType::Integer).collect::<Vec<_>>(),

@@ -9,7 +9,7 @@ mod api {
     use serde::{Deserialize, Serialize};
     #[derive(CustomResource, Informer, Clone, Debug, Deserialize, Serialize, JsonSchema)]
     #[kube(group = "demo.dev", version = "v1", kind = "Seen", namespaced)]
-    #[informer(index(by_name = "spec.name"))]
+    #[informer(index(by_name = "spec.name", never_asked = "spec.name"))]
     pub(crate) struct SeenSpec {
         pub(crate) name: String,
     }

@@ -1,14 +1,13 @@
 //! What the scan makes of one line of a watch.
 
-use std::{borrow::Cow, fmt, sync::Arc};
+use std::sync::Arc;
 
 use kube::core::Status;
-use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, Visitor};
-use sonic_rs::LazyValue;
 
 use super::{
-    depth,
-    object::{Expected, Key, ObjectSeed, ScanError, Scanned, Scanner, text},
+    cursor::Cursor,
+    metadata::Found,
+    object::{ScanError, Scanner, text},
 };
 use crate::cache::{index::Index, object::StoredObject};
 
@@ -36,6 +35,12 @@ enum EventType {
     Error,
 }
 
+/// The object of an event: scanned as it came by, or left alone until the event's type is known.
+enum Body<'a> {
+    Scanned(Box<Found<'a>>),
+    Raw(&'a str),
+}
+
 impl Scanner {
     /// A line of a watch.
     pub(in crate::cache) fn watch_line(
@@ -43,40 +48,42 @@ impl Scanner {
         line: &[u8],
         indexes: &[Arc<Index>],
     ) -> Result<WatchEvent, ScanError> {
-        let limited = depth::limited(text(line)?);
-        let (out, expected) = self.parts();
-        let mut deserializer = sonic_rs::Deserializer::from_str(&limited);
-        let seed = LineSeed { out, expected };
-        let (event_type, body) = seed
-            .deserialize(&mut deserializer)
-            .map_err(|error| ScanError::syntax(&error))?;
-        deserializer.end().map_err(|error| ScanError::syntax(&error))?;
-        let scanned = match (event_type, body) {
-            (EventType::Error, Body::Raw(status)) => return status_of(&status),
-            (EventType::Error, Body::Scanned(_)) => {
-                return Err(ScanError("the status of an error is missing".into()));
+        let mut cursor = Cursor::new(text(line)?);
+        let (mut first, mut event_type, mut body) = (true, None, None);
+        while let Some(key) = cursor.entry(&mut first)? {
+            match &*key {
+                "type" => event_type = Some(event_type_of(&cursor.string()?)?),
+                "object" if body.is_some() => return Err(ScanError("the object stands twice".into())),
+                "object" => {
+                    body = Some(match event_type {
+                        None | Some(EventType::Error) => Body::Raw(cursor.value()?),
+                        Some(_) => Body::Scanned(Box::new(self.scan(&mut cursor)?)),
+                    });
+                }
+                _ => {
+                    cursor.value()?;
+                }
             }
-            (_, Body::Scanned(scanned)) => scanned,
-            (_, Body::Raw(raw)) => {
-                // The object stood before the type.
-                let mut deserializer = sonic_rs::Deserializer::from_str(&raw);
-                let (out, expected) = self.parts();
-                let seed = ObjectSeed { out, expected };
-                seed.deserialize(&mut deserializer)
-                    .map_err(|error| ScanError::syntax(&error))?
-            }
-        };
-        if event_type == EventType::Bookmark {
-            let version = scanned
-                .resource_version
-                .ok_or_else(|| ScanError("a bookmark has no resource version".into()))?;
-            return Ok(WatchEvent::Bookmark(version));
         }
-        let object = self.finish(scanned, matches!(limited, Cow::Owned(_)), indexes)?;
+        cursor.end()?;
+        let missing = |what| ScanError(format!("the {what} of the event is missing"));
+        let event_type = event_type.ok_or_else(|| missing("type"))?;
+        let found = match body.ok_or_else(|| missing("object"))? {
+            Body::Raw(status) if event_type == EventType::Error => return status_of(status),
+            Body::Raw(object) => self.scan(&mut Cursor::new(object))?,
+            Body::Scanned(found) => *found,
+        };
         Ok(match event_type {
-            EventType::Added => WatchEvent::Added(object),
-            EventType::Deleted => WatchEvent::Deleted(object),
-            _ => WatchEvent::Modified(object),
+            EventType::Added => WatchEvent::Added(self.finish(found, indexes)?),
+            EventType::Modified => WatchEvent::Modified(self.finish(found, indexes)?),
+            EventType::Deleted => WatchEvent::Deleted(self.finish(found, indexes)?),
+            EventType::Bookmark => {
+                let version = found
+                    .resource_version
+                    .ok_or_else(|| ScanError("a bookmark has no resource version".into()))?;
+                WatchEvent::Bookmark(version.into())
+            }
+            EventType::Error => return Err(ScanError("the type of the event stands twice".into())),
         })
     }
 }
@@ -87,72 +94,13 @@ fn status_of(raw: &str) -> Result<WatchEvent, ScanError> {
         .map_err(|error| ScanError(format!("the status of an error is none: {error}")))
 }
 
-enum Body {
-    Scanned(Scanned),
-    Raw(String),
-}
-
-struct LineSeed<'s> {
-    out: &'s mut Vec<u8>,
-    expected: &'s Expected,
-}
-
-impl<'de> DeserializeSeed<'de> for LineSeed<'_> {
-    type Value = (EventType, Body);
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'de> Visitor<'de> for LineSeed<'_> {
-    type Value = (EventType, Body);
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an event of a watch")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let (mut event_type, mut body) = (None, None);
-        while let Some(Key(key)) = map.next_key()? {
-            match &*key {
-                "type" => {
-                    let Key(name) = map.next_value()?;
-                    event_type =
-                        Some(event_type_of(&name).ok_or_else(|| A::Error::custom("unknown type of event"))?);
-                }
-                "object" if body.is_some() => return Err(A::Error::custom("the object stands twice")),
-                "object" if event_type.is_some_and(|event_type| event_type != EventType::Error) => {
-                    let seed = ObjectSeed {
-                        out: &mut *self.out,
-                        expected: self.expected,
-                    };
-                    body = Some(Body::Scanned(map.next_value_seed(seed)?));
-                }
-                "object" => {
-                    let raw: LazyValue<'de> = map.next_value()?;
-                    body = Some(Body::Raw(raw.as_raw_str().to_owned()));
-                }
-                _ => {
-                    map.next_value::<serde::de::IgnoredAny>()?;
-                }
-            }
-        }
-        match (event_type, body) {
-            (Some(event_type), Some(body)) => Ok((event_type, body)),
-            (None, _) => Err(A::Error::custom("the type of the event is missing")),
-            (_, None) => Err(A::Error::custom("the object of the event is missing")),
-        }
-    }
-}
-
-fn event_type_of(name: &str) -> Option<EventType> {
-    Some(match name {
+fn event_type_of(name: &str) -> Result<EventType, ScanError> {
+    Ok(match name {
         "ADDED" => EventType::Added,
         "MODIFIED" => EventType::Modified,
         "DELETED" => EventType::Deleted,
         "BOOKMARK" => EventType::Bookmark,
         "ERROR" => EventType::Error,
-        _ => return None,
+        _ => return Err(ScanError("the type of the event is unknown".into())),
     })
 }

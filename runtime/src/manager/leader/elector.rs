@@ -213,13 +213,11 @@ impl Elector {
         if let Some(spec) = self.lock.read().await? {
             self.election.observe(spec, Instant::now());
         }
-        match self.election.claim(Instant::now(), Timestamp::now()) {
-            Some(spec) => self.write(spec).await,
-            None => {
-                self.may_hold = false;
-                Ok(Try::HeldBy(self.election.holder().unwrap_or_default().to_owned()))
-            }
+        if let Some(spec) = self.election.claim(Instant::now(), Timestamp::now()) {
+            return self.write(spec).await;
         }
+        self.may_hold = false;
+        Ok(Try::HeldBy(self.election.holder().unwrap_or_default().to_owned()))
     }
 
     async fn write(&mut self, spec: LeaseSpec) -> Result<Try, kube::Error> {

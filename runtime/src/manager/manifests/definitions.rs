@@ -171,9 +171,10 @@ fn merge(
         ));
     }
     let crds: Vec<_> = versions.into_iter().map(|defined| defined.crd).collect();
-    let crd = match external {
-        true => None,
-        false => Some(merge_crds(crds, &version).map_err(|error| mismatch(error.to_string(), "namespaced"))?),
+    let crd = if external {
+        None
+    } else {
+        Some(merge_crds(crds, &version).map_err(|error| mismatch(error.to_string(), "namespaced"))?)
     };
     Ok(CustomDefinition {
         group: info.group.to_string(),

@@ -24,7 +24,8 @@ const VERSION: u32 = 1;
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Manifests {
-    manifests_version: u32,
+    #[serde(rename = "manifestsVersion")]
+    format: u32,
     kubewright_version: &'static str,
     operator: String,
     kinds: Vec<CustomDefinition>,
@@ -58,7 +59,7 @@ impl Manifests {
             return Err(errors);
         }
         Ok(Self {
-            manifests_version: VERSION,
+            format: VERSION,
             kubewright_version: env!("CARGO_PKG_VERSION"),
             operator: setup.operator().to_owned(),
             kinds,

@@ -58,12 +58,13 @@ fn check_index(root: &JSONSchemaProps, index: &IndexSpec) -> Result<(), String> 
             PathSegment::Field(name) => field(at, name, &walked)?,
             PathSegment::Elements => elements(at, &walked)?,
         };
-        match segment {
-            PathSegment::Elements => walked.push_str("[*]"),
-            PathSegment::Field(name) if name.contains(['.', '/']) => walked += &format!("['{name}']"),
-            PathSegment::Field(name) if walked.is_empty() => walked.push_str(name),
-            PathSegment::Field(name) => walked += &format!(".{name}"),
-        }
+        let step = match segment {
+            PathSegment::Elements => "[*]".to_owned(),
+            PathSegment::Field(name) if name.contains(['.', '/']) => format!("['{name}']"),
+            PathSegment::Field(name) if walked.is_empty() => name.clone(),
+            PathSegment::Field(name) => format!(".{name}"),
+        };
+        walked.push_str(&step);
         match next {
             Some(next) => at = next,
             // Whatever stands here, the schema does not say.

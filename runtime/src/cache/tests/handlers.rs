@@ -1,0 +1,195 @@
+//! Handlers and sinks: late ones, slow ones, removed ones and those that panic.
+
+use std::sync::{
+    Barrier, OnceLock,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use super::{server::Server, *};
+
+/// client-go: TestSharedInformerInitializationRace, TestAddWhileActive.
+#[tokio::test(start_paused = true)]
+async fn a_late_handler_is_told_of_the_store_first() {
+    let server = Server::new();
+    server.put(&config_map("a", "1"));
+    let (_factory, informer) = informer(&server).await;
+    server.put(&config_map("b", "1"));
+    settle().await;
+    let (seen, in_line) = (Diary::default(), Diary::default());
+    let registration = informer.add_event_handler(seen.clone());
+    let sink = informer.add_sink(in_line.sink());
+    assert!(!registration.has_synced());
+    settle().await;
+    assert!(registration.has_synced() && sink.has_synced());
+    server.put(&config_map("b", "2"));
+    server.put(&config_map("c", "1"));
+    settle().await;
+    let mut lines = seen.take();
+    lines[..2].sort();
+    assert_eq!(
+        lines,
+        ["add a=1 initial", "add b=1 initial", "update b=1->2", "add c=1"]
+    );
+    assert_eq!(in_line.take()[2..], ["update b", "add c"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_has_synced_once_it_was_told_of_the_first_list() {
+    let server = Server::new();
+    server.put(&config_map("a", "1"));
+    let factory = server.factory();
+    let informer = factory.of::<ConfigMap>();
+    let seen = Diary::default();
+    let registration = informer.add_event_handler(seen.clone());
+    settle().await;
+    assert!(!registration.has_synced() && !informer.has_synced());
+    factory.start();
+    while !registration.has_synced() {
+        tokio::task::yield_now().await;
+    }
+    assert!(informer.has_synced());
+    assert_eq!(seen.take(), ["add a=1 initial"]);
+}
+
+/// client-go: TestRemoveWhileActive, TestRemoveOnStoppedSharedInformer.
+#[tokio::test(start_paused = true)]
+async fn a_removed_handler_is_told_nothing_more() {
+    let server = Server::new();
+    let (factory, informer) = informer(&server).await;
+    let (seen, sunk, kept) = (Diary::default(), Diary::default(), Diary::default());
+    let registrations = [
+        informer.add_event_handler(seen.clone()),
+        informer.add_sink(sunk.sink()),
+    ];
+    informer.add_sink(kept.sink());
+    server.put(&config_map("a", "1"));
+    settle().await;
+    for registration in registrations.iter().chain(&registrations) {
+        registration.remove();
+    }
+    server.put(&config_map("a", "2"));
+    settle().await;
+    assert_eq!(
+        (seen.take(), sunk.take()),
+        (vec!["add a=1".to_owned()], vec!["add a".to_owned()])
+    );
+    assert_eq!(kept.take(), ["add a", "update a"]);
+    factory.shutdown().await;
+    registrations[0].remove();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_may_remove_itself() {
+    struct Once(Arc<OnceLock<HandlerRegistration>>, Arc<AtomicUsize>);
+    impl EventHandler<ConfigMap> for Once {
+        fn on_add(&self, _: &Object<ConfigMap>, _: bool) {
+            self.1.fetch_add(1, Ordering::Relaxed);
+            self.0.get().unwrap().remove();
+        }
+    }
+    let server = Server::new();
+    let (_factory, informer) = informer(&server).await;
+    let (slot, calls) = (Arc::new(OnceLock::new()), Arc::new(AtomicUsize::new(0)));
+    slot.set(informer.add_event_handler(Once(slot.clone(), calls.clone())))
+        .unwrap();
+    for name in ["a", "b"] {
+        server.put(&config_map(name, "1"));
+    }
+    settle().await;
+    assert_eq!(calls.load(Ordering::Relaxed), 1);
+}
+
+/// client-go: TestEventPanics.
+#[tokio::test(start_paused = true)]
+async fn a_panic_costs_its_handler_one_change_and_others_nothing() {
+    struct Panics(Diary);
+    impl EventHandler<ConfigMap> for Panics {
+        fn on_add(&self, object: &Object<ConfigMap>, _: bool) {
+            assert_ne!(object.name().name(), "bad", "boom");
+            self.0.on_add(object, false);
+        }
+    }
+    let server = Server::new();
+    let (_factory, informer) = informer(&server).await;
+    let (handler, sink, other) = (Diary::default(), Diary::default(), Diary::default());
+    informer.add_event_handler(Panics(handler.clone()));
+    let write = sink.sink();
+    informer.add_sink(move |change| {
+        assert_ne!(change.name().name(), "bad", "boom");
+        write(change);
+    });
+    informer.add_sink(other.sink());
+    for name in ["a", "bad", "c"] {
+        server.put(&config_map(name, "1"));
+    }
+    settle().await;
+    assert_eq!(handler.take(), ["add a=1", "add c=1"]);
+    assert_eq!(sink.take(), ["add a", "add c"]);
+    assert_eq!(other.take(), ["add a", "add bad", "add c"]);
+    assert_eq!(informer.lister().list().len(), 3);
+}
+
+/// Store first, then notify: client-go: TestHammerController.
+#[tokio::test(start_paused = true)]
+async fn who_is_told_of_an_object_finds_it_or_something_newer() {
+    let server = Server::new();
+    let factory = server.factory();
+    let informer = factory.of::<ConfigMap>();
+    let (lister, told) = (informer.lister(), Arc::new(AtomicUsize::new(0)));
+    let counted = told.clone();
+    informer.add_sink(move |change| {
+        let version = |metadata: &Metadata| metadata.resource_version().parse::<u64>().unwrap();
+        match change {
+            Change::Added { new, .. } | Change::Updated { new, .. } => {
+                let found = lister.object(new.name());
+                assert!(found.is_none_or(|found| version(found.metadata()) >= version(new)));
+            }
+            Change::Deleted { old, .. } => {
+                assert!(
+                    lister
+                        .object(old.name())
+                        .is_none_or(|found| version(found.metadata()) > version(old))
+                );
+            }
+        }
+        counted.fetch_add(1, Ordering::Relaxed);
+    });
+    factory.start();
+    factory.wait_for_cache_sync().await;
+    for round in 0..50 {
+        server.put(&config_map("a", &round.to_string()));
+        server.put(&config_map(&format!("b{}", round % 3), &round.to_string()));
+        if round % 5 == 0 {
+            server.delete("default", "a");
+        }
+        if round % 7 == 0 {
+            settle().await;
+        }
+    }
+    settle().await;
+    // A panic in the sink, which is what a failed assertion is, would not count.
+    assert_eq!(told.load(Ordering::Relaxed), 110);
+}
+
+/// client-go: BenchmarkAddWithSlowHandlers measures it; here a handler that is stuck holds up nobody.
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+async fn a_stuck_handler_holds_up_neither_store_nor_others() {
+    struct Stuck(Arc<Barrier>);
+    impl EventHandler<ConfigMap> for Stuck {
+        fn on_add(&self, _: &Object<ConfigMap>, _: bool) {
+            self.0.wait();
+        }
+    }
+    let server = Server::new();
+    let (factory, informer) = informer(&server).await;
+    let (barrier, seen) = (Arc::new(Barrier::new(2)), Diary::default());
+    informer.add_event_handler(Stuck(barrier.clone()));
+    informer.add_event_handler(seen.clone());
+    server.put(&config_map("a", "1"));
+    while seen.0.lock().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(contents(&informer.lister()), pairs(&[("a", "1")]));
+    tokio::task::spawn_blocking(move || barrier.wait()).await.unwrap();
+    factory.shutdown().await;
+}

@@ -1,0 +1,150 @@
+//! Indexes by path.
+
+use k8s_openapi::api::core::v1::Pod;
+
+use super::*;
+
+const NODE: IndexSpec = IndexSpec {
+    name: "node",
+    path: "spec.nodeName",
+    value_type: IndexType::String,
+};
+const PORTS: IndexSpec = IndexSpec {
+    name: "ports",
+    path: "spec.containers[*].ports[*].containerPort",
+    value_type: IndexType::Integer,
+};
+const HOST: IndexSpec = IndexSpec {
+    name: "host",
+    path: "spec.hostNetwork",
+    value_type: IndexType::Bool,
+};
+const TEAM: IndexSpec = IndexSpec {
+    name: "team",
+    path: "metadata.labels['example.com/team']",
+    value_type: IndexType::String,
+};
+
+fn pods(indexes: &[IndexSpec]) -> SharedInformer<Pod> {
+    let factory = server::Server::new().factory();
+    factory.indexed(indexes)
+}
+
+fn pod(name: &str, node: &str, ports: &[i32]) -> Value {
+    let containers: Vec<_> = ports
+        .iter()
+        .map(|port| json!({"name": "c", "ports": [{"containerPort": port}, {"containerPort": 9}]}))
+        .collect();
+    json!({
+        "metadata": {"name": name, "namespace": "default", "labels": {"example.com/team": "blue"}},
+        "spec": {"nodeName": node, "containers": containers, "hostNetwork": true},
+    })
+}
+
+fn found(pods: &SharedInformer<Pod>, index: &str, value: impl Into<IndexKey>) -> Vec<String> {
+    let value = value.into();
+    let keys = pods.index_keys(index, &value);
+    let mut listed: Vec<_> = pods
+        .lister()
+        .by_index(index, value)
+        .map(|pod| pod.unwrap().metadata.name.clone().unwrap())
+        .collect();
+    listed.sort();
+    assert_eq!(keys.iter().map(ObjectName::name).collect::<Vec<_>>(), listed);
+    listed
+}
+
+/// client-go: TestThreadSafeStoreIndexingFunctionsWithMultipleValues.
+#[test]
+fn an_object_stands_under_each_of_its_values_and_moves_when_they_change() {
+    let pods = pods(&[NODE, PORTS, HOST, TEAM]);
+    pods.seed(&pod("a", "n1", &[80, 443, 80])).unwrap();
+    pods.seed(&pod("b", "n1", &[80])).unwrap();
+    assert_eq!(found(&pods, "node", "n1"), ["a", "b"]);
+    assert_eq!(found(&pods, "ports", 80), ["a", "b"]);
+    assert_eq!(found(&pods, "ports", 443), ["a"]);
+    assert_eq!(found(&pods, "ports", 9), ["a", "b"]);
+    assert_eq!(found(&pods, "host", true), ["a", "b"]);
+    assert_eq!(found(&pods, "team", "blue"), ["a", "b"]);
+    pods.seed(&pod("a", "n2", &[443, 8080])).unwrap();
+    assert_eq!(found(&pods, "node", "n1"), ["b"]);
+    assert_eq!(found(&pods, "ports", 80), ["b"]);
+    assert_eq!(found(&pods, "ports", 8080), ["a"]);
+    assert_eq!(found(&pods, "ports", "80"), [""; 0]);
+    assert_eq!(found(&pods, "no such index", "n1"), [""; 0]);
+}
+
+#[test]
+fn what_is_absent_null_or_of_another_type_is_not_indexed() {
+    let pods = pods(&[NODE, PORTS]);
+    for (name, spec) in [
+        ("a", json!({})),
+        ("b", json!({"nodeName": null})),
+        ("c", json!({"nodeName": 5})),
+        ("d", json!({"containers": {}})),
+    ] {
+        pods.seed(&json!({"metadata": {"name": name, "namespace": "default"}, "spec": spec}))
+            .unwrap();
+    }
+    assert_eq!(pods.lister().list().len(), 4);
+    assert_eq!(found(&pods, "node", ""), [""; 0]);
+    assert_eq!(found(&pods, "node", "5"), [""; 0]);
+}
+
+/// client-go: TestAddIndexerAfterStart and its kin.
+#[test]
+fn an_index_that_is_added_late_is_filled() {
+    let pods = pods(&[NODE]);
+    pods.seed(&pod("a", "n1", &[80])).unwrap();
+    pods.add_index(&PORTS);
+    assert_eq!(found(&pods, "ports", 80), ["a"]);
+    // What is older than the index leaves it again.
+    pods.seed(&pod("a", "n1", &[81])).unwrap();
+    assert_eq!(found(&pods, "ports", 80), [""; 0]);
+    assert_eq!(found(&pods, "ports", 81), ["a"]);
+    // One of the same name is left as it is; a bad path leaves the index empty.
+    pods.add_index(&IndexSpec {
+        name: "ports",
+        ..NODE
+    });
+    assert_eq!(found(&pods, "ports", 81), ["a"]);
+    pods.add_index(&IndexSpec {
+        name: "bad",
+        path: "spec..x",
+        value_type: IndexType::String,
+    });
+    assert_eq!(found(&pods, "bad", "n1"), [""; 0]);
+}
+
+#[test]
+fn paths_are_read_or_refused_with_the_place() {
+    use PathSegment::{Elements, Field};
+    let field = |name: &str| Field(name.into());
+    for (path, expected) in [
+        ("spec.nodeName", vec![field("spec"), field("nodeName")]),
+        (
+            "metadata.labels['a.b/c']",
+            vec![field("metadata"), field("labels"), field("a.b/c")],
+        ),
+        (
+            "['a b'].c[*][*].d",
+            vec![field("a b"), field("c"), Elements, Elements, field("d")],
+        ),
+    ] {
+        assert_eq!(path.parse::<IndexPath>().unwrap().segments(), expected, "{path}");
+    }
+    for (path, at) in [
+        ("", 0),
+        ("a..b", 2),
+        ("a.", 2),
+        (".a", 0),
+        ("a[0]", 1),
+        ("a['b", 1),
+        ("[*]", 0),
+        ("a[*]b", 4),
+        ("a b", 0),
+    ] {
+        let error = path.parse::<IndexPath>().unwrap_err().to_string();
+        assert!(error.contains(&format!("at byte {at};")), "{path}: {error}");
+    }
+}

@@ -1,0 +1,320 @@
+//! An API server of one kind, in memory, that can keep changes from its watches, cut them, forget history and answer what it is told to.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+};
+
+use bytes::Bytes;
+use futures::{FutureExt as _, StreamExt as _, future::BoxFuture, stream};
+use kube::core::Status;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use super::{Chunks, ListOptions, ListerWatcher, SharedInformerFactory, SourceError, WatchOptions};
+
+/// Chunks are so small that every object is torn.
+const CHUNK: usize = 40;
+
+#[derive(Default)]
+pub(super) struct Server(Mutex<State>);
+
+type Chunk = Result<Bytes, SourceError>;
+
+#[derive(Default)]
+struct State {
+    objects: BTreeMap<(String, String), Value>,
+    version: u64,
+    uids: u64,
+    /// Version, namespace and line of what watches are told.
+    history: Vec<(u64, String, String)>,
+    /// Watches of versions before this one are refused.
+    oldest: u64,
+    /// The namespace that each watches, and its body.
+    watchers: Vec<(Option<String>, mpsc::UnboundedSender<Chunk>)>,
+    requests: Vec<Request>,
+    list_answers: VecDeque<Answer>,
+    watch_answers: VecDeque<Answer>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Request {
+    List(ListOptions),
+    Watch(WatchOptions),
+}
+
+/// What the next list or watch gets instead of the truth.
+#[derive(Clone)]
+pub(super) enum Answer {
+    /// The truth after all.
+    Truth,
+    Fail(SourceError),
+    /// A body that ends then.
+    Body(String),
+    /// A body that never comes.
+    Silence,
+}
+
+pub(super) fn status(code: u16, reason: &str) -> SourceError {
+    SourceError::Status(Box::new(Status::failure("scripted", reason).with_code(code)))
+}
+
+impl Server {
+    pub(super) fn new() -> Arc<Self> {
+        Arc::default()
+    }
+
+    pub(super) fn factory(self: &Arc<Self>) -> SharedInformerFactory {
+        let server = self.clone();
+        SharedInformerFactory::from_sources(move |_, namespace, _| server.source(namespace))
+    }
+
+    pub(super) fn source(self: &Arc<Self>, namespace: Option<&str>) -> Arc<dyn ListerWatcher> {
+        Arc::new(Source {
+            server: self.clone(),
+            namespace: namespace.map(Into::into),
+        })
+    }
+
+    /// Creates or updates, and tells the watches.
+    pub(super) fn put(&self, object: &Value) {
+        let mut state = self.0.lock();
+        let line = state.put(object);
+        state.tell(line);
+    }
+
+    /// Creates or updates; no watch is told, ever.
+    pub(super) fn put_unseen(&self, object: &Value) {
+        self.0.lock().put(object);
+    }
+
+    pub(super) fn delete(&self, namespace: &str, name: &str) {
+        let mut state = self.0.lock();
+        if let Some(line) = state.delete(namespace, name) {
+            state.tell(line);
+        }
+    }
+
+    pub(super) fn delete_unseen(&self, namespace: &str, name: &str) {
+        self.0.lock().delete(namespace, name);
+    }
+
+    /// Sends a line to all watches as it is.
+    pub(super) fn send(&self, line: &str) {
+        self.0.lock().broadcast(None, line);
+    }
+
+    pub(super) fn bookmark(&self) {
+        let mut state = self.0.lock();
+        state.version += 1;
+        let version = state.version.to_string();
+        let line = json!({"type": "BOOKMARK", "object": {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"resourceVersion": version}}});
+        state.broadcast(None, &line.to_string());
+    }
+
+    /// Ends all watches.
+    pub(super) fn cut(&self) {
+        self.0.lock().watchers.clear();
+    }
+
+    /// Forgets history: watches of older versions are refused.
+    pub(super) fn compact(&self) {
+        let mut state = self.0.lock();
+        state.history.clear();
+        state.version += 1;
+        state.oldest = state.version;
+    }
+
+    /// The next lists get these answers, then the truth again.
+    pub(super) fn answer_lists(&self, answers: impl IntoIterator<Item = Answer>) {
+        self.0.lock().list_answers.extend(answers);
+    }
+
+    pub(super) fn answer_watches(&self, answers: impl IntoIterator<Item = Answer>) {
+        self.0.lock().watch_answers.extend(answers);
+    }
+
+    /// The requests since the last call.
+    pub(super) fn requests(&self) -> Vec<Request> {
+        std::mem::take(&mut self.0.lock().requests)
+    }
+
+    pub(super) fn lists(&self) -> Vec<ListOptions> {
+        let lists = |request| match request {
+            Request::List(options) => Some(options),
+            Request::Watch(_) => None,
+        };
+        self.requests().into_iter().filter_map(lists).collect()
+    }
+
+    pub(super) fn watch_versions(&self) -> Vec<String> {
+        let versions = |request| match request {
+            Request::List(_) => None,
+            Request::Watch(options) => Some(options.resource_version),
+        };
+        self.requests().into_iter().filter_map(versions).collect()
+    }
+
+    /// Name and datum of what is there.
+    pub(super) fn contents(&self) -> BTreeMap<String, String> {
+        let state = self.0.lock();
+        let datum = |object: &Value| object["data"]["datum"].as_str().unwrap_or_default().to_owned();
+        state
+            .objects
+            .iter()
+            .map(|((_, name), object)| (name.clone(), datum(object)))
+            .collect()
+    }
+}
+
+impl State {
+    fn put(&mut self, object: &Value) -> (String, Value) {
+        let mut object = object.clone();
+        let metadata = &object["metadata"];
+        let text = |key: &str| metadata[key].as_str().unwrap_or_default().to_owned();
+        let key = (text("namespace"), text("name"));
+        self.version += 1;
+        let old = self.objects.get(&key);
+        let event = if old.is_some() { "MODIFIED" } else { "ADDED" };
+        let uid = old.map_or_else(
+            || format!("uid-{}", self.uids),
+            |old| old["metadata"]["uid"].as_str().unwrap().to_owned(),
+        );
+        self.uids += 1;
+        object["metadata"]["uid"] = uid.into();
+        object["metadata"]["resourceVersion"] = self.version.to_string().into();
+        object["metadata"]["managedFields"] =
+            json!([{"manager": "test", "fieldsV1": {"f:data": {"f:datum": {}}}}]);
+        self.objects.insert(key.clone(), object.clone());
+        (key.0, with_type(event, &object))
+    }
+
+    fn delete(&mut self, namespace: &str, name: &str) -> Option<(String, Value)> {
+        let mut object = self.objects.remove(&(namespace.into(), name.into()))?;
+        self.version += 1;
+        object["metadata"]["resourceVersion"] = self.version.to_string().into();
+        Some((namespace.into(), with_type("DELETED", &object)))
+    }
+
+    fn tell(&mut self, (namespace, event): (String, Value)) {
+        let line = event.to_string();
+        self.history.push((self.version, namespace.clone(), line.clone()));
+        self.broadcast(Some(&namespace), &line);
+    }
+
+    fn broadcast(&mut self, namespace: Option<&str>, line: &str) {
+        for (wanted, watcher) in &self.watchers {
+            if namespace.is_none() || wanted.is_none() || wanted.as_deref() == namespace {
+                for chunk in chunks(&format!("{line}\n")) {
+                    let _ = watcher.send(Ok(chunk));
+                }
+            }
+        }
+    }
+
+    /// Pages by the limit; the token is the version of the first page and how many items were sent.
+    fn list(&self, namespace: Option<&str>, options: &ListOptions) -> String {
+        let items = self
+            .objects
+            .iter()
+            .filter(|((of, _), _)| namespace.is_none_or(|namespace| namespace == of));
+        let items: Vec<&Value> = items.map(|(_, object)| object).collect();
+        let (version, start) = match options
+            .continue_token
+            .as_deref()
+            .and_then(|token| token.split_once('/'))
+        {
+            Some((version, start)) => (version.to_owned(), start.parse().unwrap()),
+            None => (self.version.to_string(), 0),
+        };
+        let end = options
+            .limit
+            .map_or(items.len(), |limit| items.len().min(start + limit as usize));
+        let token = if end < items.len() {
+            format!("{version}/{end}")
+        } else {
+            String::new()
+        };
+        let metadata = json!({"resourceVersion": version, "continue": token});
+        json!({"kind": "ConfigMapList", "apiVersion": "v1", "metadata": metadata, "items": items[start..end]})
+            .to_string()
+    }
+}
+
+/// Items of lists have neither kind nor apiVersion, objects of watches have both.
+fn with_type(event: &str, object: &Value) -> Value {
+    let mut object = object.clone();
+    object["kind"] = "ConfigMap".into();
+    object["apiVersion"] = "v1".into();
+    json!({"type": event, "object": object})
+}
+
+fn chunks(text: &str) -> Vec<Bytes> {
+    text.as_bytes()
+        .chunks(CHUNK)
+        .map(Bytes::copy_from_slice)
+        .collect()
+}
+
+fn body(text: &str) -> Chunks {
+    stream::iter(chunks(text).into_iter().map(Ok)).boxed()
+}
+
+struct Source {
+    server: Arc<Server>,
+    namespace: Option<String>,
+}
+
+impl Source {
+    fn answer(
+        answer: Option<Answer>,
+        truth: impl FnOnce() -> Result<Chunks, SourceError>,
+    ) -> Result<Chunks, SourceError> {
+        match answer {
+            None | Some(Answer::Truth) => truth(),
+            Some(Answer::Fail(error)) => Err(error),
+            Some(Answer::Body(text)) => Ok(body(&text)),
+            Some(Answer::Silence) => Ok(stream::pending().boxed()),
+        }
+    }
+}
+
+impl ListerWatcher for Source {
+    fn list(&self, options: ListOptions) -> BoxFuture<'_, Result<Chunks, SourceError>> {
+        let mut state = self.server.0.lock();
+        state.requests.push(Request::List(options.clone()));
+        let answer = state.list_answers.pop_front();
+        let response = Self::answer(answer, || {
+            Ok(body(&state.list(self.namespace.as_deref(), &options)))
+        });
+        async { response }.boxed()
+    }
+
+    fn watch(&self, options: WatchOptions) -> BoxFuture<'_, Result<Chunks, SourceError>> {
+        let mut state = self.server.0.lock();
+        state.requests.push(Request::Watch(options.clone()));
+        let answer = state.watch_answers.pop_front();
+        let response = Self::answer(answer, || {
+            let from: u64 = options.resource_version.parse().unwrap();
+            if from < state.oldest {
+                return Err(status(410, "Expired"));
+            }
+            let (sender, receiver) = mpsc::unbounded_channel();
+            let missed = state.history.iter().filter(|(version, namespace, _)| {
+                *version > from && self.namespace.as_ref().is_none_or(|wanted| wanted == namespace)
+            });
+            for (_, _, line) in missed {
+                for chunk in chunks(&format!("{line}\n")) {
+                    sender.send(Ok(chunk)).unwrap();
+                }
+            }
+            state.watchers.push((self.namespace.clone(), sender));
+            Ok(stream::unfold(receiver, |mut receiver| async {
+                Some((receiver.recv().await?, receiver))
+            })
+            .boxed())
+        });
+        async { response }.boxed()
+    }
+}

@@ -1,0 +1,284 @@
+//! The store against a plain map.
+
+use std::collections::{BTreeSet, HashMap};
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::{
+    Kind as _,
+    cache::{
+        fifo::Delta,
+        index::Index,
+        object::StoredObject,
+        scan::Scanner,
+        store::{Store, Stored},
+    },
+};
+
+const DATUM: IndexSpec = IndexSpec {
+    name: "datum",
+    path: "data.datum",
+    value_type: IndexType::String,
+};
+const ALL: IndexSpec = IndexSpec {
+    name: "all",
+    path: "data.all[*]",
+    value_type: IndexType::Integer,
+};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Model {
+    version: u64,
+    datum: String,
+    all: Vec<i64>,
+}
+
+#[derive(Debug, Clone)]
+enum Operation {
+    Put(u8, u8, Vec<i64>),
+    /// The version that is there again.
+    Repeat(u8),
+    Delete(u8),
+    /// Keeps these as they are, brings those, drops the rest of the namespace, or of all.
+    Replace {
+        namespace: Option<u8>,
+        kept: u8,
+        new: Vec<(u8, u8)>,
+    },
+    AddIndex,
+}
+
+fn operation() -> impl Strategy<Value = Operation> {
+    let all = prop::collection::vec(0i64..3, 0..4);
+    prop_oneof![
+        4 => (0u8..8, 0u8..3, all).prop_map(|(key, datum, all)| Operation::Put(key, datum, all)),
+        1 => (0u8..8).prop_map(Operation::Repeat),
+        2 => (0u8..8).prop_map(Operation::Delete),
+        1 => (proptest::option::of(0u8..2), any::<u8>(), prop::collection::vec((0u8..8, 0u8..3), 0..3))
+            .prop_map(|(namespace, kept, new)| Operation::Replace { namespace, kept, new }),
+        1 => Just(Operation::AddIndex),
+    ]
+}
+
+/// Keys of two namespaces, in turn.
+fn object_name(key: u8) -> ObjectName {
+    ObjectName::namespaced(format!("ns{}", key % 2), format!("o{key}"))
+}
+
+struct World {
+    store: Store,
+    model: HashMap<ObjectName, Model>,
+    scanner: Scanner,
+    versions: u64,
+}
+
+impl World {
+    fn stored(&mut self, name: &ObjectName, model: &Model) -> Arc<StoredObject> {
+        let json = json!({
+            "metadata": {"name": name.name(), "namespace": name.namespace(), "resourceVersion": model.version.to_string()},
+            "data": {"datum": model.datum, "all": model.all},
+        });
+        Arc::new(
+            self.scanner
+                .object(json.to_string().as_bytes(), &self.store.indexes())
+                .unwrap(),
+        )
+    }
+
+    fn fresh(&mut self, datum: u8, all: Vec<i64>) -> Model {
+        self.versions += 1;
+        Model {
+            version: self.versions,
+            datum: datum.to_string(),
+            all,
+        }
+    }
+
+    /// Applies to both; returns what the store says and what the model says, each without order among objects.
+    fn apply(&mut self, operation: Operation) -> (Vec<String>, Vec<String>) {
+        let mut expected = Vec::new();
+        let delta = match operation {
+            Operation::Put(key, datum, all) => {
+                let (name, model) = (object_name(key), self.fresh(datum, all));
+                expected.extend(self.put(&name, &model));
+                Delta::Upserted(self.stored(&name, &model))
+            }
+            Operation::Repeat(key) => {
+                let name = object_name(key);
+                let Some(model) = self.model.get(&name).cloned() else {
+                    return Default::default();
+                };
+                Delta::Upserted(self.stored(
+                    &name,
+                    &Model {
+                        datum: "other".into(),
+                        ..model
+                    },
+                ))
+            }
+            Operation::Delete(key) => {
+                let (name, model) = (object_name(key), self.fresh(0, vec![]));
+                expected.extend(self.model.remove(&name).map(|_| format!("delete {name} true")));
+                Delta::Deleted(self.stored(&name, &model))
+            }
+            Operation::Replace { namespace, kept, new } => {
+                let namespace = namespace.map(|namespace| format!("ns{namespace}"));
+                let inside =
+                    |name: &ObjectName| namespace.is_none() || name.namespace() == namespace.as_deref();
+                let mut list: Vec<(ObjectName, Model)> = Vec::new();
+                for key in (0..8).filter(|key| kept & (1 << key) != 0) {
+                    let name = object_name(key);
+                    list.extend(
+                        self.model
+                            .get(&name)
+                            .filter(|_| inside(&name))
+                            .map(|model| (name.clone(), model.clone())),
+                    );
+                }
+                for (key, datum) in new {
+                    let name = object_name(key);
+                    list.retain(|(known, _)| *known != name);
+                    if inside(&name) {
+                        list.push((name, self.fresh(datum, vec![])));
+                    }
+                }
+                let gone: Vec<_> = self
+                    .model
+                    .keys()
+                    .filter(|name| inside(name) && !list.iter().any(|(n, _)| n == *name))
+                    .cloned()
+                    .collect();
+                for name in gone {
+                    self.model.remove(&name);
+                    expected.push(format!("delete {name} false"));
+                }
+                for (name, model) in &list {
+                    expected.extend(self.put(name, model));
+                }
+                let objects = list
+                    .iter()
+                    .map(|(name, model)| self.stored(name, model))
+                    .collect();
+                Delta::Replaced {
+                    namespace: namespace.map(Into::into),
+                    objects,
+                }
+            }
+            Operation::AddIndex => {
+                self.store.add_index(Index::new(ALL).unwrap());
+                return Default::default();
+            }
+        };
+        let told = self
+            .store
+            .apply(vec![delta])
+            .into_iter()
+            .map(|change| match change {
+                Stored::Added(new) => format!("add {}", new.metadata.name()),
+                Stored::Updated { new, .. } => format!("update {}", new.metadata.name()),
+                Stored::Deleted {
+                    old,
+                    final_state_known,
+                } => format!("delete {} {final_state_known}", old.metadata.name()),
+            });
+        let mut told: Vec<_> = told.collect();
+        told.sort();
+        expected.sort();
+        (told, expected)
+    }
+
+    fn put(&mut self, name: &ObjectName, model: &Model) -> Option<String> {
+        match self.model.insert(name.clone(), model.clone()) {
+            None => Some(format!("add {name}")),
+            Some(old) => (old != *model).then(|| format!("update {name}")),
+        }
+    }
+
+    fn check(&self) -> Result<(), TestCaseError> {
+        let names = |objects: Vec<Arc<StoredObject>>| {
+            objects
+                .iter()
+                .map(|object| object.metadata.name().clone())
+                .collect::<BTreeSet<_>>()
+        };
+        let modelled = |pass: &dyn Fn(&ObjectName, &Model) -> bool| {
+            self.model
+                .iter()
+                .filter(|(name, model)| pass(name, model))
+                .map(|(name, _)| name.clone())
+                .collect::<BTreeSet<_>>()
+        };
+        prop_assert_eq!(names(self.store.all(|_| true)), modelled(&|_, _| true));
+        for (name, model) in &self.model {
+            let found = self.store.get(name).unwrap();
+            prop_assert_eq!(found.metadata.resource_version(), model.version.to_string());
+            let json: Value = serde_json::from_slice(&found.json).unwrap();
+            prop_assert_eq!(&json["data"], &json!({"datum": model.datum, "all": model.all}));
+        }
+        for namespace in ["ns0", "ns1", "ns2"] {
+            prop_assert_eq!(
+                names(self.store.of_namespace(namespace, |_| true)),
+                modelled(&|name, _| name.namespace() == Some(namespace))
+            );
+        }
+        let has_all = self.store.indexes().len() == 2;
+        for value in 0..4 {
+            let datum = IndexKey::from(value.to_string());
+            prop_assert_eq!(
+                names(self.store.by_index("datum", &datum)),
+                modelled(&|_, model| model.datum == value.to_string())
+            );
+            let all = IndexKey::Integer(value);
+            let expected = modelled(&|_, model| has_all && model.all.contains(&value));
+            prop_assert_eq!(
+                self.store.index_keys("all", &all),
+                expected.into_iter().collect::<Vec<_>>()
+            );
+        }
+        // client-go: TestThreadSafeStoreDeleteRemovesEmptySetsFromIndex.
+        let distinct = |values: BTreeSet<String>| values.len();
+        let mut sizes = vec![distinct(
+            self.model
+                .keys()
+                .map(|name| name.namespace().unwrap().to_owned())
+                .collect(),
+        )];
+        sizes.push(distinct(
+            self.model.values().map(|model| model.datum.clone()).collect(),
+        ));
+        sizes.extend(has_all.then(|| {
+            distinct(
+                self.model
+                    .values()
+                    .flat_map(|model| model.all.iter().map(i64::to_string))
+                    .collect(),
+            )
+        }));
+        prop_assert_eq!(self.store.index_sizes(), sizes);
+        let bytes = self
+            .store
+            .all(|_| true)
+            .iter()
+            .map(|object| object.json.len())
+            .sum::<usize>();
+        prop_assert_eq!(self.store.size(), (self.model.len(), bytes));
+        Ok(())
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn the_store_and_its_indexes_equal_a_plain_map(operations in prop::collection::vec(operation(), 1..40)) {
+        let store = Store::default();
+        store.add_index(Index::new(DATUM).unwrap());
+        let mut world = World { store, model: HashMap::new(), scanner: Scanner::new(&ConfigMap::info()), versions: 0 };
+        for operation in operations {
+            let (told, expected) = world.apply(operation);
+            prop_assert_eq!(told, expected);
+            world.check()?;
+        }
+    }
+}
