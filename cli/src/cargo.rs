@@ -109,7 +109,7 @@ pub fn manifests(context: &mut Context<'_>, project: &Project) -> Result<Manifes
     check_version(&metadata, package)?;
     let binary = binary(package, &project.settings.name)?;
 
-    let build = Command::new(&context.cargo)
+    let compiling = Command::new(&context.cargo)
         .arg("build")
         .arg("--manifest-path")
         .arg(&manifest)
@@ -120,20 +120,20 @@ pub fn manifests(context: &mut Context<'_>, project: &Project) -> Result<Manifes
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn();
-    let built = finish(context, build, &context.cargo.clone())?;
+    let built = finish(context, compiling, &context.cargo.clone())?;
     if !built.succeeded {
         return Err(CargoError::Compile.into());
     }
     let executable =
         executable(&built.stdout, &binary).ok_or(CargoError::NoExecutable { name: binary.clone() })?;
-    let run = Command::new(&executable)
+    let asking = Command::new(&executable)
         .arg("manifests")
         .current_dir(&project.root)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn();
-    let answered = finish(context, run, &executable)?;
+    let answered = finish(context, asking, &executable)?;
     if !answered.succeeded {
         let said = answered.said;
         return Err(CargoError::Manifests { said, name: binary }.into());
