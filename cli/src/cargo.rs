@@ -3,10 +3,10 @@
 use std::{
     io::{Read, Write},
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::{Child, Command, Stdio},
 };
 
-use cargo_metadata::{Metadata, MetadataCommand, Package};
+use cargo_metadata::{Message, Metadata, MetadataCommand, Package};
 
 use crate::{Context, Error, exit, manifests::Manifests, plan::IoError, project::Project};
 
@@ -15,8 +15,8 @@ const OURS: &str = env!("CARGO_PKG_VERSION");
 /// The operator does not build, or does not answer.
 #[derive(Debug, thiserror::Error)]
 pub enum CargoError {
-    /// There is no cargo.
-    #[error("cannot run {}: {source}; install Rust, or set CARGO", .cargo.display())]
+    /// A program does not start.
+    #[error("cannot run {}: {source}; is Rust installed? CARGO may name another cargo", .cargo.display())]
     NoCargo {
         /// What was called.
         cargo: PathBuf,
@@ -57,6 +57,12 @@ pub enum CargoError {
         /// The operator.
         name: String,
     },
+    /// Cargo built something else.
+    #[error("cargo build does not say where it put the binary {name}; nothing was written")]
+    NoExecutable {
+        /// The binary.
+        name: String,
+    },
     /// The compiler has said why.
     #[error("the operator does not compile (see above); nothing was written")]
     Compile,
@@ -87,7 +93,9 @@ impl CargoError {
             Self::NoCargo { .. } | Self::NoPackage(_) | Self::NoLibrary { .. } | Self::Version { .. } => {
                 exit::PROJECT
             }
-            Self::Metadata(_) | Self::Binary { .. } | Self::Compile => exit::COMPILE,
+            Self::Metadata(_) | Self::Binary { .. } | Self::NoExecutable { .. } | Self::Compile => {
+                exit::COMPILE
+            }
             Self::Manifests { .. } | Self::Answer { .. } => exit::MANIFESTS,
         }
     }
@@ -101,39 +109,56 @@ pub fn manifests(context: &mut Context<'_>, project: &Project) -> Result<Manifes
     check_version(&metadata, package)?;
     let binary = binary(package, &project.settings.name)?;
 
-    let color = if context.color { "always" } else { "never" };
-    let select = [
-        Path::new("--manifest-path"),
-        &manifest,
-        Path::new("--bin"),
-        Path::new(&binary),
-    ];
-    let build = cargo(context, project)
+    let compiling = Command::new(&context.cargo)
         .arg("build")
-        .args(select)
-        .args(["--color", color])
-        .stdout(Stdio::null())
+        .arg("--manifest-path")
+        .arg(&manifest)
+        .args(["--bin", &binary, "--message-format", "json-render-diagnostics"])
+        .args(["--color", if context.color { "always" } else { "never" }])
+        .current_dir(&project.root)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
         .spawn();
-    if !finish(context, build)?.0 {
+    let built = finish(context, compiling, &context.cargo.clone())?;
+    if !built.succeeded {
         return Err(CargoError::Compile.into());
     }
-    let run = cargo(context, project)
-        .args(["run", "--quiet"])
-        .args(select)
-        .args(["--", "manifests"])
+    let executable =
+        executable(&built.stdout, &binary).ok_or(CargoError::NoExecutable { name: binary.clone() })?;
+    let asking = Command::new(&executable)
+        .arg("manifests")
+        .current_dir(&project.root)
+        .stdin(Stdio::null())
         .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
         .spawn();
-    let (succeeded, said, answer) = finish(context, run)?;
-    if !succeeded {
+    let answered = finish(context, asking, &executable)?;
+    if !answered.succeeded {
+        let said = answered.said;
         return Err(CargoError::Manifests { said, name: binary }.into());
     }
-    Manifests::parse(&answer).map_err(|message| {
+    Manifests::parse(&answered.stdout).map_err(|message| {
         CargoError::Answer {
             name: binary,
             message,
         }
         .into()
     })
+}
+
+/// Where cargo put the binary, by what it says of its artifacts.
+fn executable(messages: &str, name: &str) -> Option<PathBuf> {
+    Message::parse_stream(messages.as_bytes())
+        .filter_map(Result::ok)
+        .find_map(|message| match message {
+            Message::CompilerArtifact(artifact)
+                if artifact.target.is_bin() && artifact.target.name == name =>
+            {
+                artifact.executable.map(Into::into)
+            }
+            _ => None,
+        })
 }
 
 fn metadata(context: &Context<'_>, manifest: &Path) -> Result<Metadata, CargoError> {
@@ -209,34 +234,32 @@ fn binary(package: &Package, name: &str) -> Result<String, CargoError> {
     }
 }
 
-fn cargo(context: &Context<'_>, project: &Project) -> Command {
-    let mut command = Command::new(&context.cargo);
-    command
-        .current_dir(&project.root)
-        .stdin(Stdio::null())
-        .stderr(Stdio::piped());
-    command
+/// How a child ended.
+struct Finished {
+    succeeded: bool,
+    /// Whether it wrote to stderr.
+    said: bool,
+    stdout: String,
 }
 
-/// Waits for the child and passes on what it says: whether it succeeded, whether it said something, its stdout.
+/// Waits for a child, and passes on what it says.
 fn finish(
     context: &mut Context<'_>,
-    child: std::io::Result<std::process::Child>,
-) -> Result<(bool, bool, String), Error> {
-    let cargo = context.cargo.clone();
+    child: std::io::Result<Child>,
+    program: &Path,
+) -> Result<Finished, Error> {
     let failed = |source| CargoError::NoCargo {
-        cargo: cargo.clone(),
+        cargo: program.to_owned(),
         source,
     };
     let mut child = child.map_err(failed)?;
-    let mut stdout = child.stdout.take();
-    let mut answer = String::new();
+    let mut pipe = child.stdout.take();
+    let mut stdout = String::new();
     let said = std::thread::scope(|scope| {
         // Both pipes are read at once: neither may fill up.
         let reader = scope.spawn(|| {
-            stdout
-                .as_mut()
-                .map_or(Ok(0), |pipe| pipe.read_to_string(&mut answer))
+            pipe.as_mut()
+                .map_or(Ok(0), |pipe| pipe.read_to_string(&mut stdout))
         });
         let said = child
             .stderr
@@ -247,9 +270,13 @@ fn finish(
             Err(_) => said,
         }
     });
-    let said = said.map_err(|source| IoError::new("read the output of", &cargo, source))?;
-    let status = child.wait().map_err(failed)?;
-    Ok((status.success(), said, answer))
+    let said = said.map_err(|source| IoError::new("read the output of", program, source))?;
+    let succeeded = child.wait().map_err(failed)?.success();
+    Ok(Finished {
+        succeeded,
+        said,
+        stdout,
+    })
 }
 
 /// Copies as it comes: a first build takes a while, and its progress is worth seeing.

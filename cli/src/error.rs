@@ -51,8 +51,8 @@ pub enum Error {
         source: crate::names::NameError,
     },
     /// See [`exit::STALE`].
-    #[error("{0} of the generated files are stale: run `kubewright generate` and commit what it writes")]
-    Stale(usize),
+    #[error("{0} stale: run `kubewright generate` and commit what it writes")]
+    Stale(String),
     /// See [`exit::EDITED`].
     #[error("{}", edited(.0))]
     Edited(Vec<Edited>),

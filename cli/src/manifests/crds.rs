@@ -18,16 +18,38 @@ pub fn path(kind: &KindManifest) -> PathBuf {
     format!("{FOLDER}/{}_{}.yaml", kind.group, kind.plural).into()
 }
 
-/// The CRD as YAML, without what only the API server fills in.
+/// The CRD as YAML.
 pub fn text(crd: &Value) -> Result<String, YamlError> {
-    let mut crd = crd.clone();
+    yaml::write(crd)
+}
+
+/// Takes out what only the API server fills in, and writes whole numbers as such: bounds come as floating point.
+pub(super) fn clean(crd: &mut Value) {
     if let Some(object) = crd.as_object_mut() {
         object.remove("status");
     }
     if let Some(metadata) = crd.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("creationTimestamp");
     }
-    yaml::write(&crd)
+    whole_numbers(crd);
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "whole and in the range in which floats hold integers exactly"
+)]
+fn whole_numbers(value: &mut Value) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(whole_numbers),
+        Value::Object(fields) => fields.values_mut().for_each(whole_numbers),
+        Value::Number(number) if number.is_f64() => {
+            let whole = |float: &f64| float.fract() == 0.0 && float.abs() < 9e15;
+            if let Some(float) = number.as_f64().filter(whole) {
+                *value = (float as i64).into();
+            }
+        }
+        _ => {}
+    }
 }
 
 /// What a new CRD changes, against the file that there is.
@@ -58,6 +80,15 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn cleans_what_is_no_part_of_the_definition() {
+        let mut crd = json!({"status": {}, "metadata": {"name": "a", "creationTimestamp": null},
+            "spec": [{"minimum": 0.0, "maximum": 1.5, "multipleOf": 1e300}]});
+        clean(&mut crd);
+        let spec = json!([{"minimum": 0, "maximum": 1.5, "multipleOf": 1e300}]);
+        assert_eq!(crd, json!({"metadata": {"name": "a"}, "spec": spec}));
+    }
 
     #[test]
     fn warns_before_the_limit_is_reached() {

@@ -90,7 +90,16 @@ impl Manifests {
         // The version first: another one may be unreadable otherwise.
         let value: Value = serde_json::from_str(text).map_err(|error| format!("{error}"))?;
         match value.get("manifestsVersion").and_then(Value::as_u64) {
-            Some(VERSION) => serde_json::from_value(value).map_err(|error| format!("{error}")),
+            Some(VERSION) => {
+                let mut manifests: Self =
+                    serde_json::from_value(value).map_err(|error| format!("{error}"))?;
+                manifests
+                    .kinds
+                    .iter_mut()
+                    .filter_map(|kind| kind.crd.as_mut())
+                    .for_each(crds::clean);
+                Ok(manifests)
+            }
             Some(other) => Err(format!(
                 "manifests of version {other}, where this command knows version {VERSION}; \
                  install the command in the version of the library"

@@ -240,8 +240,8 @@ mod tests {
             {"name": "v1", "served": true, "schema": {"openAPIV3Schema": schema}}]}})
     }
 
-    fn diff(old: Value, new: Value) -> Vec<String> {
-        compare(&crd(&old), &crd(&new))
+    fn diff(old: &Value, new: &Value) -> Vec<String> {
+        compare(&crd(old), &crd(new))
             .iter()
             .map(ToString::to_string)
             .collect()
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn tells_what_breaks_from_what_does_not() {
-        let field = |field: Value| json!({"type": "object", "properties": {"a": field}});
+        let field = |field: &Value| json!({"type": "object", "properties": {"a": field}});
         let integer = json!({"type": "integer"});
         let cases = [
             (
@@ -314,39 +314,39 @@ mod tests {
             ),
         ];
         for (old, new, expected) in cases {
-            assert_eq!(diff(field(old), field(new)), [expected]);
+            assert_eq!(diff(&field(&old), &field(&new)), [expected]);
         }
-        assert!(diff(field(integer.clone()), field(integer)).is_empty());
+        assert!(diff(&field(&integer), &field(&integer)).is_empty());
     }
 
     #[test]
     fn follows_fields_that_come_go_and_become_required() {
-        let schema = |fields: Value, required: Value| json!({"type": "object", "properties": fields, "required": required});
+        let schema = |fields: &Value, required: Value| json!({"type": "object", "properties": fields, "required": required});
         let a = json!({"a": {"type": "string"}});
         let ab = json!({"a": {"type": "string"}, "b": {"type": "string"}});
         let defaulted = json!({"a": {"type": "string"}, "b": {"type": "string", "default": "x"}});
         assert_eq!(
-            diff(schema(ab.clone(), json!([])), schema(a.clone(), json!([]))),
+            diff(&schema(&ab, json!([])), &schema(&a, json!([]))),
             ["BREAKING spec.b removed"]
         );
         assert_eq!(
-            diff(schema(a.clone(), json!([])), schema(ab.clone(), json!([]))),
+            diff(&schema(&a, json!([])), &schema(&ab, json!([]))),
             ["spec.b added"]
         );
         assert_eq!(
-            diff(schema(a.clone(), json!([])), schema(ab, json!(["b"]))),
+            diff(&schema(&a, json!([])), &schema(&ab, json!(["b"]))),
             ["BREAKING spec.b added and required"]
         );
         assert_eq!(
-            diff(schema(a.clone(), json!([])), schema(defaulted, json!(["b"]))),
+            diff(&schema(&a, json!([])), &schema(&defaulted, json!(["b"]))),
             ["spec.b added"]
         );
         assert_eq!(
-            diff(schema(a.clone(), json!([])), schema(a.clone(), json!(["a"]))),
+            diff(&schema(&a, json!([])), &schema(&a, json!(["a"]))),
             ["BREAKING spec.a now required"]
         );
         assert_eq!(
-            diff(schema(a.clone(), json!(["a"])), schema(a, json!([]))),
+            diff(&schema(&a, json!(["a"])), &schema(&a, json!([]))),
             ["spec.a now optional"]
         );
     }

@@ -62,7 +62,7 @@ fn check_fails_with_a_diff_and_writes_nothing() {
     let stale = project
         .kubewright("generate --check")
         .expect(exit::STALE)
-        .says("kubewright generate");
+        .says("2 files are stale: run `kubewright generate`");
     assert!(
         stale.stdout.contains("--- a/manifests/crds/demo.dev_foos.yaml\n"),
         "{}",
@@ -216,9 +216,9 @@ fn what_does_not_compile_is_shown_and_nothing_is_written() {
     );
     assert_eq!(project.files(), before);
 
-    project.tool("build", "", "", 0);
+    project.compiles();
     project.tool(
-        "run",
+        "manifests",
         "",
         "error: kind Foo has a schema that Kubernetes could not take\n",
         1,
@@ -227,12 +227,12 @@ fn what_does_not_compile_is_shown_and_nothing_is_written() {
         .kubewright("generate")
         .expect(exit::MANIFESTS)
         .says("kind Foo has a schema");
-    project.tool("run", r#"{"manifestsVersion": 7}"#, "", 0);
+    project.tool("manifests", r#"{"manifestsVersion": 7}"#, "", 0);
     project
         .kubewright("generate")
         .expect(exit::MANIFESTS)
         .says("version 7");
-    project.tool("run", "Hello, world!\n", "", 0);
+    project.tool("manifests", "Hello, world!\n", "", 0);
     project
         .kubewright("generate")
         .expect(exit::MANIFESTS)

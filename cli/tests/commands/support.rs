@@ -125,7 +125,7 @@ impl Sandbox {
 
     /// What the operator prints when it is asked for its manifests.
     pub(crate) fn answers(&self, manifests: &Value) {
-        self.tool("run", &manifests.to_string(), "", 0);
+        self.tool("manifests", &manifests.to_string(), "", 0);
     }
 
     /// The operator's crate depends on this version of the library.
@@ -149,7 +149,19 @@ impl Sandbox {
             "resolve": {"nodes": [node("shop", &[id("kubewright")]), node("kubewright", &[])], "root": id("shop")},
         });
         self.tool("metadata", &metadata.to_string(), "", 0);
-        self.tool("build", "", "", 0);
+        self.compiles();
+    }
+
+    /// The operator compiles, to a script like the fake cargo.
+    pub(crate) fn compiles(&self) {
+        let artifact = json!({
+            "reason": "compiler-artifact", "package_id": "path+file:///shop#1.0.0", "manifest_path": "/Cargo.toml",
+            "target": {"name": "shop", "kind": ["bin"], "crate_types": ["bin"], "src_path": "/src.rs",
+                "edition": "2024", "doctest": false, "test": true, "doc": true},
+            "profile": {"opt_level": "0", "debuginfo": 1, "debug_assertions": true, "overflow_checks": true, "test": false},
+            "features": [], "filenames": [], "executable": self.folder.path().join("cargo"), "fresh": false,
+        });
+        self.tool("build", &format!("{artifact}\n"), "", 0);
     }
 
     /// What `cargo <command>` does.

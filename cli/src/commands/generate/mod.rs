@@ -35,7 +35,13 @@ pub fn run(args: &Generate, context: &mut Context<'_>) -> Result<(), Error> {
     let plan = outcome.plan;
     if args.check && !plan.is_empty() {
         context.print(&plan.diff())?;
-        return Err(Error::Stale(plan.changes().count()));
+        let count = plan.changes().count();
+        let files = if count == 1 {
+            "1 file is".to_owned()
+        } else {
+            format!("{count} files are")
+        };
+        return Err(Error::Stale(files));
     }
     if args.dry_run {
         context.print(&plan.to_string())?;

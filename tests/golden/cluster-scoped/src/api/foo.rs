@@ -7,7 +7,7 @@ use kubewright::{CustomResource, Informer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A Deployment, kept as described here.
+/// What is wanted.
 #[derive(CustomResource, Informer, Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[kube(
     group = "demo.dev",
@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
     kind = "Foo",
     status = "FooStatus",
     shortname = "foo",
+    doc = "A Deployment with as many replicas as its Foo says.",
     printcolumn(name = "Wanted", type_ = "integer", json_path = ".spec.replicas"),
     printcolumn(
         name = "Available",

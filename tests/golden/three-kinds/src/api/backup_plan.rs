@@ -7,7 +7,7 @@ use kubewright::{CustomResource, Informer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A Deployment, kept as described here.
+/// What is wanted.
 #[derive(CustomResource, Informer, Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[kube(
     group = "demo.dev",
@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
     namespaced,
     status = "BackupPlanStatus",
     shortname = "backupplan",
+    doc = "A Deployment with as many replicas as its BackupPlan says.",
     printcolumn(name = "Wanted", type_ = "integer", json_path = ".spec.replicas"),
     printcolumn(
         name = "Available",
