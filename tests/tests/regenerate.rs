@@ -9,7 +9,7 @@ use serde_json::json;
 static PLANE: LazyLock<ControlPlane> =
     LazyLock::new(|| ControlPlane::builder().start().expect("a control plane"));
 
-/// The exit code of `generate --check` on what is stale, as `kubewright generate --help` documents it.
+/// The exit code of `generate --check` on what is stale.
 const STALE: i32 = 1;
 
 #[test]
