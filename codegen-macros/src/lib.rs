@@ -29,6 +29,7 @@ use syn::{DeriveInput, parse_macro_input};
 ///
 /// The names follow `root` where `#[kube(root = "…")]` gives one, so that two kinds of one module never collide. The method is the
 /// kind's plural in snake case: `FooBar` has `foo_bars()`, and with `plural = "people"` it is `people()`.
+/// Where another method has that name, as with two versions of a kind, write `v1::FooInformers::foos(factory)`.
 ///
 /// # `#[kube(…)]`
 ///

@@ -1,4 +1,5 @@
 //! The methods of indexes find what is in the cache. This file is also where clippy sees the emitted code.
+#![warn(clippy::pedantic, missing_docs)]
 
 use kubewright::{
     cache::{Items, SharedInformerFactory},
@@ -73,7 +74,8 @@ fn job(name: &str, labels: &Value, spec: &Value, phase: &str) -> Value {
 
 fn names(items: Items<BatchJob>) -> Vec<String> {
     let mut names: Vec<_> = items
-        .map(|item| item.unwrap().metadata.name.clone().unwrap())
+        .objects()
+        .map(|object| object.name().name().to_owned())
         .collect();
     names.sort_unstable();
     names
@@ -125,6 +127,8 @@ async fn the_factory_remembers_the_kind_and_makes_one_informer() {
         .seed(&job("one", &json!({}), &json!({ "queueName": "slow" }), "DONE"))
         .unwrap();
     assert_eq!(names(second.lister().by_queue("slow")), ["one"]);
+    let key = "default/one".parse().unwrap();
+    assert_eq!(second.lister().get(&key).unwrap().spec.queue_name, "slow");
     let kinds = factory.custom_kinds();
     assert_eq!(kinds.len(), 1);
     assert_eq!(

@@ -11,8 +11,8 @@ use k8s_openapi::{
 use kubewright::{
     Kind, ObjectName,
     client::{
-        All, ApplyOptions, ClientErrorCause, DeleteParams, ListParams, PatchBody, Preconditions, TypedClient,
-        retry_on_conflict,
+        All, ApplyOptions, ClientErrorCause, ConnectError, Connection, DeleteParams, ListParams, PatchBody,
+        Preconditions, TypedClient, retry_on_conflict,
     },
     kube::core::Status,
     testing::{Reply, Request, ScriptedApi, assert_requests},
@@ -148,7 +148,7 @@ async fn patches_in_three_ways() {
 async fn patches_carry_their_media_types() {
     let (service, mut server) =
         tower_test::mock::pair::<http::Request<kube::client::Body>, http::Response<kube::client::Body>>();
-    let connection = kubewright::client::Connection::new(kube::Client::new(service, "default"));
+    let connection = Connection::new(kube::Client::new(service, "default"));
     let client = TypedClient::<ConfigMap, All>::new(connection);
     let answers = tokio::spawn(async move {
         let mut types = Vec::new();
@@ -522,11 +522,46 @@ async fn the_fifth_conflict_is_returned_and_other_errors_at_once() {
 
 #[tokio::test]
 async fn requests_before_the_operator_is_connected_say_so() {
-    let (connection, slot) = kubewright::client::Connection::late();
+    let (connection, slot) = Connection::late();
     let client = TypedClient::<Deployment, All>::new(connection);
     let early = client.get(&web()).await.unwrap_err();
     let source = std::error::Error::source(&early).unwrap().to_string();
     assert!(source.contains("not connected yet"), "{source}");
     slot.connect(seeded().connection().kube_client());
     client.get(&web()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_connection_names_the_operator_and_sends_once() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let mut config = kubewright::kube::Config::new(address.parse().unwrap());
+    config.default_retry = true;
+    let connection = Connection::connect(config, "shop").unwrap();
+    assert_eq!(connection.field_manager(), "shop");
+    let answer = TypedClient::<Deployment, All>::new(connection).get(&web());
+    let server = async {
+        let (mut socket, _) = listener.accept().await.unwrap();
+        let (mut request, mut buffer) = (Vec::new(), [0; 1024]);
+        while !request.ends_with(b"\r\n\r\n") {
+            let read = socket.read(&mut buffer).await.unwrap();
+            request.extend_from_slice(&buffer[..read]);
+        }
+        let refusal = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+        socket.write_all(refusal).await.unwrap();
+        String::from_utf8(request).unwrap().to_ascii_lowercase()
+    };
+    let (request, answer) = tokio::join!(server, answer);
+    assert!(answer.unwrap_err().is_overloaded());
+    assert!(
+        request.starts_with("get /apis/apps/v1/namespaces/default/deployments/web http/1.1"),
+        "{request}"
+    );
+    assert!(request.contains("\r\nuser-agent: shop ("), "{request}");
+    assert!(matches!(
+        Connection::connect(kubewright::kube::Config::new(address.parse().unwrap()), "a\nb"),
+        Err(ConnectError::UserAgent(_))
+    ));
 }

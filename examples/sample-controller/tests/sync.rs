@@ -8,13 +8,21 @@ use kubewright::{
 };
 use sample_controller::{
     api::{Foo, FooSpec, FooStatus},
-    controller::{ERR_RESOURCE_EXISTS, FooController, MESSAGE_RESOURCE_SYNCED, SUCCESS_SYNCED, new_deployment},
+    controller::{
+        ERR_RESOURCE_EXISTS, FooController, MESSAGE_RESOURCE_SYNCED, SUCCESS_SYNCED, new_deployment,
+    },
 };
 
 const KEY: &str = "default/test";
 
 fn foo(replicas: Option<i32>) -> Foo {
-    let mut foo = Foo::new("test", FooSpec { deployment_name: "test-deployment".to_owned(), replicas });
+    let mut foo = Foo::new(
+        "test",
+        FooSpec {
+            deployment_name: "test-deployment".to_owned(),
+            replicas,
+        },
+    );
     foo.metadata.namespace = Some("default".to_owned());
     foo.metadata.uid = Some("uid-of-test".to_owned());
     foo.metadata.resource_version = Some("1".to_owned());
@@ -37,11 +45,18 @@ fn seeded(foo: &Foo, deployment: Option<&Deployment>) -> Harness {
 
 /// Reason and message of the events that were recorded.
 fn said(test: &Harness) -> Vec<(EventType, String, String)> {
-    test.events().into_iter().map(|event| (event.event_type, event.reason, event.note)).collect()
+    test.events()
+        .into_iter()
+        .map(|event| (event.event_type, event.reason, event.note))
+        .collect()
 }
 
 fn synced() -> Vec<(EventType, String, String)> {
-    vec![(EventType::Normal, SUCCESS_SYNCED.to_owned(), MESSAGE_RESOURCE_SYNCED.to_owned())]
+    vec![(
+        EventType::Normal,
+        SUCCESS_SYNCED.to_owned(),
+        MESSAGE_RESOURCE_SYNCED.to_owned(),
+    )]
 }
 
 // Upstream compares the actions of each client apart; the harness compares all requests in one order, so these also pin
@@ -109,7 +124,14 @@ async fn leaves_alone_what_others_control() {
     assert!(error.to_string().contains(message), "{error}");
     assert!(!error.is_terminal(), "rate-limited, not given up");
     test.assert_requests(&[]);
-    assert_eq!(said(&test), [(EventType::Warning, ERR_RESOURCE_EXISTS.to_owned(), message.to_owned())]);
+    assert_eq!(
+        said(&test),
+        [(
+            EventType::Warning,
+            ERR_RESOURCE_EXISTS.to_owned(),
+            message.to_owned()
+        )]
+    );
 }
 
 /// Made again under the same name, a Foo does not control what the former one did.

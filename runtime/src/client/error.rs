@@ -61,13 +61,13 @@ impl ClientError {
     /// The API server does not serve the kind: its CustomResourceDefinition is not installed.
     pub fn is_kind_missing(&self) -> bool {
         // The answer about a missing object names the object; the answer about a missing path does not.
-        self.status().is_some_and(|status| {
-            status.is_not_found()
-                && status
-                    .details
-                    .as_ref()
-                    .is_none_or(|details| details.name.is_empty())
-        })
+        let named = |status: &Status| {
+            status
+                .details
+                .as_ref()
+                .is_some_and(|details| !details.name.is_empty())
+        };
+        self.is_not_found() && !self.status().is_some_and(named)
     }
 
     /// An object of that name exists.

@@ -1,6 +1,6 @@
 //! Typed clients: what an operator writes, with the verbs in the type.
 //!
-//! Read [`verbs`] first, then [`TypedClient`]: its methods are in typed, list, apply and subresources. Each makes a `Call`, and [`Connection`]
+//! Read verbs first, then [`TypedClient`]: its methods are in typed, list, apply and subresources. Each makes a `Call`, and [`Connection`]
 //! carries it. [`ClientError`] says what became of it.
 
 mod apply;

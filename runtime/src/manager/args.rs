@@ -6,7 +6,7 @@ use tokio::time::Duration;
 
 use super::{address::BindAddress, logging, logging::LogFormat};
 
-/// Flags that every operator has. Each flag wins over its environment variable.
+// Flags that every operator has. Each flag wins over its environment variable. A doc comment would be the program's help.
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Manager")]
 pub(super) struct ManagerArgs {

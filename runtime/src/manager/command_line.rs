@@ -77,6 +77,12 @@ impl CommandLine {
                     .about("Print the operator's CRDs and permissions as JSON; needs no cluster")
                     .arg(yaml),
             );
+        // The documentation of a type of arguments is not that of the program.
+        let about = format!("Runs the operator {}", command.get_name());
+        let command = command
+            .about(about.clone())
+            .long_about(about)
+            .mut_args(|arg| arg.hide_env_values(true));
         let matches = command.try_get_matches_from(&self.0.line)?;
         Ok(match matches.subcommand() {
             Some((_, matches)) => Request::Manifests {

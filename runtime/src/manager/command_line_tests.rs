@@ -1,5 +1,6 @@
 use super::*;
 
+/// Documentation that is not the program's.
 #[derive(Debug, PartialEq, clap::Args)]
 struct Shop {
     /// How much is kept in stock
@@ -140,6 +141,7 @@ fn help_lists_the_operators_own_flags_also_when_a_required_one_is_missing() {
     for flag in ["--stock", "--relay", "--watch-namespace", "manifests"] {
         assert!(text.contains(flag), "{flag} is not in {text}");
     }
+    assert!(text.starts_with("Runs the operator shop\n"), "{text}");
     let version = self::line("shop --version").strict().unwrap_err().to_string();
     assert_eq!(
         version,

@@ -13,8 +13,16 @@ pub(crate) enum LogFormat {
     Json,
 }
 
+/// kube logs every request without an answer as an error; what that means is said by those who sent it.
+const TWICE_SAID: &str = "kube_client::client::builder=off";
+
 /// Installs the process's logger unless the program has one already.
 pub(super) fn install(format: LogFormat, filter: &str) {
+    let filter = if filter.contains("kube_client") {
+        filter.to_owned()
+    } else {
+        format!("{filter},{TWICE_SAID}")
+    };
     let registry = tracing_subscriber::registry().with(EnvFilter::builder().parse_lossy(filter));
     // An error means that the program installed a logger of its own: that one stays.
     let _ = match format {

@@ -1,6 +1,33 @@
 //! The manager: one process, many controllers.
 //!
-//! Read [`Manager`] first.
+//! Read [`Manager`] first: it registers and then prints manifests or runs. `operator` is the life of a running one, `work`
+//! and `group` the tasks that it owns, `servers` what it answers. Beside them stand the parts that know nothing of each
+//! other: `command_line` (whose flags are whose), `connect` (finding the API server), `leader` (the lease), `metrics`,
+//! `health`, `manifests`.
+//!
+//! # Metrics
+//!
+//! `/metrics` speaks OpenMetrics, with the names of controller-runtime and client-go where they have one, so that dashboards
+//! and alerts for them work.
+//!
+//! | name | labels | what |
+//! |---|---|---|
+//! | `controller_runtime_reconcile_total` | controller, result | reconciles; result: success, error, requeue, requeue_after |
+//! | `controller_runtime_reconcile_errors_total` | controller | failed ones, terminal ones and panics among them |
+//! | `controller_runtime_terminal_reconcile_errors_total` | controller | failed ones that are not retried |
+//! | `controller_runtime_reconcile_panics_total` | controller | panics |
+//! | `controller_runtime_reconcile_time_seconds` | controller | histogram |
+//! | `controller_runtime_max_concurrent_reconciles` | controller | workers |
+//! | `controller_runtime_active_workers` | controller | workers that reconcile now |
+//! | `workqueue_depth` | name, controller | keys that wait |
+//! | `workqueue_adds_total`, `workqueue_retries_total` | name, controller | keys added, and added again after a failure or a time |
+//! | `workqueue_queue_duration_seconds`, `workqueue_work_duration_seconds` | name, controller | histograms |
+//! | `workqueue_unfinished_work_seconds`, `workqueue_longest_running_processor_seconds` | name, controller | keys in work now |
+//! | `leader_election_master_status` | name | 1 while this replica leads |
+//! | `kubewright_informer_objects`, `…_bytes` | group, kind, namespaces, selector | what the store holds |
+//! | `kubewright_informer_lists_total`, `…_watches_total`, `…_watch_events_total`, `…_failures_total` | group, kind, namespaces, selector | list and watch |
+//! | `kubewright_informer_decode_errors_total`, `…_index_errors_total` | group, kind, namespaces, selector | objects and values of another shape |
+//! | `kubewright_events_dropped_total` | | events that the queue did not take |
 
 mod address;
 mod args;

@@ -145,7 +145,7 @@ impl Collector for Queues {
 impl Collector for Events {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let dropped = ConstCounter::new(self.0.dropped());
-        let help = "Events that the queue did not take";
+        let help = "Events that the queue did not take.";
         let metric =
             encoder.encode_descriptor("kubewright_events_dropped", help, None, dropped.metric_type())?;
         dropped.encode(metric)
@@ -162,7 +162,7 @@ fn family<'a, L: EncodeLabelSet + 'a, M: EncodeMetric>(
     let Some((_, first)) = values.peek() else {
         return Ok(());
     };
-    let mut encoder = encoder.encode_descriptor(name, help, None, first.metric_type())?;
+    let mut encoder = encoder.encode_descriptor(name, &format!("{help}."), None, first.metric_type())?;
     for (labels, value) in values {
         value.encode(encoder.encode_family(labels)?)?;
     }
