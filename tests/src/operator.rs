@@ -3,7 +3,7 @@
 use std::{path::Path, time::Duration};
 
 use kubewright_testkit::{ChildProcess, ControlPlane, Identity, Unit, eventually};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::Project;
 
@@ -85,6 +85,31 @@ impl<'p> Deployed<'p> {
                 &folder,
             ])
             .unwrap_or_else(|error| panic!("{folder}: {error}"));
+    }
+
+    /// Waits until objects of the kind can own others: the admission plugin that guards owner references learns of new
+    /// kinds every ten seconds only, and refuses them until then.
+    fn wait_until_ownable(&self, crd: &Value) {
+        let name = crd["metadata"]["name"].as_str().expect("a name");
+        let established = [
+            "wait",
+            "--for=condition=Established",
+            "--timeout=20s",
+            &format!("crd/{name}"),
+        ];
+        self.plane.kubectl().run(established).expect("established");
+        let owner = json!({
+            "apiVersion": format!("{}/{}", crd["spec"]["group"].as_str().expect("a group"), crd["spec"]["versions"][0]["name"].as_str().expect("a version")),
+            "kind": crd["spec"]["names"]["kind"], "name": "owner", "uid": "1", "controller": true, "blockOwnerDeletion": true,
+        });
+        let owned = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "owned", "ownerReferences": [owner]}});
+        eventually(&format!("{name} can own"), Duration::from_secs(60), || {
+            self.plane
+                .kubectl()
+                .namespace("default")
+                .stdin(owned.to_string())
+                .run(["create", "--dry-run=server", "-f", "-"])
+        });
     }
 
     /// The service account's user name.

@@ -144,6 +144,9 @@ impl ClientError {
                 call.verb(),
                 call.resource()
             ))
+        } else if self.is_forbidden() && status.message.contains("cannot find RESTMapping") {
+            // Its admission learns of new kinds every ten seconds only.
+            Some("the API server does not know the owner's kind yet: a try some seconds after its definition was installed succeeds".to_owned())
         } else if self.is_forbidden() && status.message.contains("cannot set blockOwnerDeletion") {
             Some(format!(
                 "the operator's role does not allow `update` on the owner's finalizers: {generate}"
