@@ -49,6 +49,7 @@ fn adds_files_and_lines_once() {
             "#[tokio::main]",
             "async fn main() -> kubewright::Result<()> {",
             "Manager::from_args(\"shop\")",
+            ".version(env!(\"CARGO_PKG_VERSION\"))",
             ".register(FooController::register)",
             ".register(BackupPlanController::register)",
             ".run()",

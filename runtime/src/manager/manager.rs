@@ -112,7 +112,7 @@ impl Manager {
         }
     }
 
-    /// The operator's version, for `--version` and the user agent: `.version(env!("CARGO_PKG_VERSION"))`.
+    /// The operator's version, for `--version` and the user agent: `.version(env!("CARGO_PKG_VERSION"))`. The user agent also has `$POD_NAME`.
     #[must_use]
     pub fn version(self, version: impl Into<String>) -> Self {
         Self {
@@ -175,6 +175,11 @@ impl Manager {
         let product = match &self.version {
             Some(version) => format!("{}/{version}", self.name),
             None => self.name.clone(),
+        };
+        // So that the API server's audit log tells replicas apart.
+        let product = match std::env::var("POD_NAME") {
+            Ok(pod) if !pod.is_empty() => format!("{product} ({pod})"),
+            _ => product,
         };
         let Registered {
             setup, slot, events, ..

@@ -7,6 +7,7 @@ use shop::controllers::FooController;
 #[tokio::main]
 async fn main() -> kubewright::Result<()> {
     Manager::from_args("shop")
+        .version(env!("CARGO_PKG_VERSION"))
         .register(FooController::register)
         .run()
         .await

@@ -9,6 +9,7 @@ use shop::controllers::FooController;
 #[tokio::main]
 async fn main() -> kubewright::Result<()> {
     Manager::from_args("shop")
+        .version(env!("CARGO_PKG_VERSION"))
         .register(FooController::register)
         .register(BackupPlanController::register)
         .register(DNSPolicyController::register)
