@@ -139,7 +139,7 @@ fn added_kinds_compile_and_reconcile() {
             .expect("accepted");
         eventually(
             &format!("{kind} is reconciled: {}", operator.process.log_path().display()),
-            Duration::from_secs(60),
+            Duration::from_mins(1),
             || {
                 let object = kubectl()
                     .json(["get", &name, &name])
