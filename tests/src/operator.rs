@@ -54,16 +54,7 @@ impl<'p> Deployed<'p> {
             .as_array()
             .expect("a list")
         {
-            let name = crd["metadata"]["name"].as_str().expect("a name");
-            plane
-                .kubectl()
-                .run([
-                    "wait",
-                    "--for=condition=Established",
-                    "--timeout=20s",
-                    &format!("crd/{name}"),
-                ])
-                .expect("established");
+            deployed.wait_until_ownable(crd);
         }
         deployed
     }
