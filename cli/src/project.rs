@@ -125,9 +125,10 @@ impl Project {
 }
 
 fn parse(path: &Path, text: &str) -> Result<Settings, ProjectError> {
+    // The parser's messages show the line, and end with a line break.
     let damaged = |message: String| ProjectError::Damaged {
         path: path.to_owned(),
-        message,
+        message: message.trim_end().to_owned(),
     };
     // The format first: what a newer one holds may not be readable otherwise.
     let table: toml::Table = toml::from_str(text).map_err(|error| damaged(error.to_string()))?;
@@ -216,7 +217,11 @@ mod tests {
         for (text, expected) in cases {
             let error = parsed(text).unwrap_err();
             assert!(matches!(error, ProjectError::Damaged { .. }), "{error}");
-            assert!(error.to_string().contains(expected), "{error}");
+            let message = error.to_string();
+            assert!(
+                message.contains(expected) && !message.contains("\n;"),
+                "{message}"
+            );
         }
     }
 

@@ -1,0 +1,270 @@
+//! What an operator does when the world around it is not as it should be: it says so, waits, and goes on by itself.
+
+use std::{
+    fs,
+    io::{Read as _, Write as _},
+    net::{TcpListener, TcpStream},
+    path::Path,
+    sync::LazyLock,
+    time::Duration,
+};
+
+use kubewright_testkit::{ChildProcess, ControlPlane, eventually};
+use kubewright_tests::Project;
+use serde_json::{Value, json};
+
+/// A failed list is tried again after at most half a minute, with jitter.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+static PLANE: LazyLock<ControlPlane> =
+    LazyLock::new(|| ControlPlane::builder().start().expect("a control plane"));
+
+#[test]
+#[ignore = "needs a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
+fn operator_waits_says_why_and_goes_on() {
+    let project = Project::scaffold("weather", "Cloud", &[]);
+    project.kubewright(&["generate"]).expect_success();
+    let binary = project.build();
+    an_api_server_that_is_away(&project, &binary);
+    let operator = a_definition_that_is_not_installed(&project, &binary);
+    an_object_that_does_not_decode(operator);
+}
+
+/// The operator lives, is not ready, names the address, and ends when it is asked to.
+fn an_api_server_that_is_away(project: &Project, binary: &Path) {
+    let address = TcpListener::bind("127.0.0.1:0")
+        .and_then(|listener| listener.local_addr())
+        .expect("a port that is free, and closed again");
+    let kubeconfig = fs::read_to_string(PLANE.admin().kubeconfig()).expect("a kubeconfig");
+    assert!(kubeconfig.contains(PLANE.url()), "{kubeconfig}");
+    let path = project.root().join("away.kubeconfig");
+    fs::write(
+        &path,
+        kubeconfig.replace(PLANE.url(), &format!("https://{address}")),
+    )
+    .expect("written");
+
+    let mut operator = start(binary, Some(&path));
+    wait_for_log(&operator, "the API server cannot be reached");
+    let log = operator.log();
+    for part in [
+        "waiting for it",
+        "the kubeconfig names its address",
+        &address.to_string(),
+    ] {
+        assert!(log.contains(part), "{part:?} is not said: {log}");
+    }
+    std::thread::sleep(Duration::from_secs(5));
+    assert_runs(&mut operator);
+    assert_eq!(
+        operator.log().matches("cannot be reached").count(),
+        1,
+        "the same failure is said once: {}",
+        operator.log()
+    );
+    assert!(get(&operator, "health checks", "/healthz").starts_with("HTTP/1.1 200"));
+    assert!(get(&operator, "health checks", "/readyz").starts_with("HTTP/1.1 5"));
+    let ended = operator
+        .terminate(Duration::from_secs(20))
+        .expect("it ends")
+        .expect("in time");
+    assert!(ended.success(), "{ended}: {}", operator.log_tail());
+}
+
+/// The operator says what to install, and needs no restart once that is there.
+fn a_definition_that_is_not_installed(project: &Project, binary: &Path) -> ChildProcess {
+    let mut operator = start(binary, None);
+    wait_for_log(&operator, "does not know Cloud of demo.dev/v1alpha1");
+    let log = operator.log();
+    for part in [
+        "clouds.demo.dev",
+        "kubectl apply -f manifests/crds",
+        "waiting for it",
+    ] {
+        assert!(log.contains(part), "{part:?} is not said: {log}");
+    }
+    std::thread::sleep(Duration::from_secs(3));
+    assert_runs(&mut operator);
+    let readyz = get(&operator, "health checks", "/readyz");
+    assert!(
+        readyz.starts_with("HTTP/1.1 5") && readyz.contains("clouds.demo.dev"),
+        "{readyz}"
+    );
+
+    let definitions = project
+        .root()
+        .join("manifests/crds")
+        .to_string_lossy()
+        .into_owned();
+    PLANE
+        .kubectl()
+        .run(["apply", "--server-side", "--kustomize", &definitions])
+        .expect("the definition is accepted");
+    eventually("the sample is accepted", PATIENCE, || create("clear", &json!(1)));
+    wait_for_deployment("clear");
+    assert_runs(&mut operator);
+    operator
+}
+
+/// The object is an error of its own: said and counted once per version; all others are reconciled.
+fn an_object_that_does_not_decode(mut operator: ChildProcess) {
+    // The API server takes texts now; the operator, compiled from the struct, does not.
+    let replicas = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/replicas";
+    let loosened =
+        json!([{"op": "replace", "path": replicas, "value": {"x-kubernetes-int-or-string": true}}]);
+    PLANE
+        .kubectl()
+        .run([
+            "patch",
+            "crd",
+            "clouds.demo.dev",
+            "--type=json",
+            "-p",
+            &loosened.to_string(),
+        ])
+        .expect("the definition is loosened");
+    eventually("a text is accepted", PATIENCE, || create("odd", &json!("three")));
+    let first = wait_for_complaint(&operator);
+    assert_eq!(decode_errors(&operator), 1);
+
+    // Reconciled, though it came later and lies in the same cache.
+    create("fair", &json!(2)).expect("accepted");
+    wait_for_deployment("fair");
+
+    // Another version of it, as wrong as the first.
+    kubectl()
+        .run(["annotate", "cloud", "odd", "seen=again"])
+        .expect("annotated");
+    let second = wait_for_complaint(&operator);
+    assert_ne!(first, second);
+    eventually("both versions are counted", PATIENCE, || {
+        match decode_errors(&operator) {
+            2 => Ok(()),
+            other => Err(format!("{other} decode errors")),
+        }
+    });
+    std::thread::sleep(Duration::from_secs(3));
+    for version in [first, second] {
+        assert_eq!(
+            operator.log().matches(&complaint(&version)).count(),
+            1,
+            "each version is said once: {}",
+            operator.log()
+        );
+    }
+    assert_eq!(decode_errors(&operator), 2);
+    let written = kubectl()
+        .try_run(["get", "deployment", "odd"])
+        .expect("kubectl runs");
+    assert!(
+        !written.success(),
+        "nothing is written for it: {}",
+        written.stdout
+    );
+    assert_runs(&mut operator);
+
+    let mended = json!({"spec": {"replicas": 3}}).to_string();
+    kubectl()
+        .run(["patch", "cloud", "odd", "--type=merge", "-p", &mended])
+        .expect("mended");
+    wait_for_deployment("odd");
+}
+
+fn start(binary: &Path, kubeconfig: Option<&Path>) -> ChildProcess {
+    let launch = PLANE.launch(PLANE.admin(), binary).args([
+        "--metrics-bind-address=127.0.0.1:0",
+        "--health-bind-address=127.0.0.1:0",
+    ]);
+    let launch = match kubeconfig {
+        Some(path) => launch.env("KUBECONFIG", path),
+        None => launch,
+    };
+    launch
+        .env("RUST_LOG", "info")
+        .start()
+        .expect("the operator starts")
+}
+
+fn kubectl() -> kubewright_testkit::Kubectl {
+    PLANE.kubectl().namespace("default")
+}
+
+fn create(name: &str, replicas: &Value) -> Result<String, String> {
+    let object = json!({"apiVersion": "demo.dev/v1alpha1", "kind": "Cloud", "metadata": {"name": name},
+        "spec": {"deploymentName": name, "replicas": replicas}});
+    kubectl()
+        .stdin(object.to_string())
+        .run(["create", "-f", "-"])
+        .map_err(|error| error.to_string())
+}
+
+#[track_caller]
+fn wait_for_deployment(name: &str) {
+    eventually(&format!("the Deployment of {name}"), PATIENCE, || {
+        kubectl().run(["get", "deployment", name])
+    });
+}
+
+#[track_caller]
+fn wait_for_log(operator: &ChildProcess, text: &str) {
+    eventually(&format!("{text:?} in the operator's log"), PATIENCE, || {
+        let log = operator.log();
+        if log.contains(text) { Ok(()) } else { Err(log) }
+    });
+}
+
+fn complaint(version: &str) -> String {
+    format!(
+        "Cloud default/odd (resource version {version}) does not decode: invalid type: string \"three\", expected i32"
+    )
+}
+
+/// Waits until the version of the object that the API server holds was complained of, and returns it.
+#[track_caller]
+fn wait_for_complaint(operator: &ChildProcess) -> String {
+    let odd = kubectl().json(["get", "cloud", "odd"]).expect("the object");
+    let version = odd["metadata"]["resourceVersion"]
+        .as_str()
+        .expect("a version")
+        .to_owned();
+    wait_for_log(operator, &complaint(&version));
+    version
+}
+
+#[track_caller]
+fn assert_runs(operator: &mut ChildProcess) {
+    let ended = operator.exit_status().expect("its state");
+    assert_eq!(ended, None, "it ended: {}", operator.log_tail());
+}
+
+#[track_caller]
+fn decode_errors(operator: &ChildProcess) -> u64 {
+    let metrics = get(operator, "metrics", "/metrics");
+    let line = metrics
+        .lines()
+        .find(|line| {
+            line.starts_with("kubewright_informer_decode_errors_total{") && line.contains("kind=\"Cloud\"")
+        })
+        .unwrap_or_else(|| panic!("no counter: {metrics}"));
+    let (_, value) = line.rsplit_once(' ').expect("a value");
+    value.parse().expect("a number")
+}
+
+/// The answer of one of the operator's servers, whose address stands in its log.
+#[track_caller]
+fn get(operator: &ChildProcess, server: &str, path: &str) -> String {
+    let said = format!("serving {server} ");
+    wait_for_log(operator, &said);
+    let log = operator.log();
+    let line = log.lines().find(|line| line.contains(&said)).expect("just seen");
+    let (_, address) = line.split_once("address=").expect("the address");
+    let mut stream = TcpStream::connect(address.trim()).expect("it listens");
+    write!(
+        stream,
+        "GET {path} HTTP/1.1\r\nHost: operator\r\nConnection: close\r\n\r\n"
+    )
+    .expect("asked");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("answered");
+    answer
+}
