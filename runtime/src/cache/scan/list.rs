@@ -51,7 +51,17 @@ impl ListCutter {
     ) -> Result<(), ScanError> {
         // Where the part of the item begins that is in this chunk.
         let mut item = (self.in_items && self.depth > 2).then_some(0);
-        for (at, &byte) in chunk.iter().enumerate() {
+        let mut next = 0;
+        while let Some(&byte) = chunk.get(next) {
+            if self.in_items
+                && self.depth > 2
+                && !(self.depth == 3 && !self.in_string && matches!(byte, b'}' | b']'))
+            {
+                next = self.within_item(chunk, next, byte);
+                continue;
+            }
+            let at = next;
+            next += 1;
             let between_items = self.in_items && self.depth == 2;
             if between_items && !matches!(byte, b'{' | b']' | b',') && !byte.is_ascii_whitespace() {
                 return Err(ScanError("an item of the list is no object".into()));
@@ -108,6 +118,30 @@ impl ListCutter {
             resource_version: metadata.resource_version.unwrap_or_default(),
             continue_token: metadata.continue_token.filter(|token| !token.is_empty()),
         })
+    }
+
+    /// Goes on within an item, which most bytes of a list are: over the whole rest of a text at once. Returns where to go on.
+    fn within_item(&mut self, chunk: &[u8], at: usize, byte: u8) -> usize {
+        if !self.in_string {
+            match byte {
+                b'"' => self.in_string = true,
+                b'{' | b'[' => self.depth += 1,
+                b'}' | b']' => self.depth -= 1,
+                _ => {}
+            }
+            return at + 1;
+        }
+        if self.escaped {
+            self.escaped = false;
+            return at + 1;
+        }
+        let Some(offset) = memchr::memchr2(b'"', b'\\', &chunk[at..]) else {
+            return chunk.len();
+        };
+        let found = at + offset;
+        self.escaped = chunk[found] == b'\\';
+        self.in_string = self.escaped;
+        found + 1
     }
 
     fn step(&mut self, byte: u8) {
