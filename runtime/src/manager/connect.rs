@@ -170,8 +170,8 @@ fn there_are(names: &[String]) -> String {
     }
 }
 
-/// Waits until the API server answers anything at all, and says what it waits for.
-pub(super) async fn wait_for_api_server(client: &kube::Client) {
+/// Waits until the API server answers anything at all, and says what it waits for, with the address where it is known.
+pub(super) async fn wait_for_api_server(client: &kube::Client, address: Option<&str>) {
     const LONGEST: Duration = Duration::from_secs(30);
     let (mut pause, mut said) = (Duration::from_secs(1), None);
     loop {
@@ -191,8 +191,9 @@ pub(super) async fn wait_for_api_server(client: &kube::Client) {
             Err(error) => {
                 if said.as_ref() != Some(&error) {
                     warn!(
+                        address,
                         error,
-                        "the API server cannot be reached; waiting for it. Check that it runs and that the kubeconfig names its address"
+                        "the API server cannot be reached; waiting for it. Check that it runs and that the kubeconfig names the right address"
                     );
                     said = Some(error);
                 }

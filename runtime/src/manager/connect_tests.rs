@@ -98,7 +98,7 @@ async fn waits_for_an_api_server_that_cannot_be_reached() {
         }
     });
     let started = Instant::now();
-    wait_for_api_server(&kube::Client::new(service, "default")).await;
+    wait_for_api_server(&kube::Client::new(service, "default"), None).await;
     assert_eq!(asked.load(Ordering::Relaxed), 6);
     let waited = started.elapsed();
     assert!(
