@@ -218,7 +218,10 @@ mod tests {
             let error = parsed(text).unwrap_err();
             assert!(matches!(error, ProjectError::Damaged { .. }), "{error}");
             let message = error.to_string();
-            assert!(message.contains(expected) && !message.contains("\n;"), "{message}");
+            assert!(
+                message.contains(expected) && !message.contains("\n;"),
+                "{message}"
+            );
         }
     }
 

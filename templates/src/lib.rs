@@ -3,7 +3,7 @@
 //! Templates hold no logic beyond leaving a block out. Whoever renders them validates the names first: nothing is
 //! escaped here.
 //!
-//! Read [`project`] and [`kind`] for what there is; `files/` for the texts.
+//! Read `project` and `kind` for what there is; `files/` for the texts.
 
 mod kind;
 mod project;

@@ -4,6 +4,11 @@
 //! The tests themselves stand in `tests/`, a file a story. Those that need a control plane are `#[ignore]`d with the
 //! reason; `cargo xtask control-plane`, then `cargo test -- --ignored` runs them.
 
+#![expect(
+    clippy::expect_used,
+    reason = "a test that cannot go on must stop and say why"
+)]
+
 mod operator;
 mod project;
 

@@ -93,12 +93,12 @@ impl<'p> Deployed<'p> {
             "apiVersion": format!("{}/{}", crd["spec"]["group"].as_str().expect("a group"), crd["spec"]["versions"][0]["name"].as_str().expect("a version")),
             "kind": crd["spec"]["names"]["kind"], "name": "owner", "uid": "1", "controller": true, "blockOwnerDeletion": true,
         });
-        let owned = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "owned", "ownerReferences": [owner]}});
-        eventually(&format!("{name} can own"), Duration::from_secs(60), || {
+        let child = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "owned", "ownerReferences": [owner]}});
+        eventually(&format!("{name} can own"), Duration::from_mins(1), || {
             self.plane
                 .kubectl()
                 .namespace("default")
-                .stdin(owned.to_string())
+                .stdin(child.to_string())
                 .run(["create", "--dry-run=server", "-f", "-"])
         });
     }
@@ -183,7 +183,7 @@ impl Operator {
     pub fn wait_for_log(&self, text: &str) {
         eventually(
             &format!("{text:?} in the operator's log"),
-            Duration::from_secs(60),
+            Duration::from_mins(1),
             || {
                 let log = self.process.log();
                 if log.contains(text) { Ok(()) } else { Err(log) }

@@ -109,7 +109,12 @@ impl Project {
     pub fn files(&self) -> BTreeMap<String, Vec<u8>> {
         let mut files = BTreeMap::new();
         collect(&self.root, &self.root, &mut files);
-        files.retain(|name, _| !name.ends_with(".built") && name != "Cargo.lock");
+        files.retain(|name, _| {
+            Path::new(name)
+                .extension()
+                .is_none_or(|extension| extension != "built")
+                && name != "Cargo.lock"
+        });
         files
     }
 }

@@ -35,7 +35,7 @@ fn standby_takes_over_and_the_killed_leader_writes_no_more() {
             .stdin(object.to_string())
             .run(["apply", "--server-side", "-f", "-"])
             .expect("accepted");
-        eventually("its Deployment", Duration::from_secs(60), || {
+        eventually("its Deployment", Duration::from_mins(1), || {
             kubectl().json(["get", "deployment", name])
         });
     };
@@ -51,7 +51,7 @@ fn standby_takes_over_and_the_killed_leader_writes_no_more() {
     let killed = eventually("the time of the API server", Duration::from_secs(5), || {
         PLANE.audit().ok()?.iter().last().map(|event| event.time)
     });
-    let next = eventually("the second leads", Duration::from_secs(60), || match holder() {
+    let next = eventually("the second leads", Duration::from_mins(1), || match holder() {
         Ok(holder) if holder != leader => Ok(holder),
         other => Err(format!("{other:?}")),
     });

@@ -6,7 +6,7 @@ use kubewright_testkit::{ControlPlane, eventually};
 use kubewright_tests::{Deployed, Project};
 use serde_json::{Value, json};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Garbage collection is the point of the last act; a Deployment controller would fight with the test over its status.
 static PLANE: LazyLock<ControlPlane> = LazyLock::new(|| {

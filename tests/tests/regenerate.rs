@@ -11,6 +11,8 @@ static PLANE: LazyLock<ControlPlane> =
 
 /// The exit code of `generate --check` on what is stale.
 const STALE: i32 = 1;
+/// The exit code of `generate` when a managed file was changed on both sides.
+const CONFLICT: i32 = 6;
 
 #[test]
 #[ignore = "needs a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
@@ -112,6 +114,9 @@ fn added_kinds_compile_and_reconcile() {
             "generate touched {file}"
         );
     }
+    for kind in ["Plant", "Tree"] {
+        project.kubewright(&["add", "kind", kind]).expect_success();
+    }
     let again = project.kubewright(&["generate"]).expect_success();
     assert_eq!(
         project.files(),
@@ -139,7 +144,7 @@ fn added_kinds_compile_and_reconcile() {
             .expect("accepted");
         eventually(
             &format!("{kind} is reconciled: {}", operator.process.log_path().display()),
-            Duration::from_secs(60),
+            Duration::from_mins(1),
             || {
                 let object = kubectl()
                     .json(["get", &name, &name])
@@ -216,6 +221,34 @@ fn edited_files_are_refused_merged_or_left_alone() {
         project.kubewright(command).expect_success();
         assert_eq!(mine(&project), before, "{command:?}");
     }
+
+    // Managed: this Dockerfile was scaffolded by a kubewright whose base image was older, and its owner changed another
+    // line. Both changes are in the result.
+    let (older, newer) = ("static-debian11", "static-debian12");
+    project.edit(".kubewright/base/Dockerfile", newer, older);
+    project.edit("Dockerfile", newer, older);
+    project.edit("Dockerfile", "FROM rust:", "FROM mirror.example/rust:");
+    project.kubewright(&["generate"]).expect_success();
+    let merged = project.read("Dockerfile");
+    assert!(
+        merged.contains(newer) && merged.contains("FROM mirror.example/rust:"),
+        "{merged}"
+    );
+    assert!(project.read(".kubewright/base/Dockerfile").contains(newer));
+
+    // Both changed the same line: nothing is written, and the line is shown.
+    project.edit(".kubewright/base/Dockerfile", newer, older);
+    project.edit("Dockerfile", newer, "my-own-base");
+    let before = project.files();
+    let refused = project.kubewright(&["generate"]);
+    assert_eq!(refused.code, CONFLICT, "{}", refused.stderr);
+    let said = refused.stdout + &refused.stderr;
+    assert!(
+        said.contains("Dockerfile") && said.contains("my-own-base") && said.contains(newer),
+        "{said}"
+    );
+    assert_eq!(project.files(), before, "a conflict writes nothing");
+    project.edit(".kubewright/base/Dockerfile", older, newer);
 
     // What does not compile: the compiler's own words, nothing written.
     project.edit("src/api/thing.rs", "pub replicas: i32", "pub replicas: i33");

@@ -1,7 +1,7 @@
 //! Lines that `add` inserts into the user's code, where the syntax tree says.
 //!
 //! Each function takes a text and returns it with one line more, or as it was when the line is there. All other bytes
-//! stay as they are: comments, formatting, line endings. [`items`] knows declarations, [`chain`] the calls in `main`.
+//! stay as they are: comments, formatting, line endings. `items` knows declarations, `chain` the calls in `main`.
 
 mod chain;
 mod insertion;

@@ -12,6 +12,8 @@ use serde::{Deserialize, Serialize};
     kind = "Foo",
     namespaced,
     status = "FooStatus",
+    // Groups of k8s.io are protected; upstream's example says the same.
+    annotation("api-approved.kubernetes.io", "unapproved, experimental-only"),
     derive = "Default",
     derive = "PartialEq"
 )]

@@ -2,8 +2,10 @@
 
 use serde::Serialize;
 
+pub(super) type Error = serde_saphyr::ser::Error;
+
 /// One document, with its `---`.
-pub(super) fn document(value: &impl Serialize) -> Result<String, serde_saphyr::ser::Error> {
+pub(super) fn document(value: &impl Serialize) -> Result<String, Error> {
     // Block scalars would leave blanks at line ends; quoted strings read back everywhere.
     let options = serde_saphyr::ser_options! { prefer_block_scalars: false };
     Ok(format!(

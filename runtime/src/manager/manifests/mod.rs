@@ -74,7 +74,7 @@ impl Manifests {
     }
 
     /// For people: the CRDs and the roles as YAML documents.
-    pub(super) fn to_yaml(&self) -> Result<String, serde_saphyr::ser::Error> {
+    pub(super) fn to_yaml(&self) -> Result<String, yaml::Error> {
         let definitions = self
             .kinds
             .iter()
