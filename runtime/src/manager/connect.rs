@@ -31,7 +31,7 @@ pub enum ConfigError {
     )]
     Nothing,
     /// A kubeconfig cannot be read.
-    #[error("kubeconfig {path} cannot be read: {source}")]
+    #[error("kubeconfig {path} cannot be read: {source}; check --kubeconfig and $KUBECONFIG")]
     Read {
         /// The file.
         path: PathBuf,
@@ -88,7 +88,7 @@ pub(super) async fn configure(
         let path = paths.to_string_lossy().into_owned();
         let merged = match Kubeconfig::read() {
             Ok(merged) => merged,
-            Err(source) => return Err(ConfigError::Damaged { path, source }),
+            Err(source) => return Err(unusable(path, source)),
         };
         return from_kubeconfig(merged, &path, context).await.map(outside);
     }
@@ -114,8 +114,14 @@ async fn from_file(path: &Path, context: Option<&str>) -> Result<Config, ConfigE
     let name = path.display().to_string();
     match Kubeconfig::read_from(path) {
         Ok(kubeconfig) => from_kubeconfig(kubeconfig, &name, context).await,
-        Err(KubeconfigError::ReadConfig(source, path)) => Err(ConfigError::Read { path, source }),
-        Err(source) => Err(ConfigError::Damaged { path: name, source }),
+        Err(source) => Err(unusable(name, source)),
+    }
+}
+
+fn unusable(path: String, error: KubeconfigError) -> ConfigError {
+    match error {
+        KubeconfigError::ReadConfig(source, path) => ConfigError::Read { path, source },
+        source => ConfigError::Damaged { path, source },
     }
 }
 
