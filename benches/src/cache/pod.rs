@@ -140,10 +140,7 @@ fn container(name: &str, port: u16) -> Value {
         "name": name,
         "image": format!("registry.example.com/shop/{name}:v1.42.0"),
         "imagePullPolicy": "IfNotPresent",
-        "env": [
-            {"name": "LOG_LEVEL", "value": "info"},
-            {"name": "POD_NAME", "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.name"}}},
-        ],
+        "env": [{"name": "LOG_LEVEL", "value": "info"}],
         "livenessProbe": probe,
         "ports": [{"name": "http", "containerPort": port, "protocol": "TCP"}],
         "resources": {"limits": {"memory": "256Mi"}, "requests": {"cpu": "100m", "memory": "128Mi"}},
@@ -181,9 +178,14 @@ fn managed(manager: &str, subresource: Option<&str>, owned: &Value) -> Value {
 fn field_set(value: &Value) -> Value {
     let children: Map<String, Value> = match value {
         Value::Object(fields) => {
+            let set = |name: &str, value| match name {
+                // Owned as a whole.
+                "containerStatuses" => json!({}),
+                _ => field_set(value),
+            };
             let named = fields.iter();
             named
-                .map(|(name, value)| (format!("f:{name}"), field_set(value)))
+                .map(|(name, value)| (format!("f:{name}"), set(name, value)))
                 .collect()
         }
         Value::Array(items) => {
