@@ -1,8 +1,8 @@
-//! What is known of the kind once every attribute is right: all that `expand` needs.
+//! What is known of the kind from what is right in its attributes: all that `expand` needs.
 
 use std::collections::HashSet;
 
-use darling::{Error, Result};
+use darling::{Error, Result, error::Accumulator};
 use proc_macro2::Span;
 use syn::{DeriveInput, Ident, LitStr, Path, Visibility, ext::IdentExt, parse_quote};
 
@@ -57,14 +57,14 @@ pub(crate) const LISTER_METHODS: [&str; 8] = [
 ];
 
 impl Model {
-    /// Reads the attributes and checks them; reports every mistake that it finds.
-    pub(crate) fn of(input: &DeriveInput) -> Result<Self> {
+    /// Reads the attributes and checks them; reports every mistake that it finds. An index with a mistake is left out; a kind
+    /// without a name is none.
+    pub(crate) fn of(input: &DeriveInput, errors: &mut Accumulator) -> Option<Self> {
         let Attrs {
             kube,
             informer,
             serde,
-        } = Attrs::read(input)?;
-        let mut errors = Error::accumulator();
+        } = Attrs::read(input, errors)?;
         let root = errors.handle(root(&kube));
         let method = errors.handle(factory_method(&kube));
         errors.handle(check_scale(&kube));
@@ -73,21 +73,20 @@ impl Model {
             .indexes()
             .filter_map(|entry| errors.handle(index(entry, &kube, &serde, input, &mut taken)))
             .collect();
-        let model = Self {
+        Some(Self {
             krate: informer
                 .krate
                 .clone()
                 .unwrap_or_else(|| parse_quote!(::kubewright)),
             vis: input.vis.clone(),
-            root: root.unwrap_or_else(|| input.ident.clone()),
-            method: method.unwrap_or_else(|| input.ident.clone()),
+            root: root?,
+            method: method?,
             title: format!("{}/{} {}", *kube.group, *kube.version, *kube.kind),
             external: informer.external,
             has_status: kube.has_status,
             has_scale: kube.scale.is_some(),
             indexes,
-        };
-        errors.finish_with(model)
+        })
     }
 }
 

@@ -49,7 +49,7 @@ fn an_api_server_that_is_away(project: &Project, binary: &Path) {
     let log = operator.log();
     for part in [
         "waiting for it",
-        "the kubeconfig names its address",
+        "the kubeconfig names the right address",
         &address.to_string(),
     ] {
         assert!(log.contains(part), "{part:?} is not said: {log}");

@@ -9,7 +9,7 @@ use syn::{
 };
 
 /// `#[informer(…)]`, in as many attributes as there are.
-#[derive(FromDeriveInput)]
+#[derive(Default, FromDeriveInput)]
 #[darling(attributes(informer))]
 pub(crate) struct InformerAttrs {
     #[darling(rename = "crate")]

@@ -4,7 +4,7 @@ mod informer;
 mod kube;
 mod serde;
 
-use darling::{Error, FromDeriveInput, Result};
+use darling::{Error, FromDeriveInput, error::Accumulator};
 use syn::{Data, DeriveInput};
 
 pub(crate) use self::{
@@ -21,10 +21,13 @@ pub(crate) struct Attrs {
 }
 
 impl Attrs {
-    /// Reads the attributes; the mistakes of all of them are reported together.
-    pub(crate) fn read(input: &DeriveInput) -> Result<Self> {
-        let mut errors = Error::accumulator();
-        if !matches!(input.data, Data::Struct(_)) {
+    /// Reads the attributes; the mistakes of all of them are reported together. None where nothing can be made of the kind.
+    ///
+    /// Without a right `#[informer(…)]` the kind is as if there were none: its items are there, so that the mistake is not
+    /// hidden among those of code that uses them.
+    pub(crate) fn read(input: &DeriveInput, errors: &mut Accumulator) -> Option<Self> {
+        let is_struct = matches!(input.data, Data::Struct(_));
+        if !is_struct {
             errors.push(
                 Error::custom(
                     "`Informer` is derived for the struct of a kind's spec, not for an enum or union",
@@ -32,27 +35,23 @@ impl Attrs {
                 .with_span(&input.ident),
             );
         }
-        if !input.generics.params.is_empty() {
+        let is_generic = !input.generics.params.is_empty();
+        if is_generic {
             errors.push(
                 Error::custom("the struct of a kind's spec has no generic parameters: a kind is one type")
                     .with_span(&input.generics),
             );
         }
-        errors.finish()?;
-        match (
-            KubeAttrs::read(input),
-            InformerAttrs::from_derive_input(input),
-            SpecSerde::from_derive_input(input),
-        ) {
-            (Ok(kube), Ok(informer), Ok(serde)) => Ok(Self {
-                kube,
-                informer,
-                serde,
-            }),
-            (kube, informer, serde) => {
-                let errors = [kube.err(), informer.err(), serde.err()];
-                Err(Error::multiple(errors.into_iter().flatten().collect()))
-            }
+        if !is_struct || is_generic {
+            return None;
         }
+        let kube = errors.handle(KubeAttrs::read(input));
+        let informer = errors.handle(InformerAttrs::from_derive_input(input));
+        let serde = errors.handle(SpecSerde::from_derive_input(input));
+        Some(Self {
+            kube: kube?,
+            informer: informer.unwrap_or_default(),
+            serde: serde?,
+        })
     }
 }

@@ -9,18 +9,20 @@ mod informer;
 mod kind;
 mod lister;
 
+use darling::Error;
 use proc_macro2::{Ident, TokenStream};
 use quote::format_ident;
 use syn::DeriveInput;
 
 use crate::model::Model;
 
-/// The items of the kind, or nothing but the compile errors.
+/// The compile errors, and the items of the kind as far as it is known: without them one mistake would look like many.
 pub(crate) fn derive(input: &DeriveInput) -> TokenStream {
-    match Model::of(input) {
-        Ok(model) => expand(&model),
-        Err(errors) => errors.write_errors(),
-    }
+    let mut errors = Error::accumulator();
+    let model = Model::of(input, &mut errors);
+    let errors = errors.finish().err().map(Error::write_errors);
+    let items = model.as_ref().map(expand);
+    [errors, items].into_iter().flatten().collect()
 }
 
 fn expand(model: &Model) -> TokenStream {

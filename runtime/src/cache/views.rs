@@ -41,7 +41,9 @@ impl Views {
         };
         if !stored.reported.swap(true, Ordering::Relaxed) {
             self.counters.decode_errors.fetch_add(1, Ordering::Relaxed);
-            tracing::error!("{error}; it stays in the cache, every read of it fails until it is changed");
+            tracing::error!(
+                "{error}; every read of it fails until the object is mended, or its Rust type reads it"
+            );
         }
         error
     }

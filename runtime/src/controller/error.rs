@@ -5,6 +5,7 @@ use std::{error::Error, fmt};
 use crate::{
     KindInfo, ObjectName,
     cache::{DecodeError, LookupError},
+    client::ClientError,
 };
 
 /// Why a reconcile failed. Any standard error becomes one with `?`.
@@ -53,6 +54,11 @@ impl ReconcileError {
             _ => self.find::<DecodeError>(),
         };
         decode.is_some_and(|decode| decode.kind == kind.kind && decode.name == *key)
+    }
+
+    /// Whether it says that an object changed since it was read.
+    pub(super) fn is_conflict(&self) -> bool {
+        self.find().is_some_and(ClientError::is_conflict)
     }
 
     /// The error and its sources, outermost first.

@@ -17,6 +17,9 @@ use tracing::Instrument;
 use super::{Action, BoxReconciler, ControllerMetrics, Outcome, ReconcileError};
 use crate::{KindInfo, ObjectName, workqueue::WorkQueue};
 
+/// So many conflicts in a row are no error in the log: at 5 ms, 10 ms and so on, the cache catches up meanwhile.
+const USUAL_CONFLICTS: usize = 5;
+
 /// What the workers of a controller share.
 pub(super) struct Worker {
     pub(super) name: Box<str>,
@@ -86,15 +89,20 @@ impl Worker {
                 Outcome::TerminalError
             }
             Ok(Err(error)) if error.is_decode_of(&self.primary, key) => {
-                // The same bytes never decode; other bytes wake the key.
+                // The same bytes never decode; other bytes wake the key. The cache has logged it, once per version.
                 queue.forget(key);
-                tracing::error!(%error, "the object does not fit its Rust type, not retried until it changes");
+                tracing::debug!(%error, "not retried until the object changes");
                 Outcome::TerminalError
             }
             Ok(Err(error)) => {
                 let retry_in = queue.add_rate_limited(key.clone());
                 let failures = queue.num_requeues(key);
-                tracing::error!(%error, ?retry_in, failures, "reconcile failed");
+                // What the cache has not seen yet is no mistake of anybody; a conflict that lasts is one.
+                if failures <= USUAL_CONFLICTS && error.is_conflict() {
+                    tracing::info!(%error, ?retry_in, failures, "out of date, tried again");
+                } else {
+                    tracing::error!(%error, ?retry_in, failures, "reconcile failed");
+                }
                 Outcome::Error
             }
             Err(panic) => {

@@ -31,7 +31,7 @@ pub enum ConfigError {
     )]
     Nothing,
     /// A kubeconfig cannot be read.
-    #[error("kubeconfig {path} cannot be read: {source}")]
+    #[error("kubeconfig {path} cannot be read: {source}; check --kubeconfig and $KUBECONFIG")]
     Read {
         /// The file.
         path: PathBuf,
@@ -88,7 +88,7 @@ pub(super) async fn configure(
         let path = paths.to_string_lossy().into_owned();
         let merged = match Kubeconfig::read() {
             Ok(merged) => merged,
-            Err(source) => return Err(ConfigError::Damaged { path, source }),
+            Err(source) => return Err(unusable(path, source)),
         };
         return from_kubeconfig(merged, &path, context).await.map(outside);
     }
@@ -114,8 +114,14 @@ async fn from_file(path: &Path, context: Option<&str>) -> Result<Config, ConfigE
     let name = path.display().to_string();
     match Kubeconfig::read_from(path) {
         Ok(kubeconfig) => from_kubeconfig(kubeconfig, &name, context).await,
-        Err(KubeconfigError::ReadConfig(source, path)) => Err(ConfigError::Read { path, source }),
-        Err(source) => Err(ConfigError::Damaged { path: name, source }),
+        Err(source) => Err(unusable(name, source)),
+    }
+}
+
+fn unusable(path: String, error: KubeconfigError) -> ConfigError {
+    match error {
+        KubeconfigError::ReadConfig(source, path) => ConfigError::Read { path, source },
+        source => ConfigError::Damaged { path, source },
     }
 }
 
@@ -170,8 +176,8 @@ fn there_are(names: &[String]) -> String {
     }
 }
 
-/// Waits until the API server answers anything at all, and says what it waits for.
-pub(super) async fn wait_for_api_server(client: &kube::Client) {
+/// Waits until the API server answers anything at all, and says what it waits for, with the address where it is known.
+pub(super) async fn wait_for_api_server(client: &kube::Client, address: Option<&str>) {
     const LONGEST: Duration = Duration::from_secs(30);
     let (mut pause, mut said) = (Duration::from_secs(1), None);
     loop {
@@ -191,8 +197,9 @@ pub(super) async fn wait_for_api_server(client: &kube::Client) {
             Err(error) => {
                 if said.as_ref() != Some(&error) {
                     warn!(
+                        address,
                         error,
-                        "the API server cannot be reached; waiting for it. Check that it runs and that the kubeconfig names its address"
+                        "the API server cannot be reached; waiting for it. Check that it runs and that the kubeconfig names the right address"
                     );
                     said = Some(error);
                 }

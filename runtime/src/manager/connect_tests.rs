@@ -60,6 +60,13 @@ async fn a_wrong_kubeconfig_is_named_with_the_mend() {
         missing.contains("/nowhere/kubeconfig cannot be read: No such file"),
         "{missing}"
     );
+    // What $KUBECONFIG names is read by kube.
+    let absent = Kubeconfig::read_from("/nowhere/kubeconfig").unwrap_err();
+    let message = unusable("/nowhere/kubeconfig".to_owned(), absent).to_string();
+    assert!(
+        message.contains("cannot be read: No such file") && message.contains("check --kubeconfig"),
+        "{message}"
+    );
     assert!(refused("clusters: [", None).await.contains("is damaged"));
     assert!(refused("just text", None).await.contains("is damaged"));
     assert!(
@@ -98,7 +105,7 @@ async fn waits_for_an_api_server_that_cannot_be_reached() {
         }
     });
     let started = Instant::now();
-    wait_for_api_server(&kube::Client::new(service, "default")).await;
+    wait_for_api_server(&kube::Client::new(service, "default"), None).await;
     assert_eq!(asked.load(Ordering::Relaxed), 6);
     let waited = started.elapsed();
     assert!(

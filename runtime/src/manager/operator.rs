@@ -121,7 +121,11 @@ impl Operator {
 
     /// Runs until `stop`, or until something fails. Whatever happens, all that was started has ended when this returns.
     pub(super) async fn run(self, stop: CancellationToken) -> Result<(), Error> {
-        let (client, in_cluster) = self.source.connect(&self.args, &self.product).await?;
+        let Connected {
+            client,
+            address,
+            in_cluster,
+        } = self.source.connect(&self.args, &self.product).await?;
         self.slot.connect(client.clone());
         let elector = self.args.leader_elect.unwrap_or(in_cluster).then(|| {
             let flag = self.args.leader_election_namespace.as_deref();
@@ -177,6 +181,7 @@ impl Operator {
         };
         let life = Life {
             client,
+            address,
             informers: &self.informers,
             readiness: &readiness,
             elector,
@@ -202,24 +207,43 @@ impl Operator {
     }
 }
 
+/// A client, and where it goes.
+struct Connected {
+    client: kube::Client,
+    /// The API server's, where it is known.
+    address: Option<String>,
+    /// Whether that is the cluster that the operator runs in.
+    in_cluster: bool,
+}
+
 impl Source {
-    /// The client, and whether it goes to the cluster that the operator runs in.
-    async fn connect(self, args: &ManagerArgs, product: &str) -> Result<(kube::Client, bool), Error> {
+    async fn connect(self, args: &ManagerArgs, product: &str) -> Result<Connected, Error> {
         let Cluster { config, in_cluster } = match self {
-            Self::Client(client) => return Ok((client, false)),
+            Self::Client(client) => {
+                return Ok(Connected {
+                    client,
+                    address: None,
+                    in_cluster: false,
+                });
+            }
             Self::Config(config) => Cluster {
                 config: *config,
                 in_cluster: false,
             },
             Self::Flags => connect::configure(args.kubeconfig.as_deref(), args.context.as_deref()).await?,
         };
-        Ok((Connection::connect(config, product)?.kube_client(), in_cluster))
+        Ok(Connected {
+            address: Some(config.cluster_url.to_string()),
+            client: Connection::connect(config, product)?.kube_client(),
+            in_cluster,
+        })
     }
 }
 
 /// What is started, in the order in which it is.
 struct Life<'a> {
     client: kube::Client,
+    address: Option<String>,
     informers: &'a SharedInformerFactory,
     readiness: &'a Readiness,
     elector: Option<Elector>,
@@ -230,7 +254,11 @@ struct Life<'a> {
 
 impl Life<'_> {
     async fn live(self, work: &mut Work) -> Result<Infallible, End> {
-        work.meanwhile(connect::wait_for_api_server(&self.client)).await?;
+        work.meanwhile(connect::wait_for_api_server(
+            &self.client,
+            self.address.as_deref(),
+        ))
+        .await?;
         *self.readiness.lock() = Some("waiting for the first lists");
         self.informers.start();
         work.meanwhile(self.informers.wait_for_cache_sync()).await?;

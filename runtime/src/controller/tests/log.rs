@@ -3,10 +3,16 @@
 use std::sync::Arc;
 
 use futures::FutureExt;
+use k8s_openapi::api::apps::v1::Deployment;
+use kube::core::Status;
 use parking_lot::Mutex;
 use tokio::time::sleep;
 
 use super::{super::*, millis, start};
+use crate::{
+    Kind,
+    client::{Call, ClientError, ClientErrorCause},
+};
 
 /// Collects what is logged on this thread.
 #[derive(Clone, Default)]
@@ -23,8 +29,8 @@ impl std::io::Write for Log {
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn failures_are_logged_with_their_key_cause_and_delay() {
+/// What is logged while `results` come from the calls of one key.
+async fn logged(results: impl Fn(usize) -> Result<Action, ReconcileError> + Send + Sync + 'static) -> String {
     let log = Log::default();
     let writer = log.clone();
     let subscriber = tracing_subscriber::fmt()
@@ -35,20 +41,49 @@ async fn failures_are_logged_with_their_key_cause_and_delay() {
     // While there is only one subscriber, tracing asks that of the thread that comes first to a callsite, which may be another test's: none.
     let _second = tracing::Dispatch::new(tracing_subscriber::fmt().with_writer(std::io::sink).finish());
     let _guard = tracing::subscriber::set_default(subscriber);
-    let running = start(1, millis(0), |_, call| {
-        async move {
-            match call {
-                1 => Err(ReconcileError::new("disk full")),
-                2 => panic!("slot {} is taken", 7),
-                _ => Err(ReconcileError::new("no such size").terminal()),
-            }
-        }
-        .boxed()
+    let results = Arc::new(results);
+    let running = start(1, millis(0), move |_, call| {
+        let results = results.clone();
+        async move { results(call) }.boxed()
     });
     running.add("default/a");
-    sleep(millis(100)).await;
+    sleep(millis(500)).await;
     running.stop().await;
-    let log = String::from_utf8(log.0.lock().clone()).unwrap();
+    let log = log.0.lock();
+    String::from_utf8(log.clone()).unwrap()
+}
+
+/// As the API server answers to what was read too early.
+fn conflict() -> ClientError {
+    let call = Call::new(Deployment::info(), "update", None).unwrap();
+    let status = Status::failure("the object has been modified", "Conflict").with_code(409);
+    call.fail(ClientErrorCause::Refused(Box::new(status)))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_conflict_is_no_error_unless_it_lasts() {
+    let log = logged(|call| match call {
+        1..=6 => Err(conflict().into()),
+        _ => Ok(Action::done()),
+    })
+    .await;
+    let lines = |part: &str| log.lines().filter(|line| line.contains(part)).count();
+    assert_eq!((lines("out of date"), lines("ERROR")), (5, 1), "{log}");
+    let last = log.lines().find(|line| line.contains("ERROR")).unwrap();
+    assert!(
+        last.contains("reconcile failed") && last.contains("failures=6"),
+        "{last}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn failures_are_logged_with_their_key_cause_and_delay() {
+    let log = logged(|call| match call {
+        1 => Err(ReconcileError::new("disk full")),
+        2 => panic!("slot {} is taken", 7),
+        _ => Err(ReconcileError::new("no such size").terminal()),
+    })
+    .await;
     let errors: Vec<_> = log.lines().filter(|line| line.contains("ERROR")).collect();
     assert_eq!(errors.len(), 3, "{log}");
     for line in &errors {

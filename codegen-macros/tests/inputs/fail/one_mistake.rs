@@ -1,0 +1,17 @@
+use kubewright::prelude::*;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+// The items are there all the same: code that uses them adds no errors of its own.
+#[derive(CustomResource, Informer, Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[kube(group = "demo.dev", version = "v1", kind = "Foo", namespaced)]
+#[informer(indx(by_name = "spec.name"))]
+struct FooSpec {
+    name: String,
+}
+
+fn register(setup: &mut Setup) -> (FooLister, FooClient<(Get,)>) {
+    (setup.informers().foos().lister(), setup.client())
+}
+
+fn main() {}
