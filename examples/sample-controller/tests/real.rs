@@ -1,5 +1,11 @@
 //! The sample-controller against the real kube-apiserver, with the permissions that it asks for and no other.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::too_many_lines,
+    reason = "one story; a test that cannot go on stops"
+)]
+
 use std::{process::Command, time::Duration};
 
 use kubewright_testkit::{ControlPlane, Unit, eventually};
@@ -39,9 +45,9 @@ fn reconciles_under_its_own_role() {
         PATIENCE,
         || {
             let owner = json!({"apiVersion": "samplecontroller.k8s.io/v1alpha1", "kind": "Foo", "name": "x", "uid": "1", "blockOwnerDeletion": true});
-            let owned = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "owned", "ownerReferences": [owner]}});
+            let child = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "owned", "ownerReferences": [owner]}});
             kubectl()
-                .stdin(owned.to_string())
+                .stdin(child.to_string())
                 .run(["create", "--dry-run=server", "-f", "-"])
         },
     );

@@ -1,5 +1,11 @@
 //! Which changes wake a Foo: upstream's event handlers, which its tests do not pin.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test that cannot go on stops"
+)]
+
 use std::{
     convert::Infallible,
     sync::{Arc, Mutex},
