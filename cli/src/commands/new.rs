@@ -186,8 +186,10 @@ fn check_folder(folder: &Path, shown: &Path) -> Result<(), Error> {
     }
 }
 
-/// The workspace that cargo would take the project for a member of.
+/// The workspace that cargo would take the project for a member of. The folder is there by now.
 fn surrounding_workspace(folder: &Path) -> Option<PathBuf> {
+    // Without `..`: what lies beside a workspace does not lie in it.
+    let folder = fs::canonicalize(folder).ok()?;
     folder
         .ancestors()
         .skip(1)

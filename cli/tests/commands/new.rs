@@ -36,6 +36,19 @@ fn works_without_git_and_elsewhere() {
 }
 
 #[test]
+fn a_surrounding_workspace_is_named_one_beside_is_not() {
+    let folder = Sandbox::new();
+    folder.write("workspace/Cargo.toml", "[workspace]\n");
+    let workspace = folder.in_folder("workspace");
+    workspace
+        .kubewright(NEW)
+        .expect(0)
+        .says("add it to `members` or `exclude` there");
+    let beside = workspace.kubewright(&format!("{NEW} --path ../beside")).expect(0);
+    assert!(!beside.stderr.contains("workspace"), "{}", beside.stderr);
+}
+
+#[test]
 fn a_dry_run_prints_the_plan_and_writes_nothing() {
     let folder = Sandbox::new();
     let planned = folder.kubewright(&format!("{NEW} --dry-run")).expect(0);
