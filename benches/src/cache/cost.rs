@@ -53,7 +53,7 @@ pub(crate) fn line(cost: Cost) -> String {
     cost.map(|figure| figure.to_string()).join(" ")
 }
 
-/// Reads what [`line`] wrote.
+/// Reads what [`line()`] wrote.
 pub(crate) fn parse(line: &str) -> Result<Cost> {
     let figures = line.split_whitespace().map(str::parse);
     let figures: Vec<f64> = figures.collect::<Result<_, _>>()?;
