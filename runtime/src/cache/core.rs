@@ -11,8 +11,11 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     InformerOptions, InformerStats, ListerWatcher, SeedError,
+    compression::Settling,
     fifo::{BatchingFifo, Delta, Namespace, SharedFifo},
+    hot::HotSet,
     index::{Index, IndexSpec},
+    object::StoredObject,
     processor::{HandlerRegistration, Listener, Processor, Registrations},
     reflector::Reflector,
     scan::Scanner,
@@ -29,6 +32,7 @@ const CHANGES_AT_A_TIME: usize = 1000;
 pub(super) struct Core {
     pub(super) options: InformerOptions,
     pub(super) store: Store,
+    settling: Settling,
     pub(super) views: Arc<Views>,
     pub(super) counters: Arc<Counters>,
     registrations: Registrations,
@@ -38,13 +42,15 @@ pub(super) struct Core {
 }
 
 impl Core {
-    pub(super) fn new(info: KindInfo, options: InformerOptions) -> Self {
+    pub(super) fn new(info: KindInfo, options: InformerOptions, hot: Arc<HotSet>) -> Self {
         let counters = Arc::new(Counters::default());
+        let sensitive = info.group.is_empty() && info.kind == "Secret";
         Self {
             options,
             store: Store::default(),
+            settling: Settling::new(sensitive),
             seeding: Mutex::new(Scanner::new(&info)),
-            views: Arc::new(Views::new(info, counters.clone())),
+            views: Arc::new(Views::new(info, sensitive, counters.clone(), hot)),
             counters,
             registrations: Registrations::default(),
             synced: watch::Sender::new(false),
@@ -75,7 +81,7 @@ impl Core {
     }
 
     pub(super) fn add_index(&self, spec: &IndexSpec) {
-        match Index::new(spec.clone()) {
+        match Index::by_path(spec) {
             Ok(index) => {
                 self.store.add_index(index);
             }
@@ -83,9 +89,30 @@ impl Core {
         }
     }
 
+    /// A new object, before it is queued: indexed, and reported if it is defective. Older ones may be compressed instead of it.
+    pub(super) fn arrived(&self, object: StoredObject, indexes: &[Arc<Index>]) -> Arc<StoredObject> {
+        let object = Arc::new(object);
+        object.index(indexes);
+        if let Some(defect) = &object.defect {
+            self.views.report(&object, defect);
+        }
+        self.settling.arrived(&object, &self.store);
+        object
+    }
+
     pub(super) fn stats(&self) -> InformerStats {
-        let (objects, bytes) = self.store.size();
-        self.counters.snapshot(objects, bytes)
+        let (objects, bytes, kept_bytes) = self.store.size();
+        let index_errors = self.store.indexes();
+        let index_errors = index_errors
+            .iter()
+            .map(|index| index.errors.load(Ordering::Relaxed));
+        InformerStats {
+            objects,
+            bytes,
+            kept_bytes,
+            index_errors: index_errors.sum(),
+            ..self.counters.snapshot()
+        }
     }
 
     /// Puts an object into the store without telling anybody, and counts the informer as synced.
@@ -129,7 +156,7 @@ impl Core {
     async fn process(self: Arc<Self>, fifo: Arc<SharedFifo>, mut processor: Processor) {
         let mut has_synced = false;
         loop {
-            let replay = || self.store.all(|_| true).into_iter().map(Stored::Added).collect();
+            let replay = || self.store.all().iter().cloned().map(Stored::Added).collect();
             processor.adopt(&self.registrations, replay, has_synced);
             let batch = tokio::select! {
                 biased;
@@ -138,6 +165,9 @@ impl Core {
             };
             processor.sweep();
             for (position, change) in self.store.apply(batch).iter().enumerate() {
+                if let Stored::Updated { old, .. } | Stored::Deleted { old, .. } = change {
+                    old.slot.clear();
+                }
                 processor.tell(change, !has_synced);
                 if position % CHANGES_AT_A_TIME == CHANGES_AT_A_TIME - 1 {
                     tokio::task::yield_now().await;

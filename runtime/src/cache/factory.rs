@@ -8,7 +8,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     IndexSpec, InformerStats, ListerWatcher, SeedError, SharedInformer, api_source::ApiSource, core::Core,
-    fifo::Namespace, seeding,
+    fifo::Namespace, hot::HotSet, seeding,
 };
 use crate::{CustomKind, Kind, KindInfo, Scope, client::Connection};
 
@@ -36,6 +36,9 @@ pub struct RegisteredKind {
     pub indexes: &'static [IndexSpec],
 }
 
+/// What decoded objects may take, in bytes, by default.
+const HOT_SET: usize = 32 << 20;
+
 type Sources = dyn Fn(&KindInfo, Option<&str>, &InformerOptions) -> Arc<dyn ListerWatcher> + Send + Sync;
 
 /// Makes informers and runs them. Cloning copies a pointer.
@@ -49,6 +52,7 @@ pub struct SharedInformerFactory {
 struct Shared {
     sources: Box<Sources>,
     state: Mutex<State>,
+    hot: Arc<HotSet>,
     tracker: TaskTracker,
     cancel: CancellationToken,
 }
@@ -87,6 +91,7 @@ impl SharedInformerFactory {
             shared: Arc::new(Shared {
                 sources: Box::new(sources),
                 state: Mutex::default(),
+                hot: Arc::new(HotSet::new(HOT_SET)),
                 tracker: TaskTracker::new(),
                 cancel: CancellationToken::new(),
             }),
@@ -96,6 +101,14 @@ impl SharedInformerFactory {
     /// The namespaces that informers without namespaces of their own watch; empty: all. Takes effect for informers that start afterwards.
     pub fn set_namespaces(&self, namespaces: Vec<String>) {
         self.shared.state.lock().namespaces = namespaces;
+    }
+
+    /// How many bytes of memory decoded objects may take, those of all informers together; 32 MiB by default, none: 0.
+    ///
+    /// What [`Lister::get`](super::Lister::get) decoded stays decoded within this, until the object changes. An object is charged eight
+    /// times the length of its JSON. Lists and handlers do not fill it. When it is full, what was not read lately goes.
+    pub fn set_hot_set(&self, bytes: usize) {
+        self.shared.hot.set_budget(bytes);
     }
 
     /// The informer of a kind.
@@ -112,7 +125,7 @@ impl SharedInformerFactory {
             .iter()
             .find(|core| *core.info() == info && core.options == options);
         let core = known.cloned().unwrap_or_else(|| {
-            let core = Arc::new(Core::new(info, options));
+            let core = Arc::new(Core::new(info, options, self.shared.hot.clone()));
             state.informers.push(core.clone());
             core
         });
@@ -156,6 +169,7 @@ impl SharedInformerFactory {
             state,
             tracker,
             cancel,
+            ..
         } = &*self.shared;
         if cancel.is_cancelled() {
             tracing::warn!("the informers were shut down and do not start again");

@@ -31,6 +31,16 @@ pub(super) enum Delta {
     },
 }
 
+impl Delta {
+    /// The objects that it carries.
+    pub(super) fn objects(&self) -> &[Arc<StoredObject>] {
+        match self {
+            Self::Upserted(object) | Self::Deleted(object) => std::slice::from_ref(object),
+            Self::Replaced { objects, .. } => objects,
+        }
+    }
+}
+
 /// A queue of deltas that hands out batches to one consumer.
 ///
 /// Deltas of one key come in the order in which they were pushed. How many of them reach the consumer is up to the implementation.
@@ -85,7 +95,7 @@ impl Fifo for BatchingFifo {
             .take_while(|delta| match delta {
                 Delta::Replaced { .. } => false,
                 Delta::Upserted(object) | Delta::Deleted(object) => {
-                    keys.insert(&object.metadata.name);
+                    keys.insert(object.name());
                     keys.len() <= MAX_BATCH
                 }
             })

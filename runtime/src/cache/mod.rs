@@ -10,16 +10,20 @@
 mod api_source;
 mod backoff;
 mod complaints;
+mod compression;
 mod core;
 mod enum_key;
 mod factory;
 mod fifo;
+mod hot;
 mod index;
 mod index_sets;
 mod informer;
 mod lister;
 mod object;
+mod panics;
 mod processor;
+mod recent;
 mod reflector;
 mod scan;
 mod seeding;
@@ -29,6 +33,7 @@ mod stats;
 mod store;
 #[cfg(test)]
 mod tests;
+mod tree;
 mod views;
 
 pub use factory::{InformerOptions, RegisteredKind, SharedInformerFactory};

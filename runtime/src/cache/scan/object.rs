@@ -2,11 +2,9 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use bytes::Bytes;
-
 use super::{
     cursor::{Cursor, unquoted},
-    metadata::Found,
+    metadata::{Found, Shared},
 };
 use crate::{
     KindInfo, Scope,
@@ -26,6 +24,7 @@ pub(in crate::cache) struct Scanner {
     scope: Scope,
     /// What is kept of the object that is being scanned.
     kept: Vec<u8>,
+    shared: Shared,
 }
 
 impl Scanner {
@@ -35,6 +34,7 @@ impl Scanner {
             kind: info.kind.to_string(),
             scope: info.scope,
             kept: Vec::new(),
+            shared: Shared::default(),
         }
     }
 
@@ -98,21 +98,17 @@ impl Scanner {
 
     /// Makes the object of what was scanned.
     pub(super) fn finish(
-        &self,
-        mut found: Found<'_>,
+        &mut self,
+        found: Found<'_>,
         indexes: &[Arc<Index>],
     ) -> Result<StoredObject, ScanError> {
-        let defect = found.defect.take();
-        let metadata = found.metadata(self.scope)?;
-        let json = Bytes::copy_from_slice(&self.kept);
-        let values = indexes.iter().map(|index| index.values(&json)).collect();
-        Ok(StoredObject {
-            metadata,
-            json,
-            defect,
-            indexed: values,
-            reported: false.into(),
-        })
+        let (metadata, defect) = found.metadata(self.scope, &mut self.shared)?;
+        let mut object = StoredObject::new(metadata, &self.kept, defect);
+        let keys = indexes
+            .iter()
+            .map(|index| index.path_keys(&self.kept, &mut self.shared.texts));
+        *object.indexed.get_mut() = keys.collect();
+        Ok(object)
     }
 
     fn scan_metadata<'a>(&mut self, cursor: &mut Cursor<'a>, found: &mut Found<'a>) -> Result<(), ScanError> {

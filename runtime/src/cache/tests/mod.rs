@@ -21,11 +21,21 @@ use serde_json::{Value, json};
 use server::Server;
 
 use super::*;
-use crate::ObjectName;
+use crate::{Kind as _, ObjectName};
 
 /// A ConfigMap of namespace `default` with one datum.
 fn config_map(name: &str, datum: &str) -> Value {
     json!({"metadata": {"namespace": "default", "name": name}, "data": {"datum": datum}})
+}
+
+/// What reads ConfigMaps of no informer.
+fn views() -> views::Views {
+    views::Views::new(
+        ConfigMap::info(),
+        false,
+        Arc::default(),
+        Arc::new(hot::HotSet::new(0)),
+    )
 }
 
 fn name(name: &str) -> ObjectName {

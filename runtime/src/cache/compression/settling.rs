@@ -1,0 +1,164 @@
+//! Which objects are compressed, when, and with which dictionary.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Weak},
+};
+
+use parking_lot::Mutex;
+
+use super::{
+    super::{object::StoredObject, store::Store},
+    dictionary::{Compressor, Dictionary},
+};
+
+/// What arrived last stays raw up to so many bytes of JSON: it is the most likely to be read, or replaced, soon.
+const FRESH_BYTES: usize = 1 << 20;
+/// Objects that a dictionary is trained on: more made it no better, and training took longer.
+const SAMPLES: usize = 48;
+/// Objects over which the ratio of compression is taken.
+const WINDOW: usize = 1000;
+/// A dictionary is outdated when the ratio falls below this part of what it was.
+const OUTDATED: f64 = 0.7;
+/// Objects of an older dictionary that are moved over for each that arrives.
+const MOVED_AT_A_TIME: usize = 2;
+
+/// Compresses objects once they are no longer fresh. One per informer.
+///
+/// There are at most two dictionaries: what was compressed with the older one is moved over before there is a third.
+#[derive(Debug)]
+pub(in crate::cache) struct Settling {
+    /// Nothing is compressed: the kind is sensitive, or the informer wants it so.
+    off: bool,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    fresh: VecDeque<(Weak<StoredObject>, usize)>,
+    fresh_bytes: usize,
+    compressor: Compressor,
+    newest: Option<Arc<Dictionary>>,
+    older: Option<Arc<Dictionary>>,
+    window: Window,
+    /// The ratio of the first window of the newest dictionary.
+    at_training: Option<f64>,
+    /// What may have to be moved to the newest dictionary.
+    moving: Vec<Weak<StoredObject>>,
+}
+
+/// What the compression of some objects brought.
+#[derive(Debug, Default)]
+struct Window {
+    objects: usize,
+    bytes: usize,
+    kept: usize,
+}
+
+impl Settling {
+    /// Compresses nothing when `off`.
+    pub(in crate::cache) fn new(off: bool) -> Self {
+        Self {
+            off,
+            inner: Mutex::default(),
+        }
+    }
+
+    /// Takes note of a new object. What is compressed instead is older.
+    pub(in crate::cache) fn arrived(&self, object: &Arc<StoredObject>, store: &Store) {
+        if self.off {
+            return;
+        }
+        let mut inner = self.inner.lock();
+        let length = object.payload.length();
+        inner.fresh.push_back((Arc::downgrade(object), length));
+        inner.fresh_bytes += length;
+        while inner.fresh_bytes > FRESH_BYTES {
+            let Some((settled, length)) = inner.fresh.pop_front() else {
+                break;
+            };
+            inner.fresh_bytes -= length;
+            if let Some(settled) = settled.upgrade() {
+                inner.settle(&settled, store);
+            }
+        }
+        for _ in 0..MOVED_AT_A_TIME {
+            let Some(object) = inner.moving.pop() else { break };
+            inner.moved(&object);
+        }
+    }
+}
+
+impl Inner {
+    fn settle(&mut self, object: &StoredObject, store: &Store) {
+        if self.newest.is_none() && self.window.objects == 0 {
+            self.train(object, store);
+        }
+        let kept = object
+            .payload
+            .compress(&mut self.compressor, self.newest.as_ref());
+        self.window.objects += 1;
+        self.window.bytes += object.payload.length();
+        self.window.kept += kept;
+        if self.window.objects == WINDOW {
+            let ratio = std::mem::take(&mut self.window).ratio();
+            match self.at_training {
+                _ if self.newest.is_none() => self.train(object, store),
+                None => self.at_training = Some(ratio),
+                Some(at_training) if ratio < OUTDATED * at_training => self.train(object, store),
+                Some(_) => {}
+            }
+        }
+    }
+
+    /// Makes a new dictionary of what is fresh, and of `object`, unless two are still in use.
+    fn train(&mut self, object: &StoredObject, store: &Store) {
+        if self
+            .older
+            .as_ref()
+            .is_some_and(|older| Arc::strong_count(older) > 1)
+        {
+            self.move_all(store);
+            return;
+        }
+        let step = self.fresh.len().div_ceil(SAMPLES).max(1);
+        let fresh = self
+            .fresh
+            .iter()
+            .step_by(step)
+            .filter_map(|(fresh, _)| fresh.upgrade());
+        let samples = fresh.filter_map(|fresh| fresh.payload.json().ok());
+        let samples: Vec<_> = samples.chain(object.payload.json().ok()).collect();
+        let Some(trained) = Dictionary::train(&samples) else {
+            return;
+        };
+        tracing::debug!("trained a dictionary on {} objects", samples.len());
+        self.older = self.newest.replace(Arc::new(trained));
+        self.at_training = None;
+        self.move_all(store);
+    }
+
+    fn move_all(&mut self, store: &Store) {
+        if self.moving.is_empty() {
+            self.moving = store.all().iter().map(Arc::downgrade).collect();
+        }
+    }
+
+    /// Compresses an object with the newest dictionary, if it was with another.
+    fn moved(&mut self, object: &Weak<StoredObject>) {
+        if let Some(object) = object.upgrade()
+            && object.payload.dictionary().is_some()
+        {
+            object
+                .payload
+                .compress(&mut self.compressor, self.newest.as_ref());
+        }
+    }
+}
+
+impl Window {
+    #[expect(clippy::cast_precision_loss, reason = "a ratio needs no more")]
+    fn ratio(&self) -> f64 {
+        self.bytes as f64 / self.kept.max(1) as f64
+    }
+}
