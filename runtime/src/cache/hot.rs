@@ -108,11 +108,12 @@ impl HotSet {
 
     fn make_room(&self) {
         let budget = self.budget.load(Ordering::Relaxed);
-        let mut gone = Vec::new();
+        let mut gone: Vec<Box<Decoded>> = Vec::new();
+        let mut excess = self.charged().saturating_sub(budget);
         let mut admitted = self.admitted.lock();
         // Once round, each may be spared for having been read; at the second time nobody is.
         for _ in 0..2 * admitted.objects.len() {
-            if self.charged() <= budget {
+            if excess == 0 {
                 break;
             }
             let Some(object) = admitted.objects.pop_front() else {
@@ -121,8 +122,9 @@ impl HotSet {
             let Some(stored) = object.upgrade() else { continue };
             if stored.slot.read.swap(false, Ordering::Relaxed) {
                 admitted.objects.push_back(object);
-            } else {
-                gone.push(stored.slot.take());
+            } else if let Some(decoded) = stored.slot.take() {
+                excess = excess.saturating_sub(decoded.charge);
+                gone.push(decoded);
             }
         }
         drop(admitted);
@@ -165,5 +167,87 @@ impl Slot {
 
     fn is_filled(&self) -> bool {
         self.decoded.lock().is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Kind as _, cache::scan::Scanner};
+
+    fn objects(count: usize) -> Vec<Arc<StoredObject>> {
+        let info = k8s_openapi::api::core::v1::Node::info();
+        let object = |number| {
+            let json = format!(r#"{{"metadata":{{"name":"n{number:04}"}}}}"#);
+            Arc::new(Scanner::new(&info).object(json.as_bytes(), &[]).unwrap())
+        };
+        (0..count).map(object).collect()
+    }
+
+    fn charge(object: &StoredObject) -> usize {
+        CHARGE * object.payload.length()
+    }
+
+    fn kept(objects: &[Arc<StoredObject>]) -> Vec<usize> {
+        let filled = objects
+            .iter()
+            .enumerate()
+            .filter(|(_, object)| object.slot.is_filled());
+        filled.map(|(position, _)| position).collect()
+    }
+
+    #[test]
+    fn the_oldest_that_nobody_read_goes_first() {
+        let objects = objects(6);
+        let hot = HotSet::new(4 * charge(&objects[0]));
+        for object in &objects[..4] {
+            hot.admit(object, Arc::new(0u8));
+        }
+        assert_eq!(objects[0].slot.get::<u8>(), Some(Arc::new(0)));
+        hot.admit(&objects[4], Arc::new(0u8));
+        assert_eq!(kept(&objects), [0, 2, 3, 4]);
+        assert_eq!(hot.charged(), 4 * charge(&objects[0]));
+        hot.admit(&objects[5], Arc::new(0u8));
+        assert_eq!(kept(&objects), [0, 3, 4, 5]);
+        for object in &objects {
+            object.slot.get::<u8>();
+        }
+        hot.set_budget(0);
+        assert_eq!((kept(&objects), hot.charged()), (vec![], 0));
+    }
+
+    #[test]
+    fn what_goes_by_itself_is_charged_no_more_and_leaves_nothing_behind() {
+        let hot = HotSet::new(1 << 20);
+        for object in objects(1000) {
+            hot.admit(&object, Arc::new(0u8));
+        }
+        assert_eq!(hot.charged(), 0);
+        let length = hot.admitted.lock().objects.len();
+        assert!(length < 200, "{length}");
+        let objects = objects(2);
+        hot.admit(&objects[0], Arc::new(0u8));
+        objects[0].slot.clear();
+        assert_eq!(hot.charged(), 0);
+    }
+
+    #[test]
+    fn an_object_is_kept_as_the_first_type_it_is_read_as() {
+        let (hot, objects) = (HotSet::new(1 << 20), objects(1));
+        hot.admit(&objects[0], Arc::new(1u8));
+        hot.admit(&objects[0], Arc::new("other"));
+        assert_eq!(objects[0].slot.get::<&str>(), None);
+        assert_eq!(objects[0].slot.get::<u8>(), Some(Arc::new(1)));
+        assert_eq!(hot.charged(), charge(&objects[0]));
+    }
+
+    #[test]
+    fn what_is_larger_than_the_budget_is_not_kept_and_what_is_pinned_is() {
+        let objects = objects(2);
+        let hot = HotSet::new(charge(&objects[0]) - 1);
+        hot.admit(&objects[0], Arc::new(0u8));
+        hot.pin(&objects[1], Arc::new(0u8));
+        hot.set_budget(0);
+        assert_eq!((kept(&objects), hot.charged()), (vec![1], 0));
     }
 }

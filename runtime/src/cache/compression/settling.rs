@@ -85,6 +85,9 @@ impl Settling {
         for _ in 0..MOVED_AT_A_TIME {
             let Some(object) = inner.moving.pop() else { break };
             inner.moved(&object);
+            if inner.moving.is_empty() {
+                inner.forget_older();
+            }
         }
     }
 }
@@ -113,11 +116,8 @@ impl Inner {
 
     /// Makes a new dictionary of what is fresh, and of `object`, unless two are still in use.
     fn train(&mut self, object: &StoredObject, store: &Store) {
-        if self
-            .older
-            .as_ref()
-            .is_some_and(|older| Arc::strong_count(older) > 1)
-        {
+        self.forget_older();
+        if self.older.is_some() {
             self.move_all(store);
             return;
         }
@@ -136,6 +136,11 @@ impl Inner {
         self.older = self.newest.replace(Arc::new(trained));
         self.at_training = None;
         self.move_all(store);
+    }
+
+    /// Drops the older dictionary once nobody needs it to be read.
+    fn forget_older(&mut self) {
+        self.older = self.older.take().filter(|older| Arc::strong_count(older) > 1);
     }
 
     fn move_all(&mut self, store: &Store) {
@@ -160,5 +165,126 @@ impl Window {
     #[expect(clippy::cast_precision_loss, reason = "a ratio needs no more")]
     fn ratio(&self) -> f64 {
         self.bytes as f64 / self.kept.max(1) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{
+        Kind as _,
+        cache::{fifo::Delta, scan::Scanner},
+    };
+
+    /// About 1 KB, of which the parts that differ are a tenth; objects of another `style` have little in common.
+    fn object(scanner: &mut Scanner, number: usize, style: usize) -> Arc<StoredObject> {
+        let digest = |seed: usize| format!("{:016x}", seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let entries = (0..12).map(|entry| {
+            (
+                format!("{}-{entry}", digest(style)),
+                digest(style * 100 + entry).repeat(3),
+            )
+        });
+        let data: serde_json::Map<_, _> = entries.map(|(key, value)| (key, value.into())).collect();
+        let json = json!({
+            "metadata": {"namespace": "shop", "name": format!("o{number}"), "uid": digest(number), "resourceVersion": "1"},
+            "data": data,
+        });
+        Arc::new(scanner.object(json.to_string().as_bytes(), &[]).unwrap())
+    }
+
+    struct World {
+        settling: Settling,
+        store: Store,
+        scanner: Scanner,
+    }
+
+    impl World {
+        fn new(off: bool) -> Self {
+            let info = k8s_openapi::api::core::v1::ConfigMap::info();
+            Self {
+                settling: Settling::new(off),
+                store: Store::default(),
+                scanner: Scanner::new(&info),
+            }
+        }
+
+        fn arrive(&mut self, numbers: std::ops::Range<usize>, style: usize) {
+            for number in numbers {
+                let object = object(&mut self.scanner, number, style);
+                self.settling.arrived(&object, &self.store);
+                self.store.apply(vec![Delta::Upserted(object)]);
+            }
+        }
+
+        fn dictionaries(&self) -> Vec<Arc<Dictionary>> {
+            let inner = self.settling.inner.lock();
+            inner.newest.iter().chain(&inner.older).cloned().collect()
+        }
+
+        fn ratio(&self) -> usize {
+            let (_, bytes, kept) = self.store.size();
+            bytes / kept
+        }
+    }
+
+    #[test]
+    fn what_is_fresh_stays_raw_and_the_rest_is_compressed_with_one_dictionary() {
+        let mut world = World::new(false);
+        world.arrive(0..200, 1);
+        assert_eq!((world.dictionaries().len(), world.ratio()), (0, 1));
+        world.arrive(200..5000, 1);
+        assert_eq!(world.dictionaries().len(), 1);
+        let raw = world
+            .store
+            .all()
+            .iter()
+            .filter(|object| object.payload.kept() == object.payload.length())
+            .count();
+        let length = world.store.all().iter().next().unwrap().payload.length();
+        assert_eq!(raw, FRESH_BYTES / length);
+        for object in world.store.all().iter() {
+            let json: serde_json::Value = serde_json::from_slice(&object.payload.json().unwrap()).unwrap();
+            assert_eq!(json["metadata"]["name"], *object.name().name());
+        }
+    }
+
+    #[test]
+    fn nothing_that_is_sensitive_is_compressed() {
+        let mut world = World::new(true);
+        world.arrive(0..3000, 1);
+        assert_eq!((world.dictionaries().len(), world.ratio()), (0, 1));
+    }
+
+    #[test]
+    fn a_dictionary_that_no_longer_fits_is_replaced_and_there_are_never_three() {
+        let mut world = World::new(false);
+        world.arrive(0..5000, 1);
+        let first = Arc::downgrade(&world.dictionaries()[0]);
+        for style in 2..5 {
+            // The same names: what is there changes its style.
+            world.arrive(0..8000, style);
+            let dictionaries = world.dictionaries().len();
+            assert!((1..=2).contains(&dictionaries), "{dictionaries}");
+        }
+        assert!(first.upgrade().is_none(), "nothing is left of the first style");
+        assert!(world.ratio() >= 3, "{}", world.ratio());
+    }
+
+    #[test]
+    fn old_objects_move_to_a_new_dictionary_as_others_arrive() {
+        let mut world = World::new(false);
+        world.arrive(0..3000, 1);
+        let first = Arc::downgrade(&world.dictionaries()[0]);
+        world.arrive(10_000..16_000, 2);
+        assert!(first.upgrade().is_none(), "nobody needs it");
+        let other = world
+            .store
+            .get(&crate::ObjectName::namespaced("shop", "o7"))
+            .unwrap();
+        let newest = &world.dictionaries()[0];
+        assert!(Arc::ptr_eq(&other.payload.dictionary().unwrap(), newest));
     }
 }
