@@ -6,11 +6,12 @@ use std::sync::{
 };
 
 use parking_lot::Mutex;
+use serde_json::json;
 use tokio::sync::watch;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    InformerOptions, InformerStats, ListerWatcher, SeedError,
+    InformerOptions, InformerStats, Keep, ListerWatcher, SeedError,
     compression::Settling,
     fifo::{BatchingFifo, Delta, Namespace, SharedFifo},
     hot::HotSet,
@@ -23,7 +24,7 @@ use super::{
     store::{Store, Stored},
     views::Views,
 };
-use crate::KindInfo;
+use crate::{KindInfo, View};
 
 /// After so many changes other tasks get their turn.
 const CHANGES_AT_A_TIME: usize = 1000;
@@ -33,6 +34,8 @@ pub(super) struct Core {
     pub(super) options: InformerOptions,
     pub(super) store: Store,
     settling: Settling,
+    /// Decodes what arrives.
+    pin: Option<fn(&Views, &StoredObject)>,
     pub(super) views: Arc<Views>,
     pub(super) counters: Arc<Counters>,
     registrations: Registrations,
@@ -42,14 +45,16 @@ pub(super) struct Core {
 }
 
 impl Core {
-    pub(super) fn new(info: KindInfo, options: InformerOptions, hot: Arc<HotSet>) -> Self {
+    /// `V` is what objects are decoded as when they arrive, where that is wanted.
+    pub(super) fn new<V: View>(info: KindInfo, options: InformerOptions, hot: Arc<HotSet>) -> Self {
         let counters = Arc::new(Counters::default());
-        let sensitive = info.group.is_empty() && info.kind == "Secret";
+        let sensitive = options.sensitive || (info.group.is_empty() && info.kind == "Secret");
         Self {
-            options,
             store: Store::default(),
-            settling: Settling::new(sensitive),
-            seeding: Mutex::new(Scanner::new(&info)),
+            settling: Settling::new(sensitive || options.keep == Keep::Raw),
+            pin: (options.keep == Keep::Decoded).then_some(Views::pin::<V>),
+            seeding: Mutex::new(Scanner::keeping(&info, &options.keep)),
+            options,
             views: Arc::new(Views::new(info, sensitive, counters.clone(), hot)),
             counters,
             registrations: Registrations::default(),
@@ -96,6 +101,9 @@ impl Core {
         if let Some(defect) = &object.defect {
             self.views.report(&object, defect);
         }
+        if let Some(pin) = self.pin {
+            pin(&self.views, &object);
+        }
         self.settling.arrived(&object, &self.store);
         object
     }
@@ -118,12 +126,19 @@ impl Core {
     /// Puts an object into the store without telling anybody, and counts the informer as synced.
     pub(super) fn seed(&self, json: &serde_json::Value) -> Result<(), SeedError> {
         let indexes = self.store.indexes();
-        let object = self.seeding.lock().object(json.to_string().as_bytes(), &indexes);
+        let sent = match self.options.keep {
+            Keep::Metadata => json!({
+                "apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": json["metadata"],
+            }),
+            _ => json.clone(),
+        };
+        let object = self.seeding.lock().object(sent.to_string().as_bytes(), &indexes);
         let object = object.map_err(|error| SeedError {
             kind: self.info().kind.to_string(),
             problem: error.to_string(),
         })?;
-        self.store.apply(vec![Delta::Upserted(Arc::new(object))]);
+        let object = self.arrived(object, &indexes);
+        self.store.apply(vec![Delta::Upserted(object)]);
         self.synced.send_replace(true);
         Ok(())
     }

@@ -3,14 +3,15 @@
 use std::{fmt, sync::Arc};
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::core::{DynamicObject, PartialObjectMeta};
 use parking_lot::Mutex;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    IndexSpec, InformerStats, ListerWatcher, SeedError, SharedInformer, api_source::ApiSource, core::Core,
-    fifo::Namespace, hot::HotSet, seeding,
+    IndexSpec, InformerStats, Keep, ListerWatcher, SeedError, SharedInformer, api_source::ApiSource,
+    core::Core, fifo::Namespace, hints, hot::HotSet, seeding,
 };
-use crate::{CustomKind, Kind, KindInfo, Scope, client::Connection};
+use crate::{CustomKind, Kind, KindInfo, Projection, Scope, View, client::Connection};
 
 /// What distinguishes two informers of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -21,6 +22,10 @@ pub struct InformerOptions {
     pub label_selector: Option<String>,
     /// Only objects whose fields match, as kubectl's `--field-selector`.
     pub field_selector: Option<String>,
+    /// What is kept of each object.
+    pub keep: Keep,
+    /// The objects hold what must not stand anywhere else: they enter no dictionary, and no error quotes them. Secrets always are.
+    pub sensitive: bool,
 }
 
 /// A custom kind that an informer was made of.
@@ -118,14 +123,49 @@ impl SharedInformerFactory {
 
     /// The informer of a kind, restricted.
     pub fn with<K: Kind>(&self, options: InformerOptions) -> SharedInformer<K> {
-        let info = K::info();
+        self.of_kind(K::info(), options)
+    }
+
+    /// The informer of a kind that keeps no more than what `P` shows.
+    pub fn projected<P: Projection>(&self) -> SharedInformer<P> {
+        self.keeping(P::info(), Keep::Projection(P::PATHS))
+    }
+
+    /// The informer of a kind that is sent, and keeps, nothing but metadata.
+    pub fn metadata_only<K>(&self) -> SharedInformer<PartialObjectMeta<K>>
+    where
+        K: Kind,
+        PartialObjectMeta<K>: View,
+    {
+        self.keeping(K::info(), Keep::Metadata)
+    }
+
+    /// The informer of a kind that is known only when the program runs. [`KindInfo::discover`] asks the API server for it.
+    pub fn dynamic(&self, kind: KindInfo, options: InformerOptions) -> SharedInformer<DynamicObject> {
+        self.of_kind(kind, options)
+    }
+
+    /// As [`dynamic`](Self::dynamic), with nothing but metadata.
+    pub fn dynamic_metadata(&self, kind: KindInfo) -> SharedInformer<PartialObjectMeta<DynamicObject>> {
+        self.keeping(kind, Keep::Metadata)
+    }
+
+    fn keeping<V: View>(&self, kind: KindInfo, keep: Keep) -> SharedInformer<V> {
+        let options = InformerOptions {
+            keep,
+            ..InformerOptions::default()
+        };
+        self.of_kind(kind, options)
+    }
+
+    fn of_kind<V: View>(&self, info: KindInfo, options: InformerOptions) -> SharedInformer<V> {
         let mut state = self.shared.state.lock();
         let known = state
             .informers
             .iter()
             .find(|core| *core.info() == info && core.options == options);
         let core = known.cloned().unwrap_or_else(|| {
-            let core = Arc::new(Core::new(info, options, self.shared.hot.clone()));
+            let core = Arc::new(Core::new::<V>(info, options, self.shared.hot.clone()));
             state.informers.push(core.clone());
             core
         });
@@ -186,7 +226,12 @@ impl SharedInformerFactory {
                 let source = sources(core.info(), namespace.as_deref(), &core.options);
                 (namespace, source)
             });
+            for hint in hints::before_start(core, &informers) {
+                tracing::warn!("{hint}");
+            }
             core.start(sources.collect(), tracker, cancel);
+            let (unread, cancel) = (hints::unread(core.clone()), cancel.clone());
+            tracker.spawn(async move { cancel.run_until_cancelled(unread).await });
         }
     }
 

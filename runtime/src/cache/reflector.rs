@@ -56,7 +56,7 @@ impl Reflector {
         fifo: Arc<SharedFifo>,
     ) -> Self {
         Self {
-            scanner: Scanner::new(core.info()),
+            scanner: Scanner::keeping(core.info(), &core.options.keep),
             complaints: Complaints::new(core.info(), namespace.as_deref()),
             core,
             source,

@@ -237,19 +237,13 @@ mod tests {
             let mut snapshots = Vec::new();
             for (number, version, snapshot) in steps {
                 let (hash, name) = (hash(number, spread), ObjectName::cluster(format!("n{number}")));
-                let before = match version {
-                    Some(version) => {
-                        let old = tree.insert(hash, object(number, version));
-                        prop_assert_eq!(old.is_some(), model.insert(name.to_string(), version.to_string()).is_some());
-                        tree.get(hash, &name).map(|object| object.metadata.resource_version().to_owned())
-                    }
-                    None => {
-                        let old = tree.remove(hash, &name);
-                        prop_assert_eq!(old.is_some(), model.remove(&name.to_string()).is_some());
-                        tree.get(hash, &name).map(|object| object.metadata.resource_version().to_owned())
-                    }
+                let (old, before) = match version {
+                    Some(version) => (tree.insert(hash, object(number, version)), model.insert(name.to_string(), version.to_string())),
+                    None => (tree.remove(hash, &name), model.remove(&name.to_string())),
                 };
-                prop_assert_eq!(before.as_ref(), model.get(&name.to_string()));
+                let version = |object: &Arc<StoredObject>| object.metadata.resource_version().to_owned();
+                prop_assert_eq!(old.as_ref().map(version), before);
+                prop_assert_eq!(tree.get(hash, &name).map(version).as_ref(), model.get(&name.to_string()));
                 prop_assert_eq!(tree.len(), model.len());
                 if snapshot {
                     snapshots.push((tree.clone(), model.clone()));

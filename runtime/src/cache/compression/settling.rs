@@ -244,7 +244,8 @@ mod tests {
             .filter(|object| object.payload.kept() == object.payload.length())
             .count();
         let length = world.store.all().iter().next().unwrap().payload.length();
-        assert_eq!(raw, FRESH_BYTES / length);
+        // Names, and so objects, differ a little in length.
+        assert!(raw.abs_diff(FRESH_BYTES / length) < 10, "{raw} of {length} bytes");
         for object in world.store.all().iter() {
             let json: serde_json::Value = serde_json::from_slice(&object.payload.json().unwrap()).unwrap();
             assert_eq!(json["metadata"]["name"], *object.name().name());

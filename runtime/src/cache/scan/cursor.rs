@@ -61,6 +61,16 @@ impl<'a> Cursor<'a> {
         unquoted(&self.text[start..self.at]).ok_or_else(|| self.expected("another escape"))
     }
 
+    /// How many bytes were read.
+    pub(in crate::cache) fn position(&self) -> usize {
+        self.at
+    }
+
+    /// What was read since a position.
+    pub(in crate::cache) fn since(&self, position: usize) -> &'a str {
+        &self.text[position..self.at]
+    }
+
     /// Nothing but white space is left.
     pub(in crate::cache) fn end(&mut self) -> Result<(), ScanError> {
         match self.peek() {

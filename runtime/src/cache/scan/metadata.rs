@@ -19,6 +19,8 @@ use crate::{
 /// What was found of one object so far.
 #[derive(Debug, Default)]
 pub(in crate::cache) struct Found<'a> {
+    /// The whole object as it came.
+    pub(super) text: &'a str,
     name: Option<Cow<'a, str>>,
     namespace: Option<Cow<'a, str>>,
     uid: Option<Cow<'a, str>>,

@@ -9,6 +9,7 @@ mod factory;
 mod gaps;
 mod handlers;
 mod indexes;
+mod keep;
 mod model;
 mod reflector;
 mod store;
