@@ -1,8 +1,9 @@
 //! The scan: one pass over the bytes that the API server sends, which cuts objects out and extracts their metadata.
 //!
-//! Nothing is parsed into a tree. Read [`cursor`] (how JSON is skipped) → [`object`] and [`metadata`] (what is made of one object) →
+//! Nothing is parsed into a tree. Read [`blocks`] and [`cursor`] (how JSON is skipped) → [`object`] and [`metadata`] (what is made of one object) →
 //! [`watch`] (a line of a watch, from [`lines`]) → [`list`] (the body of a list, cut into items as it arrives).
 
+mod blocks;
 mod cursor;
 mod lines;
 mod list;
