@@ -5,6 +5,8 @@
 
 mod blocks;
 mod cursor;
+#[cfg(test)]
+mod fuzz;
 mod lines;
 mod list;
 mod metadata;
