@@ -42,17 +42,25 @@ struct Carry {
 impl Blocks {
     /// Behind the string in which `at` stands, and whether there are backslashes from there on; none when the text does not end it.
     #[inline]
-    pub(super) fn string_end(&mut self, text: &[u8], mut at: usize) -> Option<(usize, bool)> {
+    pub(super) fn string_end(&mut self, text: &[u8], at: usize) -> Option<(usize, bool)> {
+        // Mostly it ends in the block in which it began.
+        if at / BLOCK < self.count
+            && let (string, Some(end)) = self.last.string(!0 << (at % BLOCK))
+        {
+            return Some((at - at % BLOCK + end, self.last.backslashes & string != 0));
+        }
+        self.long_string_end(text, at)
+    }
+
+    fn long_string_end(&mut self, text: &[u8], mut at: usize) -> Option<(usize, bool)> {
         let mut has_backslash = false;
         while at < text.len() {
             let within = self.seek(text, at);
-            let quotes = self.last.quotes & within;
-            // All bits below the first quote, or all.
-            let string = !quotes & quotes.wrapping_sub(1);
-            has_backslash |= self.last.backslashes & within & string != 0;
+            let (string, end) = self.last.string(within);
+            has_backslash |= self.last.backslashes & string != 0;
             at -= at % BLOCK;
-            if quotes != 0 {
-                return Some((at + quotes.trailing_zeros() as usize + 1, has_backslash));
+            if let Some(end) = end {
+                return Some((at + end, has_backslash));
             }
             at += BLOCK;
         }
@@ -165,6 +173,17 @@ impl Carry {
 }
 
 impl Block {
+    /// The bytes in `within` before the first quote, and which is the byte behind that.
+    #[inline]
+    fn string(&self, within: u64) -> (u64, Option<usize>) {
+        let quotes = self.quotes & within;
+        let string = within & !quotes & quotes.wrapping_sub(1);
+        (
+            string,
+            (quotes != 0).then(|| quotes.trailing_zeros() as usize + 1),
+        )
+    }
+
     /// Follows the brackets of the bytes in `within`. The bit at which `depth`, which is not zero, becomes zero, if it does.
     #[inline]
     fn balance(&self, within: u64, depth: &mut usize) -> Option<usize> {

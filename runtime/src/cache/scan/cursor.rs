@@ -3,7 +3,7 @@
 //! It never recurses: the depth of the input costs no stack. Of what it skips it checks no more than strings and the balance of brackets:
 //! what is wrong inside shows when the object is decoded.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt::Display};
 
 use super::{ScanError, blocks::Blocks};
 
@@ -85,6 +85,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The next byte that is no white space; the cursor stands on it.
+    #[inline]
     fn peek(&mut self) -> Option<u8> {
         loop {
             match self.bytes().get(self.at) {
@@ -94,14 +95,16 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    #[inline]
     fn expect(&mut self, byte: u8) -> Result<(), ScanError> {
         if self.peek() == Some(byte) {
             self.at += 1;
             return Ok(());
         }
-        Err(self.expected(&format!("`{}`", char::from(byte))))
+        Err(self.expected(format_args!("`{}`", char::from(byte))))
     }
 
+    #[inline]
     fn next_of(&mut self, open: u8, close: u8, first: &mut bool) -> Result<bool, ScanError> {
         if std::mem::take(first) {
             self.expect(open)?;
@@ -120,11 +123,12 @@ impl<'a> Cursor<'a> {
                 self.at += 1;
                 Ok(false)
             }
-            _ => Err(self.expected(&format!("`,` or `{}`", char::from(close)))),
+            _ => Err(self.expected(format_args!("`,` or `{}`", char::from(close)))),
         }
     }
 
     /// From the opening quote to behind the closing one. Whether there are backslashes between them.
+    #[inline]
     fn skip_string(&mut self) -> Result<bool, ScanError> {
         let end = self.blocks.string_end(self.text.as_bytes(), self.at + 1);
         let (end, has_backslash) = end.ok_or_else(|| self.torn())?;
@@ -141,13 +145,15 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    fn expected(&self, what: &str) -> ScanError {
+    #[cold]
+    fn expected(&self, what: impl Display) -> ScanError {
         if self.at >= self.text.len() {
             return self.torn();
         }
         ScanError(format!("expected {what} at byte {}", self.at))
     }
 
+    #[cold]
     fn torn(&self) -> ScanError {
         ScanError(format!("the JSON is torn at byte {}", self.text.len()))
     }
