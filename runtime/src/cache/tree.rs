@@ -243,7 +243,8 @@ mod tests {
                 };
                 let version = |object: &Arc<StoredObject>| object.metadata.resource_version().to_owned();
                 prop_assert_eq!(old.as_ref().map(version), before);
-                prop_assert_eq!(tree.get(hash, &name).map(version).as_ref(), model.get(&name.to_string()));
+                let found = tree.get(hash, &name).map(version);
+                prop_assert_eq!(found.as_ref(), model.get(&name.to_string()));
                 prop_assert_eq!(tree.len(), model.len());
                 if snapshot {
                     snapshots.push((tree.clone(), model.clone()));
