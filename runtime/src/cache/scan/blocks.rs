@@ -188,6 +188,10 @@ impl Block {
     #[inline]
     fn balance(&self, within: u64, depth: &mut usize) -> Option<usize> {
         let (opens, closes) = (self.opens & within, self.closes & within);
+        if closes == 0 {
+            *depth += opens.count_ones() as usize;
+            return None;
+        }
         let close_count = closes.count_ones() as usize;
         if close_count < *depth {
             *depth += opens.count_ones() as usize;
