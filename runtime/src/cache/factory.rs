@@ -7,8 +7,8 @@ use parking_lot::Mutex;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    IndexSpec, InformerStats, ListerWatcher, SeedError, SharedInformer, api_source::ApiSource, core::Core,
-    fifo::Namespace, seeding,
+    IndexSpec, InformerStats, ListerWatcher, QueueKind, SeedError, SharedInformer, api_source::ApiSource,
+    core::Core, fifo::Namespace, seeding,
 };
 use crate::{CustomKind, Kind, KindInfo, Scope, client::Connection};
 
@@ -57,6 +57,7 @@ struct Shared {
 struct State {
     informers: Vec<Arc<Core>>,
     namespaces: Vec<String>,
+    queue: QueueKind,
     kinds: Vec<RegisteredKind>,
 }
 
@@ -96,6 +97,11 @@ impl SharedInformerFactory {
     /// The namespaces that informers without namespaces of their own watch; empty: all. Takes effect for informers that start afterwards.
     pub fn set_namespaces(&self, namespaces: Vec<String>) {
         self.shared.state.lock().namespaces = namespaces;
+    }
+
+    /// The queue between reflectors and store. Takes effect for informers that start afterwards.
+    pub fn set_queue(&self, queue: QueueKind) {
+        self.shared.state.lock().queue = queue;
     }
 
     /// The informer of a kind.
@@ -164,6 +170,7 @@ impl SharedInformerFactory {
         let State {
             informers,
             namespaces: factory_namespaces,
+            queue,
             ..
         } = state.lock().clone();
         for core in informers.iter().filter(|core| !core.is_started()) {
@@ -172,7 +179,7 @@ impl SharedInformerFactory {
                 let source = sources(core.info(), namespace.as_deref(), &core.options);
                 (namespace, source)
             });
-            core.start(sources.collect(), tracker, cancel);
+            core.start(sources.collect(), queue, tracker, cancel);
         }
     }
 

@@ -27,6 +27,28 @@ pub(super) enum Stored {
     },
 }
 
+impl Stored {
+    /// An update that changes nothing: it was told before, and is told again to those who resync.
+    fn unchanged(object: &Arc<StoredObject>) -> Self {
+        Self::Updated {
+            old: object.clone(),
+            new: object.clone(),
+        }
+    }
+
+    pub(super) fn is_unchanged(&self) -> bool {
+        matches!(self, Self::Updated { old, new } if Arc::ptr_eq(old, new))
+    }
+
+    pub(super) fn name(&self) -> &ObjectName {
+        match self {
+            Self::Added(object) | Self::Updated { new: object, .. } | Self::Deleted { old: object, .. } => {
+                object.metadata.name()
+            }
+        }
+    }
+}
+
 /// Objects by name. Many readers, one writer; readers see each batch whole or not at all.
 #[derive(Debug, Default)]
 pub(super) struct Store {
@@ -134,15 +156,22 @@ impl Store {
         std::iter::once(inner.namespaces.values()).chain(sizes).collect()
     }
 
-    /// Applies a batch at once. Says what it changed, in order.
-    pub(super) fn apply(&self, batch: Vec<Delta>) -> Vec<Stored> {
+    /// Applies a batch at once. Says what it changed, in order; if `and_unchanged`, also what came again in the version that is there.
+    pub(super) fn apply(&self, batch: Vec<Delta>, and_unchanged: bool) -> Vec<Stored> {
         let mut inner = self.inner.write();
         let mut changes = Vec::with_capacity(batch.len());
         for delta in batch {
             match delta {
-                Delta::Upserted(object) => changes.extend(inner.upsert(object)),
-                Delta::Deleted(object) => changes.extend(inner.delete(object)),
-                Delta::Replaced { namespace, objects } => inner.replace(&namespace, objects, &mut changes),
+                Delta::Upserted(object) => changes.extend(inner.upsert(object, and_unchanged)),
+                Delta::Deleted(object) => changes.extend(inner.delete(object, true)),
+                Delta::Tombstone(object) => changes.extend(inner.delete(object, false)),
+                Delta::Replaced { namespace, objects } => {
+                    inner.replace(&namespace, objects, and_unchanged, &mut changes);
+                }
+                Delta::Sync(object) => {
+                    changes.extend(inner.objects.get(object.metadata.name()).map(Stored::unchanged));
+                }
+                Delta::SyncAll => changes.extend(inner.objects.values().map(Stored::unchanged)),
             }
         }
         changes
@@ -157,13 +186,13 @@ impl Inner {
     }
 
     /// Leaves the old object alone when it has the version already.
-    fn upsert(&mut self, new: Arc<StoredObject>) -> Option<Stored> {
+    fn upsert(&mut self, new: Arc<StoredObject>, and_unchanged: bool) -> Option<Stored> {
         let Some(old) = self.objects.get(&new.metadata.name).cloned() else {
             self.insert(&new);
             return Some(Stored::Added(new));
         };
         if same_version(&old, &new) {
-            return None;
+            return and_unchanged.then(|| Stored::unchanged(&old));
         }
         self.remove(&old);
         self.insert(&new);
@@ -171,17 +200,23 @@ impl Inner {
     }
 
     /// A deletion of what is not there was told before, by a relist.
-    fn delete(&mut self, last: Arc<StoredObject>) -> Option<Stored> {
+    fn delete(&mut self, last: Arc<StoredObject>, final_state_known: bool) -> Option<Stored> {
         let old = self.objects.get(&last.metadata.name).cloned()?;
         self.remove(&old);
         Some(Stored::Deleted {
             old: last,
-            final_state_known: true,
+            final_state_known,
         })
     }
 
     /// Deletions first, then the new and the changed in the order of the list.
-    fn replace(&mut self, namespace: &Namespace, objects: Vec<Arc<StoredObject>>, changes: &mut Vec<Stored>) {
+    fn replace(
+        &mut self,
+        namespace: &Namespace,
+        objects: Vec<Arc<StoredObject>>,
+        and_unchanged: bool,
+        changes: &mut Vec<Stored>,
+    ) {
         let kept: HashSet<&ObjectName> = objects.iter().map(|object| &object.metadata.name).collect();
         let gone: Vec<Arc<StoredObject>> = self
             .names(namespace.as_deref())
@@ -197,7 +232,7 @@ impl Inner {
             });
         }
         for object in objects {
-            changes.extend(self.upsert(object));
+            changes.extend(self.upsert(object, and_unchanged));
         }
     }
 

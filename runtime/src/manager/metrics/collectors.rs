@@ -75,6 +75,16 @@ const GAUGES: [Figure<usize>; 2] = [
         "Bytes of their JSON as kept",
         |stats| stats.bytes,
     ),
+    (
+        "kubewright_informer_queued",
+        "Entries of the queue before the store",
+        |stats| stats.queued,
+    ),
+    (
+        "kubewright_informer_pending",
+        "Changes that handlers were not yet told of",
+        |stats| stats.pending,
+    ),
 ];
 
 const COUNTERS: [Figure<u64>; 6] = [
