@@ -7,4 +7,14 @@
 #[allow(dead_code, reason = "shared by two test programs")]
 mod support;
 
+mod filtered;
+
+mod handlers;
+mod informer;
+mod lifecycle;
+mod mirror;
+mod model;
+mod replace_events;
+mod resync;
+mod slow_handlers;
 mod watch_disruption;

@@ -8,9 +8,7 @@ mod support;
 
 mod bad_input;
 mod factory;
-mod handlers;
 mod indexes;
-mod model;
 mod reflector;
 mod store;
 

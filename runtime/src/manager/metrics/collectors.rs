@@ -66,7 +66,7 @@ impl Collector for Informers {
 
 type Figure<T> = (&'static str, &'static str, fn(&InformerStats) -> T);
 
-const GAUGES: [Figure<usize>; 2] = [
+const GAUGES: [Figure<usize>; 4] = [
     ("kubewright_informer_objects", "Objects in the store", |stats| {
         stats.objects
     }),
