@@ -1,26 +1,23 @@
 //! One informer without types: reflectors, queue, store and listeners put together.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
-};
+use std::sync::{Arc, OnceLock, atomic::Ordering};
 
 use parking_lot::Mutex;
 use serde_json::json;
-use tokio::sync::watch;
+use tokio::{sync::watch, time::Instant};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    InformerOptions, InformerStats, Keep, ListerWatcher, SeedError,
+    HandlerOptions, InformerOptions, InformerStats, Keep, ListerWatcher, QueueKind, SeedError,
     compression::Settling,
-    fifo::{BatchingFifo, Delta, Namespace, SharedFifo},
+    fifo::{Delta, Namespace, SharedFifo},
     hot::HotSet,
     index::{Index, IndexSpec},
     object::StoredObject,
     processor::{HandlerRegistration, Listener, Processor, Registrations},
     reflector::Reflector,
     scan::Scanner,
-    stats::Counters,
+    stats::{Counters, count},
     store::{Store, Stored},
     views::Views,
 };
@@ -32,15 +29,16 @@ const CHANGES_AT_A_TIME: usize = 1000;
 /// What every [`SharedInformer`](super::SharedInformer) and [`Lister`](super::Lister) of one store points at.
 pub(super) struct Core {
     pub(super) options: InformerOptions,
-    pub(super) store: Store,
+    pub(super) store: Arc<Store>,
     settling: Settling,
     /// Decodes what arrives.
     pin: Option<fn(&Views, &StoredObject)>,
     pub(super) views: Arc<Views>,
     pub(super) counters: Arc<Counters>,
-    registrations: Registrations,
+    registrations: Arc<Registrations>,
     synced: watch::Sender<bool>,
-    started: AtomicBool,
+    /// Set by the start.
+    fifo: OnceLock<Arc<SharedFifo>>,
     seeding: Mutex<Scanner>,
 }
 
@@ -50,16 +48,16 @@ impl Core {
         let counters = Arc::new(Counters::default());
         let sensitive = options.sensitive || (info.group.is_empty() && info.kind == "Secret");
         Self {
-            store: Store::default(),
+            store: Arc::default(),
             settling: Settling::new(sensitive || options.keep == Keep::Raw),
             pin: (options.keep == Keep::Decoded).then_some(Views::pin::<V>),
             seeding: Mutex::new(Scanner::keeping(&info, &options.keep)),
             options,
             views: Arc::new(Views::new(info, sensitive, counters.clone(), hot)),
             counters,
-            registrations: Registrations::default(),
+            registrations: Arc::default(),
             synced: watch::Sender::new(false),
-            started: AtomicBool::new(false),
+            fifo: OnceLock::new(),
         }
     }
 
@@ -78,11 +76,22 @@ impl Core {
     }
 
     pub(super) fn is_started(&self) -> bool {
-        self.started.load(Ordering::Relaxed)
+        self.fifo.get().is_some()
     }
 
-    pub(super) fn listen(&self, listener: Listener) -> HandlerRegistration {
-        self.registrations.add(listener)
+    pub(super) fn is_stopped(&self) -> bool {
+        self.registrations.is_stopped()
+    }
+
+    /// `name` is that of the listener, for the log.
+    pub(super) fn listen(
+        &self,
+        listener: Listener,
+        options: HandlerOptions,
+        name: &str,
+    ) -> HandlerRegistration {
+        let name = format!("{name} of the {} informer", self.info().kind);
+        self.registrations.add(listener, options, name)
     }
 
     pub(super) fn add_index(&self, spec: &IndexSpec) {
@@ -119,6 +128,8 @@ impl Core {
             bytes,
             kept_bytes,
             index_errors: index_errors.sum(),
+            queued: self.fifo.get().map_or(0, |fifo| fifo.len()),
+            pending: self.registrations.pending(),
             ..self.counters.snapshot()
         }
     }
@@ -138,7 +149,7 @@ impl Core {
             problem: error.to_string(),
         })?;
         let object = self.arrived(object, &indexes);
-        self.store.apply(vec![Delta::Upserted(object)]);
+        self.store.apply(vec![Delta::Upserted(object)], false);
         self.synced.send_replace(true);
         Ok(())
     }
@@ -147,21 +158,21 @@ impl Core {
     pub(super) fn start(
         self: &Arc<Self>,
         sources: Vec<(Namespace, Arc<dyn ListerWatcher>)>,
+        queue: QueueKind,
         tracker: &TaskTracker,
         cancel: &CancellationToken,
     ) {
-        if self.started.swap(true, Ordering::Relaxed) {
+        let namespaces = sources.iter().map(|(namespace, _)| namespace.clone());
+        let fifo = Arc::new(SharedFifo::new(queue, namespaces, &self.store));
+        if self.fifo.set(fifo.clone()).is_err() {
             return;
         }
-        let fifo = Arc::new(SharedFifo::new(BatchingFifo::new(
-            sources.iter().map(|(namespace, _)| namespace.clone()),
-        )));
         for (namespace, source) in sources {
             let reflector = Reflector::new(self.clone(), source, namespace, fifo.clone());
             let cancel = cancel.clone();
             tracker.spawn(async move { cancel.run_until_cancelled(reflector.run()).await });
         }
-        let processor = Processor::new(tracker.clone(), cancel.clone());
+        let processor = Processor::new(self.registrations.clone(), tracker.clone(), cancel.clone());
         let process = self.clone().process(fifo, processor);
         let cancel = cancel.clone();
         tracker.spawn(async move { cancel.run_until_cancelled(process).await });
@@ -172,15 +183,22 @@ impl Core {
         let mut has_synced = false;
         loop {
             let replay = || self.store.all().iter().cloned().map(Stored::Added).collect();
-            processor.adopt(&self.registrations, replay, has_synced);
+            processor.adopt(replay, has_synced);
             let batch = tokio::select! {
                 biased;
-                () = self.registrations.added() => continue,
+                () = self.registrations.changed() => continue,
+                () = processor.resync_due() => {
+                    if processor.begin_resync() {
+                        fifo.push([Delta::SyncAll]);
+                    }
+                    continue;
+                }
                 batch = fifo.pop() => batch,
             };
-            processor.sweep();
-            for (position, change) in self.store.apply(batch).iter().enumerate() {
-                if let Stored::Updated { old, .. } | Stored::Deleted { old, .. } = change {
+            let started = Instant::now();
+            let changes = self.store.apply(batch, processor.is_resyncing());
+            for (position, change) in changes.iter().enumerate() {
+                if let Some(old) = change.outdated() {
                     old.slot.clear();
                 }
                 processor.tell(change, !has_synced);
@@ -193,6 +211,13 @@ impl Core {
                 processor.synced();
                 self.synced.send_replace(true);
             }
+            self.count_batch(started);
         }
+    }
+
+    fn count_batch(&self, started: Instant) {
+        count(&self.counters.batches);
+        let nanos = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.counters.processing_nanos.fetch_add(nanos, Ordering::Relaxed);
     }
 }

@@ -8,8 +8,8 @@ use parking_lot::Mutex;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    IndexSpec, InformerStats, Keep, ListerWatcher, SeedError, SharedInformer, api_source::ApiSource,
-    core::Core, fifo::Namespace, hints, hot::HotSet, seeding,
+    IndexSpec, InformerStats, Keep, ListerWatcher, QueueKind, SeedError, SharedInformer,
+    api_source::ApiSource, core::Core, fifo::Namespace, hints, hot::HotSet, seeding,
 };
 use crate::{CustomKind, Kind, KindInfo, Projection, Scope, View, client::Connection};
 
@@ -66,6 +66,7 @@ struct Shared {
 struct State {
     informers: Vec<Arc<Core>>,
     namespaces: Vec<String>,
+    queue: QueueKind,
     kinds: Vec<RegisteredKind>,
 }
 
@@ -114,6 +115,11 @@ impl SharedInformerFactory {
     /// times the length of its JSON. Lists and handlers do not fill it. When it is full, what was not read lately goes.
     pub fn set_hot_set(&self, bytes: usize) {
         self.shared.hot.set_budget(bytes);
+    }
+
+    /// The queue between reflectors and store. Takes effect for informers that start afterwards.
+    pub fn set_queue(&self, queue: QueueKind) {
+        self.shared.state.lock().queue = queue;
     }
 
     /// The informer of a kind.
@@ -218,6 +224,7 @@ impl SharedInformerFactory {
         let State {
             informers,
             namespaces: factory_namespaces,
+            queue,
             ..
         } = state.lock().clone();
         for core in informers.iter().filter(|core| !core.is_started()) {
@@ -229,7 +236,7 @@ impl SharedInformerFactory {
             for hint in hints::before_start(core, &informers) {
                 tracing::warn!("{hint}");
             }
-            core.start(sources.collect(), tracker, cancel);
+            core.start(sources.collect(), queue, tracker, cancel);
             let (unread, cancel) = (hints::unread(core.clone()), cancel.clone());
             tracker.spawn(async move { cancel.run_until_cancelled(unread).await });
         }

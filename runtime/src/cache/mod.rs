@@ -5,7 +5,7 @@
 //!
 //! Inside, read `object` first, what all others hand on, and `scan`, which makes it; then in the order in which data flows: `source` →
 //! `reflector` → `fifo` → `store` → `processor` → `core`, which puts them together without types → `informer` → `factory` → `lister`, the
-//! typed skin. `views` is where bytes are decoded.
+//! typed skin. `views` is where bytes are decoded, `handler` says what is told of changes.
 
 mod api_source;
 mod backoff;
@@ -15,6 +15,8 @@ mod core;
 mod enum_key;
 mod factory;
 mod fifo;
+mod filtered;
+mod handler;
 mod hints;
 mod hot;
 mod index;
@@ -39,8 +41,11 @@ mod tree;
 mod views;
 
 pub use factory::{InformerOptions, RegisteredKind, SharedInformerFactory};
+pub use fifo::QueueKind;
+pub use filtered::Filtered;
+pub use handler::{Change, Deleted, EventHandler, HandlerOptions};
 pub use index::{IndexKey, IndexPath, IndexPathError, IndexSpec, IndexType, PathSegment};
-pub use informer::{Change, Deleted, EventHandler, SeedError, SharedInformer};
+pub use informer::{SeedError, SharedInformer};
 pub use keep::{Keep, Transform};
 pub use lister::{Items, Lister, LookupError, NamespaceLister};
 pub use object::{DecodeError, Metadata, Object, OwnerRef};

@@ -1,6 +1,9 @@
 //! What an informer counts of itself.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::{
+    sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
+};
 
 /// Figures of one informer at one moment; counters start at zero with the informer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -25,6 +28,14 @@ pub struct InformerStats {
     pub decode_errors: u64,
     /// Values that an index could not take because they are of another type than it says, and failures of index functions.
     pub index_errors: u64,
+    /// Entries of the queue before the store: with [`QueueKind::Batching`](super::QueueKind) changes and lists, else objects and lists.
+    pub queued: usize,
+    /// Changes that are in the store and that handlers were not yet told of, summed up over all handlers.
+    pub pending: usize,
+    /// Batches that went into the store.
+    pub batches: u64,
+    /// How long that took in all, with telling the sinks, and filling what handlers are told from.
+    pub processing: Duration,
 }
 
 impl InformerStats {
@@ -42,6 +53,8 @@ pub(super) struct Counters {
     pub(super) watch_events: AtomicU64,
     pub(super) decodes: AtomicU64,
     pub(super) decode_errors: AtomicU64,
+    pub(super) batches: AtomicU64,
+    pub(super) processing_nanos: AtomicU64,
 }
 
 impl Counters {
@@ -55,6 +68,8 @@ impl Counters {
             watch_events: read(&self.watch_events),
             decodes: read(&self.decodes),
             decode_errors: read(&self.decode_errors),
+            batches: read(&self.batches),
+            processing: Duration::from_nanos(read(&self.processing_nanos)),
             ..InformerStats::default()
         }
     }

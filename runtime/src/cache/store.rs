@@ -28,6 +28,37 @@ pub(super) enum Stored {
     },
 }
 
+impl Stored {
+    /// An update that changes nothing: it was told before, and is told again to those who resync.
+    fn unchanged(object: &Arc<StoredObject>) -> Self {
+        Self::Updated {
+            old: object.clone(),
+            new: object.clone(),
+        }
+    }
+
+    pub(super) fn is_unchanged(&self) -> bool {
+        matches!(self, Self::Updated { old, new } if Arc::ptr_eq(old, new))
+    }
+
+    /// The object that it put out of date.
+    pub(super) fn outdated(&self) -> Option<&StoredObject> {
+        match self {
+            Self::Added(_) => None,
+            Self::Updated { .. } if self.is_unchanged() => None,
+            Self::Updated { old, .. } | Self::Deleted { old, .. } => Some(old),
+        }
+    }
+
+    pub(super) fn name(&self) -> &ObjectName {
+        match self {
+            Self::Added(object) | Self::Updated { new: object, .. } | Self::Deleted { old: object, .. } => {
+                object.metadata.name()
+            }
+        }
+    }
+}
+
 /// Objects by name. Many readers, one writer; readers see each batch whole or not at all.
 ///
 /// A reader holds the lock only as long as it takes to find one object, or to take a snapshot: a list of a hundred thousand objects holds
@@ -144,8 +175,9 @@ impl Store {
         std::iter::once(inner.namespaces.values()).chain(sizes).collect()
     }
 
-    /// Applies a batch at once. Says what it changed, in order. For one writer.
-    pub(super) fn apply(&self, batch: Vec<Delta>) -> Vec<Stored> {
+    /// Applies a batch at once. Says what it changed, in order; if `and_unchanged`, also what came again in the version that is there.
+    /// For one writer.
+    pub(super) fn apply(&self, batch: Vec<Delta>, and_unchanged: bool) -> Vec<Stored> {
         let mut inner = loop {
             let indexes = self.indexes();
             for object in batch.iter().flat_map(Delta::objects) {
@@ -160,28 +192,44 @@ impl Store {
         let mut changes = Vec::with_capacity(batch.len());
         for delta in batch {
             match delta {
-                Delta::Upserted(object) => changes.extend(inner.upsert(self.hash(object.name()), object)),
-                Delta::Deleted(object) => changes.extend(inner.delete(self.hash(object.name()), object)),
-                Delta::Replaced { namespace, objects } => {
-                    self.replace(&mut inner, &namespace, objects, &mut changes);
+                Delta::Upserted(object) => {
+                    changes.extend(inner.upsert(self.hash(object.name()), object, and_unchanged));
                 }
+                Delta::Deleted(object) => {
+                    changes.extend(inner.delete(self.hash(object.name()), object, true));
+                }
+                Delta::Tombstone(object) => {
+                    changes.extend(inner.delete(self.hash(object.name()), object, false));
+                }
+                Delta::Replaced { namespace, objects } => {
+                    // Deletions first, then the new and the changed in the order of the list.
+                    self.delete_unlisted(&mut inner, &namespace, &objects, &mut changes);
+                    for object in objects {
+                        changes.extend(inner.upsert(self.hash(object.name()), object, and_unchanged));
+                    }
+                }
+                Delta::Sync(object) => {
+                    let hash = self.hash(object.name());
+                    changes.extend(inner.objects.get(hash, object.name()).map(Stored::unchanged));
+                }
+                Delta::SyncAll => changes.extend(inner.objects.iter().map(Stored::unchanged)),
             }
         }
         changes
     }
 
-    /// Deletions first, then the new and the changed in the order of the list.
-    fn replace(
+    /// Deletes what is not in the list.
+    fn delete_unlisted(
         &self,
         inner: &mut Inner,
         namespace: &Namespace,
-        objects: Vec<Arc<StoredObject>>,
+        objects: &[Arc<StoredObject>],
         changes: &mut Vec<Stored>,
     ) {
-        let hashes = || objects.iter().map(|object| self.hash(object.name()));
         let mut listed: HashTable<usize> = HashTable::with_capacity(objects.len());
-        for (position, hash) in hashes().enumerate() {
-            listed.insert_unique(hash, position, |position| self.hash(objects[*position].name()));
+        let hash = |position: &usize| self.hash(objects[*position].name());
+        for position in 0..objects.len() {
+            listed.insert_unique(hash(&position), position, hash);
         }
         let there = match namespace {
             Some(namespace) => inner.namespaces.get(&**namespace),
@@ -197,16 +245,13 @@ impl Store {
             .cloned()
             .collect();
         // Before anything changes: what is shared with a snapshot is copied.
-        drop((there, listed));
+        drop(there);
         for old in gone {
             inner.remove(self.hash(old.name()), &old);
             changes.push(Stored::Deleted {
                 old,
                 final_state_known: false,
             });
-        }
-        for object in objects {
-            changes.extend(inner.upsert(self.hash(object.name()), object));
         }
     }
 
@@ -223,10 +268,10 @@ impl Inner {
     }
 
     /// Leaves the old object alone when it has the version already.
-    fn upsert(&mut self, hash: u64, new: Arc<StoredObject>) -> Option<Stored> {
+    fn upsert(&mut self, hash: u64, new: Arc<StoredObject>, and_unchanged: bool) -> Option<Stored> {
         let old = self.objects.get(hash, new.name()).cloned();
-        if old.as_ref().is_some_and(|old| new.is_version_of(old)) {
-            return None;
+        if let Some(old) = old.as_ref().filter(|old| new.is_version_of(old)) {
+            return and_unchanged.then(|| Stored::unchanged(old));
         }
         if let Some(old) = &old {
             self.bytes -= old.payload.length();
@@ -247,12 +292,12 @@ impl Inner {
     }
 
     /// A deletion of what is not there was told before, by a relist.
-    fn delete(&mut self, hash: u64, last: Arc<StoredObject>) -> Option<Stored> {
+    fn delete(&mut self, hash: u64, last: Arc<StoredObject>, final_state_known: bool) -> Option<Stored> {
         let old = self.objects.get(hash, last.name()).cloned()?;
         self.remove(hash, &old);
         Some(Stored::Deleted {
             old: last,
-            final_state_known: true,
+            final_state_known,
         })
     }
 

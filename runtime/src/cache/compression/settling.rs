@@ -215,7 +215,7 @@ mod tests {
             for number in numbers {
                 let object = object(&mut self.scanner, number, style);
                 self.settling.arrived(&object, &self.store);
-                self.store.apply(vec![Delta::Upserted(object)]);
+                self.store.apply(vec![Delta::Upserted(object)], false);
             }
         }
 

@@ -173,7 +173,7 @@ impl World {
         };
         let told = self
             .store
-            .apply(vec![delta])
+            .apply(vec![delta], false)
             .into_iter()
             .map(|change| match change {
                 Stored::Added(new) => format!("add {}", new.metadata.name()),
