@@ -17,7 +17,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use k8s_openapi::api::core::v1::ConfigMap;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use support::{Diary, config_map, contents, entry, informer, long_after, name, pairs, server, settle};
+use support::{Diary, config_map, contents, informer, long_after, name, pairs, server, settle};
 
 use super::*;
 use crate::ObjectName;
