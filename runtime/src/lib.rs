@@ -114,7 +114,7 @@ mod object_name;
 pub mod testing;
 pub mod workqueue;
 
-pub use kind::{CustomKind, Kind, KindInfo, Scope, View, WithScale, WithStatus};
+pub use kind::{CustomKind, Kind, KindInfo, Projection, Scope, View, WithScale, WithStatus};
 pub use object_name::{ObjectName, ObjectNameError};
 
 pub use kube::CustomResource;

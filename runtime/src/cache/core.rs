@@ -3,13 +3,17 @@
 use std::sync::{Arc, OnceLock, atomic::Ordering};
 
 use parking_lot::Mutex;
+use serde_json::json;
 use tokio::{sync::watch, time::Instant};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    HandlerOptions, InformerOptions, InformerStats, ListerWatcher, QueueKind, SeedError,
+    HandlerOptions, InformerOptions, InformerStats, Keep, ListerWatcher, QueueKind, SeedError,
+    compression::Settling,
     fifo::{Delta, Namespace, SharedFifo},
+    hot::HotSet,
     index::{Index, IndexSpec},
+    object::StoredObject,
     processor::{HandlerRegistration, Listener, Processor, Registrations},
     reflector::Reflector,
     scan::Scanner,
@@ -17,7 +21,7 @@ use super::{
     store::{Store, Stored},
     views::Views,
 };
-use crate::KindInfo;
+use crate::{KindInfo, View};
 
 /// After so many changes other tasks get their turn.
 const CHANGES_AT_A_TIME: usize = 1000;
@@ -26,6 +30,9 @@ const CHANGES_AT_A_TIME: usize = 1000;
 pub(super) struct Core {
     pub(super) options: InformerOptions,
     pub(super) store: Arc<Store>,
+    settling: Settling,
+    /// Decodes what arrives.
+    pin: Option<fn(&Views, &StoredObject)>,
     pub(super) views: Arc<Views>,
     pub(super) counters: Arc<Counters>,
     registrations: Arc<Registrations>,
@@ -36,13 +43,17 @@ pub(super) struct Core {
 }
 
 impl Core {
-    pub(super) fn new(info: KindInfo, options: InformerOptions) -> Self {
+    /// `V` is what objects are decoded as when they arrive, where that is wanted.
+    pub(super) fn new<V: View>(info: KindInfo, options: InformerOptions, hot: Arc<HotSet>) -> Self {
         let counters = Arc::new(Counters::default());
+        let sensitive = options.sensitive || (info.group.is_empty() && info.kind == "Secret");
         Self {
-            options,
             store: Arc::default(),
-            seeding: Mutex::new(Scanner::new(&info)),
-            views: Arc::new(Views::new(info, counters.clone())),
+            settling: Settling::new(sensitive || options.keep == Keep::Raw),
+            pin: (options.keep == Keep::Decoded).then_some(Views::pin::<V>),
+            seeding: Mutex::new(Scanner::keeping(&info, &options.keep)),
+            options,
+            views: Arc::new(Views::new(info, sensitive, counters.clone(), hot)),
             counters,
             registrations: Arc::default(),
             synced: watch::Sender::new(false),
@@ -84,7 +95,7 @@ impl Core {
     }
 
     pub(super) fn add_index(&self, spec: &IndexSpec) {
-        match Index::new(spec.clone()) {
+        match Index::by_path(spec) {
             Ok(index) => {
                 self.store.add_index(index);
             }
@@ -92,11 +103,31 @@ impl Core {
         }
     }
 
+    /// A new object, before it is queued: indexed, and reported if it is defective. Older ones may be compressed instead of it.
+    pub(super) fn arrived(&self, object: StoredObject, indexes: &[Arc<Index>]) -> Arc<StoredObject> {
+        let object = Arc::new(object);
+        object.index(indexes);
+        if let Some(defect) = &object.defect {
+            self.views.report(&object, defect);
+        }
+        if let Some(pin) = self.pin {
+            pin(&self.views, &object);
+        }
+        self.settling.arrived(&object, &self.store);
+        object
+    }
+
     pub(super) fn stats(&self) -> InformerStats {
-        let (objects, bytes) = self.store.size();
+        let (objects, bytes, kept_bytes) = self.store.size();
+        let index_errors = self.store.indexes();
+        let index_errors = index_errors
+            .iter()
+            .map(|index| index.errors.load(Ordering::Relaxed));
         InformerStats {
             objects,
             bytes,
+            kept_bytes,
+            index_errors: index_errors.sum(),
             queued: self.fifo.get().map_or(0, |fifo| fifo.len()),
             pending: self.registrations.pending(),
             ..self.counters.snapshot()
@@ -106,12 +137,19 @@ impl Core {
     /// Puts an object into the store without telling anybody, and counts the informer as synced.
     pub(super) fn seed(&self, json: &serde_json::Value) -> Result<(), SeedError> {
         let indexes = self.store.indexes();
-        let object = self.seeding.lock().object(json.to_string().as_bytes(), &indexes);
+        let sent = match self.options.keep {
+            Keep::Metadata => json!({
+                "apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": json["metadata"],
+            }),
+            _ => json.clone(),
+        };
+        let object = self.seeding.lock().object(sent.to_string().as_bytes(), &indexes);
         let object = object.map_err(|error| SeedError {
             kind: self.info().kind.to_string(),
             problem: error.to_string(),
         })?;
-        self.store.apply(vec![Delta::Upserted(Arc::new(object))], false);
+        let object = self.arrived(object, &indexes);
+        self.store.apply(vec![Delta::Upserted(object)], false);
         self.synced.send_replace(true);
         Ok(())
     }
@@ -144,7 +182,7 @@ impl Core {
     async fn process(self: Arc<Self>, fifo: Arc<SharedFifo>, mut processor: Processor) {
         let mut has_synced = false;
         loop {
-            let replay = || self.store.all(|_| true).into_iter().map(Stored::Added).collect();
+            let replay = || self.store.all().iter().cloned().map(Stored::Added).collect();
             processor.adopt(replay, has_synced);
             let batch = tokio::select! {
                 biased;
@@ -160,6 +198,9 @@ impl Core {
             let started = Instant::now();
             let changes = self.store.apply(batch, processor.is_resyncing());
             for (position, change) in changes.iter().enumerate() {
+                if let Some(old) = change.outdated() {
+                    old.slot.clear();
+                }
                 processor.tell(change, !has_synced);
                 if position % CHANGES_AT_A_TIME == CHANGES_AT_A_TIME - 1 {
                     tokio::task::yield_now().await;

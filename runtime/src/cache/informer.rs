@@ -6,6 +6,7 @@ use super::{
     Change, Deleted, EventHandler, HandlerOptions, HandlerRegistration, IndexKey, IndexSpec, InformerOptions,
     InformerStats, Lister, Object,
     core::Core,
+    index::Index,
     processor::{Handler, Listener},
     store::Stored,
 };
@@ -115,6 +116,30 @@ impl<K: View> SharedInformer<K> {
     /// Adds an index, also after start: what is in the store is indexed at once. One of the same name is left as it is.
     pub fn add_index(&self, index: &IndexSpec) {
         self.core.add_index(index);
+    }
+
+    /// Adds an index whose values `function` says, as [`add_index`](Self::add_index) does.
+    ///
+    /// It is called once for each version of an object, without a lock. One that reads only metadata is cheap; one that decodes pays for
+    /// it with each object that arrives: prefer a path. What it fails for, or panics at, is left out of the index and counted in
+    /// [`InformerStats::index_errors`].
+    pub fn add_index_function<I, E>(
+        &self,
+        name: &str,
+        function: impl Fn(&Object<K>) -> Result<I, E> + Send + Sync + 'static,
+    ) where
+        I: IntoIterator<Item = IndexKey>,
+        E: fmt::Display,
+    {
+        let views = self.core.views.clone();
+        let function = move |stored: &Arc<_>| {
+            let keys = function(&Object::new(Arc::clone(stored), views.clone()));
+            keys.map(|keys| keys.into_iter().collect())
+                .map_err(|error| error.to_string())
+        };
+        self.core
+            .store
+            .add_index(Index::by_function(name, Box::new(function)));
     }
 
     /// Names of objects that have `value` in the index, sorted; none when there is no such index.

@@ -10,8 +10,10 @@ use std::{
 pub struct InformerStats {
     /// Objects in the store.
     pub objects: usize,
-    /// Bytes of their JSON as kept.
+    /// Bytes of their JSON.
     pub bytes: usize,
+    /// Bytes that are kept of it: less where objects are compressed.
+    pub kept_bytes: usize,
     /// Lists that ended well: the first of each namespace, and each relist.
     pub lists: u64,
     /// Lists and watches that failed.
@@ -20,9 +22,11 @@ pub struct InformerStats {
     pub watches: u64,
     /// Lines that watches brought, bookmarks among them.
     pub watch_events: u64,
+    /// How often an object was decoded.
+    pub decodes: u64,
     /// Versions of objects that were read and did not decode.
     pub decode_errors: u64,
-    /// Values that an index could not take because they are of another type than it says.
+    /// Values that an index could not take because they are of another type than it says, and failures of index functions.
     pub index_errors: u64,
     /// Entries of the queue before the store: with [`QueueKind::Batching`](super::QueueKind) changes and lists, else objects and lists.
     pub queued: usize,
@@ -47,8 +51,8 @@ pub(super) struct Counters {
     pub(super) failures: AtomicU64,
     pub(super) watches: AtomicU64,
     pub(super) watch_events: AtomicU64,
+    pub(super) decodes: AtomicU64,
     pub(super) decode_errors: AtomicU64,
-    pub(super) index_errors: AtomicU64,
     pub(super) batches: AtomicU64,
     pub(super) processing_nanos: AtomicU64,
 }
@@ -62,8 +66,8 @@ impl Counters {
             failures: read(&self.failures),
             watches: read(&self.watches),
             watch_events: read(&self.watch_events),
+            decodes: read(&self.decodes),
             decode_errors: read(&self.decode_errors),
-            index_errors: read(&self.index_errors),
             batches: read(&self.batches),
             processing: Duration::from_nanos(read(&self.processing_nanos)),
             ..InformerStats::default()

@@ -1,6 +1,8 @@
 //! The queue that keeps every delta in order.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
+
+use hashbrown::HashSet;
 
 use super::{Delta, Fifo, Namespace};
 use crate::ObjectName;
@@ -41,16 +43,21 @@ impl Fifo for BatchingFifo {
         if front.object().is_none() {
             return self.queue.pop_front().map(|delta| vec![delta]);
         }
+        // Not more changes than there may be keys: nobody needs to count those.
+        let few = self.queue.len() <= MAX_BATCH;
         let mut keys: HashSet<&ObjectName> = HashSet::new();
         let length = self
             .queue
             .iter()
             .map_while(Delta::object)
             .take_while(|object| {
-                keys.insert(object.metadata.name());
-                keys.len() <= MAX_BATCH
+                few || {
+                    keys.insert(object.name());
+                    keys.len() <= MAX_BATCH
+                }
             })
             .count();
+        drop(keys);
         Some(self.queue.drain(..length).collect())
     }
 

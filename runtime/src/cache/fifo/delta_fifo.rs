@@ -1,11 +1,8 @@
 //! The textbook DeltaFIFO: what happened to each object, collected.
 
-use std::{
-    collections::{HashSet, VecDeque},
-    sync::Arc,
-};
+use std::{collections::VecDeque, sync::Arc};
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 use super::{Delta, Fifo, Namespace};
 use crate::{
@@ -67,25 +64,20 @@ impl DeltaFifo {
     }
 
     fn replace(&mut self, namespace: &Namespace, objects: Vec<Arc<StoredObject>>) {
-        let listed: HashSet<ObjectName> = objects
-            .iter()
-            .map(|object| object.metadata.name().clone())
-            .collect();
+        let listed: HashSet<ObjectName> = objects.iter().map(|object| object.name().clone()).collect();
         for object in objects {
-            let name = object.metadata.name().clone();
+            let name = object.name().clone();
             self.enqueue(&name, Delta::Upserted(object));
         }
         let is_gone = |name: &ObjectName| {
             (namespace.is_none() || namespace.as_deref() == name.namespace()) && !listed.contains(name)
         };
         let waiting = self.deltas.values().filter_map(|deltas| deltas.last()?.object());
-        let mut gone: Vec<Arc<StoredObject>> = waiting
-            .filter(|object| is_gone(object.metadata.name()))
-            .cloned()
-            .collect();
+        let mut gone: Vec<Arc<StoredObject>> =
+            waiting.filter(|object| is_gone(object.name())).cloned().collect();
         gone.extend(self.known(|name| is_gone(name) && !self.deltas.contains_key(name)));
         for object in gone {
-            let name = object.metadata.name().clone();
+            let name = object.name().clone();
             self.enqueue(&name, Delta::Tombstone(object));
         }
         self.queue.push_back(Place::EndOfList(namespace.clone()));
@@ -93,7 +85,7 @@ impl DeltaFifo {
 
     fn resync(&mut self) {
         for object in self.known(|name| !self.deltas.contains_key(name)) {
-            let name = object.metadata.name().clone();
+            let name = object.name().clone();
             self.enqueue(&name, Delta::Sync(object));
         }
     }
@@ -101,15 +93,12 @@ impl DeltaFifo {
     /// The store as it will be when what is being processed is in it.
     fn known(&self, pass: impl Fn(&ObjectName) -> bool) -> Vec<Arc<StoredObject>> {
         let (key, newest) = self.key_in_process().unzip();
-        let mut known = self
-            .store
-            .all(|object| Some(object.metadata.name()) != key && pass(object.metadata.name()));
-        known.extend(
-            newest
-                .flatten()
-                .filter(|object| pass(object.metadata.name()))
-                .cloned(),
-        );
+        let stored = self.store.all();
+        let stored = stored
+            .iter()
+            .filter(|object| Some(object.name()) != key && pass(object.name()));
+        let mut known: Vec<_> = stored.cloned().collect();
+        known.extend(newest.flatten().filter(|object| pass(object.name())).cloned());
         known
     }
 
@@ -132,11 +121,11 @@ impl Fifo for DeltaFifo {
             Delta::Replaced { namespace, objects } => self.replace(&namespace, objects),
             Delta::SyncAll => self.resync(),
             Delta::Upserted(ref object) | Delta::Sync(ref object) => {
-                let name = object.metadata.name().clone();
+                let name = object.name().clone();
                 self.enqueue(&name, delta);
             }
             Delta::Deleted(ref object) | Delta::Tombstone(ref object) => {
-                let name = object.metadata.name().clone();
+                let name = object.name().clone();
                 // What neither waits nor is known was deleted by a relist.
                 if self.deltas.contains_key(&name) || self.is_known(&name) {
                     self.enqueue(&name, delta);

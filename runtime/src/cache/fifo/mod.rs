@@ -57,6 +57,15 @@ pub(super) enum Delta {
 }
 
 impl Delta {
+    /// The objects that it brings to the store.
+    pub(super) fn objects(&self) -> &[Arc<StoredObject>] {
+        match self {
+            Self::Upserted(object) => std::slice::from_ref(object),
+            Self::Replaced { objects, .. } => objects,
+            Self::Deleted(_) | Self::Tombstone(_) | Self::Sync(_) | Self::SyncAll => &[],
+        }
+    }
+
     /// The object, where the delta is about a single one.
     fn object(&self) -> Option<&Arc<StoredObject>> {
         match self {

@@ -9,6 +9,7 @@ mod support;
 mod bad_input;
 mod factory;
 mod indexes;
+mod keep;
 mod reflector;
 mod store;
 
@@ -17,7 +18,17 @@ use std::{collections::BTreeMap, sync::Arc};
 use k8s_openapi::api::core::v1::ConfigMap;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use support::{Diary, config_map, contents, informer, long_after, name, pairs, server, settle};
+use support::{Diary, config_map, contents, entry, informer, long_after, name, pairs, server, settle};
 
 use super::*;
-use crate::ObjectName;
+use crate::{Kind as _, ObjectName};
+
+/// What reads ConfigMaps of no informer.
+fn views() -> views::Views {
+    views::Views::new(
+        ConfigMap::info(),
+        false,
+        Arc::default(),
+        Arc::new(hot::HotSet::new(0)),
+    )
+}

@@ -83,7 +83,7 @@ impl Side {
 
     fn contents(&self) -> BTreeMap<String, String> {
         self.store
-            .all(|_| true)
+            .all()
             .iter()
             .map(|object| (object.metadata.name().to_string(), version(object)))
             .collect()
