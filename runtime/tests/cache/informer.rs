@@ -16,7 +16,7 @@ use crate::{
 };
 
 const QUEUES: [QueueKind; 2] = [QueueKind::Batching, QueueKind::DeltaFifo];
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 fn add_mirrors(informer: &SharedInformer<ConfigMap>) -> Vec<(Mirror, HandlerRegistration)> {
     let options = HandlerOptions::default();
@@ -83,7 +83,9 @@ async fn handlers_come_and_go_while_threads_change_objects() {
                     if round % 2 == task % 2 {
                         kept.extend(mirrors);
                     } else {
-                        mirrors.iter().for_each(|(_, registration)| registration.remove());
+                        for (_, registration) in &mirrors {
+                            registration.remove();
+                        }
                     }
                 }
                 kept

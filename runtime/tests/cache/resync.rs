@@ -155,7 +155,7 @@ async fn what_a_relist_finds_unchanged_reaches_only_those_who_resync_then() {
         server.put_unseen(&config_map("c", "1"));
         // Long enough for the backoff, and shorter than a check would be late.
         server.reset();
-        tokio::time::timeout(Duration::from_secs(60), async {
+        tokio::time::timeout(Duration::from_mins(1), async {
             while informer.stats().lists < 2 {
                 sleep(Duration::from_millis(10)).await;
             }

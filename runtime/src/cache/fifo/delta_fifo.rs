@@ -55,12 +55,11 @@ impl DeltaFifo {
     }
 
     fn enqueue(&mut self, name: &ObjectName, delta: Delta) {
-        match self.deltas.get_mut(name) {
-            Some(deltas) => append(deltas, delta),
-            None => {
-                self.queue.push_back(Place::Key(name.clone()));
-                self.deltas.insert(name.clone(), vec![delta]);
-            }
+        if let Some(deltas) = self.deltas.get_mut(name) {
+            append(deltas, delta);
+        } else {
+            self.queue.push_back(Place::Key(name.clone()));
+            self.deltas.insert(name.clone(), vec![delta]);
         }
     }
 
