@@ -100,6 +100,10 @@
 //! - **A typed update drops fields that the compiled type does not know**; an apply says only what it means. Prefer it.
 //! - Nothing here panics on what it read from outside; what the user's code panics with is an error of the key that it worked on.
 
+// Tests within share files with those outside, which name the crate.
+#[cfg(test)]
+extern crate self as kubewright;
+
 pub mod cache;
 pub mod client;
 pub mod controller;

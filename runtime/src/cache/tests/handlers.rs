@@ -186,7 +186,7 @@ async fn a_stuck_handler_holds_up_neither_store_nor_others() {
     informer.add_event_handler(Stuck(barrier.clone()));
     informer.add_event_handler(seen.clone());
     server.put(&config_map("a", "1"));
-    while seen.0.lock().is_empty() {
+    while seen.is_empty() {
         tokio::task::yield_now().await;
     }
     assert_eq!(contents(&informer.lister()), pairs(&[("a", "1")]));

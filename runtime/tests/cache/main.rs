@@ -1,0 +1,10 @@
+//! client-go's guarantees of the cache, through the public interface: one module per group of upstream's tests, each test naming the one
+//! that pins the same behaviour there.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
+#[path = "../support/mod.rs"]
+#[allow(dead_code, reason = "shared by two test programs")]
+mod support;
+
+mod watch_disruption;
