@@ -18,7 +18,7 @@ use super::{
     index::{Index, IndexSpec},
     object::StoredObject,
     processor::{HandlerRegistration, Listener, Processor, Registrations},
-    reflector::Reflector,
+    reflector::{ErrorHandler, Reflector, ReflectorOptions},
     scan::Scanner,
     stats::Counters,
     store::{Store, Stored},
@@ -38,6 +38,7 @@ pub(super) struct Core {
     pin: Option<fn(&Views, &StoredObject)>,
     pub(super) views: Arc<Views>,
     pub(super) counters: Arc<Counters>,
+    pub(super) error_handler: ErrorHandler,
     registrations: Registrations,
     synced: watch::Sender<bool>,
     started: AtomicBool,
@@ -57,6 +58,7 @@ impl Core {
             options,
             views: Arc::new(Views::new(info, sensitive, counters.clone(), hot)),
             counters,
+            error_handler: ErrorHandler::default(),
             registrations: Registrations::default(),
             synced: watch::Sender::new(false),
             started: AtomicBool::new(false),
@@ -147,6 +149,7 @@ impl Core {
     pub(super) fn start(
         self: &Arc<Self>,
         sources: Vec<(Namespace, Arc<dyn ListerWatcher>)>,
+        options: &ReflectorOptions,
         tracker: &TaskTracker,
         cancel: &CancellationToken,
     ) {
@@ -157,7 +160,7 @@ impl Core {
             sources.iter().map(|(namespace, _)| namespace.clone()),
         )));
         for (namespace, source) in sources {
-            let reflector = Reflector::new(self.clone(), source, namespace, fifo.clone());
+            let reflector = Reflector::new(self.clone(), source, namespace, fifo.clone(), options.clone());
             let cancel = cancel.clone();
             tracker.spawn(async move { cancel.run_until_cancelled(reflector.run()).await });
         }

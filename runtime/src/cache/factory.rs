@@ -8,8 +8,8 @@ use parking_lot::Mutex;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    IndexSpec, InformerStats, Keep, ListerWatcher, SeedError, SharedInformer, api_source::ApiSource,
-    core::Core, fifo::Namespace, hints, hot::HotSet, seeding,
+    IndexSpec, InformerStats, Keep, ListerWatcher, ReflectorOptions, SeedError, SharedInformer,
+    api_source::ApiSource, core::Core, fifo::Namespace, hints, hot::HotSet, seeding,
 };
 use crate::{CustomKind, Kind, KindInfo, Projection, Scope, View, client::Connection};
 
@@ -67,6 +67,7 @@ struct State {
     informers: Vec<Arc<Core>>,
     namespaces: Vec<String>,
     kinds: Vec<RegisteredKind>,
+    reflectors: ReflectorOptions,
 }
 
 impl fmt::Debug for SharedInformerFactory {
@@ -114,6 +115,11 @@ impl SharedInformerFactory {
     /// times the length of its JSON. Lists and handlers do not fill it. When it is full, what was not read lately goes.
     pub fn set_hot_set(&self, bytes: usize) {
         self.shared.hot.set_budget(bytes);
+    }
+
+    /// How informers list and watch that start afterwards.
+    pub fn set_reflector_options(&self, options: ReflectorOptions) {
+        self.shared.state.lock().reflectors = options;
     }
 
     /// The informer of a kind.
@@ -218,6 +224,7 @@ impl SharedInformerFactory {
         let State {
             informers,
             namespaces: factory_namespaces,
+            reflectors,
             ..
         } = state.lock().clone();
         for core in informers.iter().filter(|core| !core.is_started()) {
@@ -229,7 +236,7 @@ impl SharedInformerFactory {
             for hint in hints::before_start(core, &informers) {
                 tracing::warn!("{hint}");
             }
-            core.start(sources.collect(), tracker, cancel);
+            core.start(sources.collect(), &reflectors, tracker, cancel);
             let (unread, cancel) = (hints::unread(core.clone()), cancel.clone());
             tracker.spawn(async move { cancel.run_until_cancelled(unread).await });
         }

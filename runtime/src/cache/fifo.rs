@@ -27,8 +27,12 @@ pub(super) enum Delta {
     /// The namespace holds these objects and no others.
     Replaced {
         namespace: Namespace,
+        /// The version of the list.
+        version: Box<str>,
         objects: Vec<Arc<StoredObject>>,
     },
+    /// Everything of the namespace up to this version was pushed.
+    Bookmark { namespace: Namespace, version: Box<str> },
 }
 
 impl Delta {
@@ -37,6 +41,7 @@ impl Delta {
         match self {
             Self::Upserted(object) | Self::Deleted(object) => std::slice::from_ref(object),
             Self::Replaced { objects, .. } => objects,
+            Self::Bookmark { .. } => &[],
         }
     }
 }
@@ -94,6 +99,7 @@ impl Fifo for BatchingFifo {
             .iter()
             .take_while(|delta| match delta {
                 Delta::Replaced { .. } => false,
+                Delta::Bookmark { .. } => true,
                 Delta::Upserted(object) | Delta::Deleted(object) => {
                     keys.insert(object.name());
                     keys.len() <= MAX_BATCH
@@ -172,6 +178,7 @@ mod tests {
     fn replaced(namespace: &Namespace) -> Delta {
         Delta::Replaced {
             namespace: namespace.clone(),
+            version: "1".into(),
             objects: vec![object(0)],
         }
     }

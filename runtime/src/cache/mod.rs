@@ -36,14 +36,17 @@ mod store;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod versions;
 mod views;
 
+pub use backoff::{Backoff, ExponentialBackoff};
 pub use factory::{InformerOptions, RegisteredKind, SharedInformerFactory};
 pub use index::{IndexKey, IndexPath, IndexPathError, IndexSpec, IndexType, PathSegment};
-pub use informer::{Change, Deleted, EventHandler, SeedError, SharedInformer};
+pub use informer::{AlreadyStarted, Change, Deleted, EventHandler, SeedError, SharedInformer};
 pub use keep::{Keep, Transform};
 pub use lister::{Items, Lister, LookupError, NamespaceLister};
 pub use object::{DecodeError, Metadata, Object, OwnerRef};
 pub use processor::HandlerRegistration;
+pub use reflector::ReflectorOptions;
 pub use source::{Chunks, ListOptions, ListerWatcher, SourceError, WatchOptions};
 pub use stats::InformerStats;

@@ -23,6 +23,10 @@ pub struct InformerStats {
     pub decodes: u64,
     /// Versions of objects that were read and did not decode.
     pub decode_errors: u64,
+    /// Resource versions that went backwards or were no number.
+    pub version_errors: u64,
+    /// Objects that differed in a check of consistency; see [`ReflectorOptions`](super::ReflectorOptions).
+    pub inconsistencies: u64,
     /// Values that an index could not take because they are of another type than it says, and failures of index functions.
     pub index_errors: u64,
 }
@@ -42,6 +46,8 @@ pub(super) struct Counters {
     pub(super) watch_events: AtomicU64,
     pub(super) decodes: AtomicU64,
     pub(super) decode_errors: AtomicU64,
+    pub(super) version_errors: AtomicU64,
+    pub(super) inconsistencies: AtomicU64,
 }
 
 impl Counters {
@@ -55,6 +61,8 @@ impl Counters {
             watch_events: read(&self.watch_events),
             decodes: read(&self.decodes),
             decode_errors: read(&self.decode_errors),
+            version_errors: read(&self.version_errors),
+            inconsistencies: read(&self.inconsistencies),
             ..InformerStats::default()
         }
     }

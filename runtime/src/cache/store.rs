@@ -1,6 +1,6 @@
 //! The store: the objects by name, and the indexes over them.
 
-use std::{hash::BuildHasher as _, sync::Arc};
+use std::{cmp::Ordering, hash::BuildHasher as _, sync::Arc};
 
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use parking_lot::RwLock;
@@ -11,6 +11,7 @@ use super::{
     index_sets::IndexSets,
     object::StoredObject,
     tree::Tree,
+    versions,
 };
 use crate::ObjectName;
 
@@ -45,6 +46,8 @@ struct Inner {
     /// Only ever grows.
     indexes: Vec<(Arc<Index>, IndexSets<IndexKey>)>,
     bytes: usize,
+    /// How far each reflector has come.
+    versions: Vec<(Namespace, String)>,
 }
 
 impl Store {
@@ -126,6 +129,16 @@ impl Store {
         }
     }
 
+    /// The version up to which everything of a namespace is in the store; none before its first list.
+    pub(super) fn version(&self, namespace: Option<&str>) -> Option<String> {
+        let inner = self.inner.read();
+        let version = |wanted: Option<&str>| {
+            let found = inner.versions.iter().find(|(of, _)| of.as_deref() == wanted);
+            found.map(|(_, version)| version.clone())
+        };
+        version(namespace).or_else(|| version(None))
+    }
+
     /// How many objects there are, the bytes of their JSON, and how many of those are kept. Looks at each object.
     pub(super) fn size(&self) -> (usize, usize, usize) {
         let (objects, bytes) = {
@@ -160,11 +173,24 @@ impl Store {
         let mut changes = Vec::with_capacity(batch.len());
         for delta in batch {
             match delta {
-                Delta::Upserted(object) => changes.extend(inner.upsert(self.hash(object.name()), object)),
-                Delta::Deleted(object) => changes.extend(inner.delete(self.hash(object.name()), object)),
-                Delta::Replaced { namespace, objects } => {
+                Delta::Upserted(object) => {
+                    inner.has_reached(object.name().namespace(), object.metadata.resource_version());
+                    changes.extend(inner.upsert(self.hash(object.name()), object));
+                }
+                Delta::Deleted(object) => {
+                    inner.has_reached(object.name().namespace(), object.metadata.resource_version());
+                    changes.extend(inner.delete(self.hash(object.name()), object));
+                }
+                Delta::Replaced {
+                    namespace,
+                    version,
+                    objects,
+                } => {
+                    inner.versions.retain(|(of, _)| *of != namespace);
+                    inner.versions.push((namespace.clone(), version.into()));
                     self.replace(&mut inner, &namespace, objects, &mut changes);
                 }
+                Delta::Bookmark { namespace, version } => inner.has_reached(namespace.as_deref(), &version),
             }
         }
         changes
@@ -220,6 +246,18 @@ impl Inner {
         self.indexes
             .iter()
             .find_map(|(index, sets)| (*index.name == *name).then_some(sets))
+    }
+
+    /// Forwards only, where that can be told.
+    fn has_reached(&mut self, namespace: Option<&str>, version: &str) {
+        let of_all = |wanted: Option<&str>| self.versions.iter().position(|(of, _)| of.as_deref() == wanted);
+        let Some(place) = of_all(namespace).or_else(|| of_all(None)) else {
+            return;
+        };
+        let known = &mut self.versions[place].1;
+        if !version.is_empty() && versions::compare(known, version) != Some(Ordering::Greater) {
+            version.clone_into(known);
+        }
     }
 
     /// Leaves the old object alone when it has the version already.

@@ -7,4 +7,9 @@
 #[allow(dead_code, reason = "shared by two test programs")]
 mod support;
 
+mod bad_responses;
+mod relist;
+mod retries;
+mod versions;
 mod watch_disruption;
+mod watch_list;

@@ -12,7 +12,6 @@ mod handlers;
 mod indexes;
 mod keep;
 mod model;
-mod reflector;
 mod store;
 
 use std::{collections::BTreeMap, sync::Arc};

@@ -5,7 +5,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::{
-    server::{Answer, Server, status},
+    server::{Answer, Server, Streaming, status},
     *,
 };
 
@@ -22,13 +22,19 @@ enum Step {
     Garbage,
     FailList(u16),
     FailWatch(u16),
+    FailStream(u16),
+    Streaming(Streaming),
+    Hold,
+    Release,
+    ReleaseInReverse,
     Wait(u16),
     LateHandler,
 }
 
 fn step() -> impl Strategy<Value = Step> {
     let key = 0u8..6;
-    let code = prop::sample::select(vec![410u16, 429, 500, 503, 404]);
+    let code = prop::sample::select(vec![410u16, 429, 500, 503, 404, 422]);
+    let streaming = prop::sample::select(vec![Streaming::Known, Streaming::Refused, Streaming::Ignored]);
     prop_oneof![
         6 => key.clone().prop_map(Step::Put),
         3 => key.clone().prop_map(Step::Delete),
@@ -39,7 +45,12 @@ fn step() -> impl Strategy<Value = Step> {
         2 => Just(Step::Expire),
         1 => Just(Step::Garbage),
         1 => code.clone().prop_map(Step::FailList),
-        1 => code.prop_map(Step::FailWatch),
+        1 => code.clone().prop_map(Step::FailWatch),
+        1 => code.prop_map(Step::FailStream),
+        1 => streaming.prop_map(Step::Streaming),
+        1 => Just(Step::Hold),
+        1 => Just(Step::Release),
+        1 => Just(Step::ReleaseInReverse),
         4 => (0u16..5000).prop_map(Step::Wait),
         1 => Just(Step::LateHandler),
     ]
@@ -112,6 +123,11 @@ async fn run(steps: Vec<Step>) -> Result<(), TestCaseError> {
             Step::Garbage => server.send(r#"{"type":"ADDED","object":{}}"#),
             Step::FailList(code) => server.answer_lists([answer(code)]),
             Step::FailWatch(code) => server.answer_watches([answer(code)]),
+            Step::FailStream(code) => server.answer_streams([answer(code)]),
+            Step::Streaming(streaming) => server.streaming(streaming),
+            Step::Hold => server.hold(),
+            Step::Release => server.release(),
+            Step::ReleaseInReverse => server.release_in_reverse(),
             Step::Wait(millis) => tokio::time::sleep(Duration::from_millis(millis.into())).await,
             Step::LateHandler => {
                 mirrors.push(Mirror::default());
@@ -119,6 +135,7 @@ async fn run(steps: Vec<Step>) -> Result<(), TestCaseError> {
             }
         }
     }
+    server.release();
     // The last relist brings what was unseen. Scripted failures may stand before it.
     server.compact();
     server.cut();
