@@ -12,8 +12,9 @@ const CONSISTENCY_CHECK: &str = "KUBEWRIGHT_CACHE_CONSISTENCY_CHECK";
 /// How the reflectors of a factory's informers list and watch. The defaults are client-go's.
 #[derive(Clone)]
 pub struct ReflectorOptions {
-    /// Lists come as streams where the server can do that (on by default): dearer than nothing for neither side, while a list is built
-    /// whole in the server's memory. A server that cannot is found out, and asked for lists in pages instead.
+    /// Lists come as streams where the server can do that (on by default): a list costs the server several times its length in memory,
+    /// a stream next to nothing. A server that cannot, or that does not say when all objects have come, is listed instead: at once when it
+    /// refuses, after half a minute of silence when it ignores the question; it is asked again after an hour.
     pub streaming_lists: bool,
     /// Objects in a page of each list. None: 500 where the server does not answer from its cache anyway, else the list comes whole.
     /// Pages are always read from the server's storage, which costs it far more than its cache: choose with care.
