@@ -51,8 +51,11 @@ impl Server {
         };
         let number = |name| parameter(name).and_then(|value| value.parse::<usize>().ok());
         if parameter("watch").is_some() {
+            let is_list = parameter("sendInitialEvents") == Some("true");
+            let initial = is_list.then(|| chunks(self.clone().initial_events()));
             let changes = chunks(self.clone().changes());
-            changes.chain(stream::pending()).left_stream()
+            let both = stream::iter(initial).flatten().chain(changes);
+            both.chain(stream::pending()).left_stream()
         } else {
             let from = number("continue").unwrap_or(0);
             let limit = number("limit").filter(|_| number("resourceVersion") != Some(0));
@@ -80,6 +83,18 @@ impl Server {
         });
         let head = stream::iter([head.into_bytes()]);
         head.chain(items).chain(stream::iter([b"]}".to_vec()]))
+    }
+
+    /// The objects of a streaming list, and its end.
+    fn initial_events(self: Arc<Self>) -> impl Stream<Item = Vec<u8>> + Send {
+        let objects = stream::iter(0..OBJECTS).map(move |ordinal| {
+            let mut text = br#"{"type":"ADDED","object":"#.to_vec();
+            self.template.write(ordinal, ordinal, &mut text);
+            text.extend_from_slice(b"}\n");
+            text
+        });
+        let end = r#"{"type":"BOOKMARK","object":{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"1","annotations":{"k8s.io/initial-events-end":"true"}}}}"#;
+        objects.chain(stream::iter([format!("{end}\n").into_bytes()]))
     }
 
     fn changes(self: Arc<Self>) -> impl Stream<Item = Vec<u8>> + Send {

@@ -84,9 +84,9 @@ async fn a_resync_before_the_first_list_tells_nothing_and_holds_up_nothing() {
         let (never, second) = (Diary::default(), Diary::default());
         informer.add_event_handler(never.clone());
         informer.add_event_handler_with(second.clone(), every(1000));
-        server.answer_lists([server::Answer::Silence]);
+        server.answer_streams([server::Answer::Silence]);
         factory.start();
-        // A list that stalls is given up after three minutes.
+        // A streaming list that stalls is given up, for one in pages, after three minutes.
         sleep(Duration::from_secs(179)).await;
         assert_eq!((never.take(), second.take()), (vec![], vec![]));
         sleep(Duration::from_secs(181)).await;

@@ -225,6 +225,7 @@ impl World {
             .map(|(name, model)| self.stored(name, model))
             .collect();
         Delta::Replaced {
+            version: "1".into(),
             namespace: namespace.map(Into::into),
             objects,
         }
