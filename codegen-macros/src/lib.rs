@@ -98,13 +98,13 @@ pub fn informer(input: TokenStream) -> TokenStream {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 ///
-/// The derive implements [`Kind`](trait@Kind), [`Projection`](trait@Projection) and serde's `Deserialize`; do not derive the last beside
-/// it. The types of the fields are all that serde reads, and owned. All that stands elsewhere in the object is skipped unread, in the order in
-/// which it comes; no tree is built.
+/// The derive implements `Kind`, `Projection` and serde's `Deserialize`; do not derive the last beside it. The types of the fields read
+/// their values with serde, and own them. What stands elsewhere in the object is skipped, whatever it is. No tree is built, and the order
+/// in which things stand does not matter.
 ///
 /// # On the struct: `#[projection(…)]`
 ///
-/// - `of = Pod`: the kind whose objects are shown, any [`Kind`](trait@Kind).
+/// - `of = Pod`: the kind whose objects are shown, any type that is a `Kind`.
 /// - `crate = "path"`: where kubewright is found when the dependency has another name.
 ///
 /// # On every field: `#[projection(…)]`

@@ -2,30 +2,32 @@
 
 use proc_macro2::{Literal, Span, TokenStream};
 use quote::{quote, quote_spanned};
-use syn::spanned::Spanned;
+use syn::{Path, spanned::Spanned};
 
 use crate::{
     model::{Content, Projection, Shown, Values},
     path_tree::PathTree,
 };
 
+/// Where there was a mistake, nothing of what stands here runs.
 pub(super) fn expand(projection: &Projection) -> TokenStream {
     let Projection {
         krate,
         ident,
+        of,
         content,
     } = projection;
-    let (info, paths, deserialize) = match content {
+    let stub = quote!(::core::unimplemented!());
+    let info = match of {
+        Some(of) => quote!(<#of as #krate::Kind>::info()),
+        None => stub.clone(),
+    };
+    let (paths, deserialize) = match content {
         Some(content) => {
-            let of = &content.of;
-            let paths: Vec<_> = content.fields.iter().map(|shown| &shown.path).collect();
-            let info = quote!(<#of as #krate::Kind>::info());
-            (info, quote!(&[#(#paths),*]), deserialize(projection, content))
+            let paths = content.fields.iter().map(|shown| &shown.path);
+            (quote!(#(#paths),*), deserialize(projection, content))
         }
-        None => {
-            let stub = quote!(::core::unimplemented!());
-            (stub.clone(), quote!(&[]), deserialize_impl(projection, &stub))
-        }
+        None => (quote!(), deserialize_impl(projection, &stub)),
     };
     quote! {
         #[automatically_derived]
@@ -37,7 +39,7 @@ pub(super) fn expand(projection: &Projection) -> TokenStream {
 
         #[automatically_derived]
         impl #krate::Projection for #ident {
-            const PATHS: &'static [&'static str] = #paths;
+            const PATHS: &'static [&'static str] = &[#paths];
         }
 
         #deserialize
@@ -59,68 +61,38 @@ fn deserialize_impl(projection: &Projection, body: &TokenStream) -> TokenStream 
 /// With the slots, which nobody else names.
 fn deserialize(projection: &Projection, content: &Content) -> TokenStream {
     let krate = &projection.krate;
-    let Content { fields, tree, .. } = content;
-    let root = objects_fields(tree);
-    let idents: Vec<_> = fields.iter().map(|shown| &shown.ident).collect();
-    let (mut types, mut empty, mut takes, mut finished, mut lists) = (vec![], vec![], vec![], vec![], vec![]);
-    for (number, shown) in fields.iter().enumerate() {
-        let Shown {
-            ident,
-            ty,
-            path,
-            values,
-        } = shown;
-        let number = Literal::usize_unsuffixed(number);
-        let span = ty.span().resolved_at(Span::call_site());
-        match values {
-            Values::One { default } => {
-                types.push(quote!(::core::option::Option<#ty>));
-                empty.push(quote!(::core::option::Option::None));
-                takes
-                    .push(quote_spanned!(span=> #number => #krate::projection::one(&mut self.#ident, value)));
-                finished.push(if *default {
-                    quote_spanned!(span=> slots.#ident.unwrap_or_default())
-                } else {
-                    quote_spanned!(span=> #krate::projection::present::<_, D::Error>(slots.#ident, #path)?)
-                });
-            }
-            Values::Each {
-                element,
-                keeps_missing,
-            } => {
-                types.push(quote!(::std::vec::Vec<::core::option::Option<#element>>));
-                empty.push(quote!(::std::vec::Vec::new()));
-                takes.push(
-                    quote_spanned!(span=> #number => #krate::projection::each(&mut self.#ident, value)),
-                );
-                finished.push(if *keeps_missing {
-                    quote!(slots.#ident)
-                } else {
-                    quote!(#krate::projection::values(slots.#ident))
-                });
-                lists.push(quote!(#number => self.#ident.push(::core::option::Option::None)));
-            }
-        }
+    let root = objects_fields(&content.tree);
+    let (mut types, mut empty, mut begin, mut take, mut finish) = (vec![], vec![], vec![], vec![], vec![]);
+    for (number, shown) in content.fields.iter().enumerate() {
+        let (ident, number) = (&shown.ident, Literal::usize_unsuffixed(number));
+        let slot = Slot::of(krate, shown);
+        let Slot { ty, value, read, .. } = &slot;
+        types.push(quote!(#ident: #ty));
+        empty.push(quote!(#ident: #value));
+        begin.extend(slot.begin.map(|begin| quote!(#number => #begin)));
+        take.push(quote!(#number => #read));
+        let finished = &slot.finished;
+        finish.push(quote!(#ident: #finished));
     }
-    let element = (!lists.is_empty()).then(|| {
+    let element = (!begin.is_empty()).then(|| {
         quote! {
             fn element(&mut self, slot: usize) {
                 match slot {
-                    #(#lists,)*
+                    #(#begin,)*
                     _ => {}
                 }
             }
         }
     });
     let body = quote! {
-        let slots = #krate::projection::read(__Slots { #(#idents: #empty),* }, object)?;
-        ::core::result::Result::Ok(Self { #(#idents: #finished),* })
+        let slots = #krate::projection::read(__Slots { #(#empty),* }, object)?;
+        ::core::result::Result::Ok(Self { #(#finish),* })
     };
     let deserialize = deserialize_impl(projection, &body);
     quote! {
         const _: () = {
             struct __Slots {
-                #(#idents: #types,)*
+                #(#types,)*
             }
 
             impl<'de> #krate::projection::Slots<'de> for __Slots {
@@ -137,7 +109,7 @@ fn deserialize(projection: &Projection, content: &Content) -> TokenStream {
                     value: D,
                 ) -> ::core::result::Result<(), D::Error> {
                     match slot {
-                        #(#takes,)*
+                        #(#take,)*
                         _ => ::core::unreachable!(),
                     }
                 }
@@ -145,6 +117,63 @@ fn deserialize(projection: &Projection, content: &Content) -> TokenStream {
 
             #deserialize
         };
+    }
+}
+
+/// The code of a slot. What the compiler finds wrong in it is wrong with the type of the values: it points there.
+struct Slot {
+    ty: TokenStream,
+    /// Before anything was read.
+    value: TokenStream,
+    /// When an element of its list begins.
+    begin: Option<TokenStream>,
+    /// When its value was found.
+    read: TokenStream,
+    /// What the field is in the end.
+    finished: TokenStream,
+}
+
+impl Slot {
+    fn of(krate: &Path, shown: &Shown) -> Self {
+        let Shown {
+            ident,
+            ty,
+            path,
+            values,
+        } = shown;
+        match values {
+            Values::One { default } => {
+                let span = ty.span().resolved_at(Span::call_site());
+                Self {
+                    ty: quote!(::core::option::Option<#ty>),
+                    value: quote!(::core::option::Option::None),
+                    begin: None,
+                    read: quote_spanned!(span=> #krate::projection::one(&mut self.#ident, value)),
+                    finished: if *default {
+                        quote_spanned!(span=> slots.#ident.unwrap_or_default())
+                    } else {
+                        quote_spanned!(span=> #krate::projection::present::<_, D::Error>(slots.#ident, #path)?)
+                    },
+                }
+            }
+            Values::Each {
+                element,
+                keeps_missing,
+            } => {
+                let span = element.span().resolved_at(Span::call_site());
+                Self {
+                    ty: quote!(::std::vec::Vec<::core::option::Option<#element>>),
+                    value: quote!(::std::vec::Vec::new()),
+                    begin: Some(quote!(self.#ident.push(::core::option::Option::None))),
+                    read: quote_spanned!(span=> #krate::projection::each(&mut self.#ident, value)),
+                    finished: if *keeps_missing {
+                        quote!(slots.#ident)
+                    } else {
+                        quote!(#krate::projection::values(slots.#ident))
+                    },
+                }
+            }
+        }
     }
 }
 

@@ -15,14 +15,14 @@ pub(crate) struct Projection {
     /// Where kubewright is.
     pub(crate) krate: Path,
     pub(crate) ident: Ident,
-    /// What is known to be right; none when there was a mistake.
+    /// The kind; none when there was a mistake.
+    pub(crate) of: Option<Path>,
+    /// None when there was a mistake.
     pub(crate) content: Option<Content>,
 }
 
 /// What a projection shows.
 pub(crate) struct Content {
-    /// The kind.
-    pub(crate) of: Path,
     pub(crate) fields: Vec<Shown>,
     /// The paths of the fields, numbered in their order.
     pub(crate) tree: PathTree,
@@ -75,8 +75,8 @@ impl Projection {
         Some(Self {
             krate: krate.unwrap_or_else(|| parse_quote!(::kubewright)),
             ident: input.ident.clone(),
-            content: of.zip(content).map(|(of, (fields, tree))| Content {
-                of,
+            of,
+            content: content.map(|(fields, tree)| Content {
                 fields: fields.into_iter().map(|(shown, _)| shown).collect(),
                 tree,
             }),
@@ -199,4 +199,33 @@ fn conflicting(conflict: &Conflict, shown: &Shown, fields: &[(Shown, JsonPath)])
         }
     };
     Error::custom(message).with_span(&shown.path)
+}
+
+#[cfg(test)]
+mod tests {
+    use darling::Error;
+
+    use super::Projection;
+
+    #[test]
+    fn more_fields_than_can_be_told_apart_are_refused() {
+        for (count, expected) in [
+            (128, None),
+            (
+                129,
+                Some(
+                    "a projection has no more than 128 fields: show the object that some of the values are in as one",
+                ),
+            ),
+        ] {
+            let field = |number| format!("#[projection(path = \"data.f{number}\")] f{number}: String,");
+            let fields: String = (0..count).map(field).collect();
+            let many = format!("#[projection(of = ConfigMap)] struct Many {{ {fields} }}");
+            let mut errors = Error::accumulator();
+            let projection = Projection::of(&syn::parse_str(&many).unwrap(), &mut errors).unwrap();
+            assert_eq!(projection.content.is_none(), expected.is_some());
+            let error = errors.finish().err().map(|error| error.to_string());
+            assert_eq!(error.as_deref(), expected);
+        }
+    }
 }

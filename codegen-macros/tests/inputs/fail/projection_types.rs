@@ -1,5 +1,3 @@
-use std::rc::Rc;
-
 use kubewright::{k8s_openapi::api::core::v1::Pod, prelude::*};
 
 struct Opaque;
@@ -26,16 +24,5 @@ struct NoKind {
     #[projection(path = "spec.nodeName")]
     node: String,
 }
-
-#[derive(Projection)]
-#[projection(of = Pod)]
-struct NotSend {
-    #[projection(path = "spec.nodeName")]
-    node: Cell,
-}
-
-#[derive(kubewright::serde::Deserialize)]
-#[serde(crate = "kubewright::serde")]
-struct Cell(#[serde(skip)] Rc<String>);
 
 fn main() {}
