@@ -42,7 +42,8 @@ impl ControlPlane {
     /// Kills the API server without a chance to say goodbye, and starts it again: same port, certificates, tokens and
     /// objects. Returns when it is ready, after some 5 seconds. One restart at a time; a second caller waits.
     ///
-    /// After it, a watch from a version of before it is refused as expired, unless nothing was written since.
+    /// Whether it answers a watch from a version of before depends on whether its cache is filled by then. After
+    /// [`ControlPlane::compact_history`] it surely refuses that as expired.
     pub fn restart_api_server(&self) -> Result<(), StartError> {
         let mut api_server = self.api_server.lock().unwrap_or_else(PoisonError::into_inner);
         let start = Instant::now();
