@@ -1,6 +1,7 @@
 //! Chores of the workspace: `cargo xtask --help`. What a chore makes goes to standard output, talk to standard error.
 
 mod control_plane;
+mod soak;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -24,11 +25,21 @@ enum Chore {
         #[arg(long)]
         print: bool,
     },
+    /// Runs the soak test of the cache against the real kube-apiserver
+    Soak {
+        /// For how long, in seconds; what starts before and settles after takes two minutes more
+        #[arg(long, default_value_t = 60)]
+        seconds: u64,
+        /// Repeats the choices of an earlier run, which printed it
+        #[arg(long)]
+        seed: Option<u64>,
+    },
 }
 
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().chore {
         Chore::ControlPlane { print } => control_plane::run(print),
+        Chore::Soak { seconds, seed } => soak::run(seconds, seed),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
