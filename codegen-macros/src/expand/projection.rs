@@ -65,13 +65,17 @@ fn deserialize(projection: &Projection, content: &Content) -> TokenStream {
     let (mut types, mut empty, mut begin, mut take, mut finish) = (vec![], vec![], vec![], vec![], vec![]);
     for (number, shown) in content.fields.iter().enumerate() {
         let (ident, number) = (&shown.ident, Literal::usize_unsuffixed(number));
-        let slot = Slot::of(krate, shown);
-        let Slot { ty, value, read, .. } = &slot;
+        let Slot {
+            ty,
+            value,
+            begin: begins,
+            read,
+            finished,
+        } = Slot::of(krate, shown);
         types.push(quote!(#ident: #ty));
         empty.push(quote!(#ident: #value));
-        begin.extend(slot.begin.map(|begin| quote!(#number => #begin)));
+        begin.extend(begins.map(|begins| quote!(#number => #begins)));
         take.push(quote!(#number => #read));
-        let finished = &slot.finished;
         finish.push(quote!(#ident: #finished));
     }
     let element = (!begin.is_empty()).then(|| {

@@ -45,7 +45,7 @@ pub(crate) enum Values {
     },
     /// One of each element; a `Vec` of this type.
     Each {
-        element: Type,
+        element: Box<Type>,
         /// Whether an element without the value has a place, too.
         keeps_missing: bool,
     },
@@ -163,7 +163,7 @@ fn each(ty: &Type) -> Result<Values> {
     };
     let optional = value_type::of_option(element);
     Ok(Values::Each {
-        element: optional.unwrap_or(element).clone(),
+        element: Box::new(optional.unwrap_or(element).clone()),
         keeps_missing: optional.is_some(),
     })
 }

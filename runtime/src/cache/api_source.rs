@@ -9,16 +9,21 @@ use kube::{
     core::{Status, response::StatusDetails},
 };
 
-use super::{Chunks, InformerOptions, ListOptions, ListerWatcher, SourceError, WatchOptions};
+use super::{Chunks, InformerOptions, Keep, ListOptions, ListerWatcher, SourceError, WatchOptions};
 use crate::{KindInfo, client::Connection};
 
 /// The most that is read of the body of an error.
 const MAX_ERROR_BODY: usize = 64 * 1024;
 
+const PARTIAL: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+const PARTIAL_LIST: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+
 pub(super) struct ApiSource {
     connection: Connection,
     path: String,
     selectors: Vec<(&'static str, String)>,
+    /// What the server shall make of objects.
+    metadata_only: bool,
 }
 
 impl ApiSource {
@@ -39,10 +44,21 @@ impl ApiSource {
                 .into_iter()
                 .filter_map(|(key, value)| Some((key, value.clone()?)))
                 .collect(),
+            metadata_only: options.keep == Keep::Metadata,
         }
     }
 
-    async fn send(&self, parameters: Vec<(&'static str, String)>) -> Result<Chunks, SourceError> {
+    /// `partial` is what is accepted where only metadata is wanted.
+    async fn send(
+        &self,
+        partial: &'static str,
+        parameters: Vec<(&'static str, String)>,
+    ) -> Result<Chunks, SourceError> {
+        let accept = if self.metadata_only {
+            partial
+        } else {
+            "application/json"
+        };
         let request = Request::builder()
             .method(Method::GET)
             .uri(format!(
@@ -50,7 +66,7 @@ impl ApiSource {
                 self.path,
                 query(self.selectors.iter().chain(&parameters))
             ))
-            .header(header::ACCEPT, "application/json")
+            .header(header::ACCEPT, accept)
             // What frames the body must see it as it was sent, at once.
             .header(header::ACCEPT_ENCODING, "identity")
             .body(Body::empty())
@@ -101,7 +117,7 @@ impl ListerWatcher for ApiSource {
         if options.exact {
             parameters.push(("resourceVersionMatch", "Exact".to_owned()));
         }
-        self.send(parameters).boxed()
+        self.send(PARTIAL_LIST, parameters).boxed()
     }
 
     fn watch(&self, options: WatchOptions) -> BoxFuture<'_, Result<Chunks, SourceError>> {
@@ -115,7 +131,7 @@ impl ListerWatcher for ApiSource {
             parameters.push(("sendInitialEvents", "true".to_owned()));
             parameters.push(("resourceVersionMatch", "NotOlderThan".to_owned()));
         }
-        self.send(parameters).boxed()
+        self.send(PARTIAL, parameters).boxed()
     }
 }
 
