@@ -273,6 +273,12 @@ fn subjects(factory: &SharedInformerFactory, faults: &Arc<Faults>) -> Vec<Box<dy
             faults,
         )),
         Box::new(Subject::new(
+            "metadata",
+            Sort::ConfigMap,
+            factory.metadata_only::<ConfigMap>(),
+            faults,
+        )),
+        Box::new(Subject::new(
             "secrets",
             Sort::Secret,
             factory.of::<Secret>(),

@@ -14,7 +14,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::{
     Api, Client, Error,
     api::{ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams},
-    core::GroupVersionKind,
+    core::{GroupVersionKind, PartialObjectMeta},
 };
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 use serde_json::{Value, json};
@@ -69,6 +69,9 @@ pub trait Content: kube::ResourceExt {
     /// An entry of `data`.
     fn entry(&self, key: &str) -> Option<String>;
 
+    /// Makes of what was listed what the informer is sent.
+    fn as_sent(_listed: &mut Value) {}
+
     /// Whether the object is whole: what stands in it is what one writer wrote at once. Those of the API server itself
     /// are not ours.
     fn check(&self) -> Result<(), String> {
@@ -100,6 +103,23 @@ impl Content for ConfigMap {
 impl Content for Secret {
     fn entry(&self, key: &str) -> Option<String> {
         String::from_utf8(self.data.as_ref()?.get(key)?.0.clone()).ok()
+    }
+}
+
+/// Only metadata is sent.
+impl Content for PartialObjectMeta<ConfigMap> {
+    fn entry(&self, _: &str) -> Option<String> {
+        None
+    }
+
+    fn as_sent(listed: &mut Value) {
+        *listed = json!({
+            "apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": listed["metadata"],
+        });
+    }
+
+    fn check(&self) -> Result<(), String> {
+        Ok(())
     }
 }
 
