@@ -1,4 +1,5 @@
 //! What a derived projection reads: of whole objects, and of objects that were reduced to its paths.
+#![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
 use std::{collections::BTreeMap, fmt::Debug};
 
@@ -331,9 +332,12 @@ struct Anything {
 
 /// What stands at a path, with a place for each element of the innermost list; none when something on the way has another type.
 fn found(value: &Value, path: &[PathSegment]) -> Option<Vec<Option<Value>>> {
-    let missing = || match path.contains(&PathSegment::Elements) {
-        true => vec![],
-        false => vec![None],
+    let missing = || {
+        if path.contains(&PathSegment::Elements) {
+            vec![]
+        } else {
+            vec![None]
+        }
     };
     match (path, value) {
         (_, Value::Null) => Some(missing()),
