@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use crate::{
     mirror::Mirror,
     support::{
-        server::{Answer, Server, status},
+        server::{Answer, Server, Streaming, status},
         *,
     },
 };
@@ -27,6 +27,11 @@ enum Step {
     Garbage,
     FailList(u16),
     FailWatch(u16),
+    FailStream(u16),
+    Streaming(Streaming),
+    Hold,
+    Release,
+    ReleaseInReverse,
     Wait(u16),
     LateHandler,
     /// The oldest goes.
@@ -35,7 +40,8 @@ enum Step {
 
 fn step() -> impl Strategy<Value = Step> {
     let key = 0u8..6;
-    let code = prop::sample::select(vec![410u16, 429, 500, 503, 404]);
+    let code = prop::sample::select(vec![410u16, 429, 500, 503, 404, 422]);
+    let streaming = prop::sample::select(vec![Streaming::Known, Streaming::Refused, Streaming::Ignored]);
     prop_oneof![
         6 => key.clone().prop_map(Step::Put),
         3 => key.clone().prop_map(Step::Delete),
@@ -46,7 +52,12 @@ fn step() -> impl Strategy<Value = Step> {
         2 => Just(Step::Expire),
         1 => Just(Step::Garbage),
         1 => code.clone().prop_map(Step::FailList),
-        1 => code.prop_map(Step::FailWatch),
+        1 => code.clone().prop_map(Step::FailWatch),
+        1 => code.prop_map(Step::FailStream),
+        1 => streaming.prop_map(Step::Streaming),
+        1 => Just(Step::Hold),
+        1 => Just(Step::Release),
+        1 => Just(Step::ReleaseInReverse),
         4 => (0u16..5000).prop_map(Step::Wait),
         1 => Just(Step::LateHandler),
         1 => Just(Step::RemoveHandler),
@@ -135,6 +146,11 @@ async fn run(queue: QueueKind, steps: Vec<Step>) -> Result<(), TestCaseError> {
             Step::Garbage => server.send(r#"{"type":"ADDED","object":{}}"#),
             Step::FailList(code) => server.answer_lists([answer(code)]),
             Step::FailWatch(code) => server.answer_watches([answer(code)]),
+            Step::FailStream(code) => server.answer_streams([answer(code)]),
+            Step::Streaming(streaming) => server.streaming(streaming),
+            Step::Hold => server.hold(),
+            Step::Release => server.release(),
+            Step::ReleaseInReverse => server.release_in_reverse(),
             Step::Wait(millis) => tokio::time::sleep(Duration::from_millis(millis.into())).await,
             Step::LateHandler => handlers.push(Handlers::add(&informer)),
             Step::RemoveHandler if handlers.len() > 1 => {
@@ -145,6 +161,7 @@ async fn run(queue: QueueKind, steps: Vec<Step>) -> Result<(), TestCaseError> {
             Step::RemoveHandler => {}
         }
     }
+    server.release();
     // The last relist brings what was unseen. Scripted failures may stand before it.
     server.compact();
     server.cut();

@@ -126,7 +126,7 @@ impl Fifo for DeltaFifo {
                 objects,
             } => self.replace(&namespace, version, objects),
             Delta::Listed { namespace, version } => {
-                self.queue.push_back(Place::EndOfList(namespace, version))
+                self.queue.push_back(Place::EndOfList(namespace, version));
             }
             Delta::Reached { namespace, version } => self.queue.push_back(Place::Reached(namespace, version)),
             Delta::SyncAll => self.resync(),

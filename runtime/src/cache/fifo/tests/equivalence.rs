@@ -19,6 +19,7 @@ enum Operation {
         deleted: Vec<u8>,
     },
     Resync,
+    Bookmark,
     /// The consumers take so many batches.
     Pop(u8),
     /// Takes a batch, and has it processed only at the next of these.
@@ -34,6 +35,7 @@ fn operation() -> impl Strategy<Value = Operation> {
         3 => key.prop_map(Operation::Delete),
         2 => (keys(), keys()).prop_map(|(put, deleted)| Operation::Relist { put, deleted }),
         1 => Just(Operation::Resync),
+        1 => Just(Operation::Bookmark),
         2 => (1u8..4).prop_map(Operation::Pop),
         2 => Just(Operation::PopSlowly),
     ]
@@ -155,6 +157,10 @@ fn run(operations: Vec<Operation>) -> Result<(), TestCaseError> {
                 }
             }
             Operation::Resync => Delta::SyncAll,
+            Operation::Bookmark => Delta::Reached {
+                namespace: None,
+                version: now.to_string().into(),
+            },
             Operation::Pop(times) => {
                 for side in &mut sides {
                     for _ in 0..times {
@@ -190,6 +196,7 @@ fn run(operations: Vec<Operation>) -> Result<(), TestCaseError> {
             .collect();
         prop_assert_eq!(told, truth.clone());
     }
+    prop_assert_eq!(sides[0].store.version(None), sides[1].store.version(None));
     prop_assert_eq!(sides[0].ends()?, sides[1].ends()?);
     Ok(())
 }
