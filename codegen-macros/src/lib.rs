@@ -45,6 +45,7 @@ use syn::{DeriveInput, parse_macro_input};
 ///   `Type` is `String`, `bool`, an integer type up to 64 bits, or the path of an enum that serde writes as a string. It may be left
 ///   out for a direct field of the struct that is a `String`, `bool` or integer, an `Option` of one, or with `[*]` a `Vec` of them;
 ///   serde's renames are followed.
+/// - `sensitive`: the objects hold what must not stand anywhere else; caches compress none of them, and no error quotes them.
 /// - `external`: the definition belongs to somebody else and is not among the operator's manifests.
 /// - `crate = "path"`: where kubewright is found when the dependency has another name.
 #[proc_macro_derive(Informer, attributes(informer, kube))]

@@ -128,6 +128,10 @@ pub trait CustomKind: Kind {
     /// Whether somebody else owns the definition (`#[informer(external)]`): it is not printed then.
     const EXTERNAL: bool;
 
+    /// Whether its objects hold what must not stand anywhere else (`#[informer(sensitive)]`): they enter no dictionary, and no error
+    /// quotes them.
+    const SENSITIVE: bool = false;
+
     /// The definition. Panics where kube's `crd()` does, on a schema that Kubernetes could not take.
     fn definition() -> CustomResourceDefinition;
 

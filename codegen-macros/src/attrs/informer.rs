@@ -16,6 +16,8 @@ pub(crate) struct InformerAttrs {
     pub(crate) krate: Option<Path>,
     #[darling(default)]
     pub(crate) external: bool,
+    #[darling(default)]
+    pub(crate) sensitive: bool,
     #[darling(multiple, rename = "index")]
     indexes: Vec<IndexList>,
 }

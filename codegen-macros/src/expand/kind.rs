@@ -13,8 +13,14 @@ pub(super) fn expand(model: &Model) -> TokenStream {
         krate,
         root,
         external,
+        sensitive,
         ..
     } = model;
+    let sensitive = sensitive.then(|| {
+        quote!(
+            const SENSITIVE: bool = true;
+        )
+    });
     let indexes = model.indexes.iter().map(|index| index_spec(model, index));
     let subresources = [
         (model.has_status, quote!(WithStatus)),
@@ -30,6 +36,7 @@ pub(super) fn expand(model: &Model) -> TokenStream {
         #[automatically_derived]
         impl #krate::CustomKind for #root {
             const EXTERNAL: bool = #external;
+            #sensitive
 
             fn definition() -> #krate::k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition {
                 <Self as #krate::kube::CustomResourceExt>::crd()

@@ -25,6 +25,7 @@ pub(crate) struct Model {
     /// Group, version and kind, for people.
     pub(crate) title: String,
     pub(crate) external: bool,
+    pub(crate) sensitive: bool,
     pub(crate) has_status: bool,
     pub(crate) has_scale: bool,
     pub(crate) indexes: Vec<Index>,
@@ -83,6 +84,7 @@ impl Model {
             method: method?,
             title: format!("{}/{} {}", *kube.group, *kube.version, *kube.kind),
             external: informer.external,
+            sensitive: informer.sensitive,
             has_status: kube.has_status,
             has_scale: kube.scale.is_some(),
             indexes,

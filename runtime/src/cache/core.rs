@@ -1,6 +1,9 @@
 //! One informer without types: reflectors, queue, store and listeners put together.
 
-use std::sync::{Arc, OnceLock, atomic::Ordering};
+use std::{
+    sync::{Arc, OnceLock, atomic::Ordering},
+    time::Duration,
+};
 
 use parking_lot::Mutex;
 use serde_json::json;
@@ -40,6 +43,8 @@ pub(super) struct Core {
     synced: watch::Sender<bool>,
     /// Set by the start.
     fifo: OnceLock<Arc<SharedFifo>>,
+    /// The period of handlers that name none.
+    resync: Mutex<Option<Duration>>,
     seeding: Mutex<Scanner>,
 }
 
@@ -60,6 +65,7 @@ impl Core {
             registrations: Arc::default(),
             synced: watch::Sender::new(false),
             fifo: OnceLock::new(),
+            resync: Mutex::default(),
         }
     }
 
@@ -85,6 +91,17 @@ impl Core {
         self.registrations.is_stopped()
     }
 
+    /// The kind's objects hold what must not stand anywhere else. Before the start.
+    pub(super) fn mark_sensitive(&self) {
+        self.settling.switch_off();
+        self.views.mark_sensitive();
+    }
+
+    /// After this time handlers are resynced that are added afterwards and do not say themselves.
+    pub(super) fn set_resync(&self, period: Option<Duration>) {
+        *self.resync.lock() = period;
+    }
+
     /// `name` is that of the listener, for the log.
     pub(super) fn listen(
         &self,
@@ -93,6 +110,10 @@ impl Core {
         name: &str,
     ) -> HandlerRegistration {
         let name = format!("{name} of the {} informer", self.info().kind);
+        let options = HandlerOptions {
+            resync: options.resync.or(*self.resync.lock()),
+            ..options
+        };
         self.registrations.add(listener, options, name)
     }
 

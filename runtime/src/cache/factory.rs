@@ -1,6 +1,6 @@
 //! One informer per (kind, namespaces, selectors, what it keeps).
 
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::core::{DynamicObject, PartialObjectMeta};
@@ -69,6 +69,9 @@ struct State {
     queue: QueueKind,
     kinds: Vec<RegisteredKind>,
     reflectors: ReflectorOptions,
+    /// Kinds whose derive says so.
+    sensitive: Vec<KindInfo>,
+    resync: Option<Duration>,
 }
 
 impl fmt::Debug for SharedInformerFactory {
@@ -128,6 +131,13 @@ impl SharedInformerFactory {
         self.shared.state.lock().reflectors = options;
     }
 
+    /// After this time, again and again, handlers are resynced that do not say how often themselves; see
+    /// [`HandlerOptions::resync`](super::HandlerOptions::resync). For informers that are made afterwards. By default: never.
+    /// [`SharedInformer::set_resync`] is for one informer.
+    pub fn set_resync(&self, period: Option<Duration>) {
+        self.shared.state.lock().resync = period;
+    }
+
     /// The informer of a kind.
     pub fn of<K: Kind>(&self) -> SharedInformer<K> {
         self.with(InformerOptions::default())
@@ -178,6 +188,10 @@ impl SharedInformerFactory {
             .find(|core| *core.info() == info && core.options == options);
         let core = known.cloned().unwrap_or_else(|| {
             let core = Arc::new(Core::new::<V>(info, options, self.shared.hot.clone()));
+            if state.sensitive.contains(core.info()) {
+                core.mark_sensitive();
+            }
+            core.set_resync(state.resync);
             state.informers.push(core.clone());
             core
         });
@@ -204,6 +218,11 @@ impl SharedInformerFactory {
                 external: K::EXTERNAL,
                 indexes: K::indexes(),
             });
+        }
+        if K::SENSITIVE {
+            state.sensitive.push(K::info());
+            let cores = state.informers.iter().filter(|core| *core.info() == K::info());
+            cores.for_each(|core| core.mark_sensitive());
         }
         drop(state);
         self.indexed(K::indexes())

@@ -1,6 +1,6 @@
 //! The shared informer of one kind.
 
-use std::{any::type_name, fmt, marker::PhantomData, sync::Arc};
+use std::{any::type_name, fmt, marker::PhantomData, sync::Arc, time::Duration};
 
 use super::{
     Change, Deleted, EventHandler, HandlerOptions, HandlerRegistration, IndexKey, IndexSpec, InformerOptions,
@@ -168,6 +168,11 @@ impl<K: View> SharedInformer<K> {
         is_early
             .then_some(())
             .ok_or_else(|| AlreadyStarted(self.info().kind.to_string()))
+    }
+
+    /// After this time, again and again, those handlers are resynced that are added afterwards and do not say how often themselves.
+    pub fn set_resync(&self, period: Option<Duration>) {
+        self.core.set_resync(period);
     }
 
     /// Figures of the informer.

@@ -1,6 +1,9 @@
 //! Where bytes become types: the only place of the cache that decodes.
 
-use std::sync::{Arc, atomic::Ordering};
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 use super::{
     DecodeError,
@@ -15,7 +18,7 @@ use crate::{KindInfo, View};
 pub(super) struct Views {
     info: KindInfo,
     /// What errors say must not hold what stands in the object.
-    sensitive: bool,
+    sensitive: AtomicBool,
     counters: Arc<Counters>,
     hot: Arc<HotSet>,
 }
@@ -24,7 +27,7 @@ impl Views {
     pub(super) fn new(info: KindInfo, sensitive: bool, counters: Arc<Counters>, hot: Arc<HotSet>) -> Self {
         Self {
             info,
-            sensitive,
+            sensitive: sensitive.into(),
             counters,
             hot,
         }
@@ -32,6 +35,11 @@ impl Views {
 
     pub(super) fn info(&self) -> &KindInfo {
         &self.info
+    }
+
+    /// From now on no error quotes an object.
+    pub(super) fn mark_sensitive(&self) {
+        self.sensitive.store(true, Ordering::Relaxed);
     }
 
     /// Reads the object, and keeps it decoded for the next who asks.
@@ -77,7 +85,7 @@ impl Views {
     }
 
     fn without_values(&self, error: &serde_json::Error) -> String {
-        if self.sensitive {
+        if self.sensitive.load(Ordering::Relaxed) {
             return format!(
                 "{:?} error at line {} column {}; what stands there is not shown",
                 error.classify(),

@@ -198,3 +198,29 @@ async fn a_resync_tells_the_newest_state() {
         assert_eq!(seen.take(), ["update a=2->2"]);
     }
 }
+
+/// client-go: NewSharedInformerFactoryWithOptions, WithCustomResyncConfig.
+#[tokio::test(start_paused = true)]
+async fn a_handler_that_does_not_say_resyncs_as_its_informer_or_its_factory_does() {
+    let server = Server::new();
+    server.put(&config_map("a", "1"));
+    for (own, resyncs) in [(None, 1), (Some(Duration::from_secs(10)), 3)] {
+        let factory = server.factory();
+        factory.set_resync(Some(Duration::from_secs(30)));
+        let informer = factory.of::<ConfigMap>();
+        if own.is_some() {
+            informer.set_resync(own);
+        }
+        let seen = Diary::default();
+        informer.add_event_handler(seen.clone());
+        factory.start();
+        sleep(Duration::from_secs(35)).await;
+        let updates = seen
+            .take()
+            .iter()
+            .filter(|line| line.starts_with("update a=1->1"))
+            .count();
+        assert_eq!(updates, resyncs);
+        factory.shutdown().await;
+    }
+}

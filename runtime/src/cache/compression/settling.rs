@@ -2,7 +2,10 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, Weak},
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use parking_lot::Mutex;
@@ -29,7 +32,7 @@ const MOVED_AT_A_TIME: usize = 2;
 #[derive(Debug)]
 pub(in crate::cache) struct Settling {
     /// Nothing is compressed: the kind is sensitive, or the informer wants it so.
-    off: bool,
+    off: AtomicBool,
     inner: Mutex<Inner>,
 }
 
@@ -59,14 +62,19 @@ impl Settling {
     /// Compresses nothing when `off`.
     pub(in crate::cache) fn new(off: bool) -> Self {
         Self {
-            off,
+            off: off.into(),
             inner: Mutex::default(),
         }
     }
 
+    /// From now on nothing is compressed.
+    pub(in crate::cache) fn switch_off(&self) {
+        self.off.store(true, Ordering::Relaxed);
+    }
+
     /// Takes note of a new object. What is compressed instead is older.
     pub(in crate::cache) fn arrived(&self, object: &Arc<StoredObject>, store: &Store) {
-        if self.off {
+        if self.off.load(Ordering::Relaxed) {
             return;
         }
         let mut inner = self.inner.lock();

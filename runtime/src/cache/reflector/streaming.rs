@@ -129,6 +129,7 @@ impl Reflector {
                 taken.as_ref().map_err(drop).copied()
             });
             taken?;
+            stream.lines.check().map_err(SourceError::from)?;
             if let Some(version) = initial.version.take() {
                 break version;
             }

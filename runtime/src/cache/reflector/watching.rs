@@ -171,7 +171,8 @@ impl Reflector {
         if !deltas.is_empty() {
             self.fifo.push(deltas);
         }
-        ended
+        ended?;
+        Ok(lines.check()?)
     }
 
     /// Appends what a line says to `deltas`.

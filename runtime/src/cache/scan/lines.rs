@@ -1,7 +1,12 @@
 //! Cuts the body of a watch into lines.
 
+use super::ScanError;
+
 /// What of the buffer is kept from one line to the next.
 const KEPT: usize = 64 * 1024;
+
+/// No line is longer: etcd takes objects of one and a half megabytes, unless it is told otherwise.
+pub(super) const LONGEST: usize = 64 << 20;
 
 /// Collects what is left of a line until the rest of it arrives.
 #[derive(Debug, Default)]
@@ -32,6 +37,14 @@ impl Lines {
         self.partial.extend_from_slice(chunk);
         Ok(())
     }
+
+    /// Fails when a line does not end: what sends it is no API server, and would fill the memory.
+    pub(in crate::cache) fn check(&self) -> Result<(), ScanError> {
+        if self.partial.len() <= LONGEST {
+            return Ok(());
+        }
+        Err(ScanError(format!("a line is longer than {LONGEST} bytes")))
+    }
 }
 
 fn one<E>(line: &[u8], each: &mut impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
@@ -46,6 +59,17 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_line_without_an_end_is_refused() {
+        let (mut lines, chunk) = (Lines::default(), vec![b' '; LONGEST / 2]);
+        for expected in [true, true, false] {
+            lines.push(&chunk, |_| Ok::<_, ()>(())).unwrap();
+            assert_eq!(lines.check().is_ok(), expected);
+        }
+        lines.push(b"\n", |_| Ok::<_, ()>(())).unwrap();
+        assert!(lines.check().is_ok());
+    }
 
     proptest! {
         #[test]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, de::IgnoredAny};
 
-use super::{blocks::Blocks, object::ScanError};
+use super::{blocks::Blocks, lines::LONGEST, object::ScanError};
 
 /// Hands out the items of a list one by one; keeps no more than one item and what surrounds them.
 ///
@@ -87,6 +87,11 @@ impl ListCutter {
         let Some(end) = self.blocks.container_end(chunk, at, &mut self.item_depth) else {
             self.blocks.next_piece();
             self.partial.extend_from_slice(chunk);
+            if self.partial.len() > LONGEST {
+                return Err(ScanError(format!(
+                    "an item of the list is longer than {LONGEST} bytes"
+                )));
+            }
             return Ok(&[]);
         };
         self.item_depth = 0;

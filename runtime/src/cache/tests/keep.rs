@@ -143,6 +143,37 @@ const OTHER: IndexSpec = IndexSpec {
     value_type: IndexType::String,
 };
 
+impl crate::CustomKind for Datum {
+    const EXTERNAL: bool = true;
+    const SENSITIVE: bool = true;
+
+    fn definition()
+    -> k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition {
+        Default::default()
+    }
+
+    fn indexes() -> &'static [IndexSpec] {
+        &[]
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kind_is_sensitive_for_all_its_informers_whoever_made_them() {
+    let server = Server::new();
+    let mut object = config_map("a", "");
+    object["data"]["datum"] = 4711.into();
+    server.put(&object);
+    let factory = server.factory();
+    let before = factory.of::<ConfigMap>();
+    factory.custom::<Datum>();
+    let after = factory.with::<ConfigMap>(keeping(Keep::Raw));
+    started(before.clone(), &factory).await;
+    for informer in [before, after] {
+        let error = informer.lister().get(&name("a")).unwrap_err().to_string();
+        assert!(!error.contains("4711"), "{error}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_projected_informer_keeps_its_paths_and_indexes_the_rest() {
     let server = Server::new();
