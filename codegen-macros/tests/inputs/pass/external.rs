@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// A certificate.
 #[derive(CustomResource, Informer, Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[kube(group = "cert-manager.io", version = "v1", kind = "Certificate", namespaced)]
-#[informer(external)]
+#[informer(external, sensitive)]
 #[informer(index(by_secret = "spec.secretName"))]
 #[serde(rename_all = "camelCase")]
 pub struct CertificateSpec {
