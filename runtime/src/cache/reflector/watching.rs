@@ -3,7 +3,11 @@
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use tokio::time::{Instant, sleep};
+use futures::{FutureExt as _, StreamExt as _};
+use tokio::{
+    task::yield_now,
+    time::{Instant, sleep},
+};
 
 use super::{Reflector, SILENCE, in_time, next};
 use crate::cache::{
@@ -16,6 +20,8 @@ use crate::cache::{
 
 /// The server ends a watch after a time between these, so that not all clients come back at once.
 const WATCH_SECONDS: std::ops::Range<u32> = 300..600;
+/// After so many changes the queue is told, whatever there is yet.
+const MOST_AT_ONCE: usize = 256;
 const VERY_SHORT: Duration = Duration::from_secs(1);
 /// After so long without one, an internal error begins a new row of them.
 const INTERNAL_ERRORS_REST: Duration = Duration::from_mins(1);
@@ -39,6 +45,15 @@ impl Stream {
     pub(super) async fn next(&mut self, patience: Duration) -> Result<Option<Bytes>, SourceError> {
         let left = self.end.saturating_duration_since(Instant::now());
         next(&mut self.body, patience.min(left)).await
+    }
+
+    /// The next piece, if it is there already, or after others had their turn.
+    async fn next_now(&mut self) -> Option<Result<Option<Bytes>, SourceError>> {
+        if let Some(chunk) = self.body.next().now_or_never() {
+            return Some(chunk.transpose());
+        }
+        yield_now().await;
+        self.body.next().now_or_never().map(Option::transpose)
     }
 
     /// From here on it is an ordinary watch, of which these lines have come.
@@ -115,28 +130,43 @@ impl Reflector {
     /// Returns without an error when the next watch can go on from the last version.
     async fn follow(&mut self, mut stream: Stream) -> Result<(), SourceError> {
         let first = std::mem::take(&mut stream.first);
-        self.lines(
+        let (mut deltas, mut told) = (Vec::new(), self.version.clone());
+        let mut ended = self.lines(
             &mut Lines::default(),
             &first,
             &mut stream.events,
             &mut stream.unordered,
-        )?;
-        loop {
-            let chunk = match stream.next(SILENCE).await {
-                Ok(chunk) => chunk,
-                Err(error) => {
-                    tracing::debug!("{}: {error}; watching on", self.complaints.place());
-                    None
+            &mut deltas,
+        );
+        while ended.is_ok() {
+            // What is there already is taken along: to wake the others for each event would cost more than the events.
+            let chunk = match stream.next_now().await {
+                Some(chunk) if deltas.len() < MOST_AT_ONCE => chunk,
+                Some(chunk) => {
+                    self.push(&mut deltas, &mut told);
+                    chunk
+                }
+                None => {
+                    self.push(&mut deltas, &mut told);
+                    stream.next(SILENCE).await
                 }
             };
+            let chunk = chunk.unwrap_or_else(|error| {
+                tracing::debug!("{}: {error}; watching on", self.complaints.place());
+                None
+            });
             let Some(chunk) = chunk else { break };
-            self.lines(
+            ended = self.lines(
                 &mut stream.lines,
                 &chunk,
                 &mut stream.events,
                 &mut stream.unordered,
-            )?;
+                &mut deltas,
+            );
         }
+        // What came before a bad line counts.
+        self.push(&mut deltas, &mut told);
+        ended?;
         if stream.started.elapsed() < VERY_SHORT {
             if stream.events == 0 {
                 return Err(SourceError::VeryShortWatch);
@@ -146,31 +176,36 @@ impl Reflector {
         Ok(())
     }
 
-    /// Puts what the lines say into the queue. What came before a bad line counts.
-    fn lines(
-        &mut self,
-        lines: &mut Lines,
-        chunk: &[u8],
-        events: &mut u64,
-        unordered: &mut bool,
-    ) -> Result<(), SourceError> {
-        let indexes = self.core.store.indexes();
-        let (mut deltas, mut ended) = (Vec::new(), Ok(()));
-        let before = self.version.clone();
-        let _ = lines.push(chunk, |line| {
-            *events += 1;
-            ended = self.line(line, &indexes, &mut deltas, unordered);
-            ended.as_ref().map_err(drop).copied()
-        });
-        if self.version != before {
+    /// Puts the changes into the queue, and how far they go: `told` is how far the queue knows.
+    fn push(&self, deltas: &mut Vec<Delta>, told: &mut Box<str>) {
+        if *told != self.version {
+            told.clone_from(&self.version);
             deltas.push(Delta::Reached {
                 namespace: self.namespace.clone(),
                 version: self.version.clone(),
             });
         }
         if !deltas.is_empty() {
-            self.fifo.push(deltas);
+            self.fifo.push(std::mem::take(deltas));
         }
+    }
+
+    /// Appends what the lines say to `deltas`, up to the first bad line, and how far that is.
+    fn lines(
+        &mut self,
+        lines: &mut Lines,
+        chunk: &[u8],
+        events: &mut u64,
+        unordered: &mut bool,
+        deltas: &mut Vec<Delta>,
+    ) -> Result<(), SourceError> {
+        let indexes = self.core.store.indexes();
+        let mut ended = Ok(());
+        let _ = lines.push(chunk, |line| {
+            *events += 1;
+            ended = self.line(line, &indexes, deltas, unordered);
+            ended.as_ref().map_err(drop).copied()
+        });
         ended?;
         Ok(lines.check()?)
     }
