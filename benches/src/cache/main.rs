@@ -1,104 +1,146 @@
-//! What a cached Pod costs: CPU time for each listed object and each watch event, and memory, beside kube-runtime.
+//! What a cached Pod costs: CPU time for each listed object and each watch event, and memory, beside client-go and kube-runtime.
 //!
-//! `cargo run --release -p kubewright-benches --bin cache` measures each [`Subject`] in a process of its own, in turn, several rounds,
-//! and prints medians as a Markdown table. All subjects read the same bytes through the same `kube::Client`, each with the requests
-//! that it sends by itself. Read `pod` → `server` → `subject` → `cost`.
+//! Each [`Subject`](subjects::Subject) runs in a process of its own against a load server of its own, in turn, round by round; CPU time
+//! and memory are read from outside. `cargo xtask bench` builds everything and starts this. Read `subjects` → `run` → `process` → `table`.
 
-#![expect(clippy::print_stdout, reason = "the table is this program's output")]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program's output")]
 
-mod cost;
-mod pod;
-mod server;
-mod subject;
+mod process;
+mod run;
+mod subjects;
+mod table;
 
-use std::{process::Command, sync::Arc, time::Duration};
+use std::{
+    fs,
+    path::PathBuf,
+    process::{Command, Stdio},
+};
 
-use anyhow::{Context as _, Result, anyhow, ensure};
-use kubewright_benches::median;
-use tokio::sync::Notify;
+use anyhow::{Context as _, Result, ensure};
+use clap::Parser;
+use kubewright_benches::{
+    pods::{APPS, Pods},
+    report,
+};
 
-use cost::{Cost, Moment};
-use pod::Template;
-use server::{EVENTS, OBJECTS, Server};
-use subject::{Seen, Subject};
+use run::{Figures, Load, Programs};
+use subjects::{SUBJECTS, Subject};
 
-const ROUNDS: usize = 5;
+#[derive(Parser)]
+struct Arguments {
+    /// The Go program of `benches/go`
+    #[arg(long)]
+    peers: PathBuf,
+    /// How many Pods: each number makes a table
+    #[arg(long, value_delimiter = ',', default_value = "10000,100000")]
+    objects: Vec<u32>,
+    /// How many watch events
+    #[arg(long, default_value_t = 20_000)]
+    events: u32,
+    /// How often each subject is measured
+    #[arg(long, default_value_t = 5)]
+    rounds: usize,
+    /// Only subjects whose label has this text in it
+    #[arg(long)]
+    only: Option<String>,
+    /// Put the tables into this file, between its marks
+    #[arg(long)]
+    write: Option<PathBuf>,
+}
+
+/// The random numbers that the Pods are made of.
+const SEED: u64 = 1;
 
 fn main() -> Result<()> {
-    match std::env::args().nth(1) {
-        None => compare(),
-        Some(index) => {
-            let subject = Subject::ALL.get(index.parse::<usize>()?);
-            measure(*subject.context("the table has no such row")?)
-        }
-    }
-}
-
-/// The parent: runs itself for each subject, round by round, and prints the table.
-fn compare() -> Result<()> {
-    let template = Template::new()?;
-    println!(
-        "{OBJECTS} Pods of {} bytes, {} of them managedFields; then {EVENTS} changes. Medians of {ROUNDS} rounds.\n",
-        template.size, template.managed_fields
-    );
-    let mut costs = vec![Vec::new(); Subject::ALL.len()];
-    for _ in 0..ROUNDS {
-        for (index, costs) in costs.iter_mut().enumerate() {
-            costs.push(measured(index)?);
-        }
-    }
-    let medians: Vec<Cost> = costs
-        .iter()
-        .map(|costs| std::array::from_fn(|figure| median(costs.iter().map(|cost| cost[figure]))))
-        .collect();
-    println!("| | {} |", cost::FIGURES.join(" | "));
-    println!("|---|{}", "---:|".repeat(cost::FIGURES.len()));
-    for (subject, cost) in Subject::ALL.iter().zip(&medians) {
-        let cells = cost.iter().zip(&medians[0]);
-        let cells: Vec<String> = cells
-            .map(|(value, base)| format!("{value:.1} ({:.2}×)", value / base))
-            .collect();
-        println!("| {} | {} |", subject.label(), cells.join(" | "));
-    }
-    Ok(())
-}
-
-fn measured(index: usize) -> Result<Cost> {
-    let output = Command::new(std::env::current_exe()?)
-        .arg(index.to_string())
-        .output()?;
-    let error = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "row {index} failed: {error}");
-    cost::parse(&String::from_utf8(output.stdout)?)
-}
-
-/// The child: one subject. One thread, so that the CPU time of the thread is that of all work.
-#[tokio::main(flavor = "current_thread")]
-async fn measure(subject: Subject) -> Result<()> {
-    let server = Arc::new(Server {
-        template: Template::new()?,
-        watch: Notify::new(),
-    });
-    let seen = Arc::new(Seen::default());
-    let start = Moment::now()?;
-    let running = tokio::spawn(subject.run(server.client(), seen.clone()));
-    let steps = async {
-        seen.wait_for(OBJECTS).await;
-        let listed = settled().await?;
-        server.watch.notify_one();
-        seen.wait_for(OBJECTS + EVENTS).await;
-        let watched = settled().await?;
-        println!("{}", cost::line(cost::between(start, listed, watched)));
-        Ok(())
+    let arguments = Arguments::parse();
+    let folder = tempfile::tempdir()?;
+    let programs = Programs::beside_this(&arguments.peers, folder.path())?;
+    encode(&programs)?;
+    let wanted = |subject: &&Subject| {
+        arguments
+            .only
+            .as_ref()
+            .is_none_or(|only| subject.label.contains(only))
     };
-    tokio::select! {
-        measured = steps => measured,
-        ended = running => ended?.and(Err(anyhow!("the watch ended"))),
+    let subjects: Vec<&Subject> = SUBJECTS.iter().filter(wanted).collect();
+    ensure!(!subjects.is_empty(), "no subject has that text in its label");
+    let (size, managed_fields) = Pods::new(APPS, SEED)?.mean_sizes();
+    let mut text = format!(
+        "{}\n\nPods of {size} bytes of JSON on average, {managed_fields} of them managedFields, of {APPS} applications. {} watch events. \
+         Medians of {} interleaved rounds; in brackets the ratio to the first row.\n",
+        report::machine(),
+        arguments.events,
+        arguments.rounds,
+    );
+    for &objects in &arguments.objects {
+        let load = Load {
+            objects,
+            events: arguments.events,
+            seed: SEED,
+        };
+        let rounds = measure(&programs, &subjects, load, arguments.rounds)?;
+        text += &format!(
+            "\n### {objects} objects\n\n{}",
+            table::markdown(&subjects, &rounds)
+        );
+    }
+    println!("{text}");
+    match &arguments.write {
+        Some(file) => report::replace(file, "cache", &text),
+        None => Ok(()),
     }
 }
 
-/// What was told last may not be put away yet; waiting costs no CPU time.
-async fn settled() -> Result<Moment> {
-    tokio::time::sleep(Duration::from_millis(200)).await;
-    Moment::now()
+/// All subjects in turn, so often: the figures of each.
+fn measure(
+    programs: &Programs,
+    subjects: &[&Subject],
+    load: Load,
+    rounds: usize,
+) -> Result<Vec<Vec<Figures>>> {
+    let mut figures = vec![Vec::new(); subjects.len()];
+    for round in 1..=rounds {
+        for (subject, figures) in subjects.iter().zip(&mut figures) {
+            let measured = run::run(programs, subject, load).with_context(|| subject.label)?;
+            eprintln!(
+                "{} objects, round {round}: {}: {measured:.1?}",
+                load.objects, subject.label
+            );
+            figures.push(measured);
+        }
+    }
+    Ok(figures)
+}
+
+/// Lets the Go program make the protobuf form of the Pods, and compare it with JSON.
+fn encode(programs: &Programs) -> Result<()> {
+    let server = &programs.server;
+    let mut printing = Command::new(server)
+        .args(["--print-templates", "--seed", &SEED.to_string()])
+        .stdout(Stdio::piped())
+        .spawn()
+        .with_context(|| format!("cannot run {}", server.display()))?;
+    let templates = printing.stdout.take().context("no output of the server")?;
+    let encoding = Command::new(&programs.peers)
+        .arg("encode")
+        .stdin(templates)
+        .stdout(fs::File::create(&programs.protobuf)?)
+        .status()
+        .with_context(|| format!("cannot run {}", programs.peers.display()))?;
+    ensure!(
+        printing.wait()?.success() && encoding.success(),
+        "the Pods were not encoded"
+    );
+    let load = Load {
+        objects: 2000,
+        events: 0,
+        seed: SEED,
+    };
+    let (_server, url) = run::start_server(programs, load, false)?;
+    let compared = Command::new(&programs.peers).args(["compare", &url]).status()?;
+    ensure!(
+        compared.success(),
+        "the Pods are not the same in JSON and protobuf"
+    );
+    Ok(())
 }

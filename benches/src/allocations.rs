@@ -1,0 +1,2 @@
+//! Allocations.
+fn main() {}

@@ -1,0 +1,2 @@
+//! Reading the store.
+fn main() {}

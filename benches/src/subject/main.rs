@@ -1,0 +1,79 @@
+//! One subject of the comparison: `bench-subject SUBJECT URL` keeps the load server's Pods and works each change.
+//!
+//! It says `ready` before it sends anything and begins when it is sent a line. Whenever its worker comes to the marker it says `marker`;
+//! sent a line it says `worked` and how many keys the worker was given. Who measures is outside: `bench-cache`. Read [`Subject`], then a
+//! module for each library.
+
+#![expect(clippy::print_stdout, reason = "the progress is this program's output")]
+
+mod floor;
+mod kube_runtime;
+mod kubewright;
+
+use std::{
+    io::stdin,
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
+use anyhow::{Result, anyhow};
+use clap::{Parser, ValueEnum};
+use kubewright_benches::pods::MARKER_NAMESPACE;
+
+/// Who keeps the Pods, and what its worker reads.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Subject {
+    /// kubewright; the worker reads extracted metadata
+    Kubewright,
+    /// kubewright; the worker decodes each object
+    KubewrightDecoded,
+    /// kube-runtime's watcher and reflector
+    KubeRuntime,
+    /// kube-runtime, managedFields dropped before the store
+    KubeRuntimeTrimmed,
+    /// kube-runtime, a struct of a few fields
+    KubeRuntimeSlim,
+    /// Nobody: the bytes are read and thrown away
+    Floor,
+}
+
+#[derive(Parser)]
+struct Arguments {
+    subject: Subject,
+    url: String,
+}
+
+/// Tokio as `#[tokio::main]` sets it up, as in an operator.
+#[tokio::main]
+async fn main() -> Result<()> {
+    let arguments = Arguments::parse();
+    let config = kube::Config::new(arguments.url.parse()?);
+    println!("ready");
+    stdin().read_line(&mut String::new())?;
+    std::thread::spawn(answer_questions);
+    match arguments.subject {
+        Subject::Kubewright => kubewright::run(config, false).await?,
+        Subject::KubewrightDecoded => kubewright::run(config, true).await?,
+        Subject::KubeRuntime => kube_runtime::whole(config).await?,
+        Subject::KubeRuntimeTrimmed => kube_runtime::trimmed(config).await?,
+        Subject::KubeRuntimeSlim => kube_runtime::slim(config).await?,
+        Subject::Floor => floor::run(config).await?,
+    }
+    Err(anyhow!("the watch ended"))
+}
+
+/// Keys that the worker was given.
+static WORKED: AtomicUsize = AtomicUsize::new(0);
+
+/// Counts a key, and tells of the marker.
+fn worked(namespace: Option<&str>) {
+    WORKED.fetch_add(1, Ordering::Relaxed);
+    if namespace == Some(MARKER_NAMESPACE) {
+        println!("marker");
+    }
+}
+
+fn answer_questions() {
+    for _ in stdin().lines().map_while(Result::ok) {
+        println!("worked {}", WORKED.load(Ordering::Relaxed));
+    }
+}
