@@ -1,5 +1,6 @@
 //! What the benchmarks share; see README.md for what each measures.
 
+pub mod memory;
 pub mod pods;
 pub mod report;
 

@@ -3,13 +3,13 @@
 use std::{
     io::{Read as _, Write as _},
     net::TcpStream,
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::Command,
 };
 
 use anyhow::{Context as _, Result, ensure};
 
-use crate::{
+use super::{
     process::Process,
     subjects::{Program, Subject},
 };
@@ -21,10 +21,10 @@ const WORKED: f64 = 0.95;
 
 /// The programs, and the Pods as protobuf.
 pub(crate) struct Programs {
-    pub(crate) server: PathBuf,
+    /// This one: it is server and subject, too.
+    pub(crate) this: PathBuf,
     pub(crate) peers: PathBuf,
     pub(crate) protobuf: PathBuf,
-    subject: PathBuf,
 }
 
 /// What the server is asked for.
@@ -56,26 +56,14 @@ pub(crate) struct Figures {
     pub(crate) relist_peak: f64,
 }
 
-impl Programs {
-    pub(crate) fn beside_this(peers: &Path, folder: &Path) -> Result<Self> {
-        let this = std::env::current_exe()?;
-        let beside = |name| this.with_file_name(name);
-        Ok(Self {
-            server: beside("bench-server"),
-            subject: beside("bench-subject"),
-            peers: peers.to_owned(),
-            protobuf: folder.join("pods.protobuf"),
-        })
-    }
-}
-
 pub(crate) fn start_server(
     programs: &Programs,
     load: Load,
     without_streaming: bool,
 ) -> Result<(Process, String)> {
-    let mut command = Command::new(&programs.server);
+    let mut command = Command::new(&programs.this);
     command
+        .arg("server")
         .args([
             "--objects",
             &load.objects.to_string(),
@@ -96,8 +84,8 @@ pub(crate) fn run(programs: &Programs, subject: &Subject, load: Load) -> Result<
     let (_server, url) = start_server(programs, load, subject.without_streaming)?;
     let mut command = match subject.program {
         Program::Rust(name) => {
-            let mut command = Command::new(&programs.subject);
-            command.arg(name);
+            let mut command = Command::new(&programs.this);
+            command.args(["subject", name]);
             command
         }
         Program::Go(encoding) => {

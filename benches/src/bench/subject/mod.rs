@@ -1,10 +1,8 @@
-//! One subject of the comparison: `bench-subject SUBJECT URL` keeps the load server's Pods and works each change.
+//! One subject of the comparison: `bench subject SUBJECT URL` keeps the load server's Pods and works each change.
 //!
 //! It says `ready` before it sends anything and begins when it is sent a line. Whenever its worker comes to the marker it says `marker`;
-//! sent a line it says `worked` and how many keys the worker was given. Who measures is outside: `bench-cache`. Read [`Subject`], then a
+//! sent a line it says `worked` and how many keys the worker was given. Who measures is outside: `cache`. Read [`Subject`], then a
 //! module for each library.
-
-#![expect(clippy::print_stdout, reason = "the progress is this program's output")]
 
 mod floor;
 mod kube_runtime;
@@ -16,7 +14,7 @@ use std::{
 };
 
 use anyhow::{Result, anyhow};
-use clap::{Parser, ValueEnum};
+use clap::{Args, ValueEnum};
 use kubewright_benches::pods::MARKER_NAMESPACE;
 
 /// Who keeps the Pods, and what its worker reads.
@@ -36,16 +34,16 @@ enum Subject {
     Floor,
 }
 
-#[derive(Parser)]
-struct Arguments {
+/// What `bench subject` is told.
+#[derive(Args)]
+pub(crate) struct Arguments {
     subject: Subject,
     url: String,
 }
 
 /// Tokio as `#[tokio::main]` sets it up, as in an operator.
 #[tokio::main]
-async fn main() -> Result<()> {
-    let arguments = Arguments::parse();
+pub(crate) async fn run(arguments: &Arguments) -> Result<()> {
     let config = kube::Config::new(arguments.url.parse()?);
     println!("ready");
     stdin().read_line(&mut String::new())?;

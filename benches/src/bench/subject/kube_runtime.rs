@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 use tokio::sync::mpsc;
 
-use crate::worked;
+use super::worked;
 
 mod slim;
 

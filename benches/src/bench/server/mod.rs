@@ -1,12 +1,10 @@
 //! The load server: an API server in memory that knows Pods only, with the lists and watches that informers ask for.
 //!
-//! `bench-server --objects 10000` prints its address. `bench-server --print-templates` prints the Pods' templates, one a line: what
+//! `bench server --objects 10000` prints its address. `bench server --print-templates` prints the Pods' templates, one a line: what
 //! another program makes protobuf of. Read `feed` → `answer` → `encoding` → `protobuf`.
 //!
 //! Beside the API it has two commands: `POST /events/{count}` sends as many events to those who watch, `POST /expire/{percent}` changes
 //! so many of the Pods and ends all watches with 410.
-
-#![expect(clippy::print_stdout, reason = "the address is this program's output")]
 
 mod answer;
 mod encoding;
@@ -16,7 +14,7 @@ mod protobuf;
 use std::{fs, path::PathBuf, sync::Arc};
 
 use anyhow::{Context as _, Result};
-use clap::Parser;
+use clap::Args;
 use hyper::{server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
 use kubewright_benches::pods::{APPS, Pods};
@@ -25,8 +23,9 @@ use tokio::net::TcpListener;
 use answer::Server;
 use feed::Feed;
 
-#[derive(Parser)]
-struct Arguments {
+/// What `bench server` is told.
+#[derive(Args)]
+pub(crate) struct Arguments {
     /// How many Pods there are
     #[arg(long, default_value_t = 10_000)]
     objects: u32,
@@ -52,8 +51,7 @@ struct Arguments {
 
 /// One thread: the other processors are left to who is measured.
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<()> {
-    let arguments = Arguments::parse();
+pub(crate) async fn serve(arguments: &Arguments) -> Result<()> {
     let mut pods = Pods::new(APPS, arguments.seed)?;
     if arguments.print_templates {
         for template in pods.templates() {

@@ -11,7 +11,7 @@ use kubewright::{
     workqueue::{NoQueueMetrics, WorkQueue, default_limiter},
 };
 
-use crate::worked;
+use super::worked;
 
 pub(crate) async fn run(config: kube::Config, decode: bool) -> Result<()> {
     let informers = SharedInformerFactory::new(Connection::connect(config, "bench")?);

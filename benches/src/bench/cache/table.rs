@@ -2,7 +2,7 @@
 
 use kubewright_benches::median;
 
-use crate::{run::Figures, subjects::Subject};
+use super::{run::Figures, subjects::Subject};
 
 type Column = (&'static str, fn(&Figures) -> f64);
 

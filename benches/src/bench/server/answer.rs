@@ -12,7 +12,7 @@ use hyper::body::Incoming;
 use kubewright_benches::pods::{Pods, parse_resource_version};
 use tokio::sync::mpsc;
 
-use crate::{
+use super::{
     encoding::Encoding,
     feed::{Event, Feed, Snapshot},
 };

@@ -1,9 +1,7 @@
 //! What a cached Pod costs: CPU time for each listed object and each watch event, and memory, beside client-go and kube-runtime.
 //!
 //! Each [`Subject`](subjects::Subject) runs in a process of its own against a load server of its own, in turn, round by round; CPU time
-//! and memory are read from outside. `cargo xtask bench` builds everything and starts this. Read `subjects` → `run` → `process` → `table`.
-
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program's output")]
+//! and memory are read from outside. Read `subjects` → `run` → `process` → `table`.
 
 mod process;
 mod run;
@@ -17,7 +15,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, ensure};
-use clap::Parser;
+use clap::Args;
 use kubewright_benches::{
     pods::{APPS, Pods},
     report,
@@ -26,8 +24,9 @@ use kubewright_benches::{
 use run::{Figures, Load, Programs};
 use subjects::{SUBJECTS, Subject};
 
-#[derive(Parser)]
-struct Arguments {
+/// What `bench cache` is told.
+#[derive(Args)]
+pub(crate) struct Arguments {
     /// The Go program of `benches/go`
     #[arg(long)]
     peers: PathBuf,
@@ -51,10 +50,13 @@ struct Arguments {
 /// The random numbers that the Pods are made of.
 const SEED: u64 = 1;
 
-fn main() -> Result<()> {
-    let arguments = Arguments::parse();
+pub(crate) fn compare(arguments: &Arguments) -> Result<()> {
     let folder = tempfile::tempdir()?;
-    let programs = Programs::beside_this(&arguments.peers, folder.path())?;
+    let programs = Programs {
+        this: std::env::current_exe()?,
+        peers: arguments.peers.clone(),
+        protobuf: folder.path().join("pods.protobuf"),
+    };
     encode(&programs)?;
     let wanted = |subject: &&Subject| {
         arguments
@@ -114,12 +116,10 @@ fn measure(
 
 /// Lets the Go program make the protobuf form of the Pods, and compare it with JSON.
 fn encode(programs: &Programs) -> Result<()> {
-    let server = &programs.server;
-    let mut printing = Command::new(server)
-        .args(["--print-templates", "--seed", &SEED.to_string()])
+    let mut printing = Command::new(&programs.this)
+        .args(["server", "--print-templates", "--seed", &SEED.to_string()])
         .stdout(Stdio::piped())
-        .spawn()
-        .with_context(|| format!("cannot run {}", server.display()))?;
+        .spawn()?;
     let templates = printing.stdout.take().context("no output of the server")?;
     let encoding = Command::new(&programs.peers)
         .arg("encode")

@@ -8,7 +8,7 @@ use memchr::memmem;
 
 use kubewright_benches::pods::MARKER_NAMESPACE;
 
-use crate::worked;
+use super::worked;
 
 /// How the marker ends, and no other object.
 const END: &[u8] = b"{}}}\n";

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use kubewright_benches::pods::{self, Pods};
 
-use crate::{
+use super::{
     feed::{Event, Snapshot},
     protobuf,
 };

@@ -1,2 +1,0 @@
-//! Reading the store.
-fn main() {}
