@@ -96,6 +96,15 @@ where
     }
 }
 
+/// A [`Kind`] that shows some values of another kind's objects. `#[derive(Projection)]` implements it.
+///
+/// It reads the whole object as well as one of which only its paths were kept:
+/// [`SharedInformerFactory::projected`](crate::cache::SharedInformerFactory::projected) makes an informer that keeps no more than those.
+pub trait Projection: Kind {
+    /// Where its values are, as paths of indexes are written: `spec.nodeName`, `metadata.labels['a.b/c']`, `spec.containers[*].image`.
+    const PATHS: &'static [&'static str];
+}
+
 /// A scope that is known when compiling.
 pub trait StaticScope {
     /// The scope as a value.

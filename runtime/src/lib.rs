@@ -100,6 +100,10 @@
 //! - **A typed update drops fields that the compiled type does not know**; an apply says only what it means. Prefer it.
 //! - Nothing here panics on what it read from outside; what the user's code panics with is an error of the key that it worked on.
 
+// Tests within share files with those outside, which name the crate.
+#[cfg(test)]
+extern crate self as kubewright;
+
 pub mod cache;
 pub mod client;
 pub mod controller;
@@ -110,7 +114,7 @@ mod object_name;
 pub mod testing;
 pub mod workqueue;
 
-pub use kind::{CustomKind, Kind, KindInfo, Scope, View, WithScale, WithStatus};
+pub use kind::{CustomKind, Kind, KindInfo, Projection, Scope, View, WithScale, WithStatus};
 pub use object_name::{ObjectName, ObjectNameError};
 
 pub use kube::CustomResource;

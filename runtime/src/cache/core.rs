@@ -1,26 +1,27 @@
 //! One informer without types: reflectors, queue, store and listeners put together.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
-};
+use std::sync::{Arc, OnceLock, atomic::Ordering};
 
 use parking_lot::Mutex;
-use tokio::sync::watch;
+use serde_json::json;
+use tokio::{sync::watch, time::Instant};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    InformerOptions, InformerStats, ListerWatcher, SeedError,
-    fifo::{BatchingFifo, Delta, Namespace, SharedFifo},
+    HandlerOptions, InformerOptions, InformerStats, Keep, ListerWatcher, QueueKind, SeedError,
+    compression::Settling,
+    fifo::{Delta, Namespace, SharedFifo},
+    hot::HotSet,
     index::{Index, IndexSpec},
+    object::StoredObject,
     processor::{HandlerRegistration, Listener, Processor, Registrations},
     reflector::Reflector,
     scan::Scanner,
-    stats::Counters,
+    stats::{Counters, count},
     store::{Store, Stored},
     views::Views,
 };
-use crate::KindInfo;
+use crate::{KindInfo, View};
 
 /// After so many changes other tasks get their turn.
 const CHANGES_AT_A_TIME: usize = 1000;
@@ -28,27 +29,35 @@ const CHANGES_AT_A_TIME: usize = 1000;
 /// What every [`SharedInformer`](super::SharedInformer) and [`Lister`](super::Lister) of one store points at.
 pub(super) struct Core {
     pub(super) options: InformerOptions,
-    pub(super) store: Store,
+    pub(super) store: Arc<Store>,
+    settling: Settling,
+    /// Decodes what arrives.
+    pin: Option<fn(&Views, &StoredObject)>,
     pub(super) views: Arc<Views>,
     pub(super) counters: Arc<Counters>,
-    registrations: Registrations,
+    registrations: Arc<Registrations>,
     synced: watch::Sender<bool>,
-    started: AtomicBool,
+    /// Set by the start.
+    fifo: OnceLock<Arc<SharedFifo>>,
     seeding: Mutex<Scanner>,
 }
 
 impl Core {
-    pub(super) fn new(info: KindInfo, options: InformerOptions) -> Self {
+    /// `V` is what objects are decoded as when they arrive, where that is wanted.
+    pub(super) fn new<V: View>(info: KindInfo, options: InformerOptions, hot: Arc<HotSet>) -> Self {
         let counters = Arc::new(Counters::default());
+        let sensitive = options.sensitive || (info.group.is_empty() && info.kind == "Secret");
         Self {
+            store: Arc::default(),
+            settling: Settling::new(sensitive || options.keep == Keep::Raw),
+            pin: (options.keep == Keep::Decoded).then_some(Views::pin::<V>),
+            seeding: Mutex::new(Scanner::keeping(&info, &options.keep)),
             options,
-            store: Store::default(),
-            seeding: Mutex::new(Scanner::new(&info)),
-            views: Arc::new(Views::new(info, counters.clone())),
+            views: Arc::new(Views::new(info, sensitive, counters.clone(), hot)),
             counters,
-            registrations: Registrations::default(),
+            registrations: Arc::default(),
             synced: watch::Sender::new(false),
-            started: AtomicBool::new(false),
+            fifo: OnceLock::new(),
         }
     }
 
@@ -67,15 +76,26 @@ impl Core {
     }
 
     pub(super) fn is_started(&self) -> bool {
-        self.started.load(Ordering::Relaxed)
+        self.fifo.get().is_some()
     }
 
-    pub(super) fn listen(&self, listener: Listener) -> HandlerRegistration {
-        self.registrations.add(listener)
+    pub(super) fn is_stopped(&self) -> bool {
+        self.registrations.is_stopped()
+    }
+
+    /// `name` is that of the listener, for the log.
+    pub(super) fn listen(
+        &self,
+        listener: Listener,
+        options: HandlerOptions,
+        name: &str,
+    ) -> HandlerRegistration {
+        let name = format!("{name} of the {} informer", self.info().kind);
+        self.registrations.add(listener, options, name)
     }
 
     pub(super) fn add_index(&self, spec: &IndexSpec) {
-        match Index::new(spec.clone()) {
+        match Index::by_path(spec) {
             Ok(index) => {
                 self.store.add_index(index);
             }
@@ -83,20 +103,53 @@ impl Core {
         }
     }
 
+    /// A new object, before it is queued: indexed, and reported if it is defective. Older ones may be compressed instead of it.
+    pub(super) fn arrived(&self, object: StoredObject, indexes: &[Arc<Index>]) -> Arc<StoredObject> {
+        let object = Arc::new(object);
+        object.index(indexes);
+        if let Some(defect) = &object.defect {
+            self.views.report(&object, defect);
+        }
+        if let Some(pin) = self.pin {
+            pin(&self.views, &object);
+        }
+        self.settling.arrived(&object, &self.store);
+        object
+    }
+
     pub(super) fn stats(&self) -> InformerStats {
-        let (objects, bytes) = self.store.size();
-        self.counters.snapshot(objects, bytes)
+        let (objects, bytes, kept_bytes) = self.store.size();
+        let index_errors = self.store.indexes();
+        let index_errors = index_errors
+            .iter()
+            .map(|index| index.errors.load(Ordering::Relaxed));
+        InformerStats {
+            objects,
+            bytes,
+            kept_bytes,
+            index_errors: index_errors.sum(),
+            queued: self.fifo.get().map_or(0, |fifo| fifo.len()),
+            pending: self.registrations.pending(),
+            ..self.counters.snapshot()
+        }
     }
 
     /// Puts an object into the store without telling anybody, and counts the informer as synced.
     pub(super) fn seed(&self, json: &serde_json::Value) -> Result<(), SeedError> {
         let indexes = self.store.indexes();
-        let object = self.seeding.lock().object(json.to_string().as_bytes(), &indexes);
+        let sent = match self.options.keep {
+            Keep::Metadata => json!({
+                "apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": json["metadata"],
+            }),
+            _ => json.clone(),
+        };
+        let object = self.seeding.lock().object(sent.to_string().as_bytes(), &indexes);
         let object = object.map_err(|error| SeedError {
             kind: self.info().kind.to_string(),
             problem: error.to_string(),
         })?;
-        self.store.apply(vec![Delta::Upserted(Arc::new(object))]);
+        let object = self.arrived(object, &indexes);
+        self.store.apply(vec![Delta::Upserted(object)], false);
         self.synced.send_replace(true);
         Ok(())
     }
@@ -105,21 +158,21 @@ impl Core {
     pub(super) fn start(
         self: &Arc<Self>,
         sources: Vec<(Namespace, Arc<dyn ListerWatcher>)>,
+        queue: QueueKind,
         tracker: &TaskTracker,
         cancel: &CancellationToken,
     ) {
-        if self.started.swap(true, Ordering::Relaxed) {
+        let namespaces = sources.iter().map(|(namespace, _)| namespace.clone());
+        let fifo = Arc::new(SharedFifo::new(queue, namespaces, &self.store));
+        if self.fifo.set(fifo.clone()).is_err() {
             return;
         }
-        let fifo = Arc::new(SharedFifo::new(BatchingFifo::new(
-            sources.iter().map(|(namespace, _)| namespace.clone()),
-        )));
         for (namespace, source) in sources {
             let reflector = Reflector::new(self.clone(), source, namespace, fifo.clone());
             let cancel = cancel.clone();
             tracker.spawn(async move { cancel.run_until_cancelled(reflector.run()).await });
         }
-        let processor = Processor::new(tracker.clone(), cancel.clone());
+        let processor = Processor::new(self.registrations.clone(), tracker.clone(), cancel.clone());
         let process = self.clone().process(fifo, processor);
         let cancel = cancel.clone();
         tracker.spawn(async move { cancel.run_until_cancelled(process).await });
@@ -129,15 +182,25 @@ impl Core {
     async fn process(self: Arc<Self>, fifo: Arc<SharedFifo>, mut processor: Processor) {
         let mut has_synced = false;
         loop {
-            let replay = || self.store.all(|_| true).into_iter().map(Stored::Added).collect();
-            processor.adopt(&self.registrations, replay, has_synced);
+            let replay = || self.store.all().iter().cloned().map(Stored::Added).collect();
+            processor.adopt(replay, has_synced);
             let batch = tokio::select! {
                 biased;
-                () = self.registrations.added() => continue,
+                () = self.registrations.changed() => continue,
+                () = processor.resync_due() => {
+                    if processor.begin_resync() {
+                        fifo.push([Delta::SyncAll]);
+                    }
+                    continue;
+                }
                 batch = fifo.pop() => batch,
             };
-            processor.sweep();
-            for (position, change) in self.store.apply(batch).iter().enumerate() {
+            let started = Instant::now();
+            let changes = self.store.apply(batch, processor.is_resyncing());
+            for (position, change) in changes.iter().enumerate() {
+                if let Some(old) = change.outdated() {
+                    old.slot.clear();
+                }
                 processor.tell(change, !has_synced);
                 if position % CHANGES_AT_A_TIME == CHANGES_AT_A_TIME - 1 {
                     tokio::task::yield_now().await;
@@ -148,6 +211,13 @@ impl Core {
                 processor.synced();
                 self.synced.send_replace(true);
             }
+            self.count_batch(started);
         }
+    }
+
+    fn count_batch(&self, started: Instant) {
+        count(&self.counters.batches);
+        let nanos = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.counters.processing_nanos.fetch_add(nanos, Ordering::Relaxed);
     }
 }

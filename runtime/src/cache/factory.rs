@@ -3,14 +3,15 @@
 use std::{fmt, sync::Arc};
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::core::{DynamicObject, PartialObjectMeta};
 use parking_lot::Mutex;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    IndexSpec, InformerStats, ListerWatcher, SeedError, SharedInformer, api_source::ApiSource, core::Core,
-    fifo::Namespace, seeding,
+    IndexSpec, InformerStats, Keep, ListerWatcher, QueueKind, SeedError, SharedInformer,
+    api_source::ApiSource, core::Core, fifo::Namespace, hints, hot::HotSet, seeding,
 };
-use crate::{CustomKind, Kind, KindInfo, Scope, client::Connection};
+use crate::{CustomKind, Kind, KindInfo, Projection, Scope, View, client::Connection};
 
 /// What distinguishes two informers of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -21,6 +22,10 @@ pub struct InformerOptions {
     pub label_selector: Option<String>,
     /// Only objects whose fields match, as kubectl's `--field-selector`.
     pub field_selector: Option<String>,
+    /// What is kept of each object.
+    pub keep: Keep,
+    /// The objects hold what must not stand anywhere else: they enter no dictionary, and no error quotes them. Secrets always are.
+    pub sensitive: bool,
 }
 
 /// A custom kind that an informer was made of.
@@ -36,6 +41,9 @@ pub struct RegisteredKind {
     pub indexes: &'static [IndexSpec],
 }
 
+/// What decoded objects may take, in bytes, by default.
+const HOT_SET: usize = 32 << 20;
+
 type Sources = dyn Fn(&KindInfo, Option<&str>, &InformerOptions) -> Arc<dyn ListerWatcher> + Send + Sync;
 
 /// Makes informers and runs them. Cloning copies a pointer.
@@ -49,6 +57,7 @@ pub struct SharedInformerFactory {
 struct Shared {
     sources: Box<Sources>,
     state: Mutex<State>,
+    hot: Arc<HotSet>,
     tracker: TaskTracker,
     cancel: CancellationToken,
 }
@@ -57,6 +66,7 @@ struct Shared {
 struct State {
     informers: Vec<Arc<Core>>,
     namespaces: Vec<String>,
+    queue: QueueKind,
     kinds: Vec<RegisteredKind>,
 }
 
@@ -87,6 +97,7 @@ impl SharedInformerFactory {
             shared: Arc::new(Shared {
                 sources: Box::new(sources),
                 state: Mutex::default(),
+                hot: Arc::new(HotSet::new(HOT_SET)),
                 tracker: TaskTracker::new(),
                 cancel: CancellationToken::new(),
             }),
@@ -98,6 +109,19 @@ impl SharedInformerFactory {
         self.shared.state.lock().namespaces = namespaces;
     }
 
+    /// How many bytes of memory decoded objects may take, those of all informers together; 32 MiB by default, none: 0.
+    ///
+    /// What [`Lister::get`](super::Lister::get) decoded stays decoded within this, until the object changes. An object is charged eight
+    /// times the length of its JSON. Lists and handlers do not fill it. When it is full, what was not read lately goes.
+    pub fn set_hot_set(&self, bytes: usize) {
+        self.shared.hot.set_budget(bytes);
+    }
+
+    /// The queue between reflectors and store. Takes effect for informers that start afterwards.
+    pub fn set_queue(&self, queue: QueueKind) {
+        self.shared.state.lock().queue = queue;
+    }
+
     /// The informer of a kind.
     pub fn of<K: Kind>(&self) -> SharedInformer<K> {
         self.with(InformerOptions::default())
@@ -105,14 +129,49 @@ impl SharedInformerFactory {
 
     /// The informer of a kind, restricted.
     pub fn with<K: Kind>(&self, options: InformerOptions) -> SharedInformer<K> {
-        let info = K::info();
+        self.of_kind(K::info(), options)
+    }
+
+    /// The informer of a kind that keeps no more than what `P` shows.
+    pub fn projected<P: Projection>(&self) -> SharedInformer<P> {
+        self.keeping(P::info(), Keep::Projection(P::PATHS))
+    }
+
+    /// The informer of a kind that is sent, and keeps, nothing but metadata.
+    pub fn metadata_only<K>(&self) -> SharedInformer<PartialObjectMeta<K>>
+    where
+        K: Kind,
+        PartialObjectMeta<K>: View,
+    {
+        self.keeping(K::info(), Keep::Metadata)
+    }
+
+    /// The informer of a kind that is known only when the program runs. [`KindInfo::discover`] asks the API server for it.
+    pub fn dynamic(&self, kind: KindInfo, options: InformerOptions) -> SharedInformer<DynamicObject> {
+        self.of_kind(kind, options)
+    }
+
+    /// As [`dynamic`](Self::dynamic), with nothing but metadata.
+    pub fn dynamic_metadata(&self, kind: KindInfo) -> SharedInformer<PartialObjectMeta<DynamicObject>> {
+        self.keeping(kind, Keep::Metadata)
+    }
+
+    fn keeping<V: View>(&self, kind: KindInfo, keep: Keep) -> SharedInformer<V> {
+        let options = InformerOptions {
+            keep,
+            ..InformerOptions::default()
+        };
+        self.of_kind(kind, options)
+    }
+
+    fn of_kind<V: View>(&self, info: KindInfo, options: InformerOptions) -> SharedInformer<V> {
         let mut state = self.shared.state.lock();
         let known = state
             .informers
             .iter()
             .find(|core| *core.info() == info && core.options == options);
         let core = known.cloned().unwrap_or_else(|| {
-            let core = Arc::new(Core::new(info, options));
+            let core = Arc::new(Core::new::<V>(info, options, self.shared.hot.clone()));
             state.informers.push(core.clone());
             core
         });
@@ -156,6 +215,7 @@ impl SharedInformerFactory {
             state,
             tracker,
             cancel,
+            ..
         } = &*self.shared;
         if cancel.is_cancelled() {
             tracing::warn!("the informers were shut down and do not start again");
@@ -164,6 +224,7 @@ impl SharedInformerFactory {
         let State {
             informers,
             namespaces: factory_namespaces,
+            queue,
             ..
         } = state.lock().clone();
         for core in informers.iter().filter(|core| !core.is_started()) {
@@ -172,7 +233,12 @@ impl SharedInformerFactory {
                 let source = sources(core.info(), namespace.as_deref(), &core.options);
                 (namespace, source)
             });
-            core.start(sources.collect(), tracker, cancel);
+            for hint in hints::before_start(core, &informers) {
+                tracing::warn!("{hint}");
+            }
+            core.start(sources.collect(), queue, tracker, cancel);
+            let (unread, cancel) = (hints::unread(core.clone()), cancel.clone());
+            tracker.spawn(async move { cancel.run_until_cancelled(unread).await });
         }
     }
 

@@ -1,8 +1,21 @@
-//! Indexes by JSON path: what they are, and which values an object has in them.
+//! Indexes, by JSON path or by a function: what they are, and which values an object has in them.
 
-use std::{fmt, str::FromStr, sync::Arc};
+use std::{
+    borrow::Cow,
+    fmt,
+    str::FromStr,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
-use super::scan::{Cursor, unquoted};
+use super::{
+    object::StoredObject,
+    panics::caught,
+    recent::Recent,
+    scan::{Cursor, unquoted},
+};
 
 /// The type of an index's values. Other types of value in the object are not indexed and counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -118,53 +131,113 @@ impl FromStr for IndexPath {
 }
 
 /// An index that can be looked up in objects.
-#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Index {
-    pub(super) spec: IndexSpec,
-    path: IndexPath,
+    pub(super) name: Box<str>,
+    source: Source,
+    /// Values of another type than the index's, and failures of its function.
+    pub(super) errors: AtomicU64,
 }
 
-/// What one object has in one index.
-#[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(super) struct IndexValues {
-    pub(super) keys: Box<[IndexKey]>,
-    /// How many values were of another type than the index's.
-    pub(super) mistyped: u64,
+/// What finds the keys of an object.
+pub(super) type IndexFunction =
+    Box<dyn Fn(&Arc<StoredObject>) -> Result<Vec<IndexKey>, String> + Send + Sync>;
+
+enum Source {
+    Path(IndexPath, IndexType),
+    Function(IndexFunction),
 }
 
 impl Index {
-    pub(super) fn new(spec: IndexSpec) -> Result<Self, IndexPathError> {
-        let path = spec.path.parse()?;
-        Ok(Self { spec, path })
+    pub(super) fn by_path(spec: &IndexSpec) -> Result<Self, IndexPathError> {
+        Ok(Self::new(
+            spec.name,
+            Source::Path(spec.path.parse()?, spec.value_type),
+        ))
     }
 
-    /// Each value once. An absent value, and `null`, is none.
-    pub(super) fn values(&self, json: &[u8]) -> IndexValues {
+    pub(super) fn by_function(name: &str, function: IndexFunction) -> Self {
+        Self::new(name, Source::Function(function))
+    }
+
+    fn new(name: &str, source: Source) -> Self {
+        Self {
+            name: name.into(),
+            source,
+            errors: AtomicU64::new(0),
+        }
+    }
+
+    /// The keys of an object, each once. An absent value, and `null`, is none. Calls the user's function: hold no lock.
+    pub(super) fn keys(&self, object: &Arc<StoredObject>) -> Box<[IndexKey]> {
+        let Source::Function(function) = &self.source else {
+            let keys = object
+                .payload
+                .with_json(|json| self.path_keys(json, &mut Recent::default()));
+            return keys.ok().flatten().unwrap_or_default();
+        };
+        let problem = match caught(|| function(object)) {
+            Ok(Ok(mut keys)) => {
+                keys.sort_unstable();
+                keys.dedup();
+                return keys.into();
+            }
+            Ok(Err(problem)) => problem,
+            Err(panic) => format!("it panicked: {panic}"),
+        };
+        if self.errors.fetch_add(1, Ordering::Relaxed) == 0 {
+            let (index, name) = (&self.name, object.name());
+            tracing::error!("index {index} leaves {name} out: {problem}; further failures are only counted");
+        }
+        Box::default()
+    }
+
+    /// The keys, where they are found by path in the JSON; none where by a function.
+    pub(super) fn path_keys(&self, json: &[u8], texts: &mut Recent<str>) -> Option<Box<[IndexKey]>> {
+        let Source::Path(path, value_type) = &self.source else {
+            return None;
+        };
         let mut found = Found {
-            value_type: self.spec.value_type,
+            value_type: *value_type,
             keys: Vec::new(),
             mistyped: 0,
+            texts,
         };
         if let Ok(json) = std::str::from_utf8(json) {
-            found.visit(json, &self.path.0);
+            found.visit(json, &path.0);
         }
-        IndexValues {
-            keys: found.keys.into_boxed_slice(),
-            mistyped: found.mistyped,
+        if found.mistyped > 0 {
+            self.errors.fetch_add(found.mistyped, Ordering::Relaxed);
         }
+        Some(found.keys.into_boxed_slice())
     }
 }
 
-struct Found {
+impl fmt::Debug for Index {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Index")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The text at fields of fields, in the JSON of an object.
+pub(super) fn text_at(json: &[u8], fields: &[&str]) -> Option<String> {
+    let value = descend(std::str::from_utf8(json).ok()?, fields.iter().copied())?;
+    unquoted(value).map(Cow::into_owned)
+}
+
+struct Found<'t> {
     value_type: IndexType,
     keys: Vec<IndexKey>,
     mistyped: u64,
+    texts: &'t mut Recent<str>,
 }
 
-impl Found {
+impl Found<'_> {
     fn visit(&mut self, json: &str, path: &[PathSegment]) {
         let elements = path.iter().position(|segment| *segment == PathSegment::Elements);
         let (fields, rest) = path.split_at(elements.unwrap_or(path.len()));
+        let fields = fields.iter().map_while(PathSegment::field);
         let Some(value) = descend(json, fields) else {
             return;
         };
@@ -181,7 +254,7 @@ impl Found {
     fn take(&mut self, value: &str) {
         let key = match self.value_type {
             _ if value == "null" => return,
-            IndexType::String => unquoted(value).map(|text| IndexKey::String(text.into())),
+            IndexType::String => unquoted(value).map(|text| IndexKey::String(self.texts.share(&text))),
             IndexType::Bool => value.parse().ok().map(IndexKey::Bool),
             IndexType::Integer => value.parse().ok().map(IndexKey::Integer),
         };
@@ -194,18 +267,24 @@ impl Found {
 }
 
 /// The value of a field of a field of…; what stands behind it is not read.
-fn descend<'a>(json: &'a str, fields: &[PathSegment]) -> Option<&'a str> {
+fn descend<'a, 'f>(json: &'a str, fields: impl Iterator<Item = &'f str>) -> Option<&'a str> {
     let mut cursor = Cursor::new(json);
     for field in fields {
-        let PathSegment::Field(field) = field else {
-            return None;
-        };
         let mut first = true;
         while cursor.entry(&mut first).ok()?? != *field {
             cursor.value().ok()?;
         }
     }
     cursor.value().ok()
+}
+
+impl PathSegment {
+    fn field(&self) -> Option<&str> {
+        match self {
+            Self::Field(name) => Some(name),
+            Self::Elements => None,
+        }
+    }
 }
 
 impl fmt::Display for IndexKey {
@@ -229,6 +308,7 @@ macro_rules! index_keys {
 }
 
 index_keys! {
+    &IndexKey => |value| value.clone();
     &str => |value| Self::String(value.into());
     String => |value| Self::String(value.into());
     &String => |value| Self::String(value.as_str().into());

@@ -1,14 +1,15 @@
-//! The names that an index holds under each value.
+//! The objects that an index holds under each value.
 
-use std::{borrow::Borrow, hash::Hash};
+use std::{borrow::Borrow, hash::Hash, sync::Arc};
 
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashMap;
 
+use super::{object::StoredObject, tree::Tree};
 use crate::ObjectName;
 
-/// Names by value. A value without names takes no room.
+/// Objects by value. A value without objects takes no room.
 #[derive(Debug)]
-pub(super) struct IndexSets<V>(HashMap<V, HashSet<ObjectName>>);
+pub(super) struct IndexSets<V>(HashMap<V, Tree>);
 
 impl<V> Default for IndexSets<V> {
     fn default() -> Self {
@@ -17,30 +18,36 @@ impl<V> Default for IndexSets<V> {
 }
 
 impl<V: Eq + Hash> IndexSets<V> {
-    pub(super) fn insert(&mut self, value: V, name: &ObjectName) {
-        self.0.entry(value).or_default().insert(name.clone());
+    /// Puts the object in the place of what has its name; `hash` is the name's.
+    pub(super) fn insert<'q, Q: Eq + Hash + ?Sized>(
+        &mut self,
+        value: &'q Q,
+        hash: u64,
+        object: &Arc<StoredObject>,
+    ) where
+        V: Borrow<Q> + From<&'q Q>,
+    {
+        self.0.entry_ref(value).or_default().insert(hash, object.clone());
     }
 
-    pub(super) fn remove<Q: Eq + Hash + ?Sized>(&mut self, value: &Q, name: &ObjectName)
+    pub(super) fn remove<Q: Eq + Hash + ?Sized>(&mut self, value: &Q, hash: u64, name: &ObjectName)
     where
         V: Borrow<Q>,
     {
-        if let Some(names) = self.0.get_mut(value) {
-            names.remove(name);
-            if names.is_empty() {
+        if let Some(objects) = self.0.get_mut(value) {
+            objects.remove(hash, name);
+            if objects.is_empty() {
                 self.0.remove(value);
             }
         }
     }
 
-    pub(super) fn names<'s, Q: Eq + Hash + ?Sized>(
-        &'s self,
-        value: &Q,
-    ) -> impl Iterator<Item = &'s ObjectName> + use<'s, V, Q>
+    /// The objects under a value, as a snapshot.
+    pub(super) fn get<Q: Eq + Hash + ?Sized>(&self, value: &Q) -> Tree
     where
         V: Borrow<Q>,
     {
-        self.0.get(value).into_iter().flatten()
+        self.0.get(value).cloned().unwrap_or_default()
     }
 
     #[cfg(test)]

@@ -1,10 +1,12 @@
 //! The shared informer of one kind.
 
-use std::{fmt, marker::PhantomData, sync::Arc};
+use std::{any::type_name, fmt, marker::PhantomData, sync::Arc};
 
 use super::{
-    HandlerRegistration, IndexKey, IndexSpec, InformerOptions, InformerStats, Lister, Metadata, Object,
+    Change, Deleted, EventHandler, HandlerOptions, HandlerRegistration, IndexKey, IndexSpec, InformerOptions,
+    InformerStats, Lister, Object,
     core::Core,
+    index::Index,
     processor::{Handler, Listener},
     store::Stored,
 };
@@ -15,7 +17,7 @@ use crate::{KindInfo, ObjectName, View};
 /// Guaranteed: a handler or sink that is told of an object finds it, or something newer, in the [`lister`](Self::lister). Of one
 /// object it is told in order: added, updated any number of times, deleted. When the watch broke, intermediate states are missed; a
 /// deletion that was missed is told with `final_state_known` false, and a deletion and recreation that was missed is told as one update
-/// with another uid. What a relist finds unchanged is not told.
+/// with another uid. What a relist finds unchanged is told only to those who [resync](HandlerOptions::resync) at that time.
 ///
 /// Not guaranteed: an order among objects, or among handlers.
 pub struct SharedInformer<K> {
@@ -34,90 +36,6 @@ impl<K> fmt::Debug for SharedInformer<K> {
         f.debug_struct("SharedInformer")
             .field("info", self.core.info())
             .finish_non_exhaustive()
-    }
-}
-
-/// A change of the store, undecoded, as in-line sinks see it after the store was changed.
-#[derive(Debug, Clone, Copy)]
-pub enum Change<'a> {
-    /// The object is new to the store.
-    Added {
-        /// The object.
-        new: &'a Metadata,
-        /// Whether it came with the first list.
-        is_in_initial_list: bool,
-    },
-    /// The object replaced an older one, perhaps one with another uid.
-    Updated {
-        /// Before.
-        old: &'a Metadata,
-        /// After; of the same version as `old` when it is a resync.
-        new: &'a Metadata,
-    },
-    /// The object is gone.
-    Deleted {
-        /// The last known state.
-        old: &'a Metadata,
-        /// Whether that is the state at deletion.
-        final_state_known: bool,
-    },
-}
-
-impl<'a> Change<'a> {
-    pub(super) fn of(stored: &'a Stored, is_in_initial_list: bool) -> Self {
-        match stored {
-            Stored::Added(new) => Self::Added {
-                new: &new.metadata,
-                is_in_initial_list,
-            },
-            Stored::Updated { old, new } => Self::Updated {
-                old: &old.metadata,
-                new: &new.metadata,
-            },
-            Stored::Deleted {
-                old,
-                final_state_known,
-            } => Self::Deleted {
-                old: &old.metadata,
-                final_state_known: *final_state_known,
-            },
-        }
-    }
-
-    /// The object's name.
-    pub fn name(&self) -> &'a ObjectName {
-        match self {
-            Self::Added { new, .. } | Self::Updated { new, .. } => new.name(),
-            Self::Deleted { old, .. } => old.name(),
-        }
-    }
-}
-
-/// A deleted object.
-#[derive(Debug, Clone)]
-pub struct Deleted<K> {
-    /// The last state that is known.
-    pub object: Object<K>,
-    /// Whether `object` is the state at deletion; false when the deletion was missed and found by a relist.
-    pub final_state_known: bool,
-}
-
-/// Told of every change, one at a time, in order, in a task of its own.
-///
-/// A handler that is slow holds up nobody; what it was not yet told is kept for it without bound. It must not block the thread for
-/// long: hand work on. A panic is logged, and the handler goes on with the next change.
-pub trait EventHandler<K>: Send + Sync + 'static {
-    /// An object appeared.
-    fn on_add(&self, object: &Object<K>, is_in_initial_list: bool) {
-        let _ = (object, is_in_initial_list);
-    }
-    /// An object changed, or was resynced (equal resource versions).
-    fn on_update(&self, old: &Object<K>, new: &Object<K>) {
-        let _ = (old, new);
-    }
-    /// An object went away.
-    fn on_delete(&self, deleted: &Deleted<K>) {
-        let _ = deleted;
     }
 }
 
@@ -151,25 +69,77 @@ impl<K: View> SharedInformer<K> {
         self.core.has_synced()
     }
 
+    /// Whether it was stopped. It does not start again; what it held last can still be read.
+    pub fn is_stopped(&self) -> bool {
+        self.core.is_stopped()
+    }
+
     /// Returns once [`has_synced`](Self::has_synced). Never when the informer is not started. Cancel safe.
     pub async fn wait_for_sync(&self) {
         self.core.wait_for_sync().await;
     }
 
-    /// Adds a handler, also after start: it is told of what is in the store first, as additions of the initial list.
+    /// Adds a handler, also after start: it is told of what is in the store first, as additions of the initial list. After the informer has
+    /// stopped it is told nothing, which is logged.
     pub fn add_event_handler(&self, handler: impl EventHandler<K>) -> HandlerRegistration {
-        self.core.listen(Listener::Handler(self.typed(handler)))
+        self.add_event_handler_with(handler, HandlerOptions::default())
+    }
+
+    /// The same, with options.
+    pub fn add_event_handler_with<H: EventHandler<K>>(
+        &self,
+        handler: H,
+        options: HandlerOptions,
+    ) -> HandlerRegistration {
+        let listener = Listener::Handler(self.typed(handler));
+        self.core
+            .listen(listener, options, &format!("handler {}", type_name::<H>()))
     }
 
     /// Adds a sink that is called in line, after the store was changed and before the next change: it must be quick and must not block.
-    /// This is what controllers feed their queues with. Added after start, it is told of what is in the store first.
+    /// This is what controllers feed their queues with. It is told in the same order as a handler, with the same guarantees, also when it is
+    /// added after start or stop.
     pub fn add_sink(&self, sink: impl Fn(&Change<'_>) + Send + Sync + 'static) -> HandlerRegistration {
-        self.core.listen(Listener::Sink(Box::new(sink)))
+        self.add_sink_with(sink, HandlerOptions::default())
+    }
+
+    /// The same, with options.
+    pub fn add_sink_with(
+        &self,
+        sink: impl Fn(&Change<'_>) + Send + Sync + 'static,
+        options: HandlerOptions,
+    ) -> HandlerRegistration {
+        self.core
+            .listen(Listener::Sink(Box::new(sink)), options, "a sink")
     }
 
     /// Adds an index, also after start: what is in the store is indexed at once. One of the same name is left as it is.
     pub fn add_index(&self, index: &IndexSpec) {
         self.core.add_index(index);
+    }
+
+    /// Adds an index whose values `function` says, as [`add_index`](Self::add_index) does.
+    ///
+    /// It is called once for each version of an object, without a lock. One that reads only metadata is cheap; one that decodes pays for
+    /// it with each object that arrives: prefer a path. What it fails for, or panics at, is left out of the index and counted in
+    /// [`InformerStats::index_errors`].
+    pub fn add_index_function<I, E>(
+        &self,
+        name: &str,
+        function: impl Fn(&Object<K>) -> Result<I, E> + Send + Sync + 'static,
+    ) where
+        I: IntoIterator<Item = IndexKey>,
+        E: fmt::Display,
+    {
+        let views = self.core.views.clone();
+        let function = move |stored: &Arc<_>| {
+            let keys = function(&Object::new(Arc::clone(stored), views.clone()));
+            keys.map(|keys| keys.into_iter().collect())
+                .map_err(|error| error.to_string())
+        };
+        self.core
+            .store
+            .add_index(Index::by_function(name, Box::new(function)));
     }
 
     /// Names of objects that have `value` in the index, sorted; none when there is no such index.

@@ -5,7 +5,8 @@ use std::{fmt, marker::PhantomData, sync::Arc, vec};
 use kube::core::Selector;
 
 use super::{
-    DecodeError, IndexKey, Object, core::Core, object::StoredObject, selector::Requirements, views::Views,
+    DecodeError, IndexKey, Metadata, Object, core::Core, object::StoredObject, selector::Requirements,
+    tree::Tree, views::Views,
 };
 use crate::{ObjectName, View};
 
@@ -65,7 +66,8 @@ impl<K: View> Iterator for Items<K> {
     type Item = Result<Arc<K>, DecodeError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        Some(self.views.read(&*self.found.next()?))
+        let object = self.found.next()?;
+        Some(self.views.read(&object))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -77,15 +79,17 @@ impl<K: View> ExactSizeIterator for Items<K> {}
 
 impl<K> fmt::Debug for Items<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = self.found.as_slice().iter().map(|object| &object.metadata.name);
+        let names = self.found.as_slice().iter().map(|object| object.name());
         f.debug_list().entries(names).finish()
     }
 }
 
 impl<K: View> Items<K> {
-    fn new(found: Vec<Arc<StoredObject>>, core: &Core) -> Self {
+    /// The objects of a snapshot that pass.
+    fn new(snapshot: &Tree, core: &Core, pass: impl Fn(&Metadata) -> bool) -> Self {
+        let found = snapshot.iter().filter(|object| pass(&object.metadata));
         Self {
-            found: found.into_iter(),
+            found: found.cloned().collect::<Vec<_>>().into_iter(),
             views: core.views.clone(),
             kind: PhantomData,
         }
@@ -108,7 +112,8 @@ impl<K> Lister<K> {
 }
 
 impl<K: View> Lister<K> {
-    /// The object of that name, decoded.
+    /// The object of that name, decoded. It stays so for the next who asks, until it changes or there is no room: see
+    /// [`SharedInformerFactory::set_hot_set`](super::SharedInformerFactory::set_hot_set).
     pub fn get(&self, name: &ObjectName) -> Result<Arc<K>, LookupError> {
         let Some(object) = self.core.store.get(name) else {
             return Err(LookupError::NotFound {
@@ -116,7 +121,7 @@ impl<K: View> Lister<K> {
                 name: name.clone(),
             });
         };
-        Ok(self.core.views.read(&object)?)
+        Ok(self.core.views.read_and_keep(&object)?)
     }
 
     /// The object of that name, not decoded.
@@ -126,18 +131,15 @@ impl<K: View> Lister<K> {
 
     /// All objects, in no particular order.
     pub fn list(&self) -> Items<K> {
-        Items::new(self.core.store.all(|_| true), &self.core)
+        Items::new(&self.core.store.all(), &self.core, |_| true)
     }
 
     /// The objects whose labels match.
     pub fn select(&self, selector: &Selector) -> Items<K> {
         let requirements = Requirements::of(selector);
-        Items::new(
-            self.core
-                .store
-                .all(|object| requirements.match_labels(&object.metadata)),
-            &self.core,
-        )
+        Items::new(&self.core.store.all(), &self.core, |metadata| {
+            requirements.match_labels(metadata)
+        })
     }
 
     /// The objects of one namespace.
@@ -150,7 +152,11 @@ impl<K: View> Lister<K> {
 
     /// The objects that have `value` in the index `index`, found by hash, in no particular order; none when there is no such index.
     pub fn by_index(&self, index: &str, value: impl Into<IndexKey>) -> Items<K> {
-        Items::new(self.core.store.by_index(index, &value.into()), &self.core)
+        Items::new(
+            &self.core.store.by_index(index, &value.into()),
+            &self.core,
+            |_| true,
+        )
     }
 }
 
@@ -187,15 +193,14 @@ impl<K: View> NamespaceLister<K> {
     /// All objects of the namespace, in no particular order.
     pub fn list(&self) -> Items<K> {
         let core = &self.lister.core;
-        Items::new(core.store.of_namespace(&self.namespace, |_| true), core)
+        Items::new(&core.store.of_namespace(&self.namespace), core, |_| true)
     }
 
     /// Those whose labels match.
     pub fn select(&self, selector: &Selector) -> Items<K> {
         let (core, requirements) = (&self.lister.core, Requirements::of(selector));
-        let found = core.store.of_namespace(&self.namespace, |object| {
-            requirements.match_labels(&object.metadata)
-        });
-        Items::new(found, core)
+        Items::new(&core.store.of_namespace(&self.namespace), core, |metadata| {
+            requirements.match_labels(metadata)
+        })
     }
 }

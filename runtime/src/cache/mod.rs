@@ -5,21 +5,29 @@
 //!
 //! Inside, read `object` first, what all others hand on, and `scan`, which makes it; then in the order in which data flows: `source` →
 //! `reflector` → `fifo` → `store` → `processor` → `core`, which puts them together without types → `informer` → `factory` → `lister`, the
-//! typed skin. `views` is where bytes are decoded.
+//! typed skin. `views` is where bytes are decoded, `handler` says what is told of changes.
 
 mod api_source;
 mod backoff;
 mod complaints;
+mod compression;
 mod core;
 mod enum_key;
 mod factory;
 mod fifo;
+mod filtered;
+mod handler;
+mod hints;
+mod hot;
 mod index;
 mod index_sets;
 mod informer;
+mod keep;
 mod lister;
 mod object;
+mod panics;
 mod processor;
+mod recent;
 mod reflector;
 mod scan;
 mod seeding;
@@ -29,11 +37,16 @@ mod stats;
 mod store;
 #[cfg(test)]
 mod tests;
+mod tree;
 mod views;
 
 pub use factory::{InformerOptions, RegisteredKind, SharedInformerFactory};
+pub use fifo::QueueKind;
+pub use filtered::Filtered;
+pub use handler::{Change, Deleted, EventHandler, HandlerOptions};
 pub use index::{IndexKey, IndexPath, IndexPathError, IndexSpec, IndexType, PathSegment};
-pub use informer::{Change, Deleted, EventHandler, SeedError, SharedInformer};
+pub use informer::{SeedError, SharedInformer};
+pub use keep::{Keep, Transform};
 pub use lister::{Items, Lister, LookupError, NamespaceLister};
 pub use object::{DecodeError, Metadata, Object, OwnerRef};
 pub use processor::HandlerRegistration;

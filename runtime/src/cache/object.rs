@@ -7,21 +7,68 @@ use std::{
 };
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 
-use super::{index::IndexValues, views::Views};
+use super::{
+    IndexKey,
+    compression::Payload,
+    hot::Slot,
+    index::{Index, text_at},
+    views::Views,
+};
 use crate::{ObjectName, View};
 
 /// What the scan extracts of every object; reading it decodes nothing.
 #[derive(Debug, Clone)]
 pub struct Metadata {
     pub(super) name: ObjectName,
-    pub(super) uid: Box<str>,
-    pub(super) resource_version: Box<str>,
+    /// The uid, and behind it the resource version.
+    pub(super) uid_and_version: Box<str>,
+    /// Bytes of the uid.
+    pub(super) uid_length: usize,
     pub(super) generation: Option<i64>,
     pub(super) is_deleting: bool,
-    pub(super) labels: Box<[(Box<str>, Box<str>)]>,
-    pub(super) finalizers: Box<[Box<str>]>,
-    pub(super) owner_references: Box<[OwnerRef]>,
+    /// These are shared among objects that arrived one after the other and have the same; none: empty.
+    pub(super) labels: Option<Arc<Labels>>,
+    pub(super) finalizers: Option<Arc<[Box<str>]>>,
+    pub(super) owner_references: Option<Arc<[OwnerRef]>>,
+}
+
+/// Keys and values in one text.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Labels {
+    text: Box<str>,
+    /// Where each key, and each value, ends.
+    ends: Box<[(usize, usize)]>,
+}
+
+impl Labels {
+    /// Of two labels with one key, the later one counts.
+    pub(super) fn new<T: AsRef<str>>(pairs: &[(T, T)]) -> Self {
+        let (mut text, mut ends) = (String::new(), Vec::new());
+        for (position, (key, value)) in pairs.iter().enumerate() {
+            if pairs[position + 1..]
+                .iter()
+                .any(|(later, _)| later.as_ref() == key.as_ref())
+            {
+                continue;
+            }
+            text.push_str(key.as_ref());
+            let end_of_key = text.len();
+            text.push_str(value.as_ref());
+            ends.push((end_of_key, text.len()));
+        }
+        Self {
+            text: text.into(),
+            ends: ends.into(),
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        let starts = std::iter::once(0).chain(self.ends.iter().map(|(_, end)| *end));
+        let pairs = starts.zip(&self.ends);
+        pairs.map(|(start, &(key, value))| (&self.text[start..key], &self.text[key..value]))
+    }
 }
 
 /// A reference of `metadata.ownerReferences`.
@@ -47,12 +94,12 @@ impl Metadata {
 
     /// The uid; empty only for what no API server made.
     pub fn uid(&self) -> &str {
-        &self.uid
+        &self.uid_and_version[..self.uid_length]
     }
 
     /// The version, opaque; empty only for what no API server made.
     pub fn resource_version(&self) -> &str {
-        &self.resource_version
+        &self.uid_and_version[self.uid_length..]
     }
 
     /// The generation, where the kind counts it.
@@ -72,22 +119,25 @@ impl Metadata {
 
     /// The labels, in the order of the object's JSON.
     pub fn labels(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.labels.iter().map(|(key, value)| (&**key, &**value))
+        self.labels.iter().flat_map(|labels| labels.iter())
     }
 
     /// The finalizers, in their order.
     pub fn finalizers(&self) -> impl Iterator<Item = &str> {
-        self.finalizers.iter().map(|finalizer| &**finalizer)
+        self.finalizers
+            .iter()
+            .flat_map(|finalizers| finalizers.iter())
+            .map(|finalizer| &**finalizer)
     }
 
     /// All owners.
     pub fn owner_references(&self) -> &[OwnerRef] {
-        &self.owner_references
+        self.owner_references.as_deref().unwrap_or_default()
     }
 
     /// The owner that is the managing controller.
     pub fn controller(&self) -> Option<&OwnerRef> {
-        self.owner_references.iter().find(|owner| owner.controller)
+        self.owner_references().iter().find(|owner| owner.controller)
     }
 }
 
@@ -95,14 +145,63 @@ impl Metadata {
 #[derive(Debug)]
 pub(super) struct StoredObject {
     pub(super) metadata: Metadata,
-    /// The JSON without `metadata.managedFields`, in an allocation of its own.
-    pub(super) json: Bytes,
+    /// The JSON without `metadata.managedFields`.
+    pub(super) payload: Payload,
     /// Why the object does not decode whatever the type, when the scan found that out.
     pub(super) defect: Option<Box<str>>,
-    /// The values of the indexes that were known when the object was scanned, in their order.
-    pub(super) indexed: Box<[IndexValues]>,
+    /// The values of the store's indexes, in their order; none where they were not looked for yet.
+    pub(super) indexed: Mutex<Vec<Option<Box<[IndexKey]>>>>,
     /// Whether it was logged that this version does not decode.
     pub(super) reported: AtomicBool,
+    /// The decoded object, while it is hot.
+    pub(super) slot: Slot,
+}
+
+impl StoredObject {
+    pub(super) fn new(metadata: Metadata, json: &[u8], defect: Option<Box<str>>) -> Self {
+        Self {
+            metadata,
+            payload: Payload::new(json),
+            defect,
+            indexed: Mutex::default(),
+            reported: AtomicBool::new(false),
+            slot: Slot::default(),
+        }
+    }
+
+    pub(super) fn name(&self) -> &ObjectName {
+        &self.metadata.name
+    }
+
+    /// Whether the other is the same version of the same object.
+    pub(super) fn is_version_of(&self, other: &Self) -> bool {
+        let (one, other) = (&self.metadata, &other.metadata);
+        !one.resource_version().is_empty()
+            && one.uid_length == other.uid_length
+            && one.uid_and_version == other.uid_and_version
+    }
+
+    /// Looks for the values of indexes that were not looked for yet. Calls functions of users: without a lock.
+    pub(super) fn index(self: &Arc<Self>, indexes: &[Arc<Index>]) {
+        for (position, index) in indexes.iter().enumerate() {
+            if self.keys(position).is_none() {
+                self.set_keys(position, index.keys(self));
+            }
+        }
+    }
+
+    /// The values that the object has in an index.
+    pub(super) fn keys(&self, position: usize) -> Option<Box<[IndexKey]>> {
+        self.indexed.lock().get(position)?.clone()
+    }
+
+    pub(super) fn set_keys(&self, position: usize, keys: Box<[IndexKey]>) {
+        let mut indexed = self.indexed.lock();
+        if indexed.len() <= position {
+            indexed.resize(position + 1, None);
+        }
+        indexed[position] = Some(keys);
+    }
 }
 
 /// An object of the cache, read as a `K`. Cloning copies pointers.
@@ -162,12 +261,24 @@ impl<K: View> Object<K> {
     }
 
     /// The object's JSON without `metadata.managedFields`; `apiVersion` and `kind` always stand in it.
-    /// What is nested so deep that it cannot decode is kept cut.
+    /// Of a projected or transformed informer it is what that keeps.
     pub fn json(&self) -> Bytes {
-        self.stored.json.clone()
+        self.stored.payload.json().unwrap_or_else(|damaged| {
+            self.views.report(&self.stored, &damaged.to_string());
+            Bytes::new()
+        })
     }
 
-    /// Decodes the object.
+    /// The value of an annotation. Looked for in the object's JSON: read many at once from [`decode`](Self::decode).
+    pub fn annotation(&self, key: &str) -> Option<String> {
+        let annotations = ["metadata", "annotations", key];
+        self.stored
+            .payload
+            .with_json(|json| text_at(json, &annotations))
+            .ok()?
+    }
+
+    /// The object, decoded; as it is, where it is decoded already. It is not kept: [`Lister::get`](super::Lister::get) does that.
     pub fn decode(&self) -> Result<Arc<K>, DecodeError> {
         self.views.read(&self.stored)
     }

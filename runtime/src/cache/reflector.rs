@@ -56,7 +56,7 @@ impl Reflector {
         fifo: Arc<SharedFifo>,
     ) -> Self {
         Self {
-            scanner: Scanner::new(core.info()),
+            scanner: Scanner::keeping(core.info(), &core.options.keep),
             complaints: Complaints::new(core.info(), namespace.as_deref()),
             core,
             source,
@@ -182,7 +182,7 @@ impl Reflector {
         while let Some(chunk) = next(&mut body, SILENCE).await? {
             cutter.push(&chunk, |item| {
                 let object = self.scanner.object(item, &indexes)?;
-                objects.push(self.arrived(object));
+                objects.push(self.core.arrived(object, &indexes));
                 Ok(())
             })?;
         }
@@ -255,14 +255,14 @@ impl Reflector {
             WatchEvent::Error(status) => return Err(SourceError::Status(status)),
             WatchEvent::Bookmark(version) => version,
             WatchEvent::Added(object) | WatchEvent::Modified(object) => {
-                let object = self.arrived(object);
+                let object = self.core.arrived(object, indexes);
                 deltas.push(Delta::Upserted(object.clone()));
-                object.metadata.resource_version.clone()
+                object.metadata.resource_version().into()
             }
             WatchEvent::Deleted(object) => {
-                let object = self.arrived(object);
+                let object = self.core.arrived(object, indexes);
                 deltas.push(Delta::Deleted(object.clone()));
-                object.metadata.resource_version.clone()
+                object.metadata.resource_version().into()
             }
         };
         *unordered &= added;
@@ -279,19 +279,6 @@ impl Reflector {
         } else {
             tracing::debug!("{}: {error}", self.complaints.place());
         }
-    }
-
-    /// Counts and logs what the scan found wrong with an object that is kept nevertheless.
-    fn arrived(&self, object: StoredObject) -> Arc<StoredObject> {
-        let mistyped = object.indexed.iter().map(|values| values.mistyped).sum();
-        self.core
-            .counters
-            .index_errors
-            .fetch_add(mistyped, std::sync::atomic::Ordering::Relaxed);
-        if let Some(defect) = &object.defect {
-            self.core.views.report(&object, defect);
-        }
-        Arc::new(object)
     }
 }
 

@@ -83,6 +83,7 @@ mod tests {
                 namespaces: None,
                 label_selector: labels.map(Into::into),
                 field_selector: fields.map(Into::into),
+                ..InformerOptions::default()
             };
             assert_eq!(
                 matches(&options, namespaces, &pod),

@@ -1,14 +1,19 @@
 //! What an informer counts of itself.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::{
+    sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
+};
 
 /// Figures of one informer at one moment; counters start at zero with the informer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct InformerStats {
     /// Objects in the store.
     pub objects: usize,
-    /// Bytes of their JSON as kept.
+    /// Bytes of their JSON.
     pub bytes: usize,
+    /// Bytes that are kept of it: less where objects are compressed.
+    pub kept_bytes: usize,
     /// Lists that ended well: the first of each namespace, and each relist.
     pub lists: u64,
     /// Lists and watches that failed.
@@ -17,10 +22,20 @@ pub struct InformerStats {
     pub watches: u64,
     /// Lines that watches brought, bookmarks among them.
     pub watch_events: u64,
+    /// How often an object was decoded.
+    pub decodes: u64,
     /// Versions of objects that were read and did not decode.
     pub decode_errors: u64,
-    /// Values that an index could not take because they are of another type than it says.
+    /// Values that an index could not take because they are of another type than it says, and failures of index functions.
     pub index_errors: u64,
+    /// Entries of the queue before the store: with [`QueueKind::Batching`](super::QueueKind) changes and lists, else objects and lists.
+    pub queued: usize,
+    /// Changes that are in the store and that handlers were not yet told of, summed up over all handlers.
+    pub pending: usize,
+    /// Batches that went into the store.
+    pub batches: u64,
+    /// How long that took in all, with telling the sinks, and filling what handlers are told from.
+    pub processing: Duration,
 }
 
 impl InformerStats {
@@ -36,22 +51,26 @@ pub(super) struct Counters {
     pub(super) failures: AtomicU64,
     pub(super) watches: AtomicU64,
     pub(super) watch_events: AtomicU64,
+    pub(super) decodes: AtomicU64,
     pub(super) decode_errors: AtomicU64,
-    pub(super) index_errors: AtomicU64,
+    pub(super) batches: AtomicU64,
+    pub(super) processing_nanos: AtomicU64,
 }
 
 impl Counters {
-    pub(super) fn snapshot(&self, objects: usize, bytes: usize) -> InformerStats {
+    /// What is counted here; the rest is zero.
+    pub(super) fn snapshot(&self) -> InformerStats {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         InformerStats {
-            objects,
-            bytes,
             lists: read(&self.lists),
             failures: read(&self.failures),
             watches: read(&self.watches),
             watch_events: read(&self.watch_events),
+            decodes: read(&self.decodes),
             decode_errors: read(&self.decode_errors),
-            index_errors: read(&self.index_errors),
+            batches: read(&self.batches),
+            processing: Duration::from_nanos(read(&self.processing_nanos)),
+            ..InformerStats::default()
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The store: the objects by name, and the indexes over them.
 
-use std::{borrow::Cow, collections::HashSet, sync::Arc};
+use std::{hash::BuildHasher as _, sync::Arc};
 
-use hashbrown::HashMap;
+use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use parking_lot::RwLock;
 
 use super::{
@@ -10,6 +10,7 @@ use super::{
     index::{Index, IndexKey},
     index_sets::IndexSets,
     object::StoredObject,
+    tree::Tree,
 };
 use crate::ObjectName;
 
@@ -27,103 +28,143 @@ pub(super) enum Stored {
     },
 }
 
+impl Stored {
+    /// An update that changes nothing: it was told before, and is told again to those who resync.
+    fn unchanged(object: &Arc<StoredObject>) -> Self {
+        Self::Updated {
+            old: object.clone(),
+            new: object.clone(),
+        }
+    }
+
+    pub(super) fn is_unchanged(&self) -> bool {
+        matches!(self, Self::Updated { old, new } if Arc::ptr_eq(old, new))
+    }
+
+    /// The object that it put out of date.
+    pub(super) fn outdated(&self) -> Option<&StoredObject> {
+        match self {
+            Self::Added(_) => None,
+            Self::Updated { .. } if self.is_unchanged() => None,
+            Self::Updated { old, .. } | Self::Deleted { old, .. } => Some(old),
+        }
+    }
+
+    pub(super) fn name(&self) -> &ObjectName {
+        match self {
+            Self::Added(object) | Self::Updated { new: object, .. } | Self::Deleted { old: object, .. } => {
+                object.metadata.name()
+            }
+        }
+    }
+}
+
 /// Objects by name. Many readers, one writer; readers see each batch whole or not at all.
+///
+/// A reader holds the lock only as long as it takes to find one object, or to take a snapshot: a list of a hundred thousand objects holds
+/// up nobody.
 #[derive(Debug, Default)]
 pub(super) struct Store {
     inner: RwLock<Inner>,
+    hasher: DefaultHashBuilder,
 }
 
 #[derive(Debug, Default)]
 struct Inner {
-    objects: HashMap<ObjectName, Arc<StoredObject>>,
+    objects: Tree,
     namespaces: IndexSets<Box<str>>,
+    /// Only ever grows.
     indexes: Vec<(Arc<Index>, IndexSets<IndexKey>)>,
     bytes: usize,
 }
 
 impl Store {
     pub(super) fn get(&self, name: &ObjectName) -> Option<Arc<StoredObject>> {
-        self.inner.read().objects.get(name).cloned()
+        let hash = self.hash(name);
+        self.inner.read().objects.get(hash, name).cloned()
     }
 
-    /// All objects that pass.
-    pub(super) fn all(&self, mut pass: impl FnMut(&StoredObject) -> bool) -> Vec<Arc<StoredObject>> {
-        let inner = self.inner.read();
-        inner
-            .objects
-            .values()
-            .filter(|object| pass(object))
-            .cloned()
-            .collect()
+    /// All objects.
+    pub(super) fn all(&self) -> Tree {
+        self.inner.read().objects.clone()
     }
 
-    /// The objects of a namespace that pass.
-    pub(super) fn of_namespace(
-        &self,
-        namespace: &str,
-        mut pass: impl FnMut(&StoredObject) -> bool,
-    ) -> Vec<Arc<StoredObject>> {
-        let inner = self.inner.read();
-        let objects = inner
-            .namespaces
-            .names(namespace)
-            .filter_map(|name| inner.objects.get(name));
-        objects.filter(|object| pass(object)).cloned().collect()
+    /// The objects of a namespace.
+    pub(super) fn of_namespace(&self, namespace: &str) -> Tree {
+        self.inner.read().namespaces.get(namespace)
     }
 
     /// The objects that have the value in the index.
-    pub(super) fn by_index(&self, index: &str, key: &IndexKey) -> Vec<Arc<StoredObject>> {
+    pub(super) fn by_index(&self, index: &str, key: &IndexKey) -> Tree {
         let inner = self.inner.read();
-        let names = inner.index(index).into_iter().flat_map(|sets| sets.names(key));
-        names
-            .filter_map(|name| inner.objects.get(name))
-            .cloned()
-            .collect()
+        inner.index(index).map(|sets| sets.get(key)).unwrap_or_default()
     }
 
     /// The names of the objects that have the value in the index, sorted.
     pub(super) fn index_keys(&self, index: &str, key: &IndexKey) -> Vec<ObjectName> {
-        let inner = self.inner.read();
-        let mut names: Vec<_> = inner
-            .index(index)
-            .into_iter()
-            .flat_map(|sets| sets.names(key))
-            .cloned()
-            .collect();
-        drop(inner);
+        let objects = self.by_index(index, key);
+        let mut names: Vec<_> = objects.iter().map(|object| object.name().clone()).collect();
         names.sort_unstable();
         names
     }
 
     pub(super) fn indexes(&self) -> Vec<Arc<Index>> {
-        self.inner
-            .read()
-            .indexes
-            .iter()
-            .map(|(index, _)| index.clone())
-            .collect()
+        let inner = self.inner.read();
+        inner.indexes.iter().map(|(index, _)| index.clone()).collect()
     }
 
     /// Adds an index and fills it. Says whether it is new: one of the same name is left as it is.
+    ///
+    /// The index's function is called without a lock, so changes come in between: what they brought is looked at in another round.
     pub(super) fn add_index(&self, index: Index) -> bool {
-        let mut inner = self.inner.write();
-        if inner.index(index.spec.name).is_some() {
-            return false;
-        }
-        let mut sets = IndexSets::default();
-        for (name, object) in &inner.objects {
-            for key in index.values(&object.json).keys {
-                sets.insert(key, name);
+        let index = Arc::new(index);
+        // By address; the pointer keeps the address from being used again.
+        let mut known: HashMap<*const StoredObject, (Arc<StoredObject>, Box<[IndexKey]>)> = HashMap::new();
+        let mut unknown: Vec<Arc<StoredObject>> = self.all().iter().cloned().collect();
+        loop {
+            for object in unknown.drain(..) {
+                let keys = index.keys(&object);
+                known.insert(Arc::as_ptr(&object), (object, keys));
             }
+            let mut inner = self.inner.write();
+            if inner.index(&index.name).is_some() {
+                return false;
+            }
+            let objects = inner.objects.clone();
+            unknown.extend(
+                objects
+                    .iter()
+                    .filter(|object| !known.contains_key(&Arc::as_ptr(object)))
+                    .cloned(),
+            );
+            if !unknown.is_empty() {
+                continue;
+            }
+            let position = inner.indexes.len();
+            let mut sets = IndexSets::default();
+            for object in objects.iter() {
+                let Some((_, keys)) = known.remove(&Arc::as_ptr(object)) else {
+                    continue;
+                };
+                let hash = self.hash(object.name());
+                for key in &keys {
+                    sets.insert(key, hash, object);
+                }
+                object.set_keys(position, keys);
+            }
+            inner.indexes.push((index, sets));
+            return true;
         }
-        inner.indexes.push((Arc::new(index), sets));
-        true
     }
 
-    /// Objects and the bytes of their JSON.
-    pub(super) fn size(&self) -> (usize, usize) {
-        let inner = self.inner.read();
-        (inner.objects.len(), inner.bytes)
+    /// How many objects there are, the bytes of their JSON, and how many of those are kept. Looks at each object.
+    pub(super) fn size(&self) -> (usize, usize, usize) {
+        let (objects, bytes) = {
+            let inner = self.inner.read();
+            (inner.objects.clone(), inner.bytes)
+        };
+        let kept = objects.iter().map(|object| object.payload.kept()).sum();
+        (objects.len(), bytes, kept)
     }
 
     /// How many values each index holds, that of namespaces first.
@@ -134,18 +175,88 @@ impl Store {
         std::iter::once(inner.namespaces.values()).chain(sizes).collect()
     }
 
-    /// Applies a batch at once. Says what it changed, in order.
-    pub(super) fn apply(&self, batch: Vec<Delta>) -> Vec<Stored> {
-        let mut inner = self.inner.write();
+    /// Applies a batch at once. Says what it changed, in order; if `and_unchanged`, also what came again in the version that is there.
+    /// For one writer.
+    pub(super) fn apply(&self, batch: Vec<Delta>, and_unchanged: bool) -> Vec<Stored> {
+        let mut inner = loop {
+            let indexes = self.indexes();
+            for object in batch.iter().flat_map(Delta::objects) {
+                object.index(&indexes);
+            }
+            let inner = self.inner.write();
+            // Unless one was added in the meantime.
+            if inner.indexes.len() == indexes.len() {
+                break inner;
+            }
+        };
         let mut changes = Vec::with_capacity(batch.len());
         for delta in batch {
             match delta {
-                Delta::Upserted(object) => changes.extend(inner.upsert(object)),
-                Delta::Deleted(object) => changes.extend(inner.delete(object)),
-                Delta::Replaced { namespace, objects } => inner.replace(&namespace, objects, &mut changes),
+                Delta::Upserted(object) => {
+                    changes.extend(inner.upsert(self.hash(object.name()), object, and_unchanged));
+                }
+                Delta::Deleted(object) => {
+                    changes.extend(inner.delete(self.hash(object.name()), object, true));
+                }
+                Delta::Tombstone(object) => {
+                    changes.extend(inner.delete(self.hash(object.name()), object, false));
+                }
+                Delta::Replaced { namespace, objects } => {
+                    // Deletions first, then the new and the changed in the order of the list.
+                    self.delete_unlisted(&mut inner, &namespace, &objects, &mut changes);
+                    for object in objects {
+                        changes.extend(inner.upsert(self.hash(object.name()), object, and_unchanged));
+                    }
+                }
+                Delta::Sync(object) => {
+                    let hash = self.hash(object.name());
+                    changes.extend(inner.objects.get(hash, object.name()).map(Stored::unchanged));
+                }
+                Delta::SyncAll => changes.extend(inner.objects.iter().map(Stored::unchanged)),
             }
         }
         changes
+    }
+
+    /// Deletes what is not in the list.
+    fn delete_unlisted(
+        &self,
+        inner: &mut Inner,
+        namespace: &Namespace,
+        objects: &[Arc<StoredObject>],
+        changes: &mut Vec<Stored>,
+    ) {
+        let mut listed: HashTable<usize> = HashTable::with_capacity(objects.len());
+        let hash = |position: &usize| self.hash(objects[*position].name());
+        for position in 0..objects.len() {
+            listed.insert_unique(hash(&position), position, hash);
+        }
+        let there = match namespace {
+            Some(namespace) => inner.namespaces.get(&**namespace),
+            None => inner.objects.clone(),
+        };
+        let is_listed = |object: &StoredObject| {
+            let same = |position: &usize| objects[*position].name() == object.name();
+            listed.find(self.hash(object.name()), same).is_some()
+        };
+        let gone: Vec<_> = there
+            .iter()
+            .filter(|object| !is_listed(object))
+            .cloned()
+            .collect();
+        // Before anything changes: what is shared with a snapshot is copied.
+        drop(there);
+        for old in gone {
+            inner.remove(self.hash(old.name()), &old);
+            changes.push(Stored::Deleted {
+                old,
+                final_state_known: false,
+            });
+        }
+    }
+
+    fn hash(&self, name: &ObjectName) -> u64 {
+        self.hasher.hash_one(name)
     }
 }
 
@@ -153,96 +264,63 @@ impl Inner {
     fn index(&self, name: &str) -> Option<&IndexSets<IndexKey>> {
         self.indexes
             .iter()
-            .find_map(|(index, sets)| (index.spec.name == name).then_some(sets))
+            .find_map(|(index, sets)| (*index.name == *name).then_some(sets))
     }
 
     /// Leaves the old object alone when it has the version already.
-    fn upsert(&mut self, new: Arc<StoredObject>) -> Option<Stored> {
-        let Some(old) = self.objects.get(&new.metadata.name).cloned() else {
-            self.insert(&new);
-            return Some(Stored::Added(new));
-        };
-        if same_version(&old, &new) {
-            return None;
+    fn upsert(&mut self, hash: u64, new: Arc<StoredObject>, and_unchanged: bool) -> Option<Stored> {
+        let old = self.objects.get(hash, new.name()).cloned();
+        if let Some(old) = old.as_ref().filter(|old| new.is_version_of(old)) {
+            return and_unchanged.then(|| Stored::unchanged(old));
         }
-        self.remove(&old);
-        self.insert(&new);
-        Some(Stored::Updated { old, new })
-    }
-
-    /// A deletion of what is not there was told before, by a relist.
-    fn delete(&mut self, last: Arc<StoredObject>) -> Option<Stored> {
-        let old = self.objects.get(&last.metadata.name).cloned()?;
-        self.remove(&old);
-        Some(Stored::Deleted {
-            old: last,
-            final_state_known: true,
+        if let Some(old) = &old {
+            self.bytes -= old.payload.length();
+            self.leave_indexes(hash, old, Some(&new));
+        }
+        self.bytes += new.payload.length();
+        self.namespaces.insert(namespace(&new), hash, &new);
+        for (position, (_, sets)) in self.indexes.iter_mut().enumerate() {
+            for key in &new.keys(position).unwrap_or_default() {
+                sets.insert(key, hash, &new);
+            }
+        }
+        self.objects.insert(hash, new.clone());
+        Some(match old {
+            Some(old) => Stored::Updated { old, new },
+            None => Stored::Added(new),
         })
     }
 
-    /// Deletions first, then the new and the changed in the order of the list.
-    fn replace(&mut self, namespace: &Namespace, objects: Vec<Arc<StoredObject>>, changes: &mut Vec<Stored>) {
-        let kept: HashSet<&ObjectName> = objects.iter().map(|object| &object.metadata.name).collect();
-        let gone: Vec<Arc<StoredObject>> = self
-            .names(namespace.as_deref())
-            .filter(|name| !kept.contains(name))
-            .filter_map(|name| self.objects.get(name).cloned())
-            .collect();
-        drop(kept);
-        for old in gone {
-            self.remove(&old);
-            changes.push(Stored::Deleted {
-                old,
-                final_state_known: false,
-            });
-        }
-        for object in objects {
-            changes.extend(self.upsert(object));
-        }
+    /// A deletion of what is not there was told before, by a relist.
+    fn delete(&mut self, hash: u64, last: Arc<StoredObject>, final_state_known: bool) -> Option<Stored> {
+        let old = self.objects.get(hash, last.name()).cloned()?;
+        self.remove(hash, &old);
+        Some(Stored::Deleted {
+            old: last,
+            final_state_known,
+        })
     }
 
-    fn names<'s>(&'s self, namespace: Option<&str>) -> Box<dyn Iterator<Item = &'s ObjectName> + 's> {
-        match namespace {
-            Some(namespace) => Box::new(self.namespaces.names(namespace)),
-            None => Box::new(self.objects.keys()),
-        }
+    fn remove(&mut self, hash: u64, object: &StoredObject) {
+        self.objects.remove(hash, object.name());
+        self.bytes -= object.payload.length();
+        self.namespaces.remove(namespace(object), hash, object.name());
+        self.leave_indexes(hash, object, None);
     }
 
-    fn insert(&mut self, object: &Arc<StoredObject>) {
-        let name = &object.metadata.name;
-        self.bytes += object.json.len();
-        self.namespaces
-            .insert(name.namespace().unwrap_or_default().into(), name);
-        for (position, (index, sets)) in self.indexes.iter_mut().enumerate() {
-            for key in keys(object, position, index).iter() {
-                sets.insert(key.clone(), name);
-            }
-        }
-        self.objects.insert(name.clone(), object.clone());
-    }
-
-    fn remove(&mut self, object: &StoredObject) {
-        let name = &object.metadata.name;
-        self.objects.remove(name);
-        self.bytes -= object.json.len();
-        self.namespaces.remove(name.namespace().unwrap_or_default(), name);
-        for (position, (index, sets)) in self.indexes.iter_mut().enumerate() {
-            for key in keys(object, position, index).iter() {
-                sets.remove(key, name);
+    /// Takes an object out of the indexes, but for the values that `next` has too: there it will take the place.
+    fn leave_indexes(&mut self, hash: u64, object: &StoredObject, next: Option<&StoredObject>) {
+        for (position, (_, sets)) in self.indexes.iter_mut().enumerate() {
+            let kept = next.and_then(|next| next.keys(position)).unwrap_or_default();
+            for key in &object.keys(position).unwrap_or_default() {
+                if !kept.contains(key) {
+                    sets.remove(key, hash, object.name());
+                }
             }
         }
     }
 }
 
-/// What the scan found, unless the index is younger than the object.
-fn keys<'o>(object: &'o StoredObject, position: usize, index: &Index) -> Cow<'o, [IndexKey]> {
-    match object.indexed.get(position) {
-        Some(values) => Cow::Borrowed(&values.keys),
-        None => Cow::Owned(index.values(&object.json).keys.into_vec()),
-    }
-}
-
-fn same_version(old: &StoredObject, new: &StoredObject) -> bool {
-    let (old, new) = (&old.metadata, &new.metadata);
-    !new.resource_version.is_empty() && old.resource_version == new.resource_version && old.uid == new.uid
+fn namespace(object: &StoredObject) -> &str {
+    object.name().namespace().unwrap_or_default()
 }

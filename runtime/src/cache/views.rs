@@ -2,45 +2,102 @@
 
 use std::sync::{Arc, atomic::Ordering};
 
-use super::{DecodeError, object::StoredObject, stats::Counters};
+use super::{
+    DecodeError,
+    hot::HotSet,
+    object::StoredObject,
+    stats::{Counters, count},
+};
 use crate::{KindInfo, View};
 
-/// Reads stored objects as whatever type is asked for. One per informer; what was read could stay decoded here.
+/// Reads stored objects as whatever type is asked for. One per informer.
 #[derive(Debug)]
 pub(super) struct Views {
     info: KindInfo,
+    /// What errors say must not hold what stands in the object.
+    sensitive: bool,
     counters: Arc<Counters>,
+    hot: Arc<HotSet>,
 }
 
 impl Views {
-    pub(super) fn new(info: KindInfo, counters: Arc<Counters>) -> Self {
-        Self { info, counters }
+    pub(super) fn new(info: KindInfo, sensitive: bool, counters: Arc<Counters>, hot: Arc<HotSet>) -> Self {
+        Self {
+            info,
+            sensitive,
+            counters,
+            hot,
+        }
     }
 
     pub(super) fn info(&self) -> &KindInfo {
         &self.info
     }
 
+    /// Reads the object, and keeps it decoded for the next who asks.
+    pub(super) fn read_and_keep<K: View>(&self, stored: &Arc<StoredObject>) -> Result<Arc<K>, DecodeError> {
+        if let Some(decoded) = stored.slot.get() {
+            return Ok(decoded);
+        }
+        let decoded = self.decode::<K>(stored)?;
+        self.hot.admit(stored, decoded.clone());
+        Ok(decoded)
+    }
+
+    /// Reads the object.
     pub(super) fn read<K: View>(&self, stored: &StoredObject) -> Result<Arc<K>, DecodeError> {
+        match stored.slot.get() {
+            Some(decoded) => Ok(decoded),
+            None => self.decode(stored),
+        }
+    }
+
+    /// Decodes the object, and keeps it so as long as it lives. What does not decode is told at its next read.
+    pub(super) fn pin<K: View>(&self, stored: &StoredObject) {
+        if let Ok(decoded) = self.decode::<K>(stored) {
+            self.hot.pin(stored, decoded);
+        }
+    }
+
+    fn decode<K: View>(&self, stored: &StoredObject) -> Result<Arc<K>, DecodeError> {
         if let Some(defect) = &stored.defect {
             return Err(self.report(stored, defect));
         }
-        match serde_json::from_slice(&stored.json) {
-            Ok(object) => Ok(Arc::new(object)),
-            Err(error) => Err(self.report(stored, &error.to_string())),
+        count(&self.counters.decodes);
+        let decoded = stored.payload.with_json(|json| {
+            // Checked once here, and not again for each text in it.
+            let json = std::str::from_utf8(json).map_err(|error| error.to_string())?;
+            serde_json::from_str(json).map_err(|error| self.without_values(&error))
+        });
+        match decoded {
+            Ok(Ok(object)) => Ok(Arc::new(object)),
+            Ok(Err(problem)) => Err(self.report(stored, &problem)),
+            Err(damaged) => Err(self.report(stored, &damaged.to_string())),
         }
+    }
+
+    fn without_values(&self, error: &serde_json::Error) -> String {
+        if self.sensitive {
+            return format!(
+                "{:?} error at line {} column {}; what stands there is not shown",
+                error.classify(),
+                error.line(),
+                error.column()
+            );
+        }
+        error.to_string()
     }
 
     /// Logs and counts each version of an object once, however often it is read.
     pub(super) fn report(&self, stored: &StoredObject, message: &str) -> DecodeError {
         let error = DecodeError {
             kind: self.info.kind.to_string(),
-            name: stored.metadata.name.clone(),
-            resource_version: stored.metadata.resource_version.to_string(),
+            name: stored.name().clone(),
+            resource_version: stored.metadata.resource_version().to_owned(),
             message: message.to_owned(),
         };
         if !stored.reported.swap(true, Ordering::Relaxed) {
-            self.counters.decode_errors.fetch_add(1, Ordering::Relaxed);
+            count(&self.counters.decode_errors);
             tracing::error!(
                 "{error}; every read of it fails until the object is mended, or its Rust type reads it"
             );

@@ -7,6 +7,7 @@ mod apply;
 mod builtin;
 mod call;
 mod connection;
+mod discovery;
 mod error;
 mod list;
 mod patch;
@@ -19,6 +20,7 @@ pub(crate) use call::{Call, Prepared};
 
 pub use apply::ApplyOptions;
 pub use connection::{ConnectError, Connection, ConnectionSlot};
+pub use discovery::DiscoveryError;
 pub use error::{ClientError, ClientErrorCause};
 pub use kube::core::params::{DeleteParams, ListParams, Preconditions, PropagationPolicy};
 pub use list::Listed;

@@ -3,18 +3,23 @@
 //! It never recurses: the depth of the input costs no stack. Of what it skips it checks no more than strings and the balance of brackets:
 //! what is wrong inside shows when the object is decoded.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt::Display};
 
-use super::ScanError;
+use super::{ScanError, blocks::Blocks};
 
 pub(in crate::cache) struct Cursor<'a> {
     text: &'a str,
     at: usize,
+    blocks: Blocks,
 }
 
 impl<'a> Cursor<'a> {
     pub(in crate::cache) fn new(text: &'a str) -> Self {
-        Self { text, at: 0 }
+        Self {
+            text,
+            at: 0,
+            blocks: Blocks::default(),
+        }
     }
 
     /// The key of the next entry of an object, with the cursor on its value; none behind the last. `first` must be true for the first.
@@ -37,13 +42,16 @@ impl<'a> Cursor<'a> {
         let first = self.peek();
         let start = self.at;
         match first {
-            Some(b'"') => self.skip_string()?,
+            Some(b'"') => {
+                self.skip_string()?;
+            }
             Some(b'{' | b'[') => self.skip_container()?,
             Some(b'-' | b'0'..=b'9' | b't' | b'f' | b'n') => {
                 let rest = &self.bytes()[start..];
-                let end = rest
-                    .iter()
-                    .position(|byte| matches!(byte, b',' | b'}' | b']' | b' ' | b'\n' | b'\r' | b'\t'));
+                // No quote, or what is a string would be another matter to the cursor than to the blocks.
+                let end = rest.iter().position(
+                    |byte| !matches!(byte, b'-' | b'+' | b'.' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z'),
+                );
                 self.at = end.map_or(self.text.len(), |end| start + end);
             }
             _ => return Err(self.expected("a value")),
@@ -57,8 +65,21 @@ impl<'a> Cursor<'a> {
             return Err(self.expected("a string"));
         }
         let start = self.at;
-        self.skip_string()?;
-        unquoted(&self.text[start..self.at]).ok_or_else(|| self.expected("another escape"))
+        if self.skip_string()? {
+            let text = serde_json::from_str(&self.text[start..self.at]);
+            return text.map_err(|_| self.expected("another escape")).map(Cow::Owned);
+        }
+        Ok(Cow::Borrowed(&self.text[start + 1..self.at - 1]))
+    }
+
+    /// How many bytes were read.
+    pub(in crate::cache) fn position(&self) -> usize {
+        self.at
+    }
+
+    /// What was read since a position.
+    pub(in crate::cache) fn since(&self, position: usize) -> &'a str {
+        &self.text[position..self.at]
     }
 
     /// Nothing but white space is left.
@@ -74,6 +95,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The next byte that is no white space; the cursor stands on it.
+    #[inline]
     fn peek(&mut self) -> Option<u8> {
         loop {
             match self.bytes().get(self.at) {
@@ -83,14 +105,16 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    #[inline]
     fn expect(&mut self, byte: u8) -> Result<(), ScanError> {
         if self.peek() == Some(byte) {
             self.at += 1;
             return Ok(());
         }
-        Err(self.expected(&format!("`{}`", char::from(byte))))
+        Err(self.expected(format_args!("`{}`", char::from(byte))))
     }
 
+    #[inline]
     fn next_of(&mut self, open: u8, close: u8, first: &mut bool) -> Result<bool, ScanError> {
         if std::mem::take(first) {
             self.expect(open)?;
@@ -109,82 +133,41 @@ impl<'a> Cursor<'a> {
                 self.at += 1;
                 Ok(false)
             }
-            _ => Err(self.expected(&format!("`,` or `{}`", char::from(close)))),
+            _ => Err(self.expected(format_args!("`,` or `{}`", char::from(close)))),
         }
     }
 
-    /// From the opening quote to behind the closing one.
-    fn skip_string(&mut self) -> Result<(), ScanError> {
-        let end = string_end(self.bytes(), self.at);
-        self.at = end.ok_or_else(|| self.torn())?;
-        Ok(())
+    /// From the opening quote to behind the closing one. Whether there are backslashes between them.
+    #[inline]
+    fn skip_string(&mut self) -> Result<bool, ScanError> {
+        let end = self.blocks.string_end(self.text.as_bytes(), self.at + 1);
+        let (end, has_backslash) = end.ok_or_else(|| self.torn())?;
+        self.at = end;
+        Ok(has_backslash)
     }
 
     /// From the opening bracket to behind the one that balances it.
     fn skip_container(&mut self) -> Result<(), ScanError> {
-        let bytes = self.bytes();
-        let (mut at, mut depth) = (self.at, 0usize);
-        while let Some(byte) = bytes.get(at) {
-            match CLASSES[usize::from(*byte)] {
-                Class::Other => {}
-                Class::Quote => {
-                    at = string_end(bytes, at).ok_or_else(|| self.torn())?;
-                    continue;
-                }
-                Class::Open => depth += 1,
-                Class::Close => depth -= 1,
-            }
-            at += 1;
-            if depth == 0 {
-                self.at = at;
-                return Ok(());
-            }
-        }
-        Err(self.torn())
+        let end = self
+            .blocks
+            .container_end(self.text.as_bytes(), self.at + 1, &mut 1);
+        self.at = end.ok_or_else(|| self.torn())?;
+        Ok(())
     }
 
-    fn expected(&self, what: &str) -> ScanError {
+    #[cold]
+    fn expected(&self, what: impl Display) -> ScanError {
         if self.at >= self.text.len() {
             return self.torn();
         }
         ScanError(format!("expected {what} at byte {}", self.at))
     }
 
+    #[cold]
     fn torn(&self) -> ScanError {
         ScanError(format!("the JSON is torn at byte {}", self.text.len()))
     }
 }
-
-/// Where the string that begins at `start` has ended.
-fn string_end(bytes: &[u8], start: usize) -> Option<usize> {
-    let mut at = start + 1;
-    loop {
-        match bytes.get(at)? {
-            b'"' => return Some(at + 1),
-            b'\\' => at += 2,
-            _ => at += 1,
-        }
-    }
-}
-
-#[derive(Clone, Copy)]
-enum Class {
-    Other,
-    Quote,
-    Open,
-    Close,
-}
-
-/// What a byte means to one who only counts brackets. Looking it up was measured to be faster than comparing.
-const CLASSES: [Class; 256] = {
-    let mut classes = [Class::Other; 256];
-    classes[b'"' as usize] = Class::Quote;
-    classes[b'{' as usize] = Class::Open;
-    classes[b'[' as usize] = Class::Open;
-    classes[b'}' as usize] = Class::Close;
-    classes[b']' as usize] = Class::Close;
-    classes
-};
 
 /// What a JSON string says; none when it is no string.
 pub(in crate::cache) fn unquoted(raw: &str) -> Option<Cow<'_, str>> {

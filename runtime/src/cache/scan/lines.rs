@@ -1,5 +1,8 @@
 //! Cuts the body of a watch into lines.
 
+/// What of the buffer is kept from one line to the next.
+const KEPT: usize = 64 * 1024;
+
 /// Collects what is left of a line until the rest of it arrives.
 #[derive(Debug, Default)]
 pub(in crate::cache) struct Lines {
@@ -20,8 +23,10 @@ impl Lines {
                 one(head, &mut each)?;
             } else {
                 self.partial.extend_from_slice(head);
-                let line = std::mem::take(&mut self.partial);
-                one(&line, &mut each)?;
+                let result = one(&self.partial, &mut each);
+                self.partial.clear();
+                self.partial.shrink_to(KEPT);
+                result?;
             }
         }
         self.partial.extend_from_slice(chunk);

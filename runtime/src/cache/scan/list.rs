@@ -1,8 +1,8 @@
 //! Cuts the body of a list into its items as it arrives.
 
-use serde::Deserialize;
+use serde::{Deserialize, de::IgnoredAny};
 
-use super::object::ScanError;
+use super::{blocks::Blocks, object::ScanError};
 
 /// Hands out the items of a list one by one; keeps no more than one item and what surrounds them.
 ///
@@ -13,12 +13,17 @@ pub(in crate::cache) struct ListCutter {
     envelope: Vec<u8>,
     /// The beginning of an item whose end has not arrived.
     partial: Vec<u8>,
+    /// How many brackets deep that is; zero between items.
+    item_depth: usize,
+    blocks: Blocks,
+    /// Of the envelope.
     depth: usize,
     in_string: bool,
     escaped: bool,
     /// Where in the envelope the last text of the list's own level begins, behind its quote, and its length.
     text: (usize, usize),
-    in_items: bool,
+    /// The last byte between items that is no white space; none outside of the items.
+    between: Option<u8>,
 }
 
 /// What surrounds the items.
@@ -35,65 +40,65 @@ impl ListCutter {
         Self {
             envelope: Vec::new(),
             partial: Vec::new(),
+            item_depth: 0,
+            blocks: Blocks::default(),
             depth: 0,
             in_string: false,
             escaped: false,
             text: (0, 0),
-            in_items: false,
+            between: None,
         }
     }
 
     /// Calls `each` with every item that `chunk` completes; stops at the first error.
     pub(in crate::cache) fn push(
         &mut self,
-        chunk: &[u8],
+        mut chunk: &[u8],
         mut each: impl FnMut(&[u8]) -> Result<(), ScanError>,
     ) -> Result<(), ScanError> {
-        // Where the part of the item begins that is in this chunk.
-        let mut item = (self.in_items && self.depth > 2).then_some(0);
-        let mut next = 0;
-        while let Some(&byte) = chunk.get(next) {
-            if self.in_items
-                && self.depth > 2
-                && !(self.depth == 3 && !self.in_string && matches!(byte, b'}' | b']'))
-            {
-                next = self.within_item(chunk, next, byte);
-                continue;
-            }
-            let at = next;
-            next += 1;
-            let between_items = self.in_items && self.depth == 2;
-            if between_items && !matches!(byte, b'{' | b']' | b',') && !byte.is_ascii_whitespace() {
-                return Err(ScanError("an item of the list is no object".into()));
-            }
-            self.step(byte);
-            if self.in_items {
-                if between_items && self.depth == 3 {
-                    item = Some(at);
-                } else if !between_items && self.depth == 2 && !self.in_string {
-                    let Some(start) = item.take() else { continue };
-                    let rest = &chunk[start..=at];
-                    if self.partial.is_empty() {
-                        each(rest)?;
-                    } else {
-                        self.partial.extend_from_slice(rest);
-                        let whole = std::mem::take(&mut self.partial);
-                        each(&whole)?;
-                    }
-                } else if self.depth < 2 {
-                    self.in_items = false;
-                    self.envelope.push(byte);
-                }
-            } else {
-                self.envelope.push(byte);
-                self.in_items =
-                    byte == b'[' && self.depth == 2 && !self.in_string && self.last_text() == b"items";
-            }
+        if self.item_depth > 0 {
+            chunk = self.item(chunk, 0, &mut each)?;
         }
-        if let Some(start) = item {
-            self.partial.extend_from_slice(&chunk[start..]);
+        while let Some((&byte, rest)) = chunk.split_first() {
+            match (self.between, byte) {
+                (Some(_), b' ' | b'\n' | b'\r' | b'\t') => {}
+                (Some(b'[' | b','), b'{') => {
+                    (self.item_depth, self.blocks, self.between) = (1, Blocks::default(), Some(b'}'));
+                    chunk = self.item(chunk, 1, &mut each)?;
+                    continue;
+                }
+                (Some(b'}'), b',') => self.between = Some(b','),
+                (None, _) | (Some(b'[' | b'}'), b']') => self.envelope(byte),
+                _ => return Err(ScanError("an item of the list is no object".into())),
+            }
+            chunk = rest;
         }
         Ok(())
+    }
+
+    /// Hands out the item, which begins with `chunk` or before it, if it ends there; looks for the end from `at` on.
+    /// What follows the item.
+    fn item<'c>(
+        &mut self,
+        chunk: &'c [u8],
+        at: usize,
+        each: &mut impl FnMut(&[u8]) -> Result<(), ScanError>,
+    ) -> Result<&'c [u8], ScanError> {
+        let Some(end) = self.blocks.container_end(chunk, at, &mut self.item_depth) else {
+            self.blocks.next_piece();
+            self.partial.extend_from_slice(chunk);
+            return Ok(&[]);
+        };
+        self.item_depth = 0;
+        let (item, rest) = chunk.split_at(end);
+        if self.partial.is_empty() {
+            each(item)?;
+        } else {
+            self.partial.extend_from_slice(item);
+            each(&self.partial)?;
+            self.partial.clear();
+        }
+        Ok(rest)
     }
 
     /// The list without its items, once the body has ended.
@@ -101,6 +106,9 @@ impl ListCutter {
         #[derive(Deserialize)]
         struct List {
             metadata: Option<ListMeta>,
+            // They must be there, though a list without items may say `null`.
+            #[serde(deserialize_with = "Option::deserialize")]
+            items: Option<Vec<IgnoredAny>>,
         }
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
@@ -111,6 +119,9 @@ impl ListCutter {
         }
         let list: List = serde_json::from_slice(&self.envelope)
             .map_err(|error| ScanError(format!("the response is no list, or is torn: {error}")))?;
+        if list.items.is_some_and(|items| !items.is_empty()) {
+            return Err(ScanError("the key of the list's items is escaped".into()));
+        }
         let metadata = list
             .metadata
             .ok_or_else(|| ScanError("the list has no metadata".into()))?;
@@ -120,38 +131,17 @@ impl ListCutter {
         })
     }
 
-    /// Goes on within an item, which most bytes of a list are: over the whole rest of a text at once. Returns where to go on.
-    fn within_item(&mut self, chunk: &[u8], at: usize, byte: u8) -> usize {
-        if !self.in_string {
-            match byte {
-                b'"' => self.in_string = true,
-                b'{' | b'[' => self.depth += 1,
-                b'}' | b']' => self.depth -= 1,
-                _ => {}
-            }
-            return at + 1;
-        }
-        if self.escaped {
-            self.escaped = false;
-            return at + 1;
-        }
-        let Some(offset) = memchr::memchr2(b'"', b'\\', &chunk[at..]) else {
-            return chunk.len();
-        };
-        let found = at + offset;
-        self.escaped = chunk[found] == b'\\';
-        self.in_string = self.escaped;
-        found + 1
-    }
-
-    fn step(&mut self, byte: u8) {
+    /// Takes a byte that is not of the items.
+    fn envelope(&mut self, byte: u8) {
+        self.envelope.push(byte);
+        self.between = None;
         if self.in_string {
             match byte {
                 _ if self.escaped => self.escaped = false,
                 b'\\' => self.escaped = true,
                 b'"' => {
                     self.in_string = false;
-                    self.text.1 = self.envelope.len().saturating_sub(self.text.0);
+                    self.text.1 = self.envelope.len().saturating_sub(self.text.0 + 1);
                 }
                 _ => {}
             }
@@ -160,9 +150,14 @@ impl ListCutter {
         match byte {
             b'"' => {
                 self.in_string = true;
-                self.text.0 = self.envelope.len() + 1;
+                self.text.0 = self.envelope.len();
             }
-            b'{' | b'[' => self.depth += 1,
+            b'{' | b'[' => {
+                self.depth += 1;
+                if byte == b'[' && self.depth == 2 && self.last_text() == b"items" {
+                    self.between = Some(byte);
+                }
+            }
             b'}' | b']' => self.depth = self.depth.saturating_sub(1),
             _ => {}
         }

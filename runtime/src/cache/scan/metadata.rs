@@ -1,33 +1,51 @@
 //! What the scan extracts of `metadata`.
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::{borrow::Cow, sync::Arc};
 
 use serde::Deserialize;
 
-use super::{ScanError, cursor::unquoted};
+use super::{
+    ScanError,
+    cursor::{Cursor, unquoted},
+};
 use crate::{
     ObjectName, Scope,
-    cache::object::{Metadata, OwnerRef},
+    cache::{
+        object::{Labels, Metadata, OwnerRef},
+        recent::Recent,
+    },
 };
 
 /// What was found of one object so far.
 #[derive(Debug, Default)]
 pub(in crate::cache) struct Found<'a> {
+    /// The whole object as it came.
+    pub(super) text: &'a str,
     name: Option<Cow<'a, str>>,
     namespace: Option<Cow<'a, str>>,
     uid: Option<Cow<'a, str>>,
     pub(super) resource_version: Option<Cow<'a, str>>,
     generation: Option<i64>,
     is_deleting: bool,
-    labels: Labels,
-    finalizers: Vec<Box<str>>,
-    owner_references: Vec<OwnerRef>,
+    labels: Option<&'a str>,
+    finalizers: Option<&'a str>,
+    owner_references: Option<&'a str>,
     /// Which other kind it is than expected.
     stranger: Option<String>,
     /// What makes the object undecodable as whatever type.
-    pub(super) defect: Option<Box<str>>,
+    defect: Option<Box<str>>,
     /// The key that identifies the object and has two values.
     ambiguous: Option<&'static str>,
+}
+
+/// What objects have in common, kept from one to the next.
+#[derive(Debug, Default)]
+pub(super) struct Shared {
+    /// Namespaces, kinds, values of indexes.
+    pub(super) texts: Recent<str>,
+    labels: Recent<Labels>,
+    finalizers: Recent<[Box<str>]>,
+    owner_references: Recent<[OwnerRef]>,
 }
 
 impl<'a> Found<'a> {
@@ -46,13 +64,9 @@ impl<'a> Found<'a> {
             "generation" => self.generation = value.parse().ok(),
             "deletionTimestamp" => self.is_deleting = value != "null",
             _ if value == "null" => {}
-            "labels" => self.labels = self.parse(value, "metadata.labels is no map of texts"),
-            "finalizers" => self.finalizers = self.parse(value, "metadata.finalizers is no list of texts"),
-            "ownerReferences" => {
-                let references: Vec<Reference<'_>> =
-                    self.parse(value, "metadata.ownerReferences is no list of references");
-                self.owner_references = references.into_iter().map(OwnerRef::from).collect();
-            }
+            "labels" => self.labels = Some(value),
+            "finalizers" => self.finalizers = Some(value),
+            "ownerReferences" => self.owner_references = Some(value),
             _ => {}
         }
     }
@@ -66,8 +80,12 @@ impl<'a> Found<'a> {
         self.stranger.get_or_insert(what);
     }
 
-    /// Fails when the object cannot be identified.
-    pub(super) fn metadata(self, scope: Scope) -> Result<Metadata, ScanError> {
+    /// The metadata, and what makes the object undecodable. Fails when the object cannot be identified.
+    pub(super) fn metadata(
+        mut self,
+        scope: Scope,
+        shared: &mut Shared,
+    ) -> Result<(Metadata, Option<Box<str>>), ScanError> {
         if let Some(stranger) = self.stranger {
             return Err(ScanError(stranger));
         }
@@ -77,30 +95,85 @@ impl<'a> Found<'a> {
         let name = present("name", self.name)?;
         let name = match scope {
             Scope::Cluster => ObjectName::cluster(name),
-            Scope::Namespaced => ObjectName::namespaced(present("namespace", self.namespace)?, name),
+            Scope::Namespaced => {
+                let namespace = present("namespace", self.namespace)?;
+                ObjectName::namespaced(shared.texts.share(&namespace), name)
+            }
         };
-        let text = |text: Option<Cow<'_, str>>| text.unwrap_or_default().into();
-        Ok(Metadata {
-            name,
-            uid: text(self.uid),
-            resource_version: text(self.resource_version),
-            generation: self.generation,
-            is_deleting: self.is_deleting,
-            labels: self.labels.into_iter().collect(),
-            finalizers: self.finalizers.into_boxed_slice(),
-            owner_references: self.owner_references.into_boxed_slice(),
-        })
-    }
-
-    fn parse<T: Deserialize<'a> + Default>(&mut self, value: &'a str, defect: &str) -> T {
-        serde_json::from_str(value).unwrap_or_else(|_| {
-            self.defect.get_or_insert_with(|| defect.into());
-            T::default()
-        })
+        let (uid, version) = (
+            self.uid.unwrap_or_default(),
+            self.resource_version.unwrap_or_default(),
+        );
+        let defect = &mut self.defect;
+        Ok((
+            Metadata {
+                name,
+                uid_length: uid.len(),
+                uid_and_version: (uid + version).into(),
+                generation: self.generation,
+                is_deleting: self.is_deleting,
+                labels: part(self.labels, &mut shared.labels, labels, defect),
+                finalizers: part(self.finalizers, &mut shared.finalizers, finalizers, defect),
+                owner_references: part(
+                    self.owner_references,
+                    &mut shared.owner_references,
+                    |text| owner_references(text, &mut shared.texts),
+                    defect,
+                ),
+            },
+            self.defect,
+        ))
     }
 }
 
-type Labels = BTreeMap<Box<str>, Box<str>>;
+/// A part of the metadata, read once for all objects that have the same text. What cannot be read is a defect.
+fn part<T: ?Sized>(
+    text: Option<&str>,
+    recent: &mut Recent<T>,
+    read: impl FnOnce(&str) -> Result<Arc<T>, &'static str>,
+    defect: &mut Option<Box<str>>,
+) -> Option<Arc<T>> {
+    let empty = |text: &&str| ["{}", "[]"].contains(text);
+    match recent.get_or_make(text.filter(|text| !empty(text))?, read) {
+        Ok(read) => Some(read),
+        Err(problem) => {
+            defect.get_or_insert_with(|| problem.into());
+            None
+        }
+    }
+}
+
+fn labels(text: &str) -> Result<Arc<Labels>, &'static str> {
+    let read = || {
+        let (mut cursor, mut first, mut pairs) = (Cursor::new(text), true, Vec::new());
+        while let Some(key) = cursor.entry(&mut first)? {
+            pairs.push((key, cursor.string()?));
+        }
+        cursor.end()?;
+        Ok::<_, ScanError>(pairs)
+    };
+    let pairs = read().map_err(|_| "metadata.labels is no map of texts")?;
+    Ok(Arc::new(Labels::new(&pairs)))
+}
+
+fn finalizers(text: &str) -> Result<Arc<[Box<str>]>, &'static str> {
+    let finalizers: Vec<Box<str>> =
+        serde_json::from_str(text).map_err(|_| "metadata.finalizers is no list of texts")?;
+    Ok(finalizers.into())
+}
+
+fn owner_references(text: &str, texts: &mut Recent<str>) -> Result<Arc<[OwnerRef]>, &'static str> {
+    let references: Vec<Reference<'_>> =
+        serde_json::from_str(text).map_err(|_| "metadata.ownerReferences is no list of references")?;
+    let shared = references.into_iter().map(|reference| OwnerRef {
+        api_version: texts.share(&reference.api_version),
+        kind: texts.share(&reference.kind),
+        name: reference.name.into(),
+        uid: reference.uid.into(),
+        controller: reference.controller == Some(true),
+    });
+    Ok(shared.collect())
+}
 
 fn set<'a>(
     place: &mut Option<Cow<'a, str>>,
@@ -132,16 +205,4 @@ struct Reference<'a> {
     #[serde(borrow)]
     uid: Cow<'a, str>,
     controller: Option<bool>,
-}
-
-impl From<Reference<'_>> for OwnerRef {
-    fn from(reference: Reference<'_>) -> Self {
-        Self {
-            api_version: reference.api_version.into(),
-            kind: reference.kind.into(),
-            name: reference.name.into(),
-            uid: reference.uid.into(),
-            controller: reference.controller == Some(true),
-        }
-    }
 }

@@ -1,13 +1,18 @@
 //! The scan: one pass over the bytes that the API server sends, which cuts objects out and extracts their metadata.
 //!
-//! Nothing is parsed into a tree. Read [`cursor`] (how JSON is skipped) → [`object`] and [`metadata`] (what is made of one object) →
-//! [`watch`] (a line of a watch, from [`lines`]) → [`list`] (the body of a list, cut into items as it arrives).
+//! Nothing is parsed into a tree. Read [`blocks`] and [`cursor`] (how JSON is skipped) → [`object`] and [`metadata`] (what is made of one
+//! object; [`prune`] leaves out what a projection does not want) → [`watch`] (a line of a watch, from [`lines`]) → [`list`] (the body of a
+//! list, cut into items as it arrives).
 
+mod blocks;
 mod cursor;
+#[cfg(test)]
+mod fuzz;
 mod lines;
 mod list;
 mod metadata;
 mod object;
+mod prune;
 mod watch;
 
 pub(super) use cursor::{Cursor, unquoted};

@@ -2,15 +2,14 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use bytes::Bytes;
-
 use super::{
     cursor::{Cursor, unquoted},
-    metadata::Found,
+    metadata::{Found, Shared},
+    prune::prune,
 };
 use crate::{
     KindInfo, Scope,
-    cache::{index::Index, object::StoredObject},
+    cache::{Keep, Transform, index::Index, keep::Paths, object::StoredObject},
 };
 
 /// Bytes that stand for no object of the kind that was asked for.
@@ -24,17 +23,46 @@ pub(in crate::cache) struct Scanner {
     api_version: String,
     kind: String,
     scope: Scope,
+    /// Only these paths are kept.
+    paths: Option<Paths>,
+    transform: Option<Transform>,
+    transform_failed: bool,
     /// What is kept of the object that is being scanned.
     kept: Vec<u8>,
+    shared: Shared,
 }
 
 impl Scanner {
+    /// A scanner that keeps everything.
+    #[cfg(test)]
     pub(in crate::cache) fn new(info: &KindInfo) -> Self {
+        Self::keeping(info, &Keep::Raw)
+    }
+
+    pub(in crate::cache) fn keeping(info: &KindInfo, keep: &Keep) -> Self {
+        let (api_version, kind) = match keep {
+            Keep::Metadata => ("meta.k8s.io/v1".into(), "PartialObjectMetadata".into()),
+            _ => (info.api_version(), info.kind.to_string()),
+        };
+        let paths = match keep {
+            Keep::Projection(paths) => Paths::new(paths)
+                .inspect_err(|error| tracing::error!("an informer of {kind} keeps whole objects: {error}"))
+                .ok(),
+            _ => None,
+        };
+        let transform = match keep {
+            Keep::Transformed(transform) => Some(transform.clone()),
+            _ => None,
+        };
         Self {
-            api_version: info.api_version(),
-            kind: info.kind.to_string(),
+            api_version,
+            kind,
             scope: info.scope,
+            paths,
+            transform,
+            transform_failed: false,
             kept: Vec::new(),
+            shared: Shared::default(),
         }
     }
 
@@ -54,10 +82,10 @@ impl Scanner {
     pub(super) fn scan<'a>(&mut self, cursor: &mut Cursor<'a>) -> Result<Found<'a>, ScanError> {
         let mut found = Found::default();
         let (mut first, mut has_metadata, mut has_api_version, mut has_kind) = (true, false, false, false);
+        let start = cursor.position();
         self.kept.clear();
         self.kept.push(b'{');
         while let Some(key) = cursor.entry(&mut first)? {
-            write_key(&mut self.kept, &key);
             if key == "metadata" {
                 if std::mem::replace(&mut has_metadata, true) {
                     found.stands_twice("metadata");
@@ -66,7 +94,6 @@ impl Scanner {
                 continue;
             }
             let value = cursor.value()?;
-            self.kept.extend_from_slice(value.as_bytes());
             match &*key {
                 "apiVersion" => {
                     has_api_version = true;
@@ -76,8 +103,12 @@ impl Scanner {
                     has_kind = true;
                     self.check(&mut found, value, &self.kind);
                 }
-                _ => {}
+                _ => {
+                    keep(&mut self.kept, self.paths.as_ref(), &key, value)?;
+                    continue;
+                }
             }
+            keep(&mut self.kept, None, &key, value)?;
         }
         if !has_metadata {
             return Err(ScanError("metadata is missing".into()));
@@ -93,38 +124,59 @@ impl Scanner {
             }
         }
         self.kept.push(b'}');
+        found.text = cursor.since(start);
         Ok(found)
     }
 
     /// Makes the object of what was scanned.
     pub(super) fn finish(
-        &self,
-        mut found: Found<'_>,
+        &mut self,
+        found: Found<'_>,
         indexes: &[Arc<Index>],
     ) -> Result<StoredObject, ScanError> {
-        let defect = found.defect.take();
-        let metadata = found.metadata(self.scope)?;
-        let json = Bytes::copy_from_slice(&self.kept);
-        let values = indexes.iter().map(|index| index.values(&json)).collect();
-        Ok(StoredObject {
-            metadata,
-            json,
-            defect,
-            indexed: values,
-            reported: false.into(),
-        })
+        // What a projection leaves out may be indexed nevertheless.
+        let whole = self.paths.is_some().then_some(found.text);
+        let (metadata, defect) = found.metadata(self.scope, &mut self.shared)?;
+        if let Some(transform) = &self.transform {
+            match transform.apply(&self.kept) {
+                Ok(json) => self.kept = json,
+                Err(problem) if !self.transform_failed => {
+                    self.transform_failed = true;
+                    let (kind, name) = (&self.kind, metadata.name());
+                    tracing::error!(
+                        "the transform of {kind} failed for {name}, which is kept as it came: {problem}"
+                    );
+                }
+                Err(_) => {}
+            }
+        }
+        let mut object = StoredObject::new(metadata, &self.kept, defect);
+        let json = whole.map_or(&*self.kept, str::as_bytes);
+        let keys = indexes
+            .iter()
+            .map(|index| index.path_keys(json, &mut self.shared.texts));
+        *object.indexed.get_mut() = keys.collect();
+        Ok(object)
     }
 
     fn scan_metadata<'a>(&mut self, cursor: &mut Cursor<'a>, found: &mut Found<'a>) -> Result<(), ScanError> {
         let mut seen: Vec<Cow<'a, str>> = Vec::with_capacity(16);
         let mut first = true;
-        self.kept.push(b'{');
+        let wanted = self.paths.as_ref().map(|paths| paths.field("metadata"));
+        // None: all of it is. None within: nothing is.
+        let is_wanted = wanted != Some(None);
+        let paths = wanted.flatten();
+        if is_wanted {
+            write_key(&mut self.kept, "metadata");
+            self.kept.push(b'{');
+        }
         while let Some(key) = cursor.entry(&mut first)? {
             let value = cursor.value()?;
             if key != "managedFields" {
-                write_key(&mut self.kept, &key);
-                self.kept.extend_from_slice(value.as_bytes());
                 found.take(&key, value);
+                if is_wanted {
+                    keep(&mut self.kept, paths, &key, value)?;
+                }
             }
             if seen.contains(&key) {
                 found.stands_twice(&format!("metadata.{key}"));
@@ -132,7 +184,9 @@ impl Scanner {
                 seen.push(key);
             }
         }
-        self.kept.push(b'}');
+        if is_wanted {
+            self.kept.push(b'}');
+        }
         Ok(())
     }
 
@@ -147,12 +201,26 @@ impl Scanner {
     }
 }
 
+/// Writes a field, or what is wanted of it.
+fn keep(kept: &mut Vec<u8>, paths: Option<&Paths>, key: &str, value: &str) -> Result<(), ScanError> {
+    let Some(paths) = paths else {
+        write_key(kept, key);
+        kept.extend_from_slice(value.as_bytes());
+        return Ok(());
+    };
+    let Some(paths) = paths.field(key) else {
+        return Ok(());
+    };
+    write_key(kept, key);
+    prune(&mut Cursor::new(value), paths, kept)
+}
+
 pub(super) fn text(json: &[u8]) -> Result<&str, ScanError> {
     std::str::from_utf8(json).map_err(|error| ScanError(format!("it is no UTF-8: {error}")))
 }
 
 /// Writes `"key":`, after a comma unless an object was just opened.
-fn write_key(kept: &mut Vec<u8>, key: &str) {
+pub(super) fn write_key(kept: &mut Vec<u8>, key: &str) {
     if kept.last() != Some(&b'{') {
         kept.push(b',');
     }

@@ -161,9 +161,7 @@ fn duplicate_metadata_keys_make_an_object_undecodable() {
             stored.defect.as_deref(),
             Some(&*format!("the key {duplicate} stands twice"))
         );
-        let error = super::super::views::Views::new(ConfigMap::info(), Arc::default())
-            .read::<ConfigMap>(&stored)
-            .unwrap_err();
+        let error = views().read::<ConfigMap>(&stored).unwrap_err();
         assert!(error.to_string().contains(duplicate), "{error}");
     }
     let ambiguous = r#"{"metadata":{"name":"a","namespace":"default","name":"b"}}"#;
@@ -206,7 +204,7 @@ fn metadata_may_stand_anywhere_and_escapes_mean_what_they_say() {
         .unwrap()
         .remove("managedFields");
     expected["apiVersion"] = "v1".into();
-    assert_eq!(parsed(&stored.json), expected);
+    assert_eq!(parsed(&stored.payload.json().unwrap()), expected);
 }
 
 #[test]
@@ -239,7 +237,7 @@ fn depth_without_end_is_survived_and_does_not_decode() {
         format!(r#"{{"data":{deep},"metadata":{{"name":"a","namespace":"default","annotations":{deep}}}}}"#);
     let stored = scan(&object).unwrap();
     assert_eq!(*stored.metadata.name(), name("a"));
-    let views = super::super::views::Views::new(ConfigMap::info(), Arc::default());
+    let views = views();
     assert!(views.read::<ConfigMap>(&stored).is_err());
     assert!(
         views
@@ -338,7 +336,7 @@ proptest! {
         expected["metadata"].as_object_mut().unwrap().remove("managedFields");
         expected["apiVersion"] = "v1".into();
         expected["kind"] = "ConfigMap".into();
-        prop_assert_eq!(parsed(&stored.json), expected);
+        prop_assert_eq!(parsed(&stored.payload.json().unwrap()), expected);
         prop_assert_eq!(stored.defect, None);
         let found = &stored.metadata;
         prop_assert_eq!((found.uid(), found.resource_version(), found.generation()), (&*uid, &*version, generation));

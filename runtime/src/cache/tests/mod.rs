@@ -1,15 +1,15 @@
-//! Tests of the whole cache, from a scripted server to handlers and listers, on a paused clock.
+//! Tests of the whole cache that need to see its inside, from a scripted server to handlers and listers, on a paused clock.
 //!
-//! Where client-go has a test of the same behaviour, ours names it.
+//! What the public interface can show is tested in `runtime/tests/cache`. Where client-go has a test of the same behaviour, ours names it.
 
-mod server;
+#[path = "../../../tests/support/mod.rs"]
+#[allow(dead_code, reason = "shared by two test programs")]
+mod support;
 
 mod bad_input;
 mod factory;
-mod gaps;
-mod handlers;
 mod indexes;
-mod model;
+mod keep;
 mod reflector;
 mod store;
 
@@ -18,121 +18,17 @@ use std::{collections::BTreeMap, sync::Arc};
 use k8s_openapi::api::core::v1::ConfigMap;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use server::Server;
+use support::{Diary, config_map, contents, entry, informer, long_after, name, pairs, server, settle};
 
 use super::*;
-use crate::ObjectName;
+use crate::{Kind as _, ObjectName};
 
-/// A ConfigMap of namespace `default` with one datum.
-fn config_map(name: &str, datum: &str) -> Value {
-    json!({"metadata": {"namespace": "default", "name": name}, "data": {"datum": datum}})
-}
-
-fn name(name: &str) -> ObjectName {
-    ObjectName::namespaced("default", name)
-}
-
-/// A factory over the server, and its started and synced informer of ConfigMaps.
-async fn informer(server: &Arc<Server>) -> (SharedInformerFactory, SharedInformer<ConfigMap>) {
-    let factory = server.factory();
-    let informer = factory.of::<ConfigMap>();
-    factory.start();
-    factory.wait_for_cache_sync().await;
-    (factory, informer)
-}
-
-/// Lets all tasks go on until they wait for time to pass, and a moment longer.
-async fn settle() {
-    tokio::time::sleep(std::time::Duration::from_millis(1)).await;
-}
-
-/// Lets a backoff pass.
-async fn long_after() {
-    tokio::time::sleep(std::time::Duration::from_secs(61)).await;
-}
-
-/// Name and datum of everything in the store.
-fn contents(lister: &Lister<ConfigMap>) -> BTreeMap<String, String> {
-    lister.list().map(|item| entry(&item.unwrap())).collect()
-}
-
-fn entry(config_map: &ConfigMap) -> (String, String) {
-    let datum = config_map.data.as_ref().and_then(|data| data.get("datum"));
-    (
-        config_map.metadata.name.clone().unwrap(),
-        datum.cloned().unwrap_or_default(),
+/// What reads ConfigMaps of no informer.
+fn views() -> views::Views {
+    views::Views::new(
+        ConfigMap::info(),
+        false,
+        Arc::default(),
+        Arc::new(hot::HotSet::new(0)),
     )
-}
-
-fn pairs(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
-    pairs
-        .iter()
-        .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
-        .collect()
-}
-
-/// Writes down what it is told.
-#[derive(Clone, Default)]
-struct Diary(Arc<Mutex<Vec<String>>>);
-
-impl Diary {
-    fn take(&self) -> Vec<String> {
-        std::mem::take(&mut self.0.lock())
-    }
-
-    fn sink(&self) -> impl Fn(&Change<'_>) + Send + Sync + 'static {
-        let diary = self.clone();
-        move |change| {
-            let line = match change {
-                Change::Added {
-                    new,
-                    is_in_initial_list,
-                } => {
-                    format!(
-                        "add {}{}",
-                        new.name().name(),
-                        if *is_in_initial_list { " initial" } else { "" }
-                    )
-                }
-                Change::Updated { old, new } if old.uid() != new.uid() => {
-                    format!("recreate {}", new.name().name())
-                }
-                Change::Updated { new, .. } => format!("update {}", new.name().name()),
-                Change::Deleted {
-                    old,
-                    final_state_known,
-                } => {
-                    format!(
-                        "delete {}{}",
-                        old.name().name(),
-                        if *final_state_known { "" } else { " unseen" }
-                    )
-                }
-            };
-            diary.0.lock().push(line);
-        }
-    }
-}
-
-impl EventHandler<ConfigMap> for Diary {
-    fn on_add(&self, object: &Object<ConfigMap>, is_in_initial_list: bool) {
-        let (name, datum) = entry(&object.decode().unwrap());
-        self.0.lock().push(format!(
-            "add {name}={datum}{}",
-            if is_in_initial_list { " initial" } else { "" }
-        ));
-    }
-
-    fn on_update(&self, old: &Object<ConfigMap>, new: &Object<ConfigMap>) {
-        let ((name, old), (_, new)) = (entry(&old.decode().unwrap()), entry(&new.decode().unwrap()));
-        self.0.lock().push(format!("update {name}={old}->{new}"));
-    }
-
-    fn on_delete(&self, deleted: &Deleted<ConfigMap>) {
-        let (name, datum) = entry(&deleted.object.decode().unwrap());
-        self.0.lock().push(format!(
-            "delete {name}={datum}{}",
-            if deleted.final_state_known { "" } else { " unseen" }
-        ));
-    }
 }

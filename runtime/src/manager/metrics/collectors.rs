@@ -66,14 +66,27 @@ impl Collector for Informers {
 
 type Figure<T> = (&'static str, &'static str, fn(&InformerStats) -> T);
 
-const GAUGES: [Figure<usize>; 2] = [
+const GAUGES: [Figure<usize>; 5] = [
     ("kubewright_informer_objects", "Objects in the store", |stats| {
         stats.objects
     }),
+    ("kubewright_informer_bytes", "Bytes of their JSON", |stats| {
+        stats.bytes
+    }),
     (
-        "kubewright_informer_bytes",
-        "Bytes of their JSON as kept",
-        |stats| stats.bytes,
+        "kubewright_informer_kept_bytes",
+        "Bytes that are kept of it",
+        |stats| stats.kept_bytes,
+    ),
+    (
+        "kubewright_informer_queued",
+        "Entries of the queue before the store",
+        |stats| stats.queued,
+    ),
+    (
+        "kubewright_informer_pending",
+        "Changes that handlers were not yet told of",
+        |stats| stats.pending,
     ),
 ];
 

@@ -1,6 +1,8 @@
 //! What is told when the watch missed something.
 
-use super::{server::Server, *};
+use serde_json::json;
+
+use crate::support::{server::Server, *};
 
 /// Cuts the watches so that a relist follows, and waits for it.
 async fn gap(server: &Server) {

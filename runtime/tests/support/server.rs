@@ -1,4 +1,5 @@
-//! An API server of one kind, in memory, that can keep changes from its watches, cut them, forget history and answer what it is told to.
+//! An API server of one kind, in memory, that can drop changes, delay and reorder them, cut watches, forget history and answer what it is
+//! told to.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -7,28 +8,39 @@ use std::{
 
 use bytes::Bytes;
 use futures::{FutureExt as _, StreamExt as _, future::BoxFuture, stream};
-use kube::core::Status;
+use kubewright::{
+    cache::{Chunks, ListOptions, ListerWatcher, SharedInformerFactory, SourceError, WatchOptions},
+    kube::core::Status,
+};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
-
-use super::{Chunks, ListOptions, ListerWatcher, SharedInformerFactory, SourceError, WatchOptions};
 
 /// Chunks are so small that every object is torn.
 const CHUNK: usize = 40;
 
 #[derive(Default)]
-pub(super) struct Server(Mutex<State>);
+pub(crate) struct Server(Mutex<State>);
 
 type Chunk = Result<Bytes, SourceError>;
+
+/// A line of watches.
+#[derive(Clone)]
+struct Event {
+    version: u64,
+    namespace: String,
+    line: String,
+}
 
 #[derive(Default)]
 struct State {
     objects: BTreeMap<(String, String), Value>,
     version: u64,
     uids: u64,
-    /// Version, namespace and line of what watches are told.
-    history: Vec<(u64, String, String)>,
+    /// What watches were told.
+    history: Vec<Event>,
+    /// What watches will be told, while the server holds it back.
+    held: Option<Vec<Event>>,
     /// Watches of versions before this one are refused.
     oldest: u64,
     /// The namespace that each watches, and its body.
@@ -39,14 +51,14 @@ struct State {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Request {
+pub(crate) enum Request {
     List(ListOptions),
     Watch(WatchOptions),
 }
 
 /// What the next list or watch gets instead of the truth.
 #[derive(Clone)]
-pub(super) enum Answer {
+pub(crate) enum Answer {
     /// The truth after all.
     Truth,
     Fail(SourceError),
@@ -56,21 +68,21 @@ pub(super) enum Answer {
     Silence,
 }
 
-pub(super) fn status(code: u16, reason: &str) -> SourceError {
+pub(crate) fn status(code: u16, reason: &str) -> SourceError {
     SourceError::Status(Box::new(Status::failure("scripted", reason).with_code(code)))
 }
 
 impl Server {
-    pub(super) fn new() -> Arc<Self> {
+    pub(crate) fn new() -> Arc<Self> {
         Arc::default()
     }
 
-    pub(super) fn factory(self: &Arc<Self>) -> SharedInformerFactory {
+    pub(crate) fn factory(self: &Arc<Self>) -> SharedInformerFactory {
         let server = self.clone();
         SharedInformerFactory::from_sources(move |_, namespace, _| server.source(namespace))
     }
 
-    pub(super) fn source(self: &Arc<Self>, namespace: Option<&str>) -> Arc<dyn ListerWatcher> {
+    pub(crate) fn source(self: &Arc<Self>, namespace: Option<&str>) -> Arc<dyn ListerWatcher> {
         Arc::new(Source {
             server: self.clone(),
             namespace: namespace.map(Into::into),
@@ -78,34 +90,49 @@ impl Server {
     }
 
     /// Creates or updates, and tells the watches.
-    pub(super) fn put(&self, object: &Value) {
+    pub(crate) fn put(&self, object: &Value) {
         let mut state = self.0.lock();
-        let line = state.put(object);
-        state.tell(line);
+        let event = state.put(object);
+        state.tell(event);
     }
 
     /// Creates or updates; no watch is told, ever.
-    pub(super) fn put_unseen(&self, object: &Value) {
+    pub(crate) fn put_unseen(&self, object: &Value) {
         self.0.lock().put(object);
     }
 
-    pub(super) fn delete(&self, namespace: &str, name: &str) {
+    pub(crate) fn delete(&self, namespace: &str, name: &str) {
         let mut state = self.0.lock();
-        if let Some(line) = state.delete(namespace, name) {
-            state.tell(line);
+        if let Some(event) = state.delete(namespace, name) {
+            state.tell(event);
         }
     }
 
-    pub(super) fn delete_unseen(&self, namespace: &str, name: &str) {
+    pub(crate) fn delete_unseen(&self, namespace: &str, name: &str) {
         self.0.lock().delete(namespace, name);
     }
 
+    /// Keeps changes from the watches until they are released; lists see them at once.
+    pub(crate) fn hold(&self) {
+        self.0.lock().held.get_or_insert_default();
+    }
+
+    /// Tells what was held back, in order.
+    pub(crate) fn release(&self) {
+        self.0.lock().release(|_| {});
+    }
+
+    /// Tells what was held back, the last first.
+    pub(crate) fn release_in_reverse(&self) {
+        self.0.lock().release(|events| events.reverse());
+    }
+
     /// Sends a line to all watches as it is.
-    pub(super) fn send(&self, line: &str) {
+    pub(crate) fn send(&self, line: &str) {
         self.0.lock().broadcast(None, line);
     }
 
-    pub(super) fn bookmark(&self) {
+    pub(crate) fn bookmark(&self) {
         let mut state = self.0.lock();
         state.version += 1;
         let version = state.version.to_string();
@@ -114,12 +141,20 @@ impl Server {
     }
 
     /// Ends all watches.
-    pub(super) fn cut(&self) {
+    pub(crate) fn cut(&self) {
         self.0.lock().watchers.clear();
     }
 
+    /// Forgets history and ends all watches with an error that says so.
+    pub(crate) fn reset(&self) {
+        self.compact();
+        let status = json!({"kind": "Status", "code": 410, "reason": "Expired", "message": "too old resource version"});
+        self.send(&json!({"type": "ERROR", "object": status}).to_string());
+        self.cut();
+    }
+
     /// Forgets history: watches of older versions are refused.
-    pub(super) fn compact(&self) {
+    pub(crate) fn compact(&self) {
         let mut state = self.0.lock();
         state.history.clear();
         state.version += 1;
@@ -127,20 +162,20 @@ impl Server {
     }
 
     /// The next lists get these answers, then the truth again.
-    pub(super) fn answer_lists(&self, answers: impl IntoIterator<Item = Answer>) {
+    pub(crate) fn answer_lists(&self, answers: impl IntoIterator<Item = Answer>) {
         self.0.lock().list_answers.extend(answers);
     }
 
-    pub(super) fn answer_watches(&self, answers: impl IntoIterator<Item = Answer>) {
+    pub(crate) fn answer_watches(&self, answers: impl IntoIterator<Item = Answer>) {
         self.0.lock().watch_answers.extend(answers);
     }
 
     /// The requests since the last call.
-    pub(super) fn requests(&self) -> Vec<Request> {
+    pub(crate) fn requests(&self) -> Vec<Request> {
         std::mem::take(&mut self.0.lock().requests)
     }
 
-    pub(super) fn lists(&self) -> Vec<ListOptions> {
+    pub(crate) fn lists(&self) -> Vec<ListOptions> {
         let lists = |request| match request {
             Request::List(options) => Some(options),
             Request::Watch(_) => None,
@@ -148,7 +183,7 @@ impl Server {
         self.requests().into_iter().filter_map(lists).collect()
     }
 
-    pub(super) fn watch_versions(&self) -> Vec<String> {
+    pub(crate) fn watch_versions(&self) -> Vec<String> {
         let versions = |request| match request {
             Request::List(_) => None,
             Request::Watch(options) => Some(options.resource_version),
@@ -157,7 +192,7 @@ impl Server {
     }
 
     /// Name and datum of what is there.
-    pub(super) fn contents(&self) -> BTreeMap<String, String> {
+    pub(crate) fn contents(&self) -> BTreeMap<String, String> {
         let state = self.0.lock();
         let datum = |object: &Value| object["data"]["datum"].as_str().unwrap_or_default().to_owned();
         state
@@ -169,7 +204,7 @@ impl Server {
 }
 
 impl State {
-    fn put(&mut self, object: &Value) -> (String, Value) {
+    fn put(&mut self, object: &Value) -> Event {
         let mut object = object.clone();
         let metadata = &object["metadata"];
         let text = |key: &str| metadata[key].as_str().unwrap_or_default().to_owned();
@@ -187,20 +222,39 @@ impl State {
         object["metadata"]["managedFields"] =
             json!([{"manager": "test", "fieldsV1": {"f:data": {"f:datum": {}}}}]);
         self.objects.insert(key.clone(), object.clone());
-        (key.0, with_type(event, &object))
+        self.event(key.0, event, &object)
     }
 
-    fn delete(&mut self, namespace: &str, name: &str) -> Option<(String, Value)> {
+    fn delete(&mut self, namespace: &str, name: &str) -> Option<Event> {
         let mut object = self.objects.remove(&(namespace.into(), name.into()))?;
         self.version += 1;
         object["metadata"]["resourceVersion"] = self.version.to_string().into();
-        Some((namespace.into(), with_type("DELETED", &object)))
+        Some(self.event(namespace.into(), "DELETED", &object))
     }
 
-    fn tell(&mut self, (namespace, event): (String, Value)) {
-        let line = event.to_string();
-        self.history.push((self.version, namespace.clone(), line.clone()));
-        self.broadcast(Some(&namespace), &line);
+    fn event(&self, namespace: String, event: &str, object: &Value) -> Event {
+        Event {
+            version: self.version,
+            namespace,
+            line: with_type(event, object).to_string(),
+        }
+    }
+
+    fn tell(&mut self, event: Event) {
+        if let Some(held) = &mut self.held {
+            held.push(event);
+            return;
+        }
+        self.broadcast(Some(&event.namespace), &event.line);
+        self.history.push(event);
+    }
+
+    fn release(&mut self, order: impl FnOnce(&mut Vec<Event>)) {
+        let mut held = self.held.take().unwrap_or_default();
+        order(&mut held);
+        for event in held {
+            self.tell(event);
+        }
     }
 
     fn broadcast(&mut self, namespace: Option<&str>, line: &str) {
@@ -301,11 +355,15 @@ impl ListerWatcher for Source {
                 return Err(status(410, "Expired"));
             }
             let (sender, receiver) = mpsc::unbounded_channel();
-            let missed = state.history.iter().filter(|(version, namespace, _)| {
-                *version > from && self.namespace.as_ref().is_none_or(|wanted| wanted == namespace)
+            let missed = state.history.iter().filter(|event| {
+                event.version > from
+                    && self
+                        .namespace
+                        .as_ref()
+                        .is_none_or(|wanted| *wanted == event.namespace)
             });
-            for (_, _, line) in missed {
-                for chunk in chunks(&format!("{line}\n")) {
+            for event in missed {
+                for chunk in chunks(&format!("{}\n", event.line)) {
                     sender.send(Ok(chunk)).unwrap();
                 }
             }

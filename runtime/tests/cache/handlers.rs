@@ -1,11 +1,17 @@
 //! Handlers and sinks: late ones, slow ones, removed ones and those that panic.
 
-use std::sync::{
-    Barrier, OnceLock,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
-use super::{server::Server, *};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kubewright::cache::{Change, EventHandler, HandlerRegistration, Metadata, Object};
+
+use crate::support::{server::Server, *};
 
 /// client-go: TestSharedInformerInitializationRace, TestAddWhileActive.
 #[tokio::test(start_paused = true)]
@@ -171,25 +177,63 @@ async fn who_is_told_of_an_object_finds_it_or_something_newer() {
     assert_eq!(told.load(Ordering::Relaxed), 110);
 }
 
-/// client-go: BenchmarkAddWithSlowHandlers measures it; here a handler that is stuck holds up nobody.
+/// client-go: TestSharedInformerInitializationRace.
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
-async fn a_stuck_handler_holds_up_neither_store_nor_others() {
-    struct Stuck(Arc<Barrier>);
-    impl EventHandler<ConfigMap> for Stuck {
+async fn a_handler_that_is_added_while_the_informer_starts_misses_nothing() {
+    for _ in 0..50 {
+        let server = Server::new();
+        server.put(&config_map("a", "1"));
+        let factory = server.factory();
+        let (informer, seen) = (factory.of::<ConfigMap>(), Diary::default());
+        let (adding, written) = (informer.clone(), seen.clone());
+        let adding = tokio::spawn(async move { adding.add_event_handler(written) });
+        factory.start();
+        let registration = adding.await.unwrap();
+        assert!(
+            tokio::time::timeout(Duration::from_secs(60), registration.wait_for_sync())
+                .await
+                .unwrap()
+        );
+        assert_eq!(seen.take(), ["add a=1 initial"]);
+        factory.shutdown().await;
+    }
+}
+
+/// client-go: TestEventPanics; there, such a handler never syncs (kubernetes#129024).
+#[tokio::test(start_paused = true)]
+async fn a_handler_that_panics_at_every_object_has_synced_nevertheless() {
+    struct Panics;
+    impl EventHandler<ConfigMap> for Panics {
         fn on_add(&self, _: &Object<ConfigMap>, _: bool) {
-            self.0.wait();
+            panic!("boom");
         }
     }
     let server = Server::new();
-    let (factory, informer) = informer(&server).await;
-    let (barrier, seen) = (Arc::new(Barrier::new(2)), Diary::default());
-    informer.add_event_handler(Stuck(barrier.clone()));
-    informer.add_event_handler(seen.clone());
-    server.put(&config_map("a", "1"));
-    while seen.0.lock().is_empty() {
-        tokio::task::yield_now().await;
+    for name in ["a", "b"] {
+        server.put(&config_map(name, "1"));
     }
-    assert_eq!(contents(&informer.lister()), pairs(&[("a", "1")]));
-    tokio::task::spawn_blocking(move || barrier.wait()).await.unwrap();
-    factory.shutdown().await;
+    let (_factory, informer) = informer(&server).await;
+    let registration = informer.add_event_handler(Panics);
+    assert!(registration.wait_for_sync().await);
+}
+
+/// client-go: TestSharedInformerMultipleRegistration, TestRemovingRemovedSharedInformer.
+#[tokio::test(start_paused = true)]
+async fn the_same_handler_may_be_added_twice_and_is_removed_one_by_one() {
+    let server = Server::new();
+    let (_factory, informer) = informer(&server).await;
+    let seen = Diary::default();
+    let registrations = [
+        informer.add_event_handler(seen.clone()),
+        informer.add_event_handler(seen.clone()),
+    ];
+    for (name, told) in [("a", 2), ("b", 1), ("c", 0)] {
+        server.put(&config_map(name, "1"));
+        settle().await;
+        assert_eq!(seen.take().len(), told);
+        if let Some(registration) = registrations.get(2 - told) {
+            registration.remove();
+            registration.remove();
+        }
+    }
 }

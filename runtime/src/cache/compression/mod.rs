@@ -1,0 +1,11 @@
+//! Objects that were not touched for a while, kept small.
+//!
+//! Read [`payload`] (the bytes of one object, raw or compressed in place) → [`dictionary`] (what objects of a kind have in common) →
+//! [`settling`] (which objects are compressed, when, and with which dictionary).
+
+mod dictionary;
+mod payload;
+mod settling;
+
+pub(super) use payload::Payload;
+pub(super) use settling::Settling;

@@ -1,0 +1,77 @@
+//! The queue that keeps every delta in order.
+
+use std::collections::VecDeque;
+
+use hashbrown::HashSet;
+
+use super::{Delta, Fifo, Namespace};
+use crate::ObjectName;
+
+/// The most keys of one batch.
+pub(super) const MAX_BATCH: usize = 1000;
+
+/// Keeps every delta, and hands out many at once; what concerns more than one object is a batch of its own. Never reads the store.
+#[derive(Debug)]
+pub(super) struct BatchingFifo {
+    queue: VecDeque<Delta>,
+    /// Namespaces whose first list was not yet processed.
+    unsynced: HashSet<Namespace>,
+    /// The namespace whose list is being processed.
+    in_process: Option<Namespace>,
+}
+
+impl BatchingFifo {
+    pub(super) fn new(namespaces: impl IntoIterator<Item = Namespace>) -> Self {
+        Self {
+            queue: VecDeque::new(),
+            unsynced: namespaces.into_iter().collect(),
+            in_process: None,
+        }
+    }
+}
+
+impl Fifo for BatchingFifo {
+    fn push(&mut self, delta: Delta) {
+        self.queue.push_back(delta);
+    }
+
+    fn pop(&mut self) -> Option<Vec<Delta>> {
+        let front = self.queue.front()?;
+        if let Delta::Replaced { namespace, .. } = front {
+            self.in_process = Some(namespace.clone());
+        }
+        if front.object().is_none() {
+            return self.queue.pop_front().map(|delta| vec![delta]);
+        }
+        // Not more changes than there may be keys: nobody needs to count those.
+        let few = self.queue.len() <= MAX_BATCH;
+        let mut keys: HashSet<&ObjectName> = HashSet::new();
+        let length = self
+            .queue
+            .iter()
+            .map_while(Delta::object)
+            .take_while(|object| {
+                few || {
+                    keys.insert(object.name());
+                    keys.len() <= MAX_BATCH
+                }
+            })
+            .count();
+        drop(keys);
+        Some(self.queue.drain(..length).collect())
+    }
+
+    fn processed(&mut self) {
+        if let Some(namespace) = self.in_process.take() {
+            self.unsynced.remove(&namespace);
+        }
+    }
+
+    fn has_synced(&self) -> bool {
+        self.unsynced.is_empty()
+    }
+
+    fn len(&self) -> usize {
+        self.queue.len()
+    }
+}

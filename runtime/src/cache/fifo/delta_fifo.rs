@@ -1,0 +1,184 @@
+//! The textbook DeltaFIFO: what happened to each object, collected.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use hashbrown::{HashMap, HashSet};
+
+use super::{Delta, Fifo, Namespace};
+use crate::{
+    ObjectName,
+    cache::{object::StoredObject, store::Store},
+};
+
+/// Collects the deltas of each key, and hands out those of one key at a time, in the order in which keys were queued.
+///
+/// Of two deletions of one key in a row only one is kept, the one that knows the final state. A replacement is taken apart: the objects
+/// of the list, then a tombstone of every object of the namespace that waits or is known and that the list lacks. A resync is taken apart
+/// into the known objects, without those of which something waits: it would bring back what is about to be replaced.
+#[derive(Debug)]
+pub(super) struct DeltaFifo {
+    /// What the consumer was told of before: the known objects.
+    store: Arc<Store>,
+    queue: VecDeque<Place>,
+    /// What waits of each key; never an empty list.
+    deltas: HashMap<ObjectName, Vec<Delta>>,
+    in_process: Option<InProcess>,
+    /// Namespaces whose first list was not yet processed.
+    unsynced: HashSet<Namespace>,
+}
+
+/// A place in the queue.
+#[derive(Debug)]
+enum Place {
+    Key(ObjectName),
+    /// The list of this namespace ends here: each of its keys stands before.
+    EndOfList(Namespace),
+}
+
+/// What was popped and is, as far as we know, not yet in the store.
+#[derive(Debug, Default)]
+struct InProcess {
+    /// The key, and its object when the deltas will have been applied.
+    key: Option<(ObjectName, Option<Arc<StoredObject>>)>,
+    lists: Vec<Namespace>,
+}
+
+impl DeltaFifo {
+    pub(super) fn new(namespaces: impl IntoIterator<Item = Namespace>, store: Arc<Store>) -> Self {
+        Self {
+            store,
+            queue: VecDeque::new(),
+            deltas: HashMap::new(),
+            in_process: None,
+            unsynced: namespaces.into_iter().collect(),
+        }
+    }
+
+    fn enqueue(&mut self, name: &ObjectName, delta: Delta) {
+        match self.deltas.get_mut(name) {
+            Some(deltas) => append(deltas, delta),
+            None => {
+                self.queue.push_back(Place::Key(name.clone()));
+                self.deltas.insert(name.clone(), vec![delta]);
+            }
+        }
+    }
+
+    fn replace(&mut self, namespace: &Namespace, objects: Vec<Arc<StoredObject>>) {
+        let listed: HashSet<ObjectName> = objects.iter().map(|object| object.name().clone()).collect();
+        for object in objects {
+            let name = object.name().clone();
+            self.enqueue(&name, Delta::Upserted(object));
+        }
+        let is_gone = |name: &ObjectName| {
+            (namespace.is_none() || namespace.as_deref() == name.namespace()) && !listed.contains(name)
+        };
+        let waiting = self.deltas.values().filter_map(|deltas| deltas.last()?.object());
+        let mut gone: Vec<Arc<StoredObject>> =
+            waiting.filter(|object| is_gone(object.name())).cloned().collect();
+        gone.extend(self.known(|name| is_gone(name) && !self.deltas.contains_key(name)));
+        for object in gone {
+            let name = object.name().clone();
+            self.enqueue(&name, Delta::Tombstone(object));
+        }
+        self.queue.push_back(Place::EndOfList(namespace.clone()));
+    }
+
+    fn resync(&mut self) {
+        for object in self.known(|name| !self.deltas.contains_key(name)) {
+            let name = object.name().clone();
+            self.enqueue(&name, Delta::Sync(object));
+        }
+    }
+
+    /// The store as it will be when what is being processed is in it.
+    fn known(&self, pass: impl Fn(&ObjectName) -> bool) -> Vec<Arc<StoredObject>> {
+        let (key, newest) = self.key_in_process().unzip();
+        let stored = self.store.all();
+        let stored = stored
+            .iter()
+            .filter(|object| Some(object.name()) != key && pass(object.name()));
+        let mut known: Vec<_> = stored.cloned().collect();
+        known.extend(newest.flatten().filter(|object| pass(object.name())).cloned());
+        known
+    }
+
+    fn is_known(&self, name: &ObjectName) -> bool {
+        match self.key_in_process() {
+            Some((key, newest)) if key == name => newest.is_some(),
+            _ => self.store.get(name).is_some(),
+        }
+    }
+
+    fn key_in_process(&self) -> Option<(&ObjectName, Option<&Arc<StoredObject>>)> {
+        let (key, newest) = self.in_process.as_ref()?.key.as_ref()?;
+        Some((key, newest.as_ref()))
+    }
+}
+
+impl Fifo for DeltaFifo {
+    fn push(&mut self, delta: Delta) {
+        match delta {
+            Delta::Replaced { namespace, objects } => self.replace(&namespace, objects),
+            Delta::SyncAll => self.resync(),
+            Delta::Upserted(ref object) | Delta::Sync(ref object) => {
+                let name = object.name().clone();
+                self.enqueue(&name, delta);
+            }
+            Delta::Deleted(ref object) | Delta::Tombstone(ref object) => {
+                let name = object.name().clone();
+                // What neither waits nor is known was deleted by a relist.
+                if self.deltas.contains_key(&name) || self.is_known(&name) {
+                    self.enqueue(&name, delta);
+                }
+            }
+        }
+    }
+
+    fn pop(&mut self) -> Option<Vec<Delta>> {
+        let mut popped = InProcess::default();
+        let mut deltas = Vec::new();
+        match self.queue.pop_front()? {
+            Place::EndOfList(namespace) => popped.lists.push(namespace),
+            Place::Key(name) => {
+                deltas = self.deltas.remove(&name).unwrap_or_default();
+                let newest = deltas.last().and_then(|delta| match delta {
+                    Delta::Upserted(object) | Delta::Sync(object) => Some(object.clone()),
+                    _ => None,
+                });
+                popped.key = Some((name, newest));
+            }
+        }
+        while let Some(Place::EndOfList(namespace)) = self
+            .queue
+            .pop_front_if(|place| matches!(place, Place::EndOfList(_)))
+        {
+            popped.lists.push(namespace);
+        }
+        self.in_process = Some(popped);
+        Some(deltas)
+    }
+
+    fn processed(&mut self) {
+        for namespace in self.in_process.take().unwrap_or_default().lists {
+            self.unsynced.remove(&namespace);
+        }
+    }
+
+    fn has_synced(&self) -> bool {
+        self.unsynced.is_empty()
+    }
+
+    fn len(&self) -> usize {
+        self.queue.len()
+    }
+}
+
+/// Appends, unless that makes two deletions in a row: then the one stays that knows the final state, or the older one.
+fn append(deltas: &mut Vec<Delta>, delta: Delta) {
+    match (deltas.last_mut(), &delta) {
+        (Some(Delta::Deleted(_)), Delta::Deleted(_) | Delta::Tombstone(_)) => {}
+        (Some(last @ Delta::Tombstone(_)), Delta::Deleted(_) | Delta::Tombstone(_)) => *last = delta,
+        _ => deltas.push(delta),
+    }
+}

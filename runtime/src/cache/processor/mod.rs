@@ -1,0 +1,236 @@
+//! Tells handlers and sinks of what was changed in the store.
+//!
+//! `registration` is where they are added, `ring` and `coalesced` hold what a handler was not yet told, `resync` knows who is told of what
+//! has not changed. The [`Processor`] belongs to the processing task of an informer.
+
+mod coalesced;
+mod registration;
+mod resync;
+mod ring;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    any::Any,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
+
+use tokio::{
+    task::coop::consume_budget,
+    time::{Instant, Interval, MissedTickBehavior, interval_at},
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+pub use self::registration::HandlerRegistration;
+pub(super) use self::registration::Registrations;
+use self::{
+    registration::{Lease, Waiting},
+    resync::Schedule,
+    ring::Notification,
+};
+use super::{Change, store::Stored};
+
+pub(super) type Sink = Box<dyn Fn(&Change<'_>) + Send + Sync>;
+pub(super) type Handler = Box<dyn Fn(&Stored, bool) + Send + Sync>;
+
+/// Who wants to be told.
+pub(super) enum Listener {
+    /// Called in line.
+    Sink(Sink),
+    /// Called in a task of its own, which is behind by as much as it likes.
+    Handler(Handler),
+}
+
+/// The listeners of a running informer; owned by its processing task, so that nobody is added while changes are told.
+pub(super) struct Processor {
+    registrations: Arc<Registrations>,
+    listeners: Vec<Running>,
+    /// When it is looked who resyncs; none before somebody wants to.
+    checks: Option<Interval>,
+    tracker: TaskTracker,
+    cancel: CancellationToken,
+}
+
+struct Running {
+    way: Way,
+    registration: HandlerRegistration,
+    schedule: Schedule,
+}
+
+enum Way {
+    Sink(Sink, #[expect(dead_code, reason = "ends with the sink")] Lease),
+    Ring,
+}
+
+impl Processor {
+    pub(super) fn new(
+        registrations: Arc<Registrations>,
+        tracker: TaskTracker,
+        cancel: CancellationToken,
+    ) -> Self {
+        registrations.set_running();
+        Self {
+            registrations,
+            listeners: Vec::new(),
+            checks: None,
+            tracker,
+            cancel,
+        }
+    }
+
+    /// Forgets listeners that were removed and takes over those that were added; `replay` is the store, which they are told of first.
+    pub(super) fn adopt(&mut self, replay: impl Fn() -> Vec<Stored>, has_synced: bool) {
+        self.listeners
+            .retain(|listener| !listener.registration.is_removed());
+        while let Some(waiting) = self.registrations.next() {
+            let running = self.start(waiting);
+            for change in replay() {
+                running.tell(&change, true);
+            }
+            if has_synced {
+                running.synced();
+            }
+            self.listeners.push(running);
+        }
+        if self.checks.is_none()
+            && let Some(period) = self.registrations.check()
+        {
+            let mut checks = interval_at(Instant::now() + period, period);
+            checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            self.checks = Some(checks);
+        }
+    }
+
+    fn start(&self, waiting: Waiting) -> Running {
+        let Waiting {
+            listener,
+            resync,
+            lease,
+        } = waiting;
+        let registration = lease.0.clone();
+        let way = match listener {
+            Listener::Sink(sink) => Way::Sink(sink, lease),
+            Listener::Handler(handler) => {
+                self.tracker
+                    .spawn(run_handler(lease, handler, self.cancel.clone()));
+                Way::Ring
+            }
+        };
+        Running {
+            way,
+            registration,
+            schedule: Schedule::new(resync, Instant::now()),
+        }
+    }
+
+    /// Waits until it is time to [`begin_resync`](Self::begin_resync). Cancel safe.
+    pub(super) async fn resync_due(&mut self) {
+        match &mut self.checks {
+            Some(checks) => {
+                checks.tick().await;
+            }
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Looks who resyncs from now on. Says whether somebody does.
+    pub(super) fn begin_resync(&mut self) -> bool {
+        let now = Instant::now();
+        for listener in &mut self.listeners {
+            listener.schedule.check(now);
+        }
+        self.is_resyncing()
+    }
+
+    /// Whether somebody wants to be told of what has not changed.
+    pub(super) fn is_resyncing(&self) -> bool {
+        self.listeners
+            .iter()
+            .any(|listener| listener.schedule.is_resyncing)
+    }
+
+    /// Tells everybody of a change that is in the store, and those who resync of what has not changed.
+    pub(super) fn tell(&self, change: &Stored, is_in_initial_list: bool) {
+        for listener in &self.listeners {
+            if listener.schedule.is_resyncing || !change.is_unchanged() {
+                listener.tell(change, is_in_initial_list);
+            }
+        }
+    }
+
+    /// Everything in the first list was told.
+    pub(super) fn synced(&self) {
+        for listener in &self.listeners {
+            listener.synced();
+        }
+    }
+}
+
+impl Drop for Processor {
+    fn drop(&mut self) {
+        self.registrations.stop();
+    }
+}
+
+impl Running {
+    fn tell(&self, change: &Stored, is_in_initial_list: bool) {
+        if self.registration.is_removed() {
+            return;
+        }
+        match &self.way {
+            Way::Sink(sink, _) => contained(self.registration.name(), || {
+                sink(&Change::of(change, is_in_initial_list))
+            }),
+            Way::Ring => self.registration.ring().push(Notification::Changed {
+                change: change.clone(),
+                is_in_initial_list,
+            }),
+        }
+    }
+
+    fn synced(&self) {
+        match &self.way {
+            Way::Sink(..) => self.registration.set_synced(),
+            Way::Ring => self.registration.ring().push(Notification::Synced),
+        }
+    }
+}
+
+/// The lease ends last, after the handler was dropped.
+async fn run_handler(lease: Lease, handler: Handler, cancel: CancellationToken) {
+    let Lease(registration) = &lease;
+    while !cancel.is_cancelled() && !registration.is_removed() {
+        match registration.ring().pop() {
+            Some(Notification::Changed {
+                change,
+                is_in_initial_list,
+            }) => {
+                contained(registration.name(), || handler(&change, is_in_initial_list));
+                consume_budget().await;
+            }
+            Some(Notification::Synced) => registration.set_synced(),
+            None => tokio::select! {
+                () = cancel.cancelled() => {}
+                () = registration.removed() => {}
+                () = registration.ring().pushed() => {}
+            },
+        }
+    }
+}
+
+/// Calls `callback`; a panic is logged and ends there.
+fn contained(who: &str, callback: impl FnOnce()) {
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(callback)) {
+        tracing::error!(
+            "{who} panicked: {}; it misses this change and goes on",
+            panic_message(&*panic)
+        );
+    }
+}
+
+pub(super) fn panic_message(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("without a message")
+}

@@ -1,0 +1,176 @@
+//! What waits, merged, against a plain list.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::{coalesced::Coalesced, ring::Notification};
+use crate::{
+    Kind as _,
+    cache::{object::StoredObject, scan::Scanner, store::Stored},
+};
+
+#[derive(Debug, Clone)]
+enum Operation {
+    Put(u8),
+    Delete(u8),
+    Resync(u8),
+    Synced,
+    Pop,
+}
+
+fn operation() -> impl Strategy<Value = Operation> {
+    let key = 0u8..4;
+    prop_oneof![
+        5 => key.clone().prop_map(Operation::Put),
+        3 => key.clone().prop_map(Operation::Delete),
+        1 => key.prop_map(Operation::Resync),
+        1 => Just(Operation::Synced),
+        4 => Just(Operation::Pop),
+    ]
+}
+
+/// A change as the model has it; versions stand for objects.
+#[derive(Debug, Clone, PartialEq)]
+enum Told {
+    Added(String, u32, bool),
+    Updated(String, u32, u32),
+    Deleted(String, u32),
+    Synced,
+}
+
+impl Told {
+    fn key(&self) -> Option<&str> {
+        match self {
+            Self::Added(key, ..) | Self::Updated(key, ..) | Self::Deleted(key, _) => Some(key),
+            Self::Synced => None,
+        }
+    }
+
+    fn of(notification: Notification) -> Self {
+        let Notification::Changed {
+            change,
+            is_in_initial_list,
+        } = notification
+        else {
+            return Self::Synced;
+        };
+        let key = change.name().to_string();
+        let version = |object: &StoredObject| object.metadata.resource_version().parse().unwrap();
+        match change {
+            Stored::Added(new) => Self::Added(key, version(&new), is_in_initial_list),
+            Stored::Updated { old, new } => Self::Updated(key, version(&old), version(&new)),
+            Stored::Deleted { old, .. } => Self::Deleted(key, version(&old)),
+        }
+    }
+}
+
+/// The rules again, on a plain list.
+fn push(waiting: &mut Vec<Told>, told: Told) {
+    let last = waiting
+        .iter()
+        .rposition(|waiting| told.key().is_some() && waiting.key() == told.key());
+    match last.map(|place| (place, waiting[place].clone(), told.clone())) {
+        Some((place, Told::Added(key, _, initial), Told::Updated(_, _, new))) => {
+            waiting[place] = Told::Added(key, new, initial);
+        }
+        Some((place, Told::Added(..), Told::Deleted(..))) => {
+            waiting.remove(place);
+        }
+        Some((place, Told::Updated(key, old, _), Told::Updated(_, _, new))) => {
+            waiting[place] = Told::Updated(key, old, new);
+        }
+        Some((place, Told::Updated(..), Told::Deleted(..))) => waiting[place] = told,
+        _ => waiting.push(told),
+    }
+}
+
+/// What a handler makes of what it is told; refuses a life with a gap.
+fn follow(view: &mut BTreeMap<String, u32>, told: &Told) -> Result<(), TestCaseError> {
+    match told {
+        Told::Added(key, new, _) => prop_assert_eq!(view.insert(key.clone(), *new), None),
+        Told::Updated(key, old, new) => prop_assert_eq!(view.insert(key.clone(), *new), Some(*old)),
+        Told::Deleted(key, _) => prop_assert!(view.remove(key).is_some()),
+        Told::Synced => {}
+    }
+    Ok(())
+}
+
+fn run(operations: Vec<Operation>) -> Result<(), TestCaseError> {
+    let mut scanner = Scanner::new(&k8s_openapi::api::core::v1::Node::info());
+    let mut stored = |key: u8, version: u32| {
+        let json = json!({"metadata": {"name": format!("o{key}"), "resourceVersion": version.to_string()}});
+        Arc::new(scanner.object(json.to_string().as_bytes(), &[]).unwrap())
+    };
+    let mut truth: BTreeMap<u8, Arc<StoredObject>> = BTreeMap::new();
+    let (mut queue, mut model, mut view) = (Coalesced::default(), Vec::new(), BTreeMap::new());
+    let (mut version, mut markers, mut is_in_initial_list) = (0, 0, true);
+    for operation in operations {
+        version += 1;
+        let change = match operation {
+            Operation::Put(key) => {
+                let new = stored(key, version);
+                Some(match truth.insert(key, new.clone()) {
+                    Some(old) => Stored::Updated { old, new },
+                    None => Stored::Added(new),
+                })
+            }
+            Operation::Delete(key) => truth.remove(&key).map(|_| Stored::Deleted {
+                old: stored(key, version),
+                final_state_known: true,
+            }),
+            Operation::Resync(key) => truth.get(&key).map(|known| Stored::Updated {
+                old: known.clone(),
+                new: known.clone(),
+            }),
+            Operation::Synced => {
+                is_in_initial_list = false;
+                markers += 1;
+                queue.push(Notification::Synced);
+                push(&mut model, Told::Synced);
+                None
+            }
+            Operation::Pop => {
+                let told = queue.pop().map(Told::of);
+                let expected = (!model.is_empty()).then(|| model.remove(0));
+                prop_assert_eq!(&told, &expected);
+                if let Some(told) = told {
+                    follow(&mut view, &told)?;
+                }
+                None
+            }
+        };
+        if let Some(change) = change {
+            let notification = Notification::Changed {
+                change,
+                is_in_initial_list,
+            };
+            queue.push(notification.clone());
+            push(&mut model, Told::of(notification));
+        }
+        prop_assert_eq!(queue.len(), model.len());
+        prop_assert!(queue.len() <= 2 * 4 + markers);
+    }
+    while let Some(notification) = queue.pop() {
+        let told = Told::of(notification);
+        prop_assert_eq!(&told, &model.remove(0));
+        follow(&mut view, &told)?;
+    }
+    let version = |object: &Arc<StoredObject>| object.metadata.resource_version().parse::<u32>().unwrap();
+    let truth: BTreeMap<String, u32> = truth
+        .values()
+        .map(|object| (object.metadata.name().to_string(), version(object)))
+        .collect();
+    prop_assert_eq!(view, truth);
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    #[test]
+    fn merged_changes_are_a_life_without_gaps_that_ends_in_the_last_state(operations in prop::collection::vec(operation(), 1..80)) {
+        run(operations)?;
+    }
+}

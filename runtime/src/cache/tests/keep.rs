@@ -1,0 +1,284 @@
+//! What informers keep of objects, and who pays for decoding.
+
+use kube::core::PartialObjectMeta;
+use serde_json::Value;
+
+use super::{server::Server, *};
+use crate::{Kind, KindInfo, Projection};
+
+async fn started<K>(informer: SharedInformer<K>, factory: &SharedInformerFactory) -> SharedInformer<K> {
+    factory.start();
+    factory.wait_for_cache_sync().await;
+    informer
+}
+
+fn keeping(keep: Keep) -> InformerOptions {
+    InformerOptions {
+        keep,
+        ..InformerOptions::default()
+    }
+}
+
+fn json(informer: &SharedInformer<ConfigMap>, object: &str) -> Value {
+    let object = informer.lister().object(&name(object)).unwrap();
+    serde_json::from_slice(&object.json()).unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_get_decoded_stays_so_until_the_object_changes() {
+    let server = Server::new();
+    server.put(&config_map("a", "1"));
+    let (_factory, informer) = informer(&server).await;
+    let lister = informer.lister();
+    for item in lister.list() {
+        item.unwrap();
+    }
+    assert_eq!(informer.stats().decodes, 1);
+    let first = lister.get(&name("a")).unwrap();
+    assert!(Arc::ptr_eq(&first, &lister.get(&name("a")).unwrap()));
+    assert!(Arc::ptr_eq(
+        &first,
+        &lister.object(&name("a")).unwrap().decode().unwrap()
+    ));
+    assert_eq!(
+        informer.stats().decodes,
+        2,
+        "a list keeps nothing decoded, a get does"
+    );
+    server.put(&config_map("a", "2"));
+    settle().await;
+    assert_eq!(entry(&lister.get(&name("a")).unwrap()), ("a".into(), "2".into()));
+    assert_eq!(entry(&first), ("a".into(), "1".into()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_hot_set_every_read_decodes() {
+    let server = Server::new();
+    server.put(&config_map("a", "1"));
+    let (factory, informer) = informer(&server).await;
+    factory.set_hot_set(0);
+    for _ in 0..3 {
+        informer.lister().get(&name("a")).unwrap();
+    }
+    assert_eq!(informer.stats().decodes, 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_decoded_informer_decodes_what_arrives_and_reads_for_nothing() {
+    let server = Server::new();
+    server.put(&config_map("a", "1"));
+    let factory = server.factory();
+    factory.set_hot_set(0);
+    let informer = started(factory.with::<ConfigMap>(keeping(Keep::Decoded)), &factory).await;
+    server.put(&config_map("b", "1"));
+    settle().await;
+    assert_eq!(informer.stats().decodes, 2);
+    assert_eq!(contents(&informer.lister()), server.contents());
+    assert_eq!(informer.stats().decodes, 2);
+}
+
+/// More than stays fresh.
+#[tokio::test(start_paused = true)]
+async fn many_objects_are_kept_compressed_unless_they_shall_stay_raw_or_are_sensitive() {
+    let server = Server::new();
+    for number in 0..2000 {
+        let text = format!("{number:04}-the-same-words-in-each-of-them").repeat(30);
+        server.put_unseen(&config_map(&format!("o{number}"), &text));
+    }
+    let factory = server.factory();
+    let default = factory.of::<ConfigMap>();
+    let raw = factory.with::<ConfigMap>(keeping(Keep::Raw));
+    let sensitive = factory.with::<ConfigMap>(InformerOptions {
+        sensitive: true,
+        ..InformerOptions::default()
+    });
+    let default = started(default, &factory).await;
+    for (informer, compressed) in [(&default, true), (&raw, false), (&sensitive, false)] {
+        let stats = informer.stats();
+        assert_eq!(stats.objects, 2000);
+        assert_eq!(stats.kept_bytes < stats.bytes * 2 / 3, compressed, "{stats:?}");
+        assert_eq!(stats.kept_bytes == stats.bytes, !compressed, "{stats:?}");
+    }
+    assert_eq!(contents(&default.lister()), server.contents());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_error_of_a_sensitive_object_does_not_quote_it() {
+    let server = Server::new();
+    let mut object = config_map("a", "");
+    object["data"]["datum"] = 4711.into();
+    server.put(&object);
+    let factory = server.factory();
+    let open = factory.of::<ConfigMap>();
+    let sensitive = factory.with::<ConfigMap>(InformerOptions {
+        sensitive: true,
+        ..InformerOptions::default()
+    });
+    started(open.clone(), &factory).await;
+    for (informer, quotes) in [(open, true), (sensitive, false)] {
+        let error = informer.lister().get(&name("a")).unwrap_err().to_string();
+        assert_eq!(error.contains("4711"), quotes, "{error}");
+        assert!(error.contains("default/a") && error.contains("column"), "{error}");
+    }
+}
+
+#[derive(serde::Deserialize)]
+struct Datum {
+    data: BTreeMap<String, String>,
+}
+
+impl Kind for Datum {
+    fn info() -> KindInfo {
+        ConfigMap::info()
+    }
+}
+
+impl Projection for Datum {
+    const PATHS: &'static [&'static str] = &["data.datum", "metadata.labels['a/b']"];
+}
+
+const OTHER: IndexSpec = IndexSpec {
+    name: "other",
+    path: "data.other",
+    value_type: IndexType::String,
+};
+
+#[tokio::test(start_paused = true)]
+async fn a_projected_informer_keeps_its_paths_and_indexes_the_rest() {
+    let server = Server::new();
+    let mut object = config_map("a", "1");
+    object["data"]["other"] = "x".into();
+    object["metadata"]["labels"] = json!({"a/b": "c", "d": "e"});
+    object["metadata"]["annotations"] = json!({"long": "text"});
+    object["binaryData"] = json!({"deep": [{"er": 1}]});
+    server.put(&object);
+    let factory = server.factory();
+    let informer = factory.projected::<Datum>();
+    informer.add_index(&OTHER);
+    let informer = started(informer, &factory).await;
+    let found: Vec<_> = informer.lister().by_index("other", "x").collect();
+    assert_eq!(found[0].as_ref().unwrap().data, pairs(&[("datum", "1")]));
+    let object = informer.lister().object(&name("a")).unwrap();
+    let expected = json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"labels": {"a/b": "c"}}, "data": {"datum": "1"},
+    });
+    assert_eq!(serde_json::from_slice::<Value>(&object.json()).unwrap(), expected);
+    assert_eq!(
+        object.metadata().label("d"),
+        Some("e"),
+        "metadata is that of the whole object"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_transform_changes_what_is_kept_and_its_panic_costs_nothing() {
+    let server = Server::new();
+    server.put(&config_map("a", "1"));
+    server.put(&config_map("b", "panic"));
+    let transform = Transform::new(|object| {
+        assert!(object["data"]["datum"] != "panic", "no");
+        object["data"] = json!({"datum": "changed"});
+    });
+    let factory = server.factory();
+    let informer = started(
+        factory.with::<ConfigMap>(keeping(Keep::Transformed(transform))),
+        &factory,
+    )
+    .await;
+    assert_eq!(
+        contents(&informer.lister()),
+        pairs(&[("a", "changed"), ("b", "panic")])
+    );
+    assert_eq!(json(&informer, "a")["metadata"]["name"], "a");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_informer_of_metadata_takes_partial_objects_and_refuses_whole_ones() {
+    let factory = Server::new().factory();
+    let informer = factory.metadata_only::<ConfigMap>();
+    let dynamic = factory.dynamic_metadata(ConfigMap::info());
+    let mut object = config_map("a", "1");
+    object["metadata"]["labels"] = json!({"a": "b"});
+    assert_eq!(
+        factory.seed(&ConfigMap::info(), &object).unwrap(),
+        1,
+        "both share a store"
+    );
+    let read: Arc<PartialObjectMeta<ConfigMap>> = informer.lister().get(&name("a")).unwrap();
+    assert_eq!(read.metadata.labels, Some(pairs(&[("a", "b")])));
+    assert_eq!(
+        dynamic.lister().get(&name("a")).unwrap().metadata.name.as_deref(),
+        Some("a")
+    );
+    // Items of a list say no kind; the objects of a watch do.
+    let server = Server::new();
+    let factory = server.factory();
+    let informer = started(factory.metadata_only::<ConfigMap>(), &factory).await;
+    server.put(&config_map("a", "1"));
+    settle().await;
+    assert_eq!((informer.stats().objects, informer.stats().failures), (0, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dynamic_informer_shares_the_store_of_the_typed_one() {
+    let server = Server::new();
+    server.put(&config_map("a", "1"));
+    let (factory, _informer) = informer(&server).await;
+    let dynamic = factory.dynamic(ConfigMap::info(), InformerOptions::default());
+    assert_eq!(
+        dynamic.lister().get(&name("a")).unwrap().data["data"]["datum"],
+        "1"
+    );
+    assert_eq!(factory.informers().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_annotation_is_found_in_the_json() {
+    let server = Server::new();
+    let mut object = config_map("a", "1");
+    object["metadata"]["annotations"] = json!({"a/b": "c \"d\"", "e": 7});
+    server.put(&object);
+    let (_factory, informer) = informer(&server).await;
+    let object = informer.lister().object(&name("a")).unwrap();
+    assert_eq!(object.annotation("a/b").as_deref(), Some("c \"d\""));
+    assert_eq!((object.annotation("e"), object.annotation("none")), (None, None));
+}
+
+/// client-go: TestThreadSafeStoreIndexingFunctionsWithMultipleValues; where that panics, the object is left out.
+#[tokio::test(start_paused = true)]
+async fn a_function_indexes_before_and_after_start_and_its_failures_are_counted() {
+    let server = Server::new();
+    for (object, datum) in [("a", "x,y"), ("b", "y"), ("c", "fail"), ("d", "panic")] {
+        server.put(&config_map(object, datum));
+    }
+    let words = |object: &Object<ConfigMap>| {
+        let (_, datum) = entry(&object.decode().unwrap());
+        assert!(datum != "panic", "no");
+        let words: Vec<IndexKey> = datum.split(',').map(IndexKey::from).collect();
+        if datum == "fail" {
+            Err("it fails")
+        } else {
+            Ok(words)
+        }
+    };
+    let factory = server.factory();
+    let informer = factory.of::<ConfigMap>();
+    informer.add_index_function("early", words);
+    let informer = started(informer, &factory).await;
+    informer.add_index_function("late", words);
+    // The name is taken.
+    informer.add_index_function("late", |_| Ok::<_, String>(vec!["z".into()]));
+    server.put(&config_map("e", "y,y"));
+    server.put(&config_map("b", "x"));
+    settle().await;
+    for index in ["early", "late"] {
+        let names = |key: &str| informer.index_keys(index, &key.into());
+        assert_eq!(
+            (names("x"), names("y")),
+            (vec![name("a"), name("b")], vec![name("a"), name("e")]),
+            "{index}"
+        );
+        assert_eq!(names("fail"), []);
+    }
+    assert_eq!(informer.stats().index_errors, 4);
+}

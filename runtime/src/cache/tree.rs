@@ -1,0 +1,260 @@
+//! A set of objects whose clone is a snapshot: readers walk one without holding a lock, while the writer goes on.
+
+use std::sync::Arc;
+
+use super::object::StoredObject;
+use crate::ObjectName;
+
+/// Children of a branch; a level takes `BITS` of the hash.
+const FAN_OUT: usize = 16;
+const BITS: u32 = FAN_OUT.ilog2();
+/// A leaf with more entries becomes a branch, unless the hash has no bits left.
+const MOST: usize = 64;
+
+/// Objects by name, as a tree over the names' hashes.
+///
+/// A clone costs one pointer. What is changed afterwards copies the way to it, and nothing else; without clones nothing is copied.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Tree {
+    root: Node,
+    length: usize,
+}
+
+#[derive(Debug, Default, Clone)]
+enum Node {
+    #[default]
+    Empty,
+    /// Sorted by hash.
+    Leaf(Arc<Vec<Entry>>),
+    Branch(Arc<[Node; FAN_OUT]>),
+}
+
+#[derive(Debug, Clone)]
+struct Entry {
+    hash: u64,
+    object: Arc<StoredObject>,
+}
+
+impl Tree {
+    pub(super) fn len(&self) -> usize {
+        self.length
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// The object of that name; `hash` is the name's.
+    pub(super) fn get(&self, hash: u64, name: &ObjectName) -> Option<&Arc<StoredObject>> {
+        let (mut node, mut rest) = (&self.root, hash);
+        loop {
+            match node {
+                Node::Empty => return None,
+                Node::Leaf(entries) => {
+                    let entry = &entries[find(entries, hash, name).ok()?];
+                    return Some(&entry.object);
+                }
+                Node::Branch(children) => {
+                    node = &children[child(rest)];
+                    rest >>= BITS;
+                }
+            }
+        }
+    }
+
+    /// Puts the object in the place of what has its name, which is returned.
+    pub(super) fn insert(&mut self, hash: u64, object: Arc<StoredObject>) -> Option<Arc<StoredObject>> {
+        let old = self.root.insert(hash, 0, Entry { hash, object });
+        self.length += usize::from(old.is_none());
+        old
+    }
+
+    /// Takes the object of that name out.
+    pub(super) fn remove(&mut self, hash: u64, name: &ObjectName) -> Option<Arc<StoredObject>> {
+        // Looked for first, so that nothing is copied for what is not there.
+        self.get(hash, name)?;
+        let old = self.root.remove(hash, hash, name)?;
+        self.length -= 1;
+        Some(old)
+    }
+
+    /// All objects, in the order of their hashes, which is none.
+    pub(super) fn iter(&self) -> Iter<'_> {
+        Iter {
+            nodes: vec![&self.root],
+            entries: [].iter(),
+        }
+    }
+}
+
+impl Node {
+    fn insert(&mut self, hash: u64, depth: u32, entry: Entry) -> Option<Arc<StoredObject>> {
+        match self {
+            Self::Empty => {
+                *self = Self::Leaf(Arc::new(vec![entry]));
+                None
+            }
+            Self::Branch(children) => {
+                let rest = hash >> (depth * BITS);
+                Arc::make_mut(children)[child(rest)].insert(hash, depth + 1, entry)
+            }
+            Self::Leaf(entries) => {
+                let place = find(entries, hash, entry.object.name());
+                let full = entries.len() >= MOST && (depth + 1) * BITS < u64::BITS;
+                match place {
+                    Ok(at) => {
+                        let old = std::mem::replace(&mut Arc::make_mut(entries)[at], entry);
+                        Some(old.object)
+                    }
+                    Err(_) if full => {
+                        let mut children: [Self; FAN_OUT] = Default::default();
+                        for entry in entries.iter().cloned().chain([entry]) {
+                            children[child(entry.hash >> (depth * BITS))].insert(
+                                entry.hash,
+                                depth + 1,
+                                entry,
+                            );
+                        }
+                        *self = Self::Branch(Arc::new(children));
+                        None
+                    }
+                    Err(at) => {
+                        let entries = Arc::make_mut(entries);
+                        // Half as much as Vec would: most leaves stay smaller than the largest.
+                        if entries.len() == entries.capacity() {
+                            entries.reserve_exact(entries.len() / 2 + 1);
+                        }
+                        entries.insert(at, entry);
+                        None
+                    }
+                }
+            }
+        }
+    }
+
+    fn remove(&mut self, hash: u64, rest: u64, name: &ObjectName) -> Option<Arc<StoredObject>> {
+        match self {
+            Self::Empty => None,
+            Self::Leaf(entries) => {
+                let at = find(entries, hash, name).ok()?;
+                let old = Arc::make_mut(entries).remove(at).object;
+                if entries.is_empty() {
+                    *self = Self::Empty;
+                }
+                Some(old)
+            }
+            Self::Branch(children) => {
+                let children = Arc::make_mut(children);
+                let old = children[child(rest)].remove(hash, rest >> BITS, name);
+                if children.iter().all(|child| matches!(child, Self::Empty)) {
+                    *self = Self::Empty;
+                }
+                old
+            }
+        }
+    }
+}
+
+/// Where the name stands, or where it belongs.
+fn find(entries: &[Entry], hash: u64, name: &ObjectName) -> Result<usize, usize> {
+    let mut at = entries.partition_point(|entry| entry.hash < hash);
+    while let Some(entry) = entries.get(at).filter(|entry| entry.hash == hash) {
+        if entry.object.name() == name {
+            return Ok(at);
+        }
+        at += 1;
+    }
+    Err(at)
+}
+
+fn child(rest: u64) -> usize {
+    usize::try_from(rest % FAN_OUT as u64).unwrap_or_default()
+}
+
+/// Iterates over a [`Tree`].
+pub(super) struct Iter<'t> {
+    nodes: Vec<&'t Node>,
+    entries: std::slice::Iter<'t, Entry>,
+}
+
+impl<'t> Iterator for Iter<'t> {
+    type Item = &'t Arc<StoredObject>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(entry) = self.entries.next() {
+                return Some(&entry.object);
+            }
+            match self.nodes.pop()? {
+                Node::Empty => {}
+                Node::Leaf(entries) => self.entries = entries.iter(),
+                Node::Branch(children) => self.nodes.extend(children.iter()),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{Kind as _, cache::scan::Scanner};
+
+    fn object(number: u16, version: u16) -> Arc<StoredObject> {
+        let json = format!(r#"{{"metadata":{{"name":"n{number}","resourceVersion":"{version}"}}}}"#);
+        let info = k8s_openapi::api::core::v1::Node::info();
+        Arc::new(Scanner::new(&info).object(json.as_bytes(), &[]).unwrap())
+    }
+
+    fn contents(tree: &Tree) -> BTreeMap<String, String> {
+        let entry = |object: &Arc<StoredObject>| {
+            (
+                object.name().to_string(),
+                object.metadata.resource_version().to_owned(),
+            )
+        };
+        tree.iter().map(entry).collect()
+    }
+
+    /// Few distinct hashes: many names share one.
+    fn hash(number: u16, spread: u64) -> u64 {
+        (u64::from(number) % spread).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(40))]
+
+        /// Against a map; and what was cloned stays as it was.
+        #[test]
+        fn it_is_a_map_whose_clones_stay_as_they_are(
+            steps in prop::collection::vec((0u16..400, prop::option::weighted(0.7, any::<u16>()), prop::bool::weighted(0.02)), 0..1500),
+            spread in prop::sample::select(vec![1u64, 7, 100_000]),
+        ) {
+            let (mut tree, mut model) = (Tree::default(), BTreeMap::new());
+            let mut snapshots = Vec::new();
+            for (number, version, snapshot) in steps {
+                let (hash, name) = (hash(number, spread), ObjectName::cluster(format!("n{number}")));
+                let (old, before) = match version {
+                    Some(version) => (tree.insert(hash, object(number, version)), model.insert(name.to_string(), version.to_string())),
+                    None => (tree.remove(hash, &name), model.remove(&name.to_string())),
+                };
+                let version = |object: &Arc<StoredObject>| object.metadata.resource_version().to_owned();
+                prop_assert_eq!(old.as_ref().map(version), before);
+                let found = tree.get(hash, &name).map(version);
+                prop_assert_eq!(found.as_ref(), model.get(&name.to_string()));
+                prop_assert_eq!(tree.len(), model.len());
+                if snapshot {
+                    snapshots.push((tree.clone(), model.clone()));
+                }
+            }
+            prop_assert_eq!(&contents(&tree), &model);
+            prop_assert_eq!(tree.is_empty(), model.is_empty());
+            for (tree, model) in snapshots {
+                prop_assert_eq!(contents(&tree), model);
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! A kind that is known only when the program runs: the API server says the rest.
+
+use super::Connection;
+use crate::{KindInfo, Scope};
+
+/// The API server could not say what a resource is.
+#[derive(Debug, thiserror::Error)]
+pub enum DiscoveryError {
+    /// It serves no such resource.
+    #[error("the API server serves no {resource} in {api_version}: check `kubectl api-resources`")]
+    Unknown {
+        /// `group/version`, or `version` in the core group.
+        api_version: String,
+        /// The resource that was asked for.
+        resource: String,
+    },
+    /// It could not be asked.
+    #[error("the API server could not be asked for the resources of {api_version}")]
+    Request {
+        /// `group/version`, or `version` in the core group.
+        api_version: String,
+        /// Why.
+        #[source]
+        cause: kube::Error,
+    },
+}
+
+impl KindInfo {
+    /// Asks the API server which kind `resource` (`deployments`) of a group (empty: core) and version is, and where its objects live.
+    ///
+    /// One request. Every authenticated user may send it.
+    pub async fn discover(
+        connection: &Connection,
+        group: &str,
+        version: &str,
+        resource: &str,
+    ) -> Result<Self, DiscoveryError> {
+        let (client, api_version) = (connection.client(), format!("{group}/{version}"));
+        let api_version = api_version.trim_start_matches('/').to_owned();
+        let resources = match group {
+            "" => client.list_core_api_resources(version).await,
+            _ => client.list_api_group_resources(&api_version).await,
+        };
+        let unknown = |api_version| DiscoveryError::Unknown {
+            api_version,
+            resource: resource.to_owned(),
+        };
+        match resources {
+            Ok(resources) => {
+                let mut known = resources.resources.into_iter();
+                let known = known.find(|known| known.name == resource);
+                let known = known.ok_or_else(|| unknown(api_version))?;
+                Ok(Self {
+                    group: group.to_owned().into(),
+                    version: version.to_owned().into(),
+                    kind: known.kind.into(),
+                    plural: known.name.into(),
+                    scope: if known.namespaced {
+                        Scope::Namespaced
+                    } else {
+                        Scope::Cluster
+                    },
+                })
+            }
+            Err(kube::Error::Api(status)) if status.code == 404 => Err(unknown(api_version)),
+            Err(cause) => Err(DiscoveryError::Request { api_version, cause }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use http::{Request, Response};
+    use kube::client::Body;
+
+    use super::*;
+    use crate::Kind as _;
+
+    /// Knows `/apis/apps/v1` and `/api/v1` and nothing else.
+    fn connection() -> Connection {
+        let service = tower::service_fn(|request: Request<Body>| async move {
+            let (code, body) = match request.uri().path() {
+                "/apis/apps/v1" => (
+                    200,
+                    r#"{"kind":"APIResourceList","groupVersion":"apps/v1","resources":[
+                    {"name":"deployments/status","singularName":"","namespaced":true,"kind":"Deployment","verbs":["get"]},
+                    {"name":"deployments","singularName":"deployment","namespaced":true,"kind":"Deployment","verbs":["list","watch"]}]}"#,
+                ),
+                "/api/v1" => (
+                    200,
+                    r#"{"kind":"APIResourceList","groupVersion":"v1","resources":[
+                    {"name":"nodes","singularName":"node","namespaced":false,"kind":"Node","verbs":["list","watch"]}]}"#,
+                ),
+                "/apis/broken/v1" => (500, "{}"),
+                _ => (
+                    404,
+                    r#"{"kind":"Status","status":"Failure","reason":"NotFound","code":404,"message":"not found"}"#,
+                ),
+            };
+            Ok::<_, Infallible>(
+                Response::builder()
+                    .status(code)
+                    .body(Body::from(body.as_bytes().to_vec()))
+                    .unwrap(),
+            )
+        });
+        Connection::new(kube::Client::new(service, "default"))
+    }
+
+    #[tokio::test]
+    async fn a_resource_is_the_kind_that_the_server_says() {
+        let connection = connection();
+        let discovered = KindInfo::discover(&connection, "apps", "v1", "deployments")
+            .await
+            .unwrap();
+        assert_eq!(discovered, k8s_openapi::api::apps::v1::Deployment::info());
+        let discovered = KindInfo::discover(&connection, "", "v1", "nodes").await.unwrap();
+        assert_eq!(discovered, k8s_openapi::api::core::v1::Node::info());
+    }
+
+    #[tokio::test]
+    async fn what_is_not_served_is_told_from_a_server_that_fails() {
+        let connection = connection();
+        for (group, resource) in [("apps", "deployment"), ("", "pods"), ("demo.dev", "foos")] {
+            let error = KindInfo::discover(&connection, group, "v1", resource)
+                .await
+                .unwrap_err();
+            assert!(matches!(&error, DiscoveryError::Unknown { .. }), "{error}");
+            assert!(error.to_string().contains(resource), "{error}");
+        }
+        let error = KindInfo::discover(&connection, "broken", "v1", "foos")
+            .await
+            .unwrap_err();
+        assert!(matches!(error, DiscoveryError::Request { .. }), "{error}");
+    }
+}

@@ -1,0 +1,202 @@
+//! A whole informer while much happens at once, on real threads, with either queue.
+
+use std::{sync::Arc, time::Duration};
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kubewright::cache::{
+    Deleted, EventHandler, HandlerOptions, HandlerRegistration, IndexKey, IndexSpec, IndexType, Object,
+    QueueKind, SharedInformer,
+};
+use serde_json::json;
+use tokio::{task::JoinSet, time::timeout};
+
+use crate::{
+    mirror::Mirror,
+    support::{server::Server, *},
+};
+
+const QUEUES: [QueueKind; 2] = [QueueKind::Batching, QueueKind::DeltaFifo];
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn add_mirrors(informer: &SharedInformer<ConfigMap>) -> Vec<(Mirror, HandlerRegistration)> {
+    let options = HandlerOptions::default();
+    [
+        options,
+        options.coalesce(),
+        options.resync(Duration::from_secs(1)),
+    ]
+    .map(|options| {
+        let mirror = Mirror::default();
+        (mirror.clone(), informer.add_event_handler_with(mirror, options))
+    })
+    .into()
+}
+
+async fn until(what: &str, condition: impl Fn() -> bool) {
+    let waited = timeout(PATIENCE, async {
+        while !condition() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    });
+    assert!(waited.await.is_ok(), "{what} did not come");
+}
+
+/// client-go: TestHammerController, TestSharedInformerInitializationRace, TestAddWhileActive, TestRemoveWhileActive.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn handlers_come_and_go_while_threads_change_objects() {
+    for queue in QUEUES {
+        let server = Server::new();
+        let factory = server.factory();
+        factory.set_queue(queue);
+        let informer = factory.of::<ConfigMap>();
+        let mut tasks = JoinSet::new();
+        for thread in 0..3 {
+            let server = server.clone();
+            tasks.spawn(async move {
+                for round in 0..300 {
+                    // Each thread has objects of its own, and all have some in common.
+                    let name = format!(
+                        "o{}",
+                        if round % 3 == 0 {
+                            100
+                        } else {
+                            thread * 10 + round % 7
+                        }
+                    );
+                    match round % 5 {
+                        4 => server.delete("default", &name),
+                        3 => server.put_unseen(&config_map(&name, &format!("{thread}.{round}"))),
+                        _ => server.put(&config_map(&name, &format!("{thread}.{round}"))),
+                    }
+                    tokio::task::yield_now().await;
+                }
+            });
+        }
+        let mut coming = JoinSet::new();
+        for task in 0..4 {
+            let informer = informer.clone();
+            coming.spawn(async move {
+                let mut kept = Vec::new();
+                for round in 0..20 {
+                    let mirrors = add_mirrors(&informer);
+                    tokio::task::yield_now().await;
+                    if round % 2 == task % 2 {
+                        kept.extend(mirrors);
+                    } else {
+                        mirrors.iter().for_each(|(_, registration)| registration.remove());
+                    }
+                }
+                kept
+            });
+        }
+        factory.start();
+        tasks.join_all().await;
+        let mirrors: Vec<_> = coming.join_all().await.into_iter().flatten().collect();
+        // Brings what no watch was told.
+        server.reset();
+        let truth = server.contents();
+        until("the truth", || contents(&informer.lister()) == truth).await;
+        assert_eq!(mirrors.len(), 4 * 10 * 3);
+        for (mirror, registration) in &mirrors {
+            assert!(timeout(PATIENCE, registration.wait_for_sync()).await.unwrap());
+            until("the truth at a handler", || {
+                mirror.contents().as_ref() == Ok(&truth)
+            })
+            .await;
+        }
+        factory.shutdown().await;
+    }
+}
+
+/// Deletes each object when it sees its update.
+struct Deletes {
+    server: Arc<Server>,
+    seen: Diary,
+}
+
+impl EventHandler<ConfigMap> for Deletes {
+    fn on_update(&self, old: &Object<ConfigMap>, new: &Object<ConfigMap>) {
+        self.seen.on_update(old, new);
+        self.server.delete("default", new.name().name());
+    }
+    fn on_delete(&self, deleted: &Deleted<ConfigMap>) {
+        self.seen.on_delete(deleted);
+    }
+}
+
+/// client-go: TestUpdate.
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+async fn an_update_is_told_from_the_state_before_and_its_deletion_afterwards() {
+    for queue in QUEUES {
+        let server = Server::new();
+        let factory = server.factory();
+        factory.set_queue(queue);
+        let informer = factory.of::<ConfigMap>();
+        let seen = Diary::default();
+        informer.add_event_handler(Deletes {
+            server: server.clone(),
+            seen: seen.clone(),
+        });
+        factory.start();
+        factory.wait_for_cache_sync().await;
+        until("the watch", || informer.stats().watches == 1).await;
+        let names: Vec<String> = (0..9).map(|number| format!("o{number}")).collect();
+        let mut writers = JoinSet::new();
+        for name in names.clone() {
+            let server = server.clone();
+            writers.spawn(async move {
+                server.put(&config_map(&name, "from"));
+                server.put(&config_map(&name, "to"));
+            });
+        }
+        writers.join_all().await;
+        until("the last deletion", || {
+            informer.stats().watch_events == 27
+                && informer.lister().list().len() == 0
+                && informer.stats().pending == 0
+        })
+        .await;
+        factory.shutdown().await;
+        let mut lines = seen.take();
+        lines.sort();
+        let mut expected: Vec<String> = names
+            .iter()
+            .flat_map(|name| [format!("delete {name}=to"), format!("update {name}=from->to")])
+            .collect();
+        expected.sort();
+        assert_eq!(lines, expected, "{queue:?}");
+    }
+}
+
+/// client-go: TestProcessDeltasInBatch: what an index refuses there fails that object's transaction; here the object is stored and told,
+/// and only that index lacks it.
+#[tokio::test(start_paused = true)]
+async fn an_object_that_an_index_refuses_costs_its_batch_nothing() {
+    const DATUM: IndexSpec = IndexSpec {
+        name: "datum",
+        path: "data.datum",
+        value_type: IndexType::String,
+    };
+    for queue in QUEUES {
+        let server = Server::new();
+        let factory = server.factory();
+        factory.set_queue(queue);
+        let informer = factory.of::<ConfigMap>();
+        informer.add_index(&DATUM);
+        let seen = Diary::default();
+        informer.add_sink(seen.sink());
+        factory.start();
+        factory.wait_for_cache_sync().await;
+        settle().await;
+        server.put(&config_map("a", "x"));
+        server.put(&json!({"metadata": {"namespace": "default", "name": "b"}, "data": {"datum": 5}}));
+        server.put(&config_map("c", "x"));
+        settle().await;
+        assert_eq!(seen.take(), ["add a", "add b", "add c"]);
+        let indexed = informer.index_keys("datum", &IndexKey::from("x"));
+        assert_eq!(
+            (indexed, informer.stats().index_errors),
+            (vec![name("a"), name("c")], 1)
+        );
+    }
+}

@@ -1,0 +1,192 @@
+//! Whatever happens on the way: in the end the store and every handler's view equal the server.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kubewright::cache::{Filtered, HandlerOptions, HandlerRegistration, Object, QueueKind, SharedInformer};
+use proptest::prelude::*;
+
+use crate::{
+    mirror::Mirror,
+    support::{
+        server::{Answer, Server, status},
+        *,
+    },
+};
+
+#[derive(Debug, Clone)]
+enum Step {
+    Put(u8),
+    Delete(u8),
+    PutUnseen(u8),
+    DeleteUnseen(u8),
+    Bookmark,
+    Cut,
+    /// Cuts, and forgets history.
+    Expire,
+    Garbage,
+    FailList(u16),
+    FailWatch(u16),
+    Wait(u16),
+    LateHandler,
+    /// The oldest goes.
+    RemoveHandler,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let key = 0u8..6;
+    let code = prop::sample::select(vec![410u16, 429, 500, 503, 404]);
+    prop_oneof![
+        6 => key.clone().prop_map(Step::Put),
+        3 => key.clone().prop_map(Step::Delete),
+        2 => key.clone().prop_map(Step::PutUnseen),
+        2 => key.prop_map(Step::DeleteUnseen),
+        1 => Just(Step::Bookmark),
+        1 => Just(Step::Cut),
+        2 => Just(Step::Expire),
+        1 => Just(Step::Garbage),
+        1 => code.clone().prop_map(Step::FailList),
+        1 => code.prop_map(Step::FailWatch),
+        4 => (0u16..5000).prop_map(Step::Wait),
+        1 => Just(Step::LateHandler),
+        1 => Just(Step::RemoveHandler),
+    ]
+}
+
+fn answer(code: u16) -> Answer {
+    Answer::Fail(status(code, ""))
+}
+
+/// One handler of each sort.
+struct Handlers {
+    plain: Mirror,
+    coalescing: Mirror,
+    resyncing: Mirror,
+    filtered: Mirror,
+    registrations: [HandlerRegistration; 4],
+}
+
+/// What the filtered handlers are told of.
+fn is_even(datum: &str) -> bool {
+    datum.parse::<usize>().is_ok_and(|datum| datum.is_multiple_of(2))
+}
+
+impl Handlers {
+    fn add(informer: &SharedInformer<ConfigMap>) -> Self {
+        let [plain, coalescing, resyncing, filtered] = [(); 4].map(|()| Mirror::default());
+        let options = HandlerOptions::default();
+        let passes = |object: &Object<ConfigMap>| is_even(&entry(&object.decode().unwrap()).1);
+        let registrations = [
+            informer.add_event_handler(plain.clone()),
+            informer.add_event_handler_with(coalescing.clone(), options.coalesce()),
+            informer.add_event_handler_with(
+                resyncing.clone(),
+                options.coalesce().resync(Duration::from_secs(20)),
+            ),
+            informer.add_event_handler(Filtered::new(passes, filtered.clone())),
+        ];
+        Self {
+            plain,
+            coalescing,
+            resyncing,
+            filtered,
+            registrations,
+        }
+    }
+
+    async fn check(&self, truth: &BTreeMap<String, String>) -> Result<(), TestCaseError> {
+        for mirror in [&self.plain, &self.coalescing, &self.resyncing] {
+            prop_assert_eq!(mirror.contents(), Ok(truth.clone()));
+        }
+        let mut even = truth.clone();
+        even.retain(|_, datum| is_even(datum));
+        prop_assert_eq!(self.filtered.contents(), Ok(even));
+        prop_assert_eq!(self.plain.resyncs(), 0);
+        prop_assert!(self.resyncing.resyncs() > 0 || truth.is_empty());
+        for registration in &self.registrations {
+            prop_assert!(registration.wait_for_sync().await);
+            prop_assert_eq!(registration.pending(), 0);
+        }
+        Ok(())
+    }
+}
+
+async fn run(queue: QueueKind, steps: Vec<Step>) -> Result<(), TestCaseError> {
+    let server = Server::new();
+    let factory = server.factory();
+    factory.set_queue(queue);
+    let informer = factory.of::<ConfigMap>();
+    let mut handlers = vec![Handlers::add(&informer)];
+    let mut removed: Vec<Handlers> = vec![];
+    factory.start();
+    for (number, step) in steps.iter().enumerate() {
+        let object = |key: u8| config_map(&format!("o{key}"), &number.to_string());
+        match *step {
+            Step::Put(key) => server.put(&object(key)),
+            Step::Delete(key) => server.delete("default", &format!("o{key}")),
+            Step::PutUnseen(key) => server.put_unseen(&object(key)),
+            Step::DeleteUnseen(key) => server.delete_unseen("default", &format!("o{key}")),
+            Step::Bookmark => server.bookmark(),
+            Step::Cut => server.cut(),
+            Step::Expire => {
+                server.compact();
+                server.cut();
+            }
+            Step::Garbage => server.send(r#"{"type":"ADDED","object":{}}"#),
+            Step::FailList(code) => server.answer_lists([answer(code)]),
+            Step::FailWatch(code) => server.answer_watches([answer(code)]),
+            Step::Wait(millis) => tokio::time::sleep(Duration::from_millis(millis.into())).await,
+            Step::LateHandler => handlers.push(Handlers::add(&informer)),
+            Step::RemoveHandler if handlers.len() > 1 => {
+                let gone = handlers.remove(0);
+                gone.registrations.iter().for_each(HandlerRegistration::remove);
+                removed.push(gone);
+            }
+            Step::RemoveHandler => {}
+        }
+    }
+    // The last relist brings what was unseen. Scripted failures may stand before it.
+    server.compact();
+    server.cut();
+    tokio::time::sleep(Duration::from_hours(1)).await;
+    let truth = server.contents();
+    prop_assert_eq!(&contents(&informer.lister()), &truth);
+    for handlers in &handlers {
+        handlers.check(&truth).await?;
+    }
+    for gone in &removed {
+        for mirror in [&gone.plain, &gone.coalescing, &gone.resyncing, &gone.filtered] {
+            prop_assert!(mirror.contents().is_ok());
+        }
+        for registration in &gone.registrations {
+            registration.ended().await;
+        }
+    }
+    let stats = informer.stats();
+    prop_assert_eq!((stats.queued, stats.pending), (0, 0));
+    factory.shutdown().await;
+    Ok(())
+}
+
+fn paused(future: impl Future<Output = Result<(), TestCaseError>>) -> Result<(), TestCaseError> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .unwrap();
+    runtime.block_on(future)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    #[test]
+    fn store_and_handlers_end_up_equal_to_the_server(steps in prop::collection::vec(step(), 1..60)) {
+        paused(run(QueueKind::Batching, steps))?;
+    }
+
+    #[test]
+    fn so_they_do_with_a_delta_fifo(steps in prop::collection::vec(step(), 1..60)) {
+        paused(run(QueueKind::DeltaFifo, steps))?;
+    }
+}
