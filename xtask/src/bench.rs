@@ -9,6 +9,7 @@ use anyhow::{Context as _, bail};
 use clap::Args;
 
 #[derive(Args)]
+#[expect(clippy::struct_excessive_bools, reason = "flags of a command")]
 pub(crate) struct Options {
     /// A short run: fewer objects, one round; its figures are rough
     #[arg(long)]

@@ -74,7 +74,7 @@ pub(super) fn template(number: usize, random: &mut StdRng) -> String {
     };
     let hash = app.hex(10);
     // Most Pods have one container or two.
-    let containers = [1, 1, 1, 2, 2, 2, 3, 4][app.random.random_range(0..8)];
+    let containers = [1, 1, 1, 1, 1, 1, 1, 2, 2, 3, 4][app.random.random_range(0..11)];
     let names: Vec<String> = (0..containers)
         .map(|position| match position {
             0 => app.name.clone(),
@@ -105,7 +105,7 @@ fn written(metadata: &Value, spec: &Value, status: &Value) -> String {
             "annotations": metadata["annotations"], "generateName": metadata["generateName"],
             "labels": metadata["labels"], "ownerReferences": metadata["ownerReferences"],
         },
-        "spec": spec,
+        "spec": managed::as_created(spec),
     });
     let network =
         json!({"metadata": {"annotations": {"cni.example.org/podIP": 0, "cni.example.org/containerID": 0}}});
@@ -165,15 +165,12 @@ impl App<'_> {
     }
 
     fn spec(&mut self, names: &[String]) -> Value {
-        let volumes = self.random.random_range(1..4);
+        let volumes = self.random.random_range(0..2);
         let containers: Vec<Value> = names.iter().map(|name| self.container(name, volumes)).collect();
         let mut sources = vec![
-            json!({"name": "kube-api-access-x7k2p", "projected": {"defaultMode": 420, "sources": [
+            json!({"name": managed::TOKEN, "projected": {"defaultMode": 420, "sources": [
                 {"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}},
                 {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
-                {"downwardAPI": {"items": [
-                    {"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}},
-                ]}},
             ]}}),
         ];
         let name = self.name.clone();
@@ -198,7 +195,7 @@ impl App<'_> {
 
     fn container(&mut self, name: &str, volumes: usize) -> Value {
         let port = self.random.random_range(3000..9999);
-        let env = (0..self.random.random_range(1..7)).map(|position| {
+        let env = (0..self.random.random_range(0..4)).map(|position| {
             let name = format!("{}_{}", WORDS[self.random.random_range(0..32)], ["URL", "TOKEN", "LIMIT", "MODE"][position % 4]);
             match position % 3 {
                 0 => json!({"name": name.to_uppercase(), "value": format!("http://{}.svc:{port}/v1", WORDS[self.random.random_range(0..32)])}),
@@ -211,7 +208,7 @@ impl App<'_> {
             json!({"name": format!("volume-{volume}"), "mountPath": format!("/etc/{name}/{volume}"), "readOnly": true})
         });
         let token = json!({
-            "name": "kube-api-access-x7k2p", "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount", "readOnly": true,
+            "name": managed::TOKEN, "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount", "readOnly": true,
         });
         let mounts: Vec<Value> = mounts.chain([token]).collect();
         let probe = json!({
@@ -228,7 +225,7 @@ impl App<'_> {
             "securityContext": {"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true},
             "terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": "File", "volumeMounts": mounts,
         });
-        if self.random.random_bool(0.4) {
+        if self.random.random_bool(0.3) {
             container["readinessProbe"] = probe;
         }
         container
@@ -275,7 +272,7 @@ impl App<'_> {
                 "type": kind, "status": "True", "lastProbeTime": null, "lastTransitionTime": time,
             })),
             "containerStatuses": containers,
-            "hostIP": Address.blank(1), "hostIPs": [{"ip": Address.blank(1)}], "phase": "Running",
+            "hostIP": Address.blank(1), "phase": "Running",
             "podIP": Address.blank(0), "podIPs": [{"ip": Address.blank(0)}],
             "qosClass": "Burstable", "startTime": Time.blank(0),
         })

@@ -2,6 +2,19 @@
 
 use serde_json::{Map, Value, json};
 
+/// The volume that admission adds for the service account; nobody owns it.
+pub(super) const TOKEN: &str = "kube-api-access-x7k2p";
+
+/// What of a Pod's spec was sent by who created it: the rest was filled in or came later.
+pub(super) fn as_created(spec: &Value) -> Value {
+    const LATER: [&str; 4] = ["nodeName", "preemptionPolicy", "priority", "tolerations"];
+    let fields = spec.as_object().into_iter().flatten();
+    let fields = fields.filter(|(name, _)| !LATER.contains(&name.as_str()));
+    fields
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
+}
+
 /// The entry of a manager that owns all of `owned`.
 pub(super) fn entry(manager: &str, subresource: Option<&str>, time: &str, owned: &Value) -> Value {
     let mut entry = json!({
@@ -29,7 +42,8 @@ fn field_set(value: &Value) -> Value {
                 .collect()
         }
         Value::Array(items) => {
-            let keyed = items.iter().filter_map(|item| Some((item_key(item)?, item)));
+            let owned = items.iter().filter(|item| item["name"] != TOKEN);
+            let keyed = owned.filter_map(|item| Some((item_key(item)?, item)));
             let mut children: Map<String, Value> = keyed
                 .map(|(key, item)| (format!("k:{key}"), with_dot(field_set(item))))
                 .collect();
@@ -50,6 +64,10 @@ fn with_dot(mut set: Value) -> Value {
 }
 
 fn item_key(item: &Value) -> Option<Value> {
+    if item["type"] == "PodScheduled" {
+        // The scheduler's.
+        return None;
+    }
     if item.get("containerPort").is_some() {
         return Some(json!({"containerPort": item["containerPort"], "protocol": item["protocol"]}));
     }

@@ -13,6 +13,8 @@ pub use blanks::{Form, FormError};
 
 /// How the JSON of a Pod begins; within a list the API server leaves out what stands behind the brace.
 pub const PREFIX: &str = r#"{"kind":"Pod","apiVersion":"v1","#;
+/// How it begins when only metadata is asked for, within a list, too.
+pub const METADATA_PREFIX: &str = r#"{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","#;
 /// The namespace of the [`marker`].
 pub const MARKER_NAMESPACE: &str = "zz-marker";
 /// How many applications there are, unless somebody wants fewer.
@@ -31,6 +33,7 @@ pub struct PodVersion {
 #[derive(Debug)]
 pub struct Pods {
     json: Vec<Form>,
+    metadata: Vec<Form>,
     protobuf: Vec<Form>,
 }
 
@@ -38,12 +41,17 @@ impl Pods {
     /// The same for the same seed.
     pub fn new(apps: usize, seed: u64) -> Result<Self, FormError> {
         let mut random = StdRng::seed_from_u64(seed);
-        let json = (0..apps).map(|app| {
+        let (mut json, mut metadata) = (Vec::new(), Vec::new());
+        for app in 0..apps {
             let text = app::template(app, &mut random);
-            Form::json(text.into_bytes())
-        });
+            let of_metadata = text.split(r#","spec":"#).next().unwrap_or_default();
+            let of_metadata = of_metadata.replacen(PREFIX, METADATA_PREFIX, 1) + "}";
+            metadata.push(Form::json(of_metadata.into_bytes())?);
+            json.push(Form::json(text.into_bytes())?);
+        }
         Ok(Self {
-            json: json.collect::<Result<_, _>>()?,
+            json,
+            metadata,
             protobuf: Vec::new(),
         })
     }
@@ -71,6 +79,11 @@ impl Pods {
     pub fn write_json(&self, pod: PodVersion, is_item: bool, to: &mut Vec<u8>) {
         let skipped = if is_item { PREFIX.len() - 1 } else { 0 };
         write(&self.json, pod, skipped, to);
+    }
+
+    /// Appends the Pod's metadata as JSON.
+    pub fn write_metadata(&self, pod: PodVersion, to: &mut Vec<u8>) {
+        write(&self.metadata, pod, 0, to);
     }
 
     /// Appends the Pod as protobuf, without an envelope.
@@ -122,11 +135,16 @@ pub fn parse_resource_version(text: &str) -> Option<u32> {
     u32::try_from(version.checked_sub(blanks::FIRST_VERSION)?).ok()
 }
 
-/// A small Pod that stands last in each list and each series of events: who has worked it has worked all before.
-pub fn marker(version: u32, is_item: bool) -> String {
-    let head = if is_item { "{" } else { PREFIX };
+/// A small Pod that stands last in each list and each series of events: who has worked it has worked all before. `head` is what stands
+/// before its metadata.
+pub fn marker(version: u32, head: &str) -> String {
     let version = resource_version(version);
+    let rest = if head == METADATA_PREFIX {
+        ""
+    } else {
+        r#","spec":{"containers":[{"name":"none"}]},"status":{}"#
+    };
     format!(
-        r#"{head}"metadata":{{"name":"marker","namespace":"{MARKER_NAMESPACE}","uid":"00000000-0000-4000-8000-000000000000","resourceVersion":"{version}"}},"spec":{{"containers":[{{"name":"none"}}]}},"status":{{}}}}"#
+        r#"{head}"metadata":{{"name":"marker","namespace":"{MARKER_NAMESPACE}","uid":"00000000-0000-4000-8000-000000000000","resourceVersion":"{version}"}}{rest}}}"#
     )
 }

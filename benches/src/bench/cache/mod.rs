@@ -67,25 +67,25 @@ pub(crate) fn compare(arguments: &Arguments) -> Result<()> {
     let subjects: Vec<&Subject> = SUBJECTS.iter().filter(wanted).collect();
     ensure!(!subjects.is_empty(), "no subject has that text in its label");
     let (size, managed_fields) = Pods::new(APPS, SEED)?.mean_sizes();
-    let mut text = format!(
+    let head = format!(
         "{}\n\nPods of {size} bytes of JSON on average, {managed_fields} of them managedFields, of {APPS} applications. {} watch events. \
          Medians of {} interleaved rounds; in brackets the ratio to the first row.\n",
         report::machine(),
         arguments.events,
         arguments.rounds,
     );
-    for &objects in &arguments.objects {
+    let tables = arguments.objects.iter().map(|&objects| {
         let load = Load {
             objects,
             events: arguments.events,
             seed: SEED,
         };
-        let rounds = measure(&programs, &subjects, load, arguments.rounds)?;
-        text += &format!(
-            "\n### {objects} objects\n\n{}",
-            table::markdown(&subjects, &rounds)
-        );
-    }
+        let figures = measure(&programs, &subjects, load, arguments.rounds)?;
+        let table = table::markdown(&subjects, &figures);
+        Ok(format!("\n### {objects} objects\n\n{table}"))
+    });
+    let tables: String = tables.collect::<Result<_>>()?;
+    let text = head + &tables;
     println!("{text}");
     match &arguments.write {
         Some(file) => report::replace(file, "cache", &text),

@@ -23,7 +23,13 @@ pub(crate) const SUBJECTS: &[Subject] = &[
     subject("kubewright", Program::Rust("kubewright")),
     subject(
         "kubewright, each event's object decoded",
-        Program::Rust("kubewright-decoded"),
+        Program::Rust("kubewright-gets"),
+    ),
+    subject("kubewright, raw", Program::Rust("kubewright-raw")),
+    subject("kubewright, always decoded", Program::Rust("kubewright-decoded")),
+    subject(
+        "kubewright, projected to five fields",
+        Program::Rust("kubewright-projected"),
     ),
     subject("client-go, protobuf", Program::Go("protobuf")),
     subject("client-go, JSON", Program::Go("json")),

@@ -20,20 +20,20 @@ const COLUMNS: &[Column] = &[
 /// Medians, each with its ratio to that of the first row; `figures` are those of each subject.
 pub(crate) fn markdown(subjects: &[&Subject], figures: &[Vec<Figures>]) -> String {
     let names: Vec<&str> = COLUMNS.iter().map(|(name, _)| *name).collect();
-    let mut text = format!(
-        "| | {} |\n|---|{}\n",
-        names.join(" | "),
-        "---:|".repeat(COLUMNS.len())
-    );
     let of = |figures: &[Figures], read: fn(&Figures) -> f64| median(figures.iter().map(read));
-    let Some(first) = figures.first() else { return text };
-    for (subject, figures) in subjects.iter().zip(figures) {
+    let rows = subjects.iter().zip(figures).map(|(subject, row)| {
         let cells = COLUMNS.iter().map(|(_, read)| {
-            let value = of(figures, *read);
-            format!("{value:.2} ({:.2}×)", value / of(first, *read))
+            let value = of(row, *read);
+            let ratio = figures.first().map_or(1.0, |first| value / of(first, *read));
+            format!("{value:.2} ({ratio:.2}×)")
         });
         let cells: Vec<String> = cells.collect();
-        text += &format!("| {} | {} |\n", subject.label, cells.join(" | "));
-    }
-    text
+        format!("| {} | {} |\n", subject.label, cells.join(" | "))
+    });
+    let rows: String = rows.collect();
+    format!(
+        "| | {} |\n|---|{}\n{rows}",
+        names.join(" | "),
+        "---:|".repeat(COLUMNS.len())
+    )
 }

@@ -46,7 +46,7 @@ pub(super) async fn table(running: &Running, time: Duration) -> String {
     });
     let list_time = list_time(&running.informer.lister());
     let mut version = running.objects;
-    let mut rows = String::new();
+    let mut rows = Vec::new();
     for (crowd, name) in [
         (Crowd::Nobody, "nobody else"),
         (Crowd::Computes, "80 threads that compute as long"),
@@ -80,16 +80,17 @@ pub(super) async fn table(running: &Running, time: Duration) -> String {
                 .unwrap_or_default();
             format!("{:.0}", delay.as_secs_f64() * 1e6)
         };
-        rows += &format!(
+        rows.push(format!(
             "| {name} | {lists} | {} | {} | {} |\n",
             delays.len(),
             quantile(50),
             quantile(99)
-        );
+        ));
     }
     sink.remove();
     format!(
-        "| meanwhile | lists | events | delay of an event, p50 µs | p99 µs |\n|---|---:|---:|---:|---:|\n{rows}"
+        "| meanwhile | lists | events | delay of an event, p50 µs | p99 µs |\n|---|---:|---:|---:|---:|\n{}",
+        rows.concat()
     )
 }
 

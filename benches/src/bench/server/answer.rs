@@ -64,8 +64,9 @@ impl Server {
             ("GET", ["api", "v1", "pods"]) => {
                 let accept = request.headers().get(header::ACCEPT);
                 let accept = accept.and_then(|value| value.to_str().ok()).unwrap_or_default();
-                let wants_protobuf = accept.contains("protobuf") && self.pods.has_protobuf();
-                let encoding = if wants_protobuf {
+                let encoding = if accept.contains("as=PartialObjectMetadata") {
+                    Encoding::Metadata
+                } else if accept.contains("protobuf") && self.pods.has_protobuf() {
                     Encoding::Protobuf
                 } else {
                     Encoding::Json

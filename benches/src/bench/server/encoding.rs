@@ -12,6 +12,8 @@ use super::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Encoding {
     Json,
+    /// JSON of metadata only.
+    Metadata,
     Protobuf,
 }
 
@@ -20,14 +22,30 @@ const EXPIRED: &str = "The resourceVersion for the provided watch is too old.";
 impl Encoding {
     pub(crate) fn content_type(self) -> &'static str {
         match self {
-            Self::Json => "application/json",
+            Self::Json | Self::Metadata => "application/json",
             Self::Protobuf => "application/vnd.kubernetes.protobuf",
+        }
+    }
+
+    /// How an object begins in JSON.
+    fn head(self) -> &'static str {
+        match self {
+            Self::Metadata => pods::METADATA_PREFIX,
+            _ => pods::PREFIX,
+        }
+    }
+
+    /// How an item of a list does.
+    fn item_head(self) -> &'static str {
+        match self {
+            Self::Metadata => pods::METADATA_PREFIX,
+            _ => "{",
         }
     }
 
     pub(crate) fn watch_type(self) -> &'static str {
         match self {
-            Self::Json => "application/json",
+            Self::Json | Self::Metadata => "application/json",
             Self::Protobuf => "application/vnd.kubernetes.protobuf;stream=watch",
         }
     }
@@ -36,15 +54,17 @@ impl Encoding {
     pub(crate) fn list_head(self, pods: &Pods, all: &Snapshot, items: Range<usize>, token: &str) -> Vec<u8> {
         let version = pods::resource_version(all.version);
         match self {
-            Self::Json => {
+            Self::Json | Self::Metadata => {
+                let head = match self {
+                    Self::Metadata => r#"{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1""#,
+                    _ => r#"{"kind":"PodList","apiVersion":"v1""#,
+                };
                 let token = match token {
                     "" => String::new(),
                     token => format!(r#","continue":"{token}""#),
                 };
-                format!(
-                    r#"{{"kind":"PodList","apiVersion":"v1","metadata":{{"resourceVersion":"{version}"{token}}},"items":["#
-                )
-                .into_bytes()
+                format!(r#"{head},"metadata":{{"resourceVersion":"{version}"{token}}},"items":["#)
+                    .into_bytes()
             }
             Self::Protobuf => {
                 let size = |number: usize| match all.pods.get(number) {
@@ -59,7 +79,7 @@ impl Encoding {
 
     pub(crate) fn list_tail(self) -> &'static [u8] {
         match self {
-            Self::Json => b"]}",
+            Self::Json | Self::Metadata => b"]}",
             Self::Protobuf => protobuf::UNKNOWN_TAIL,
         }
     }
@@ -67,13 +87,14 @@ impl Encoding {
     /// The item of that number: a Pod, or behind the last one the marker.
     pub(crate) fn item(self, pods: &Pods, all: &Snapshot, number: usize, comma: bool, to: &mut Vec<u8>) {
         match self {
-            Self::Json => {
+            Self::Json | Self::Metadata => {
                 if comma {
                     to.push(b',');
                 }
                 match all.pods.get(number) {
-                    Some(pod) => pods.write_json(*pod, true, to),
-                    None => to.extend_from_slice(pods::marker(all.marker, true).as_bytes()),
+                    Some(pod) if self == Self::Json => pods.write_json(*pod, true, to),
+                    Some(pod) => pods.write_metadata(*pod, to),
+                    None => to.extend_from_slice(pods::marker(all.marker, self.item_head()).as_bytes()),
                 }
             }
             Self::Protobuf => match all.pods.get(number) {
@@ -105,9 +126,13 @@ impl Encoding {
             Event::Expired => return self.expired(to),
         };
         match self {
-            Self::Json => {
+            Self::Json | Self::Metadata => {
                 json_head(kind, to);
-                pods.write_json(pod, false, to);
+                if self == Self::Json {
+                    pods.write_json(pod, false, to);
+                } else {
+                    pods.write_metadata(pod, to);
+                }
                 to.extend_from_slice(b"}\n");
             }
             Self::Protobuf => {
@@ -121,7 +146,7 @@ impl Encoding {
 
     fn marker(self, kind: &str, version: u32, to: &mut Vec<u8>) {
         match self {
-            Self::Json => json_event(kind, &pods::marker(version, false), to),
+            Self::Json | Self::Metadata => json_event(kind, &pods::marker(version, self.head()), to),
             Self::Protobuf => protobuf::event(kind, "Pod", &protobuf::marker(version), to),
         }
     }
@@ -129,15 +154,15 @@ impl Encoding {
     fn bookmark(self, version: u32, ends_initial_events: bool, to: &mut Vec<u8>) {
         let version = pods::resource_version(version);
         match self {
-            Self::Json => {
+            Self::Json | Self::Metadata => {
                 let annotations = if ends_initial_events {
                     r#","annotations":{"k8s.io/initial-events-end":"true"}"#
                 } else {
                     ""
                 };
-                let head = pods::PREFIX;
+                let head = self.head();
                 let pod = format!(
-                    r#"{head}"metadata":{{"resourceVersion":"{version}","creationTimestamp":null{annotations}}},"spec":{{"containers":null}},"status":{{}}}}"#
+                    r#"{head}"metadata":{{"resourceVersion":"{version}","creationTimestamp":null{annotations}}}}}"#
                 );
                 json_event("BOOKMARK", &pod, to);
             }
@@ -150,7 +175,7 @@ impl Encoding {
 
     fn expired(self, to: &mut Vec<u8>) {
         match self {
-            Self::Json => {
+            Self::Json | Self::Metadata => {
                 let status = format!(
                     r#"{{"kind":"Status","apiVersion":"v1","metadata":{{}},"status":"Failure","message":"{EXPIRED}","reason":"Expired","code":410}}"#
                 );

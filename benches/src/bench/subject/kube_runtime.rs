@@ -17,9 +17,7 @@ use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 use tokio::sync::mpsc;
 
-use super::worked;
-
-mod slim;
+use super::{slim::SlimPod, worked};
 
 /// Everything that the API server sends.
 pub(crate) async fn whole(config: Config) -> Result<()> {
@@ -33,7 +31,7 @@ pub(crate) async fn trimmed(config: Config) -> Result<()> {
 
 /// What a user can do who knows which fields are read.
 pub(crate) async fn slim(config: Config) -> Result<()> {
-    run::<slim::SlimPod>(config, |_| {}).await
+    run::<SlimPod>(config, |_| {}).await
 }
 
 /// kube-runtime's `Controller` has a scheduler with delays, and a task for each reconciliation; here is only what a queue cannot do

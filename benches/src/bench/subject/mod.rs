@@ -7,14 +7,17 @@
 mod floor;
 mod kube_runtime;
 mod kubewright;
+mod slim;
 
 use std::{
     io::stdin,
     sync::atomic::{AtomicUsize, Ordering},
 };
 
+use ::kubewright::cache::Keep;
 use anyhow::{Result, anyhow};
 use clap::{Args, ValueEnum};
+use kubewright::Worker;
 use kubewright_benches::pods::MARKER_NAMESPACE;
 
 /// Who keeps the Pods, and what its worker reads.
@@ -23,7 +26,15 @@ enum Subject {
     /// kubewright; the worker reads extracted metadata
     Kubewright,
     /// kubewright; the worker decodes each object
+    KubewrightGets,
+    /// kubewright, raw JSON kept
+    KubewrightRaw,
+    /// kubewright, always decoded; the worker gets each object
     KubewrightDecoded,
+    /// kubewright, a struct of a few fields
+    KubewrightProjected,
+    /// kubewright, metadata only
+    KubewrightMetadata,
     /// kube-runtime's watcher and reflector
     KubeRuntime,
     /// kube-runtime, managedFields dropped before the store
@@ -48,15 +59,24 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<()> {
     println!("ready");
     stdin().read_line(&mut String::new())?;
     std::thread::spawn(answer_questions);
-    match arguments.subject {
-        Subject::Kubewright => kubewright::run(config, false).await?,
-        Subject::KubewrightDecoded => kubewright::run(config, true).await?,
-        Subject::KubeRuntime => kube_runtime::whole(config).await?,
-        Subject::KubeRuntimeTrimmed => kube_runtime::trimmed(config).await?,
-        Subject::KubeRuntimeSlim => kube_runtime::slim(config).await?,
-        Subject::Floor => floor::run(config).await?,
-    }
+    // What runs in the main task runs on a thread of its own, which costs a switch of threads for each chunk that is read.
+    tokio::spawn(keep(arguments.subject, config)).await??;
     Err(anyhow!("the watch ended"))
+}
+
+async fn keep(subject: Subject, config: kube::Config) -> Result<()> {
+    match subject {
+        Subject::Kubewright => kubewright::whole(config, Keep::Compressed, Worker::Looks).await,
+        Subject::KubewrightGets => kubewright::whole(config, Keep::Compressed, Worker::Gets).await,
+        Subject::KubewrightRaw => kubewright::whole(config, Keep::Raw, Worker::Looks).await,
+        Subject::KubewrightDecoded => kubewright::whole(config, Keep::Decoded, Worker::Gets).await,
+        Subject::KubewrightProjected => kubewright::projected(config).await,
+        Subject::KubewrightMetadata => kubewright::metadata(config).await,
+        Subject::KubeRuntime => kube_runtime::whole(config).await,
+        Subject::KubeRuntimeTrimmed => kube_runtime::trimmed(config).await,
+        Subject::KubeRuntimeSlim => kube_runtime::slim(config).await,
+        Subject::Floor => floor::run(config).await,
+    }
 }
 
 /// Keys that the worker was given.

@@ -4,6 +4,7 @@ use std::{borrow::Cow, collections::BTreeMap};
 
 use k8s_openapi::{api::core::v1::Pod, apimachinery::pkg::apis::meta::v1::ObjectMeta};
 use kube::Resource;
+use kubewright::Projection;
 use serde::{Deserialize, Deserializer};
 
 /// Name, labels, node and phase.
@@ -81,4 +82,17 @@ impl Resource for SlimPod {
     fn meta_mut(&mut self) -> &mut ObjectMeta {
         &mut self.metadata
     }
+}
+
+/// What is kept of a Pod that is read as this.
+impl Projection for SlimPod {
+    const PATHS: &'static [&'static str] = &[
+        "metadata.name",
+        "metadata.namespace",
+        "metadata.uid",
+        "metadata.resourceVersion",
+        "metadata.labels",
+        "spec.nodeName",
+        "status.phase",
+    ];
 }
