@@ -8,6 +8,7 @@ use futures::{
     future::{BoxFuture, ready},
     stream,
 };
+use kube::core::Status;
 use kubewright::cache::{Chunks, ListOptions, ListerWatcher, SourceError, WatchOptions};
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
@@ -86,8 +87,12 @@ impl ListerWatcher for MemorySource {
         ready(Ok(stream::iter(chunks).boxed())).boxed()
     }
 
-    /// The first one gets what is sent, and none begins at another version than that of the list.
+    /// The first one gets what is sent, and none begins at another version than that of the list. There are no streaming lists.
     fn watch(&self, options: WatchOptions) -> BoxFuture<'_, Result<Chunks, SourceError>> {
+        if options.send_initial_events {
+            let refusal = Status::failure("no streaming lists", "Invalid").with_code(422);
+            return ready(Err(SourceError::Status(Box::new(refusal)))).boxed();
+        }
         let is_next = options.resource_version == self.version;
         let events = self.watched.lock().take().filter(|_| is_next);
         let events = events.ok_or_else(|| SourceError::Broken("there is one watch only".into()));

@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use quote::ToTokens;
 use syn::{DeriveInput, ItemStruct, visit::Visit};
 
-/// The expansions of every struct that derives `Informer`.
+/// The expansions of every struct that derives `Informer` or `Projection`.
 #[derive(Default)]
 struct Expansions(Vec<syn::File>);
 
@@ -18,9 +18,13 @@ impl<'ast> Visit<'ast> for Expansions {
                 .filter(is_derive)
                 .any(|derive| derive.to_token_stream().to_string().contains(name))
         };
+        let input = DeriveInput::from(item.clone());
         if derives("Informer") {
-            let expansion = crate::expand::derive(&DeriveInput::from(item.clone()));
-            self.0.push(syn::parse2(expansion).unwrap());
+            self.0.push(syn::parse2(crate::expand::informer(&input)).unwrap());
+        }
+        if derives("Projection") {
+            self.0
+                .push(syn::parse2(crate::expand::projection(&input)).unwrap());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The types of the values of an index: as the attribute writes them, or as a field of the struct has them.
+//! The types of values: of an index, as the attribute writes them or as a field of the struct has them; of a projection's lists.
 
 use darling::{Error, Result};
 use quote::ToTokens;
@@ -91,6 +91,22 @@ impl ValueType {
                 }
             }
         }
+    }
+}
+
+/// `T` of a `Vec<T>`, where the type is written as one.
+pub(crate) fn of_vec(ty: &Type) -> Option<&Type> {
+    match shape(ty) {
+        Shape::Vec(element) => Some(element),
+        _ => None,
+    }
+}
+
+/// `T` of an `Option<T>`, where the type is written as one.
+pub(crate) fn of_option(ty: &Type) -> Option<&Type> {
+    match shape(ty) {
+        Shape::Option(inner) => Some(inner),
+        _ => None,
     }
 }
 

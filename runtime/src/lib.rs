@@ -111,6 +111,8 @@ pub mod events;
 mod kind;
 pub mod manager;
 mod object_name;
+#[doc(hidden)]
+pub mod projection;
 pub mod testing;
 pub mod workqueue;
 
@@ -118,7 +120,7 @@ pub use kind::{CustomKind, Kind, KindInfo, Projection, Scope, View, WithScale, W
 pub use object_name::{ObjectName, ObjectNameError};
 
 pub use kube::CustomResource;
-pub use kubewright_macros::Informer;
+pub use kubewright_macros::{Informer, Projection};
 
 pub use manager::{Error, Manager, Result};
 
@@ -134,5 +136,5 @@ pub mod prelude {
     };
     pub use crate::controller::{Action, ReconcileError, Reconciler, Setup};
     pub use crate::events::Recorder;
-    pub use crate::{CustomResource, Informer, Kind, Manager, ObjectName};
+    pub use crate::{CustomResource, Informer, Kind, Manager, ObjectName, Projection};
 }

@@ -43,7 +43,7 @@
 //! This library blocks; in an async test call it from `spawn_blocking`, or from a multi-threaded runtime.
 //! It knows nothing of the `kubewright` library, so that each can be trusted as the other's test.
 //!
-//! Read [`binaries`], [`process`], [`plane`], [`kubectl`], [`audit`] in that order.
+//! Read [`binaries`], [`process`], [`plane`], [`kubectl`], [`audit`], [`proxy`] in that order.
 
 pub mod audit;
 pub mod binaries;
@@ -51,6 +51,7 @@ pub mod eventually;
 pub mod kubectl;
 pub mod plane;
 pub mod process;
+pub mod proxy;
 pub mod recipe;
 
 pub use audit::{AuditEvent, AuditLog, Unit};
@@ -58,3 +59,4 @@ pub use eventually::eventually;
 pub use kubectl::Kubectl;
 pub use plane::{ControlPlane, Identity};
 pub use process::{ChildProcess, Launch};
+pub use proxy::Proxy;

@@ -3,7 +3,7 @@
 use std::{path::Path, time::Duration};
 
 use kubewright_testkit::{ChildProcess, ControlPlane, Identity, Unit, eventually};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::Project;
 
@@ -54,7 +54,10 @@ impl<'p> Deployed<'p> {
             .as_array()
             .expect("a list")
         {
-            deployed.wait_until_ownable(crd);
+            let spec = &crd["spec"];
+            let text = |value: &Value| value.as_str().expect("a text").to_owned();
+            let (group, version) = (text(&spec["group"]), text(&spec["versions"][0]["name"]));
+            plane.wait_until_ownable(&format!("{group}/{version}"), &text(&spec["names"]["kind"]));
         }
         deployed
     }
@@ -76,31 +79,6 @@ impl<'p> Deployed<'p> {
                 &folder,
             ])
             .unwrap_or_else(|error| panic!("{folder}: {error}"));
-    }
-
-    /// Waits until objects of the kind can own others: the admission plugin that guards owner references learns of new
-    /// kinds every ten seconds only, and refuses them until then.
-    fn wait_until_ownable(&self, crd: &Value) {
-        let name = crd["metadata"]["name"].as_str().expect("a name");
-        let established = [
-            "wait",
-            "--for=condition=Established",
-            "--timeout=20s",
-            &format!("crd/{name}"),
-        ];
-        self.plane.kubectl().run(established).expect("established");
-        let owner = json!({
-            "apiVersion": format!("{}/{}", crd["spec"]["group"].as_str().expect("a group"), crd["spec"]["versions"][0]["name"].as_str().expect("a version")),
-            "kind": crd["spec"]["names"]["kind"], "name": "owner", "uid": "1", "controller": true, "blockOwnerDeletion": true,
-        });
-        let child = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "owned", "ownerReferences": [owner]}});
-        eventually(&format!("{name} can own"), Duration::from_mins(1), || {
-            self.plane
-                .kubectl()
-                .namespace("default")
-                .stdin(child.to_string())
-                .run(["create", "--dry-run=server", "-f", "-"])
-        });
     }
 
     /// The service account's user name.
@@ -146,28 +124,9 @@ impl<'p> Deployed<'p> {
             "{}",
             String::from_utf8_lossy(&output.stderr)
         );
-        let manifests: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-        let texts = |value: &Value| -> Vec<String> {
-            value
-                .as_array()
-                .expect("a list")
-                .iter()
-                .map(|text| text.as_str().expect("a text").to_owned())
-                .collect()
-        };
-        let mut units = Vec::new();
-        for permission in manifests["permissions"].as_array().expect("permissions") {
-            for group in texts(&permission["apiGroups"]) {
-                for resource in texts(&permission["resources"]) {
-                    let unit = Unit::new(group.clone(), resource, texts(&permission["verbs"]));
-                    units.push(if permission["place"] == "operator" {
-                        unit.in_namespace(format!("{}-system", self.name))
-                    } else {
-                        unit
-                    });
-                }
-            }
-        }
+        let manifests = String::from_utf8(output.stdout).expect("text");
+        let units =
+            Unit::from_manifests(&manifests, &format!("{}-system", self.name)).expect("its permissions");
         assert!(!units.is_empty(), "an operator without permissions");
         units
     }

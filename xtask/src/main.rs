@@ -2,6 +2,7 @@
 
 mod bench;
 mod control_plane;
+mod soak;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -30,12 +31,22 @@ enum Chore {
     /// Needs Go, which builds the peers in benches/go. Without arguments it takes an hour or two: five rounds of ten subjects with 10,000
     /// and 100,000 objects, then reads of one store. benches/README.md says how it is measured.
     Bench(bench::Options),
+    /// Runs the soak test of the cache against the real kube-apiserver
+    Soak {
+        /// For how long, in seconds; what starts before and settles after takes two minutes more
+        #[arg(long, default_value_t = 60)]
+        seconds: u64,
+        /// Repeats the choices of an earlier run, which printed it
+        #[arg(long)]
+        seed: Option<u64>,
+    },
 }
 
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().chore {
         Chore::ControlPlane { print } => control_plane::run(print),
         Chore::Bench(options) => bench::run(&options),
+        Chore::Soak { seconds, seed } => soak::run(seconds, seed),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,7 +1,9 @@
-//! What stands in the attributes, as it stands there. Read [`kube`], then [`informer`]; [`serde`] serves the types of indexes.
+//! What stands in the attributes, as it stands there. Of `Informer`: read [`kube`], then [`informer`]; [`serde`] serves the types of
+//! indexes. Of `Projection`: [`projection`].
 
 mod informer;
 mod kube;
+mod projection;
 mod serde;
 
 use darling::{Error, FromDeriveInput, error::Accumulator};
@@ -10,10 +12,11 @@ use syn::{Data, DeriveInput};
 pub(crate) use self::{
     informer::{IndexEntry, InformerAttrs},
     kube::KubeAttrs,
-    serde::{FieldAttrs, SpecSerde},
+    projection::{ProjectionAttrs, ShownAttrs},
+    serde::{FieldAttrs, SpecSerde, renamed},
 };
 
-/// Everything that the derive reads of its input, before anything is checked against anything else.
+/// Everything that `Informer` reads of its input, before anything is checked against anything else.
 pub(crate) struct Attrs {
     pub(crate) kube: KubeAttrs,
     pub(crate) informer: InformerAttrs,

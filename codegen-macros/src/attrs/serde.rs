@@ -99,7 +99,7 @@ impl FieldAttrs {
 }
 
 /// A field's name under serde's `rename_all`.
-fn renamed(name: &str, rule: &str) -> Result<String> {
+pub(crate) fn renamed(name: &str, rule: &str) -> Result<String> {
     let pascal = || {
         name.split('_')
             .map(|word| {

@@ -8,20 +8,30 @@ mod factory;
 mod informer;
 mod kind;
 mod lister;
+mod projection;
 
 use darling::Error;
 use proc_macro2::{Ident, TokenStream};
 use quote::format_ident;
 use syn::DeriveInput;
 
-use crate::model::Model;
+use crate::model::{Model, Projection};
 
 /// The compile errors, and the items of the kind as far as it is known: without them one mistake would look like many.
-pub(crate) fn derive(input: &DeriveInput) -> TokenStream {
+pub(crate) fn informer(input: &DeriveInput) -> TokenStream {
     let mut errors = Error::accumulator();
     let model = Model::of(input, &mut errors);
     let errors = errors.finish().err().map(Error::write_errors);
     let items = model.as_ref().map(expand);
+    [errors, items].into_iter().flatten().collect()
+}
+
+/// The compile errors, and the implementations, without content where there was a mistake.
+pub(crate) fn projection(input: &DeriveInput) -> TokenStream {
+    let mut errors = Error::accumulator();
+    let projection = Projection::of(input, &mut errors);
+    let errors = errors.finish().err().map(Error::write_errors);
+    let items = projection.as_ref().map(projection::expand);
     [errors, items].into_iter().flatten().collect()
 }
 

@@ -40,17 +40,7 @@ fn reconciles_under_its_own_role() {
             .json(["get", kind, name])
             .map_err(|error| error.to_string())
     };
-    eventually(
-        "a Foo can own a Deployment: the API server's admission knows the new kind",
-        PATIENCE,
-        || {
-            let owner = json!({"apiVersion": "samplecontroller.k8s.io/v1alpha1", "kind": "Foo", "name": "x", "uid": "1", "blockOwnerDeletion": true});
-            let child = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "owned", "ownerReferences": [owner]}});
-            kubectl()
-                .stdin(child.to_string())
-                .run(["create", "--dry-run=server", "-f", "-"])
-        },
-    );
+    plane.wait_until_ownable("samplecontroller.k8s.io/v1alpha1", "Foo");
 
     let mut operator = plane
         .launch(&identity, PROGRAM)
@@ -131,10 +121,9 @@ fn reconciles_under_its_own_role() {
         .unwrap()
         .expect("it ends in time");
     assert!(ended.success(), "{ended}");
-    plane
-        .audit()
-        .unwrap()
-        .assert_exact(&units(&namespace), identity.user());
+    let units = Unit::from_manifests(&manifests(&[]), &namespace).unwrap();
+    assert!(units.len() > 5, "{units:?}");
+    plane.audit().unwrap().assert_exact(&units, identity.user());
 }
 
 fn manifests(arguments: &[&str]) -> String {
@@ -149,23 +138,4 @@ fn manifests(arguments: &[&str]) -> String {
         String::from_utf8_lossy(&output.stderr)
     );
     String::from_utf8(output.stdout).unwrap()
-}
-
-fn units(namespace: &str) -> Vec<Unit> {
-    let printed: Value = serde_json::from_str(&manifests(&[])).unwrap();
-    let texts = |value: &Value| -> Vec<String> { serde_json::from_value(value.clone()).unwrap() };
-    let mut units = Vec::new();
-    for permission in printed["permissions"].as_array().unwrap() {
-        let (groups, resources) = (texts(&permission["apiGroups"]), texts(&permission["resources"]));
-        for resource in resources {
-            let unit = Unit::new(groups[0].clone(), resource, texts(&permission["verbs"]));
-            units.push(if permission["place"] == "operator" {
-                unit.in_namespace(namespace)
-            } else {
-                unit
-            });
-        }
-    }
-    assert!(units.len() > 5, "{printed}");
-    units
 }

@@ -13,7 +13,7 @@ use std::{
 };
 
 use futures::channel::mpsc::{UnboundedReceiver, UnboundedSender, unbounded};
-use http::{Request, Response};
+use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Full, StreamBody, combinators::UnsyncBoxBody};
 use kube::client::Body;
 use kubewright::{
@@ -71,7 +71,13 @@ impl Script {
     fn answer(&self, request: &Request<Body>) -> Response<Answer> {
         let mut state = self.0.lock().unwrap();
         let foos = request.uri().path().ends_with("/foos");
-        if request.uri().query().unwrap_or_default().contains("watch=") {
+        let query = request.uri().query().unwrap_or_default();
+        if query.contains("sendInitialEvents=") {
+            let mut refusal = Response::new(Full::from("no streaming lists").boxed_unsync());
+            *refusal.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
+            return refusal;
+        }
+        if query.contains("watch=") {
             let (sender, lines) = unbounded();
             *(if foos {
                 &mut state.foo_watch

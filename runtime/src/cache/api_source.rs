@@ -2,20 +2,28 @@
 
 use bytes::Bytes;
 use futures::{FutureExt as _, StreamExt as _, future::BoxFuture};
-use http::{Method, Request, header};
+use http::{HeaderValue, Method, Request, header};
 use http_body_util::{BodyExt as _, Limited};
-use kube::{client::Body, core::Status};
+use kube::{
+    client::Body,
+    core::{Status, response::StatusDetails},
+};
 
-use super::{Chunks, InformerOptions, ListOptions, ListerWatcher, SourceError, WatchOptions};
+use super::{Chunks, InformerOptions, Keep, ListOptions, ListerWatcher, SourceError, WatchOptions};
 use crate::{KindInfo, client::Connection};
 
 /// The most that is read of the body of an error.
 const MAX_ERROR_BODY: usize = 64 * 1024;
 
+const PARTIAL: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+const PARTIAL_LIST: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+
 pub(super) struct ApiSource {
     connection: Connection,
     path: String,
     selectors: Vec<(&'static str, String)>,
+    /// What the server shall make of objects.
+    metadata_only: bool,
 }
 
 impl ApiSource {
@@ -36,10 +44,21 @@ impl ApiSource {
                 .into_iter()
                 .filter_map(|(key, value)| Some((key, value.clone()?)))
                 .collect(),
+            metadata_only: options.keep == Keep::Metadata,
         }
     }
 
-    async fn send(&self, parameters: Vec<(&'static str, String)>) -> Result<Chunks, SourceError> {
+    /// `partial` is what is accepted where only metadata is wanted.
+    async fn send(
+        &self,
+        partial: &'static str,
+        parameters: Vec<(&'static str, String)>,
+    ) -> Result<Chunks, SourceError> {
+        let accept = if self.metadata_only {
+            partial
+        } else {
+            "application/json"
+        };
         let request = Request::builder()
             .method(Method::GET)
             .uri(format!(
@@ -47,7 +66,7 @@ impl ApiSource {
                 self.path,
                 query(self.selectors.iter().chain(&parameters))
             ))
-            .header(header::ACCEPT, "application/json")
+            .header(header::ACCEPT, accept)
             // What frames the body must see it as it was sent, at once.
             .header(header::ACCEPT_ENCODING, "identity")
             .body(Body::empty())
@@ -61,13 +80,20 @@ impl ApiSource {
             .await
             .map_err(|error| unreachable(&error))?;
         let code = response.status();
+        let retry_after = seconds(response.headers().get(header::RETRY_AFTER));
+        let encoding = response.headers().get(header::CONTENT_ENCODING).cloned();
         let body = response.into_body();
         if !code.is_success() {
             let body = Limited::new(body, MAX_ERROR_BODY)
                 .collect()
                 .await
                 .map(http_body_util::Collected::to_bytes);
-            return Err(refusal(code.as_u16(), &body.unwrap_or_default()));
+            return Err(refusal(code.as_u16(), retry_after, &body.unwrap_or_default()));
+        }
+        if let Some(encoding) = encoding.filter(|encoding| encoding != "identity") {
+            return Err(SourceError::Malformed(format!(
+                "the response is encoded as {encoding:?}, which was not asked for"
+            )));
         }
         let chunks = body.into_data_stream();
         Ok(chunks
@@ -88,17 +114,24 @@ impl ListerWatcher for ApiSource {
         if let Some(token) = options.continue_token {
             parameters.push(("continue", token));
         }
-        self.send(parameters).boxed()
+        if options.exact {
+            parameters.push(("resourceVersionMatch", "Exact".to_owned()));
+        }
+        self.send(PARTIAL_LIST, parameters).boxed()
     }
 
     fn watch(&self, options: WatchOptions) -> BoxFuture<'_, Result<Chunks, SourceError>> {
-        let parameters = vec![
+        let mut parameters = vec![
             ("watch", "true".to_owned()),
             ("allowWatchBookmarks", "true".to_owned()),
             ("timeoutSeconds", options.timeout_seconds.to_string()),
             ("resourceVersion", options.resource_version),
         ];
-        self.send(parameters).boxed()
+        if options.send_initial_events {
+            parameters.push(("sendInitialEvents", "true".to_owned()));
+            parameters.push(("resourceVersionMatch", "NotOlderThan".to_owned()));
+        }
+        self.send(PARTIAL, parameters).boxed()
     }
 }
 
@@ -126,8 +159,14 @@ fn hex(digit: u8) -> char {
         .to_ascii_uppercase()
 }
 
-fn refusal(code: u16, body: &Bytes) -> SourceError {
-    let status = match serde_json::from_slice::<Status>(body) {
+/// A `Retry-After` in seconds; API servers send no dates.
+fn seconds(header: Option<&HeaderValue>) -> u32 {
+    let seconds = header.and_then(|value| value.to_str().ok()?.trim().parse().ok());
+    seconds.unwrap_or_default()
+}
+
+fn refusal(code: u16, retry_after: u32, body: &Bytes) -> SourceError {
+    let mut status = match serde_json::from_slice::<Status>(body) {
         Ok(mut status) if status.code == 0 => {
             status.code = code;
             status
@@ -138,6 +177,17 @@ fn refusal(code: u16, body: &Bytes) -> SourceError {
             Status::failure(text.trim(), "").with_code(code)
         }
     };
+    if retry_after > 0 {
+        let details = status.details.get_or_insert_with(|| StatusDetails {
+            name: String::new(),
+            group: String::new(),
+            kind: String::new(),
+            uid: String::new(),
+            causes: Vec::new(),
+            retry_after_seconds: 0,
+        });
+        details.retry_after_seconds = details.retry_after_seconds.max(retry_after);
+    }
     SourceError::Status(Box::new(status))
 }
 
@@ -176,8 +226,16 @@ mod tests {
 
     type Seen = Arc<Mutex<Vec<(String, http::HeaderMap)>>>;
 
-    /// A source of pods whose server answers everything alike.
     fn source(code: u16, answer: &'static str) -> (ApiSource, Seen) {
+        source_with(code, ("date", "today"), answer)
+    }
+
+    /// A source of pods whose server answers everything alike.
+    fn source_with(
+        code: u16,
+        header: (&'static str, &'static str),
+        answer: &'static str,
+    ) -> (ApiSource, Seen) {
         let seen = Seen::default();
         let writer = seen.clone();
         let service = tower::service_fn(move |request: Request<Body>| {
@@ -188,6 +246,7 @@ mod tests {
                 Ok::<_, Infallible>(
                     Response::builder()
                         .status(code)
+                        .header(header.0, header.1)
                         .body(Body::from(answer.as_bytes().to_vec()))
                         .unwrap(),
                 )
@@ -224,14 +283,27 @@ mod tests {
             resource_version: "0".into(),
             limit: Some(500),
             continue_token: Some("a+b=".into()),
+            exact: false,
         };
         let chunks: Vec<Bytes> = source.list(list).await.unwrap().try_collect().await.unwrap();
         assert_eq!(chunks.concat(), b"the body");
         let watch = WatchOptions {
             resource_version: "7".into(),
             timeout_seconds: 321,
+            send_initial_events: false,
         };
-        drop(source.watch(watch).await.unwrap());
+        drop(source.watch(watch.clone()).await.unwrap());
+        let streaming = WatchOptions {
+            send_initial_events: true,
+            ..watch
+        };
+        drop(source.watch(streaming).await.unwrap());
+        let exact = ListOptions {
+            resource_version: "7".into(),
+            exact: true,
+            ..ListOptions::default()
+        };
+        drop(source.list(exact).await.unwrap());
         drop(source.list(ListOptions::default()).await.unwrap());
         let selectors = "/api/v1/namespaces/shop/pods?labelSelector=a%2Fb%20in%20%28c%2Cd%29%2C%21e&fieldSelector=spec.nodeName%3Dn";
         let seen = seen.lock();
@@ -243,7 +315,18 @@ mod tests {
             seen[1].0,
             format!("{selectors}&watch=true&allowWatchBookmarks=true&timeoutSeconds=321&resourceVersion=7")
         );
-        assert_eq!(seen[2].0, selectors);
+        assert_eq!(
+            seen[2].0,
+            format!(
+                "{}&sendInitialEvents=true&resourceVersionMatch=NotOlderThan",
+                seen[1].0
+            )
+        );
+        assert_eq!(
+            seen[3].0,
+            format!("{selectors}&resourceVersion=7&resourceVersionMatch=Exact")
+        );
+        assert_eq!(seen[4].0, selectors);
         for (_, headers) in &*seen {
             assert_eq!(
                 (&headers["accept"], &headers["accept-encoding"]),
@@ -269,6 +352,57 @@ mod tests {
         );
         assert!(failure(429, "").await.asks_to_wait());
         assert!(!failure(500, "{").await.asks_to_wait());
+    }
+
+    #[tokio::test]
+    async fn a_server_says_how_long_to_wait_in_the_header_or_the_status() {
+        let in_status =
+            r#"{"kind":"Status","reason":"TooManyRequests","code":429,"details":{"retryAfterSeconds":7}}"#;
+        for (header, answer, expected) in [
+            ("3", "", Some(3)),
+            (" 3 ", "{}", Some(3)),
+            ("3", in_status, Some(7)),
+            ("9", in_status, Some(9)),
+            ("Wed, 21 Oct 2026 07:28:00 GMT", in_status, Some(7)),
+            ("-1", "", None),
+            ("4294967295", "", Some(300)),
+        ] {
+            let (source, _) = source_with(429, ("retry-after", header), answer);
+            let error = source.watch(WatchOptions::default()).await.err().unwrap();
+            assert!(error.asks_to_wait());
+            let expected = expected.map(std::time::Duration::from_secs);
+            assert_eq!(error.retry_after(), expected, "{header} {answer}");
+        }
+    }
+
+    #[tokio::test]
+    async fn an_encoding_that_was_not_asked_for_is_refused_by_name() {
+        let (source, _) = source_with(200, ("content-encoding", "gzip"), "x");
+        let error = source.list(ListOptions::default()).await.err().unwrap();
+        assert!(
+            matches!(&error, SourceError::Malformed(text) if text.contains("gzip")),
+            "{error}"
+        );
+        let (source, _) = source_with(200, ("content-encoding", "identity"), "x");
+        assert!(source.list(ListOptions::default()).await.is_ok());
+    }
+
+    /// client-go: TestReflectorFullListIfTooLarge's three forms.
+    #[tokio::test]
+    async fn a_version_that_is_too_large_is_known_in_all_forms_that_servers_gave_it() {
+        for (reason, message, cause, expected) in [
+            ("Timeout", "", r#"{"reason":"ResourceVersionTooLarge"}"#, true),
+            ("Timeout", "", r#"{"message":"Too large resource version"}"#, true),
+            ("Timeout", "Too large resource version: 9, current: 3", "", true),
+            ("Timeout", "too slow", "", false),
+            ("Invalid", "Too large resource version", "", false),
+        ] {
+            let body = format!(
+                r#"{{"kind":"Status","code":504,"reason":"{reason}","message":"{message}","details":{{"causes":[{cause}]}}}}"#
+            );
+            let error = refusal(504, 0, &body.into());
+            assert_eq!(error.is_too_large_version(), expected, "{error}");
+        }
     }
 
     #[tokio::test]

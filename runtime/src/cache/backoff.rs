@@ -8,28 +8,36 @@ const FIRST: Duration = Duration::from_millis(800);
 const MOST: Duration = Duration::from_secs(30);
 const RESET_AFTER: Duration = Duration::from_mins(2);
 
-/// Doubles from 0.8 s to 30 s, stretches each wait by up to once its length, and starts anew when it was not asked for two minutes.
+/// How long a reflector waits after a list or a watch that failed, or that ended and is begun anew.
+///
+/// Each reflector has one of its own; [`ReflectorOptions::backoff`](super::ReflectorOptions::backoff) makes them.
+pub trait Backoff: Send {
+    /// The wait before the next try. A server that says how long to wait is waited for at least that long.
+    fn next(&mut self) -> Duration;
+}
+
+/// The default: doubles from 0.8 s to 30 s, stretches each wait by up to once its length, and starts anew when it was not asked for two
+/// minutes.
 #[derive(Debug)]
-pub(super) struct Backoff {
+pub struct ExponentialBackoff {
     next: Duration,
     asked: Option<Instant>,
 }
 
-impl Backoff {
-    pub(super) fn new() -> Self {
+impl Default for ExponentialBackoff {
+    fn default() -> Self {
         Self {
             next: FIRST,
             asked: None,
         }
     }
+}
 
-    pub(super) fn next(&mut self) -> Duration {
+impl Backoff for ExponentialBackoff {
+    fn next(&mut self) -> Duration {
         let now = Instant::now();
-        if self
-            .asked
-            .replace(now)
-            .is_some_and(|asked| now - asked > RESET_AFTER)
-        {
+        let rested = |asked| now - asked > RESET_AFTER;
+        if self.asked.replace(now).is_some_and(rested) {
             self.next = FIRST;
         }
         let wait = self.next;
@@ -44,7 +52,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn doubles_with_jitter_to_thirty_seconds_and_resets_after_two_minutes() {
-        let mut backoff = Backoff::new();
+        let mut backoff = ExponentialBackoff::default();
         for base in [0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30.0, 30.0] {
             let wait = backoff.next().as_secs_f64();
             assert!((base..base * 2.0 + 1e-6).contains(&wait), "{wait} after {base}");

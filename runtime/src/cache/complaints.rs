@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::SourceError;
-use crate::KindInfo;
+use crate::{KindInfo, ObjectName};
 
 /// A failure that lasts is warned of again after this time.
 const AGAIN_AFTER: Duration = Duration::from_mins(5);
@@ -17,6 +17,17 @@ pub(super) struct Complaints {
     resource: String,
     place: String,
     last: Option<(Failure, Instant)>,
+    /// What was said of versions.
+    said: Vec<VersionFault>,
+}
+
+/// What a resource version should not be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum VersionFault {
+    /// It is less than one that came before.
+    Backwards,
+    /// It is no decimal number.
+    NoNumber,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +51,7 @@ impl Complaints {
             resource,
             place,
             last: None,
+            said: Vec::new(),
         }
     }
 
@@ -84,6 +96,33 @@ impl Complaints {
             Failure::Malformed => format!("{place}: {error}; listing anew"),
             Failure::Other => format!("{place}: {error}; trying again"),
         })
+    }
+
+    /// What to warn of, once for each fault: a server that does this does it with every version.
+    pub(super) fn about_version(
+        &mut self,
+        fault: VersionFault,
+        last: &str,
+        version: &str,
+        object: Option<&ObjectName>,
+    ) -> Option<String> {
+        if self.said.contains(&fault) {
+            return None;
+        }
+        self.said.push(fault);
+        let of = object.map_or_else(
+            || "of a list or a bookmark".to_owned(),
+            |name| format!("of {name}"),
+        );
+        let version: String = version.chars().take(100).collect();
+        let what = match fault {
+            VersionFault::Backwards => format!("goes back from {last}"),
+            VersionFault::NoNumber => "is no number".to_owned(),
+        };
+        Some(format!(
+            "{}: the resource version {version:?} {of} {what}; it is followed, and not spoken of again",
+            self.place
+        ))
     }
 
     /// A watch was accepted. Says whether something had been warned of that this mends.
@@ -149,6 +188,28 @@ mod tests {
         assert!(complaints.about(&away).is_none());
         assert!(complaints.settled() && !complaints.settled());
         assert!(complaints.about(&away).is_some());
+    }
+
+    #[test]
+    fn each_fault_of_versions_is_spoken_of_once() {
+        let mut complaints = complaints();
+        let name = ObjectName::namespaced("shop", "web");
+        let warning = complaints
+            .about_version(VersionFault::Backwards, "9", "8", Some(&name))
+            .unwrap();
+        assert!(
+            warning.contains("shop/web") && warning.contains("\"8\""),
+            "{warning}"
+        );
+        assert_eq!(
+            complaints.about_version(VersionFault::Backwards, "8", "7", None),
+            None
+        );
+        let long = "x".repeat(1000);
+        let warning = complaints
+            .about_version(VersionFault::NoNumber, "8", &long, None)
+            .unwrap();
+        assert!(warning.len() < 300, "{warning}");
     }
 
     #[tokio::test(start_paused = true)]

@@ -15,7 +15,7 @@ use super::{
     index::{Index, IndexSpec},
     object::StoredObject,
     processor::{HandlerRegistration, Listener, Processor, Registrations},
-    reflector::Reflector,
+    reflector::{ErrorHandler, Reflector, ReflectorOptions},
     scan::Scanner,
     stats::{Counters, count},
     store::{Store, Stored},
@@ -35,6 +35,7 @@ pub(super) struct Core {
     pin: Option<fn(&Views, &StoredObject)>,
     pub(super) views: Arc<Views>,
     pub(super) counters: Arc<Counters>,
+    pub(super) error_handler: ErrorHandler,
     registrations: Arc<Registrations>,
     synced: watch::Sender<bool>,
     /// Set by the start.
@@ -55,6 +56,7 @@ impl Core {
             options,
             views: Arc::new(Views::new(info, sensitive, counters.clone(), hot)),
             counters,
+            error_handler: ErrorHandler::default(),
             registrations: Arc::default(),
             synced: watch::Sender::new(false),
             fifo: OnceLock::new(),
@@ -159,6 +161,7 @@ impl Core {
         self: &Arc<Self>,
         sources: Vec<(Namespace, Arc<dyn ListerWatcher>)>,
         queue: QueueKind,
+        options: &ReflectorOptions,
         tracker: &TaskTracker,
         cancel: &CancellationToken,
     ) {
@@ -168,7 +171,7 @@ impl Core {
             return;
         }
         for (namespace, source) in sources {
-            let reflector = Reflector::new(self.clone(), source, namespace, fifo.clone());
+            let reflector = Reflector::new(self.clone(), source, namespace, fifo.clone(), options.clone());
             let cancel = cancel.clone();
             tracker.spawn(async move { cancel.run_until_cancelled(reflector.run()).await });
         }

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    IndexSpec, InformerStats, Keep, ListerWatcher, QueueKind, SeedError, SharedInformer,
+    IndexSpec, InformerStats, Keep, ListerWatcher, QueueKind, ReflectorOptions, SeedError, SharedInformer,
     api_source::ApiSource, core::Core, fifo::Namespace, hints, hot::HotSet, seeding,
 };
 use crate::{CustomKind, Kind, KindInfo, Projection, Scope, View, client::Connection};
@@ -68,6 +68,7 @@ struct State {
     namespaces: Vec<String>,
     queue: QueueKind,
     kinds: Vec<RegisteredKind>,
+    reflectors: ReflectorOptions,
 }
 
 impl fmt::Debug for SharedInformerFactory {
@@ -120,6 +121,11 @@ impl SharedInformerFactory {
     /// The queue between reflectors and store. Takes effect for informers that start afterwards.
     pub fn set_queue(&self, queue: QueueKind) {
         self.shared.state.lock().queue = queue;
+    }
+
+    /// How informers list and watch that start afterwards.
+    pub fn set_reflector_options(&self, options: ReflectorOptions) {
+        self.shared.state.lock().reflectors = options;
     }
 
     /// The informer of a kind.
@@ -225,6 +231,7 @@ impl SharedInformerFactory {
             informers,
             namespaces: factory_namespaces,
             queue,
+            reflectors,
             ..
         } = state.lock().clone();
         for core in informers.iter().filter(|core| !core.is_started()) {
@@ -236,7 +243,7 @@ impl SharedInformerFactory {
             for hint in hints::before_start(core, &informers) {
                 tracing::warn!("{hint}");
             }
-            core.start(sources.collect(), queue, tracker, cancel);
+            core.start(sources.collect(), queue, &reflectors, tracker, cancel);
             let (unread, cancel) = (hints::unread(core.clone()), cancel.clone());
             tracker.spawn(async move { cancel.run_until_cancelled(unread).await });
         }

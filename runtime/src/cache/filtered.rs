@@ -74,11 +74,12 @@ where
 
     fn on_update(&self, old: &Object<K>, new: &Object<K>) {
         let passes = self.passes(new);
-        let passed = match passes {
-            true => !self.passed.lock().insert(new.name().clone()),
-            false => self.passed.lock().remove(new.name()),
+        let is_known = if passes {
+            !self.passed.lock().insert(new.name().clone())
+        } else {
+            self.passed.lock().remove(new.name())
         };
-        match (passed, passes) {
+        match (is_known, passes) {
             (true, true) => self.handler.on_update(old, new),
             (false, true) => self.handler.on_add(new, false),
             (true, false) => self.handler.on_delete(&Deleted {

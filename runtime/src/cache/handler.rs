@@ -44,8 +44,8 @@ pub struct HandlerOptions {
     /// to the next check.
     /// From the check at which it is due until the next one the handler is also told of what a relist finds unchanged.
     pub resync: Option<Duration>,
-    /// Of each object, only the newest of the changes that wait are kept for the handler. What waits is then bounded by the
-    /// number of objects: twice that.
+    /// Of each object, only the newest of the changes that wait are kept for the handler. What waits is then bounded by the number of
+    /// objects: those that the handler was told of, and those that there are.
     ///
     /// An update takes up the addition or update before it: it is told in that one's place, with the `old` of the first and the `new`
     /// of the last. A deletion takes up the update before it. An object that came and went without the handler having been told of it

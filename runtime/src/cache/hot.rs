@@ -5,7 +5,7 @@ use std::{
     collections::VecDeque,
     sync::{
         Arc, Weak,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicUsize, Ordering},
     },
 };
 
@@ -36,16 +36,15 @@ struct Admitted {
 
 /// The place of an object's decoded form.
 #[derive(Debug, Default)]
-pub(super) struct Slot {
-    decoded: Mutex<Option<Box<Decoded>>>,
-    read: AtomicBool,
-}
+pub(super) struct Slot(Mutex<Option<Box<Decoded>>>);
 
 #[derive(Debug)]
 struct Decoded {
     object: Arc<dyn Any + Send + Sync>,
     charge: usize,
     charged: Arc<AtomicUsize>,
+    /// Whether somebody asked for it since it was last looked at.
+    was_read: bool,
 }
 
 impl Drop for Decoded {
@@ -93,7 +92,7 @@ impl HotSet {
 
     /// Says whether the place was free. What is kept already stays: an object that is read as two types is kept as the first.
     fn put(&self, object: &StoredObject, decoded: Arc<dyn Any + Send + Sync>, charge: usize) -> bool {
-        let mut place = object.slot.decoded.lock();
+        let mut place = object.slot.0.lock();
         if place.is_some() {
             return false;
         }
@@ -102,6 +101,7 @@ impl HotSet {
             object: decoded,
             charge,
             charged: self.charged.clone(),
+            was_read: false,
         }));
         true
     }
@@ -120,11 +120,12 @@ impl HotSet {
                 break;
             };
             let Some(stored) = object.upgrade() else { continue };
-            if stored.slot.read.swap(false, Ordering::Relaxed) {
-                admitted.objects.push_back(object);
-            } else if let Some(decoded) = stored.slot.take() {
-                excess = excess.saturating_sub(decoded.charge);
-                gone.push(decoded);
+            match stored.slot.take_unread() {
+                Err(WasRead) => admitted.objects.push_back(object),
+                Ok(decoded) => {
+                    excess = excess.saturating_sub(decoded.as_ref().map_or(0, |decoded| decoded.charge));
+                    gone.extend(decoded);
+                }
             }
         }
         drop(admitted);
@@ -147,28 +148,36 @@ impl Admitted {
 impl Slot {
     /// The decoded object, if it is kept as a `K`.
     pub(super) fn get<K: Send + Sync + 'static>(&self) -> Option<Arc<K>> {
-        let place = self.decoded.lock();
-        let decoded = place.as_ref()?.object.clone();
+        let mut place = self.0.lock();
+        let decoded = place.as_mut()?;
+        decoded.was_read = true;
+        let object = decoded.object.clone();
         drop(place);
-        if !self.read.load(Ordering::Relaxed) {
-            self.read.store(true, Ordering::Relaxed);
-        }
-        decoded.downcast().ok()
+        object.downcast().ok()
     }
 
     /// Forgets the decoded object.
     pub(super) fn clear(&self) {
-        drop(self.take());
+        drop(self.0.lock().take());
     }
 
-    fn take(&self) -> Option<Box<Decoded>> {
-        self.decoded.lock().take()
+    /// Takes the decoded object out, unless it was read since this was last tried.
+    fn take_unread(&self) -> Result<Option<Box<Decoded>>, WasRead> {
+        let mut place = self.0.lock();
+        if let Some(decoded) = &mut *place
+            && std::mem::take(&mut decoded.was_read)
+        {
+            return Err(WasRead);
+        }
+        Ok(place.take())
     }
 
     fn is_filled(&self) -> bool {
-        self.decoded.lock().is_some()
+        self.0.lock().is_some()
     }
 }
+
+struct WasRead;
 
 #[cfg(test)]
 mod tests {

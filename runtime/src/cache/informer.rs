@@ -4,7 +4,7 @@ use std::{any::type_name, fmt, marker::PhantomData, sync::Arc};
 
 use super::{
     Change, Deleted, EventHandler, HandlerOptions, HandlerRegistration, IndexKey, IndexSpec, InformerOptions,
-    InformerStats, Lister, Object,
+    InformerStats, Lister, Object, SourceError,
     core::Core,
     index::Index,
     processor::{Handler, Listener},
@@ -147,6 +147,29 @@ impl<K: View> SharedInformer<K> {
         self.core.store.index_keys(index, value)
     }
 
+    /// The resource version up to which the store holds everything: that of the list and watch of `namespace` where the informer has one
+    /// for each, else that of all namespaces. None before the first list. Never greater than what the store holds, and it never goes
+    /// backwards between two lists; a list after the server was restored from a backup may take it back.
+    pub fn last_resource_version(&self, namespace: Option<&str>) -> Option<String> {
+        self.core.store.version(namespace)
+    }
+
+    /// Is told of each list and each watch that fails, before it is tried again: to see it, not to mend it. It is called in line, must be
+    /// quick and must not block; a panic is logged and ends there. The last handler counts. An error once the informer has started.
+    /// A watch that merely ends, or whose version has expired, is no failure, nor is a server that knows no streaming lists.
+    pub fn set_error_handler(
+        &self,
+        handler: impl Fn(&SourceError) + Send + Sync + 'static,
+    ) -> Result<(), AlreadyStarted> {
+        let is_early = self
+            .core
+            .error_handler
+            .set(Arc::new(handler), || self.core.is_started());
+        is_early
+            .then_some(())
+            .ok_or_else(|| AlreadyStarted(self.info().kind.to_string()))
+    }
+
     /// Figures of the informer.
     pub fn stats(&self) -> InformerStats {
         self.core.stats()
@@ -173,6 +196,11 @@ impl<K: View> SharedInformer<K> {
         })
     }
 }
+
+/// An informer runs already, and cannot be set up any more.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("the informer of {0} has started: set it up before")]
+pub struct AlreadyStarted(String);
 
 /// An object cannot be put into a store.
 #[derive(Debug, Clone, thiserror::Error)]

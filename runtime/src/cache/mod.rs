@@ -38,17 +38,20 @@ mod store;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod versions;
 mod views;
 
+pub use backoff::{Backoff, ExponentialBackoff};
 pub use factory::{InformerOptions, RegisteredKind, SharedInformerFactory};
 pub use fifo::QueueKind;
 pub use filtered::Filtered;
 pub use handler::{Change, Deleted, EventHandler, HandlerOptions};
 pub use index::{IndexKey, IndexPath, IndexPathError, IndexSpec, IndexType, PathSegment};
-pub use informer::{SeedError, SharedInformer};
+pub use informer::{AlreadyStarted, SeedError, SharedInformer};
 pub use keep::{Keep, Transform};
 pub use lister::{Items, Lister, LookupError, NamespaceLister};
 pub use object::{DecodeError, Metadata, Object, OwnerRef};
 pub use processor::HandlerRegistration;
+pub use reflector::ReflectorOptions;
 pub use source::{Chunks, ListOptions, ListerWatcher, SourceError, WatchOptions};
 pub use stats::InformerStats;

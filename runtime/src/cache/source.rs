@@ -1,8 +1,13 @@
 //! Where the cache's objects come from: a list and a watch.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use futures::{future::BoxFuture, stream::BoxStream};
 use kube::core::{Status, response::reason};
+
+/// No server is left alone for longer because it asked for it.
+const MAX_RETRY_AFTER: Duration = Duration::from_mins(5);
 
 /// A response's body as it arrives: bytes of JSON, cut anywhere.
 pub type Chunks = BoxStream<'static, Result<Bytes, SourceError>>;
@@ -27,15 +32,20 @@ pub struct ListOptions {
     pub limit: Option<u32>,
     /// The next page of an earlier list.
     pub continue_token: Option<String>,
+    /// The list of exactly this version, from the server's storage; an error when it is no longer there.
+    pub exact: bool,
 }
 
 /// What a watch asks for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WatchOptions {
-    /// The changes after this version.
+    /// The changes after this version; empty or `0`: all objects first, as additions in no order.
     pub resource_version: String,
     /// After so many seconds the server ends the watch.
     pub timeout_seconds: u32,
+    /// A streaming list: all objects first, not older than `resource_version` (empty: the newest), as additions; then a bookmark with the
+    /// annotation `k8s.io/initial-events-end: "true"`; then the changes. A source that cannot do this answers with an error of code 422.
+    pub send_initial_events: bool,
 }
 
 /// Why a list or a watch failed.
@@ -71,9 +81,12 @@ impl SourceError {
 
     /// The version that was asked for is newer than what the server knows.
     pub(super) fn is_too_large_version(&self) -> bool {
-        matches!(self, Self::Status(status) if status.reason == reason::TIMEOUT && (
-            status.details.iter().flat_map(|details| &details.causes).any(|cause| cause.reason == "ResourceVersionTooLarge")
-            || status.message.contains("Too large resource version")))
+        const MESSAGE: &str = "Too large resource version";
+        let Self::Status(status) = self else { return false };
+        let mut causes = status.details.iter().flat_map(|details| &details.causes);
+        // Servers before 1.18.6 know no such cause, those before 1.17 no causes at all.
+        causes.any(|cause| cause.reason == "ResourceVersionTooLarge" || cause.message == MESSAGE)
+            || (status.reason == reason::TIMEOUT && status.message.contains(MESSAGE))
     }
 
     /// The server wants to be left alone for a moment; nothing was missed.
@@ -83,6 +96,24 @@ impl SourceError {
             Self::Unreachable { refused, .. } => *refused,
             _ => false,
         }
+    }
+
+    /// How long the server asks to be left alone.
+    pub(super) fn retry_after(&self) -> Option<Duration> {
+        let Self::Status(status) = self else { return None };
+        let seconds = status.details.as_ref()?.retry_after_seconds;
+        (seconds > 0).then(|| Duration::from_secs(seconds.into()).min(MAX_RETRY_AFTER))
+    }
+
+    /// The server's storage is in trouble.
+    pub(super) fn is_internal(&self) -> bool {
+        matches!(self, Self::Status(status) if status.reason == reason::INTERNAL_ERROR)
+    }
+
+    /// The server does not know, or does not want, a parameter.
+    pub(super) fn is_invalid(&self) -> bool {
+        matches!(self, Self::Status(status) if [400, 422].contains(&status.code)
+            || [reason::INVALID, reason::BAD_REQUEST].contains(&&*status.reason))
     }
 
     /// The server does not know the kind.

@@ -26,6 +26,10 @@ pub struct InformerStats {
     pub decodes: u64,
     /// Versions of objects that were read and did not decode.
     pub decode_errors: u64,
+    /// Resource versions that went backwards or were no number.
+    pub version_errors: u64,
+    /// Objects that differed in a check of consistency; see [`ReflectorOptions`](super::ReflectorOptions).
+    pub inconsistencies: u64,
     /// Values that an index could not take because they are of another type than it says, and failures of index functions.
     pub index_errors: u64,
     /// Entries of the queue before the store: with [`QueueKind::Batching`](super::QueueKind) changes and lists, else objects and lists.
@@ -55,6 +59,8 @@ pub(super) struct Counters {
     pub(super) decode_errors: AtomicU64,
     pub(super) batches: AtomicU64,
     pub(super) processing_nanos: AtomicU64,
+    pub(super) version_errors: AtomicU64,
+    pub(super) inconsistencies: AtomicU64,
 }
 
 impl Counters {
@@ -70,6 +76,8 @@ impl Counters {
             decode_errors: read(&self.decode_errors),
             batches: read(&self.batches),
             processing: Duration::from_nanos(read(&self.processing_nanos)),
+            version_errors: read(&self.version_errors),
+            inconsistencies: read(&self.inconsistencies),
             ..InformerStats::default()
         }
     }

@@ -1,6 +1,6 @@
 //! The store: the objects by name, and the indexes over them.
 
-use std::{hash::BuildHasher as _, sync::Arc};
+use std::{cmp::Ordering, hash::BuildHasher as _, sync::Arc};
 
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use parking_lot::RwLock;
@@ -11,6 +11,7 @@ use super::{
     index_sets::IndexSets,
     object::StoredObject,
     tree::Tree,
+    versions,
 };
 use crate::ObjectName;
 
@@ -76,6 +77,8 @@ struct Inner {
     /// Only ever grows.
     indexes: Vec<(Arc<Index>, IndexSets<IndexKey>)>,
     bytes: usize,
+    /// How far each reflector has come.
+    versions: Vec<(Namespace, Box<str>)>,
 }
 
 impl Store {
@@ -157,6 +160,16 @@ impl Store {
         }
     }
 
+    /// The version up to which everything of a namespace is in the store; none before its first list.
+    pub(super) fn version(&self, namespace: Option<&str>) -> Option<String> {
+        let inner = self.inner.read();
+        let version = |wanted: Option<&str>| {
+            let found = inner.versions.iter().find(|(of, _)| of.as_deref() == wanted);
+            found.map(|(_, version)| version.to_string())
+        };
+        version(namespace).or_else(|| version(None))
+    }
+
     /// How many objects there are, the bytes of their JSON, and how many of those are kept. Looks at each object.
     pub(super) fn size(&self) -> (usize, usize, usize) {
         let (objects, bytes) = {
@@ -201,13 +214,20 @@ impl Store {
                 Delta::Tombstone(object) => {
                     changes.extend(inner.delete(self.hash(object.name()), object, false));
                 }
-                Delta::Replaced { namespace, objects } => {
+                Delta::Replaced {
+                    namespace,
+                    version,
+                    objects,
+                } => {
                     // Deletions first, then the new and the changed in the order of the list.
                     self.delete_unlisted(&mut inner, &namespace, &objects, &mut changes);
                     for object in objects {
                         changes.extend(inner.upsert(self.hash(object.name()), object, and_unchanged));
                     }
+                    inner.was_listed(namespace, version);
                 }
+                Delta::Listed { namespace, version } => inner.was_listed(namespace, version),
+                Delta::Reached { namespace, version } => inner.has_reached(&namespace, version),
                 Delta::Sync(object) => {
                     let hash = self.hash(object.name());
                     changes.extend(inner.objects.get(hash, object.name()).map(Stored::unchanged));
@@ -265,6 +285,22 @@ impl Inner {
         self.indexes
             .iter()
             .find_map(|(index, sets)| (*index.name == *name).then_some(sets))
+    }
+
+    /// Whatever it was before.
+    fn was_listed(&mut self, namespace: Namespace, version: Box<str>) {
+        self.versions.retain(|(of, _)| *of != namespace);
+        self.versions.push((namespace, version));
+    }
+
+    /// Forwards only, where that can be told; not before the first list.
+    fn has_reached(&mut self, namespace: &Namespace, version: Box<str>) {
+        let known = self.versions.iter_mut().find(|(of, _)| of == namespace);
+        if let Some((_, known)) = known
+            && versions::compare(known, &version) != Some(Ordering::Greater)
+        {
+            *known = version;
+        }
     }
 
     /// Leaves the old object alone when it has the version already.

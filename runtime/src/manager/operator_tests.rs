@@ -100,7 +100,14 @@ impl World {
             let world = world.clone();
             async move {
                 let (parts, body) = request.into_parts();
-                if parts.uri.query().is_some_and(|query| query.contains("watch=")) {
+                let asks_for = |what| parts.uri.query().is_some_and(|query| query.contains(what));
+                if asks_for("sendInitialEvents=") {
+                    let refusal = serde_json::to_vec(&failure(422, "Invalid"))?;
+                    return Ok(Response::builder()
+                        .status(422)
+                        .body(Full::from(refusal).boxed_unsync())?);
+                }
+                if asks_for("watch=") {
                     let silence = futures::stream::pending::<Result<http_body::Frame<Bytes>, Infallible>>();
                     return Ok(Response::new(StreamBody::new(silence).boxed_unsync()));
                 }

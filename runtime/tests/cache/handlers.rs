@@ -190,7 +190,7 @@ async fn a_handler_that_is_added_while_the_informer_starts_misses_nothing() {
         factory.start();
         let registration = adding.await.unwrap();
         assert!(
-            tokio::time::timeout(Duration::from_secs(60), registration.wait_for_sync())
+            tokio::time::timeout(Duration::from_mins(1), registration.wait_for_sync())
                 .await
                 .unwrap()
         );

@@ -7,14 +7,18 @@
 #[allow(dead_code, reason = "shared by two test programs")]
 mod support;
 
+mod bad_responses;
 mod filtered;
-
 mod handlers;
 mod informer;
 mod lifecycle;
 mod mirror;
 mod model;
+mod relist;
 mod replace_events;
 mod resync;
+mod retries;
 mod slow_handlers;
+mod versions;
 mod watch_disruption;
+mod watch_list;

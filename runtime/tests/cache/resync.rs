@@ -84,10 +84,10 @@ async fn a_resync_before_the_first_list_tells_nothing_and_holds_up_nothing() {
         let (never, second) = (Diary::default(), Diary::default());
         informer.add_event_handler(never.clone());
         informer.add_event_handler_with(second.clone(), every(1000));
-        server.answer_lists([server::Answer::Silence]);
+        server.answer_streams([server::Answer::Silence]);
         factory.start();
-        // A list that stalls is given up after three minutes.
-        sleep(Duration::from_secs(179)).await;
+        // A streaming list that stalls is given up for one in pages after half a minute.
+        sleep(Duration::from_secs(29)).await;
         assert_eq!((never.take(), second.take()), (vec![], vec![]));
         sleep(Duration::from_secs(181)).await;
         assert_eq!(sorted(&never), ADDED);
@@ -155,7 +155,7 @@ async fn what_a_relist_finds_unchanged_reaches_only_those_who_resync_then() {
         server.put_unseen(&config_map("c", "1"));
         // Long enough for the backoff, and shorter than a check would be late.
         server.reset();
-        tokio::time::timeout(Duration::from_secs(60), async {
+        tokio::time::timeout(Duration::from_mins(1), async {
             while informer.stats().lists < 2 {
                 sleep(Duration::from_millis(10)).await;
             }

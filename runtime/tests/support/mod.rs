@@ -3,6 +3,7 @@
 //!
 //! The clock is paused: sleeping is free, and lets everybody else go on first.
 
+pub(crate) mod log;
 pub(crate) mod server;
 
 use std::{collections::BTreeMap, sync::Arc};

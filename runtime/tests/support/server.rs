@@ -48,11 +48,26 @@ struct State {
     requests: Vec<Request>,
     list_answers: VecDeque<Answer>,
     watch_answers: VecDeque<Answer>,
+    stream_answers: VecDeque<Answer>,
+    streaming: Streaming,
+}
+
+/// What the server makes of requests for streaming lists.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Streaming {
+    #[default]
+    Known,
+    /// It refuses them, as API servers do that know `resourceVersionMatch`.
+    Refused,
+    /// It begins an ordinary watch, as older ones do and others that are no kube-apiserver.
+    Ignored,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Request {
     List(ListOptions),
+    /// A streaming list: its version.
+    Stream(String),
     Watch(WatchOptions),
 }
 
@@ -63,18 +78,65 @@ pub(crate) enum Answer {
     Truth,
     Fail(SourceError),
     /// A body that ends then.
-    Body(String),
+    Body(Vec<u8>),
+    /// A body that goes on, but nothing more comes.
+    Open(String),
     /// A body that never comes.
     Silence,
+    /// No answer.
+    Never,
+}
+
+impl Answer {
+    pub(crate) fn body(body: impl Into<Vec<u8>>) -> Self {
+        Self::Body(body.into())
+    }
 }
 
 pub(crate) fn status(code: u16, reason: &str) -> SourceError {
     SourceError::Status(Box::new(Status::failure("scripted", reason).with_code(code)))
 }
 
+/// A version that the server understands.
+fn number(version: &str) -> Result<u64, SourceError> {
+    if version.is_empty() {
+        return Ok(0);
+    }
+    version.parse().map_err(|_| status(400, "BadRequest"))
+}
+
+pub(crate) fn too_large() -> SourceError {
+    let mut status = Status::failure("Too large resource version: 9, current: 3", "Timeout").with_code(504);
+    let details =
+        json!({"causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]});
+    status.details = Some(serde_json::from_value(details).unwrap());
+    SourceError::Status(Box::new(status))
+}
+
+/// Nobody listens.
+pub(crate) fn refused() -> SourceError {
+    SourceError::Unreachable {
+        message: "connection refused".into(),
+        refused: true,
+    }
+}
+
 impl Server {
+    /// A server that knows streaming lists.
     pub(crate) fn new() -> Arc<Self> {
+        super::log::install();
         Arc::default()
+    }
+
+    /// A server that refuses streaming lists.
+    pub(crate) fn without_streaming() -> Arc<Self> {
+        let server = Self::new();
+        server.streaming(Streaming::Refused);
+        server
+    }
+
+    pub(crate) fn streaming(&self, streaming: Streaming) {
+        self.0.lock().streaming = streaming;
     }
 
     pub(crate) fn factory(self: &Arc<Self>) -> SharedInformerFactory {
@@ -140,6 +202,11 @@ impl Server {
         state.broadcast(None, &line.to_string());
     }
 
+    /// Whatever comes now has versions after this one, as on a server that was restored from a backup.
+    pub(crate) fn set_version(&self, version: u64) {
+        self.0.lock().version = version;
+    }
+
     /// Ends all watches.
     pub(crate) fn cut(&self) {
         self.0.lock().watchers.clear();
@@ -166,6 +233,12 @@ impl Server {
         self.0.lock().list_answers.extend(answers);
     }
 
+    /// As for lists: the next streaming lists.
+    pub(crate) fn answer_streams(&self, answers: impl IntoIterator<Item = Answer>) {
+        self.0.lock().stream_answers.extend(answers);
+    }
+
+    /// As for lists: the next watches that are no streaming lists.
     pub(crate) fn answer_watches(&self, answers: impl IntoIterator<Item = Answer>) {
         self.0.lock().watch_answers.extend(answers);
     }
@@ -178,14 +251,23 @@ impl Server {
     pub(crate) fn lists(&self) -> Vec<ListOptions> {
         let lists = |request| match request {
             Request::List(options) => Some(options),
-            Request::Watch(_) => None,
+            Request::Stream(_) | Request::Watch(_) => None,
         };
         self.requests().into_iter().filter_map(lists).collect()
     }
 
+    /// The versions of the streaming lists since the last look at the requests.
+    pub(crate) fn streams(&self) -> Vec<String> {
+        let versions = |request| match request {
+            Request::Stream(version) => Some(version),
+            Request::List(_) | Request::Watch(_) => None,
+        };
+        self.requests().into_iter().filter_map(versions).collect()
+    }
+
     pub(crate) fn watch_versions(&self) -> Vec<String> {
         let versions = |request| match request {
-            Request::List(_) => None,
+            Request::List(_) | Request::Stream(_) => None,
             Request::Watch(options) => Some(options.resource_version),
         };
         self.requests().into_iter().filter_map(versions).collect()
@@ -260,20 +342,67 @@ impl State {
     fn broadcast(&mut self, namespace: Option<&str>, line: &str) {
         for (wanted, watcher) in &self.watchers {
             if namespace.is_none() || wanted.is_none() || wanted.as_deref() == namespace {
-                for chunk in chunks(&format!("{line}\n")) {
+                for chunk in chunks(format!("{line}\n").as_bytes()) {
                     let _ = watcher.send(Ok(chunk));
                 }
             }
         }
     }
 
-    /// Pages by the limit; the token is the version of the first page and how many items were sent.
-    fn list(&self, namespace: Option<&str>, options: &ListOptions) -> String {
-        let items = self
+    fn of<'s>(&'s self, namespace: Option<&'s str>) -> impl Iterator<Item = &'s Value> + 's {
+        let wanted = self
             .objects
             .iter()
-            .filter(|((of, _), _)| namespace.is_none_or(|namespace| namespace == of));
-        let items: Vec<&Value> = items.map(|(_, object)| object).collect();
+            .filter(move |((of, _), _)| namespace.is_none_or(|namespace| namespace == of));
+        wanted.map(|(_, object)| object)
+    }
+
+    /// All objects as additions.
+    fn additions(&self, namespace: Option<&str>) -> Vec<String> {
+        self.of(namespace)
+            .map(|object| with_type("ADDED", object).to_string())
+            .collect()
+    }
+
+    /// The lines with which a watch begins.
+    fn first_lines(
+        &self,
+        namespace: Option<&str>,
+        options: &WatchOptions,
+    ) -> Result<Vec<String>, SourceError> {
+        let version = &*options.resource_version;
+        if options.send_initial_events && self.streaming == Streaming::Refused {
+            return Err(status(422, "Invalid"));
+        }
+        let from = number(version)?;
+        if options.send_initial_events && self.streaming == Streaming::Known {
+            if from > self.version {
+                return Err(too_large());
+            }
+            let mut lines = self.additions(namespace);
+            lines.push(initial_events_end(self.version));
+            return Ok(lines);
+        }
+        if version.is_empty() {
+            return Ok(self.additions(namespace));
+        }
+        if from < self.oldest {
+            return Err(status(410, "Expired"));
+        }
+        let is_missed = |event: &&Event| {
+            event.version > from && namespace.is_none_or(|namespace| namespace == event.namespace)
+        };
+        Ok(self
+            .history
+            .iter()
+            .filter(is_missed)
+            .map(|event| event.line.clone())
+            .collect())
+    }
+
+    /// Pages by the limit; the token is the version of the first page and how many items were sent.
+    fn list(&self, namespace: Option<&str>, options: &ListOptions) -> String {
+        let items: Vec<&Value> = self.of(namespace).collect();
         let (version, start) = match options
             .continue_token
             .as_deref()
@@ -296,6 +425,14 @@ impl State {
     }
 }
 
+/// The bookmark after all initial events.
+pub(crate) fn initial_events_end(version: u64) -> String {
+    let metadata =
+        json!({"resourceVersion": version.to_string(), "annotations": {"k8s.io/initial-events-end": "true"}});
+    json!({"type": "BOOKMARK", "object": {"kind": "ConfigMap", "apiVersion": "v1", "metadata": metadata}})
+        .to_string()
+}
+
 /// Items of lists have neither kind nor apiVersion, objects of watches have both.
 fn with_type(event: &str, object: &Value) -> Value {
     let mut object = object.clone();
@@ -304,15 +441,12 @@ fn with_type(event: &str, object: &Value) -> Value {
     json!({"type": event, "object": object})
 }
 
-fn chunks(text: &str) -> Vec<Bytes> {
-    text.as_bytes()
-        .chunks(CHUNK)
-        .map(Bytes::copy_from_slice)
-        .collect()
+fn chunks(bytes: &[u8]) -> Vec<Bytes> {
+    bytes.chunks(CHUNK).map(Bytes::copy_from_slice).collect()
 }
 
-fn body(text: &str) -> Chunks {
-    stream::iter(chunks(text).into_iter().map(Ok)).boxed()
+fn body(bytes: &[u8]) -> Chunks {
+    stream::iter(chunks(bytes).into_iter().map(Ok)).boxed()
 }
 
 struct Source {
@@ -328,9 +462,17 @@ impl Source {
         match answer {
             None | Some(Answer::Truth) => truth(),
             Some(Answer::Fail(error)) => Err(error),
-            Some(Answer::Body(text)) => Ok(body(&text)),
-            Some(Answer::Silence) => Ok(stream::pending().boxed()),
+            Some(Answer::Body(bytes)) => Ok(body(&bytes)),
+            Some(Answer::Open(text)) => Ok(body(text.as_bytes()).chain(stream::pending()).boxed()),
+            Some(Answer::Silence | Answer::Never) => Ok(stream::pending().boxed()),
         }
+    }
+
+    async fn after(is_never: bool, response: Result<Chunks, SourceError>) -> Result<Chunks, SourceError> {
+        if is_never {
+            std::future::pending::<()>().await;
+        }
+        response
     }
 }
 
@@ -339,31 +481,33 @@ impl ListerWatcher for Source {
         let mut state = self.server.0.lock();
         state.requests.push(Request::List(options.clone()));
         let answer = state.list_answers.pop_front();
+        let is_never = matches!(answer, Some(Answer::Never));
         let response = Self::answer(answer, || {
-            Ok(body(&state.list(self.namespace.as_deref(), &options)))
+            number(&options.resource_version)?;
+            if options.exact && options.resource_version != state.version.to_string() {
+                return Err(status(410, "Expired"));
+            }
+            Ok(body(state.list(self.namespace.as_deref(), &options).as_bytes()))
         });
-        async { response }.boxed()
+        Self::after(is_never, response).boxed()
     }
 
     fn watch(&self, options: WatchOptions) -> BoxFuture<'_, Result<Chunks, SourceError>> {
         let mut state = self.server.0.lock();
-        state.requests.push(Request::Watch(options.clone()));
-        let answer = state.watch_answers.pop_front();
+        let answer = if options.send_initial_events {
+            state
+                .requests
+                .push(Request::Stream(options.resource_version.clone()));
+            state.stream_answers.pop_front()
+        } else {
+            state.requests.push(Request::Watch(options.clone()));
+            state.watch_answers.pop_front()
+        };
+        let is_never = matches!(answer, Some(Answer::Never));
         let response = Self::answer(answer, || {
-            let from: u64 = options.resource_version.parse().unwrap();
-            if from < state.oldest {
-                return Err(status(410, "Expired"));
-            }
             let (sender, receiver) = mpsc::unbounded_channel();
-            let missed = state.history.iter().filter(|event| {
-                event.version > from
-                    && self
-                        .namespace
-                        .as_ref()
-                        .is_none_or(|wanted| *wanted == event.namespace)
-            });
-            for event in missed {
-                for chunk in chunks(&format!("{}\n", event.line)) {
+            for line in state.first_lines(self.namespace.as_deref(), &options)? {
+                for chunk in chunks(format!("{line}\n").as_bytes()) {
                     sender.send(Ok(chunk)).unwrap();
                 }
             }
@@ -373,6 +517,6 @@ impl ListerWatcher for Source {
             })
             .boxed())
         });
-        async { response }.boxed()
+        Self::after(is_never, response).boxed()
     }
 }

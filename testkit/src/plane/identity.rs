@@ -1,6 +1,7 @@
 //! Who may speak to the API server.
 
 use crate::kubectl::KubectlError;
+use crate::proxy::Proxy;
 use serde_json::json;
 use std::fmt;
 use std::fs;
@@ -73,6 +74,21 @@ impl Identity {
             Some(namespace),
             file,
         )
+    }
+
+    /// The same identity, with a kubeconfig file whose requests go through the proxy.
+    pub fn through(&self, proxy: &Proxy) -> Result<Self, IdentityError> {
+        let port = proxy.address().port();
+        let stem = self.kubeconfig.file_stem().unwrap_or_default().to_string_lossy();
+        let file = self
+            .kubeconfig
+            .with_file_name(format!("{stem}.through-{port}.json"));
+        let server = Server {
+            // The API server's certificate is for the address, whatever the port.
+            url: format!("https://127.0.0.1:{port}"),
+            ..self.server.clone()
+        };
+        Self::write(&server, self.user.clone(), self.token.clone(), None, file)
     }
 
     pub(super) fn write(

@@ -1,10 +1,11 @@
 //! A control plane for tests: etcd, kube-apiserver and, on request, kube-controller-manager, on free loopback ports.
 //!
 //! Read builder (what can be chosen), start (how it comes up; with arguments, ports and users), identity (who may
-//! speak to it), folder (how it goes).
+//! speak to it), disruption (what can happen to it), folder (how it goes).
 
 mod arguments;
 mod builder;
+mod disruption;
 mod folder;
 mod identity;
 mod ports;
@@ -12,17 +13,23 @@ mod start;
 mod users;
 
 pub use builder::Builder;
+pub use disruption::CompactError;
 pub use identity::{Identity, IdentityError};
 pub use start::StartError;
 
 use crate::audit::{AuditError, AuditLog};
+use crate::eventually;
 use crate::kubectl::{Kubectl, KubectlError};
 use crate::process::{ChildProcess, Launch};
+use crate::proxy::Proxy;
 use folder::Folder;
 use identity::Server;
+use serde_json::json;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 /// How long the audit log may lag behind the answers.
@@ -37,8 +44,10 @@ const AUDIT_LAG: Duration = Duration::from_secs(10);
 pub struct ControlPlane {
     // Fields are dropped in this order: who asks goes before who answers, and the folder last.
     _controller_manager: Option<ChildProcess>,
-    _api_server: ChildProcess,
+    api_server: Mutex<ChildProcess>,
+    port: u16,
     _etcd: ChildProcess,
+    etcd_port: u16,
     folder: Folder,
     server: Server,
     admin: Identity,
@@ -138,6 +147,35 @@ impl ControlPlane {
             identity.kubeconfig().to_owned(),
             self.folder.kubectl_cache(),
         )
+    }
+
+    /// A forwarder before the API server that can be made to misbehave. [`Identity::through`] makes kubeconfigs that go
+    /// through it.
+    pub fn proxy(&self) -> io::Result<Proxy> {
+        Proxy::start(SocketAddr::from((Ipv4Addr::LOCALHOST, self.port)))
+    }
+
+    /// Waits until the kind is served and its objects can own others: the admission plugin that guards owner
+    /// references learns of new kinds every ten seconds only, and refuses them until then.
+    ///
+    /// # Panics
+    ///
+    /// When that takes longer than a minute.
+    #[track_caller]
+    pub fn wait_until_ownable(&self, api_version: &str, kind: &str) {
+        let owner = json!({
+            "apiVersion": api_version, "kind": kind, "name": "owner", "uid": "1", "blockOwnerDeletion": true,
+        });
+        let metadata = json!({ "name": "owned", "ownerReferences": [owner] });
+        let child = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata }).to_string();
+        eventually(
+            &format!("{kind} of {api_version} can own"),
+            Duration::from_mins(1),
+            || {
+                let kubectl = self.kubectl().namespace("default").stdin(child.clone());
+                kubectl.run(["create", "--dry-run=server", "-f", "-"])
+            },
+        );
     }
 
     /// A program under test, with `KUBECONFIG` set for that identity, and a log in the plane's folder.

@@ -11,6 +11,7 @@ use crate::kubectl::Kubectl;
 use crate::process::{ChildProcess, ProcessError};
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
+use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 use std::time::{Duration, Instant};
 use std::{fmt, fs, io};
@@ -95,7 +96,9 @@ pub(super) fn start(builder: &Builder) -> Result<ControlPlane, StartError> {
 /// A plane without its folder, which outlives the processes on every path.
 struct Parts {
     etcd: ChildProcess,
+    etcd_port: u16,
     api_server: ChildProcess,
+    port: u16,
     controller_manager: Option<ChildProcess>,
     server: Server,
     identities: Identities,
@@ -105,8 +108,10 @@ impl Parts {
     fn into_plane(self, folder: Folder, kubectl: PathBuf) -> ControlPlane {
         ControlPlane {
             _controller_manager: self.controller_manager,
-            _api_server: self.api_server,
+            api_server: Mutex::new(self.api_server),
+            port: self.port,
             _etcd: self.etcd,
+            etcd_port: self.etcd_port,
             folder,
             server: self.server,
             admin: self.identities.admin,
@@ -179,7 +184,9 @@ fn bring_up(
     };
     Ok(Parts {
         etcd,
+        etcd_port,
         api_server,
+        port,
         controller_manager,
         server,
         identities,
@@ -195,7 +202,7 @@ fn port_was_taken(error: &StartError) -> bool {
         if fs::read_to_string(log).is_ok_and(|log| log.contains("address already in use")))
 }
 
-fn answers_ok(kubectl: &Kubectl, path: &str) -> Result<(), String> {
+pub(super) fn answers_ok(kubectl: &Kubectl, path: &str) -> Result<(), String> {
     kubectl
         .run(["get", "--raw", path])
         .map(drop)
@@ -204,7 +211,7 @@ fn answers_ok(kubectl: &Kubectl, path: &str) -> Result<(), String> {
 
 /// Looks until the probe is content, or one of the processes has ended, or the time is over. The first process is
 /// the one that is waited for.
-fn wait_until(
+pub(super) fn wait_until(
     start: Instant,
     processes: &mut [(&'static str, &mut ChildProcess)],
     mut probe: impl FnMut() -> Result<(), String>,

@@ -31,6 +31,11 @@ pub(crate) const SUBJECTS: &[Subject] = &[
         "kubewright, projected to five fields",
         Program::Rust("kubewright-projected"),
     ),
+    subject("kubewright, metadata only", Program::Rust("kubewright-metadata")),
+    Subject {
+        without_streaming: true,
+        ..subject("kubewright, no streaming list", Program::Rust("kubewright"))
+    },
     subject("client-go, protobuf", Program::Go("protobuf")),
     subject("client-go, JSON", Program::Go("json")),
     Subject {

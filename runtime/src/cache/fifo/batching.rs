@@ -30,6 +30,11 @@ impl BatchingFifo {
     }
 }
 
+/// Whether the delta is a batch of its own.
+fn is_alone(delta: &Delta) -> bool {
+    delta.object().is_none() && !matches!(delta, Delta::Reached { .. })
+}
+
 impl Fifo for BatchingFifo {
     fn push(&mut self, delta: Delta) {
         self.queue.push_back(delta);
@@ -40,23 +45,20 @@ impl Fifo for BatchingFifo {
         if let Delta::Replaced { namespace, .. } = front {
             self.in_process = Some(namespace.clone());
         }
-        if front.object().is_none() {
+        if is_alone(front) {
             return self.queue.pop_front().map(|delta| vec![delta]);
         }
         // Not more changes than there may be keys: nobody needs to count those.
         let few = self.queue.len() <= MAX_BATCH;
         let mut keys: HashSet<&ObjectName> = HashSet::new();
-        let length = self
-            .queue
-            .iter()
-            .map_while(Delta::object)
-            .take_while(|object| {
-                few || {
-                    keys.insert(object.name());
+        let batched = self.queue.iter().take_while(|delta| {
+            !is_alone(delta)
+                && (few || {
+                    keys.extend(delta.object().map(|object| object.name()));
                     keys.len() <= MAX_BATCH
-                }
-            })
-            .count();
+                })
+        });
+        let length = batched.count();
         drop(keys);
         Some(self.queue.drain(..length).collect())
     }

@@ -31,8 +31,10 @@ pub(super) struct DeltaFifo {
 #[derive(Debug)]
 enum Place {
     Key(ObjectName),
-    /// The list of this namespace ends here: each of its keys stands before.
-    EndOfList(Namespace),
+    /// The list of this namespace, of this version, ends here: each of its keys stands before.
+    EndOfList(Namespace, Box<str>),
+    /// Each key that changed up to this version stands before.
+    Reached(Namespace, Box<str>),
 }
 
 /// What was popped and is, as far as we know, not yet in the store.
@@ -55,16 +57,15 @@ impl DeltaFifo {
     }
 
     fn enqueue(&mut self, name: &ObjectName, delta: Delta) {
-        match self.deltas.get_mut(name) {
-            Some(deltas) => append(deltas, delta),
-            None => {
-                self.queue.push_back(Place::Key(name.clone()));
-                self.deltas.insert(name.clone(), vec![delta]);
-            }
+        if let Some(deltas) = self.deltas.get_mut(name) {
+            append(deltas, delta);
+        } else {
+            self.queue.push_back(Place::Key(name.clone()));
+            self.deltas.insert(name.clone(), vec![delta]);
         }
     }
 
-    fn replace(&mut self, namespace: &Namespace, objects: Vec<Arc<StoredObject>>) {
+    fn replace(&mut self, namespace: &Namespace, version: Box<str>, objects: Vec<Arc<StoredObject>>) {
         let listed: HashSet<ObjectName> = objects.iter().map(|object| object.name().clone()).collect();
         for object in objects {
             let name = object.name().clone();
@@ -81,7 +82,7 @@ impl DeltaFifo {
             let name = object.name().clone();
             self.enqueue(&name, Delta::Tombstone(object));
         }
-        self.queue.push_back(Place::EndOfList(namespace.clone()));
+        self.queue.push_back(Place::EndOfList(namespace.clone(), version));
     }
 
     fn resync(&mut self) {
@@ -119,7 +120,15 @@ impl DeltaFifo {
 impl Fifo for DeltaFifo {
     fn push(&mut self, delta: Delta) {
         match delta {
-            Delta::Replaced { namespace, objects } => self.replace(&namespace, objects),
+            Delta::Replaced {
+                namespace,
+                version,
+                objects,
+            } => self.replace(&namespace, version, objects),
+            Delta::Listed { namespace, version } => {
+                self.queue.push_back(Place::EndOfList(namespace, version))
+            }
+            Delta::Reached { namespace, version } => self.queue.push_back(Place::Reached(namespace, version)),
             Delta::SyncAll => self.resync(),
             Delta::Upserted(ref object) | Delta::Sync(ref object) => {
                 let name = object.name().clone();
@@ -138,22 +147,29 @@ impl Fifo for DeltaFifo {
     fn pop(&mut self) -> Option<Vec<Delta>> {
         let mut popped = InProcess::default();
         let mut deltas = Vec::new();
-        match self.queue.pop_front()? {
-            Place::EndOfList(namespace) => popped.lists.push(namespace),
-            Place::Key(name) => {
-                deltas = self.deltas.remove(&name).unwrap_or_default();
-                let newest = deltas.last().and_then(|delta| match delta {
-                    Delta::Upserted(object) | Delta::Sync(object) => Some(object.clone()),
-                    _ => None,
-                });
-                popped.key = Some((name, newest));
-            }
+        let mut place = self.queue.pop_front()?;
+        if let Place::Key(name) = &place {
+            deltas = self.deltas.remove(name).unwrap_or_default();
+            let newest = deltas.last().and_then(|delta| match delta {
+                Delta::Upserted(object) | Delta::Sync(object) => Some(object.clone()),
+                _ => None,
+            });
+            popped.key = Some((name.clone(), newest));
         }
-        while let Some(Place::EndOfList(namespace)) = self
-            .queue
-            .pop_front_if(|place| matches!(place, Place::EndOfList(_)))
-        {
-            popped.lists.push(namespace);
+        // And the marks behind it.
+        loop {
+            match place {
+                Place::Key(_) => {}
+                Place::EndOfList(namespace, version) => {
+                    popped.lists.push(namespace.clone());
+                    deltas.push(Delta::Listed { namespace, version });
+                }
+                Place::Reached(namespace, version) => deltas.push(Delta::Reached { namespace, version }),
+            }
+            match self.queue.pop_front_if(|place| !matches!(place, Place::Key(_))) {
+                Some(next) => place = next,
+                None => break,
+            }
         }
         self.in_process = Some(popped);
         Some(deltas)

@@ -48,8 +48,14 @@ pub(super) enum Delta {
     /// The namespace holds these objects and no others.
     Replaced {
         namespace: Namespace,
+        /// The version of the list.
+        version: Box<str>,
         objects: Vec<Arc<StoredObject>>,
     },
+    /// What a list of this version held was handed out; a queue that hands out its objects one by one says so.
+    Listed { namespace: Namespace, version: Box<str> },
+    /// Everything of the namespace up to this version was pushed before.
+    Reached { namespace: Namespace, version: Box<str> },
     /// Nothing happened to the object; whoever resyncs is told of it again.
     Sync(Arc<StoredObject>),
     /// The same for everything in the store.
@@ -62,7 +68,7 @@ impl Delta {
         match self {
             Self::Upserted(object) => std::slice::from_ref(object),
             Self::Replaced { objects, .. } => objects,
-            Self::Deleted(_) | Self::Tombstone(_) | Self::Sync(_) | Self::SyncAll => &[],
+            _ => &[],
         }
     }
 
@@ -72,7 +78,7 @@ impl Delta {
             Self::Upserted(object) | Self::Deleted(object) | Self::Tombstone(object) | Self::Sync(object) => {
                 Some(object)
             }
-            Self::Replaced { .. } | Self::SyncAll => None,
+            Self::Replaced { .. } | Self::Listed { .. } | Self::Reached { .. } | Self::SyncAll => None,
         }
     }
 }

@@ -180,7 +180,7 @@ impl Running {
         }
         match &self.way {
             Way::Sink(sink, _) => contained(self.registration.name(), || {
-                sink(&Change::of(change, is_in_initial_list))
+                sink(&Change::of(change, is_in_initial_list));
             }),
             Way::Ring => self.registration.ring().push(Notification::Changed {
                 change: change.clone(),

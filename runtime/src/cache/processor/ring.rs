@@ -80,9 +80,10 @@ impl Queue {
 
 impl Ring {
     pub(super) fn new(handler: String, coalesce: bool) -> Self {
-        let queue = match coalesce {
-            true => Queue::Newest(Coalesced::default()),
-            false => Queue::Every(VecDeque::new()),
+        let queue = if coalesce {
+            Queue::Newest(Coalesced::default())
+        } else {
+            Queue::Every(VecDeque::new())
         };
         Self {
             handler,
@@ -147,34 +148,11 @@ impl Ring {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{Arc, atomic::AtomicUsize, atomic::Ordering};
-
-    use super::*;
-
-    /// Counts the warnings that the thread logs.
-    struct Warnings(Arc<AtomicUsize>);
-
-    impl tracing::Subscriber for Warnings {
-        fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
-            *metadata.level() == tracing::Level::WARN
-        }
-        fn event(&self, _: &tracing::Event<'_>) {
-            self.0.fetch_add(1, Ordering::Relaxed);
-        }
-        fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
-            tracing::span::Id::from_u64(1)
-        }
-        fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
-        fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
-        fn enter(&self, _: &tracing::span::Id) {}
-        fn exit(&self, _: &tracing::span::Id) {}
-    }
+    use super::{super::tests::count_warnings, *};
 
     #[test]
     fn a_handler_that_is_behind_is_complained_about_once_until_it_has_caught_up_by_half() {
-        let count = Arc::new(AtomicUsize::new(0));
-        let warnings = || count.load(Ordering::Relaxed);
-        let _guard = tracing::subscriber::set_default(Warnings(count.clone()));
+        let (warnings, _guard) = count_warnings();
         let ring = Ring::new("a handler".into(), false);
         let push = |times: usize| (0..times).for_each(|_| ring.push(Notification::Synced));
         let pop = |times: usize| (0..times).for_each(|_| drop(ring.pop().unwrap()));

@@ -1,15 +1,65 @@
-//! What waits, merged, against a plain list.
+//! What waits, merged, against a plain list; and what is warned of.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::{coalesced::Coalesced, ring::Notification};
+use super::{Listener, Registrations, coalesced::Coalesced, ring::Notification};
 use crate::{
     Kind as _,
-    cache::{object::StoredObject, scan::Scanner, store::Stored},
+    cache::{HandlerOptions, object::StoredObject, scan::Scanner, store::Stored},
 };
+
+/// Counts the warnings that this thread logs while the guard lives.
+pub(super) fn count_warnings() -> (impl Fn() -> usize, tracing::subscriber::DefaultGuard) {
+    let count = Arc::new(AtomicUsize::new(0));
+    let guard = tracing::subscriber::set_default(Warnings(count.clone()));
+    (move || count.load(Ordering::Relaxed), guard)
+}
+
+struct Warnings(Arc<AtomicUsize>);
+
+impl tracing::Subscriber for Warnings {
+    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
+        *metadata.level() == tracing::Level::WARN
+    }
+    fn event(&self, _: &tracing::Event<'_>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+        tracing::span::Id::from_u64(1)
+    }
+    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+    fn enter(&self, _: &tracing::span::Id) {}
+    fn exit(&self, _: &tracing::span::Id) {}
+}
+
+/// client-go: TestAddOnStoppedSharedInformer, where it is an error.
+#[tokio::test]
+async fn a_handler_that_comes_too_late_is_warned_of_and_has_ended() {
+    let registrations: Arc<Registrations> = Arc::default();
+    let add = |options| registrations.add(Listener::Sink(Box::new(|_| {})), options, "a sink".into());
+    let (warnings, _guard) = count_warnings();
+    let waiting = add(HandlerOptions::default());
+    assert_eq!(warnings(), 0);
+    // A resync that is too short.
+    add(HandlerOptions::default().resync(Duration::from_millis(1)));
+    assert_eq!(warnings(), 1);
+    registrations.stop();
+    waiting.ended().await;
+    assert_eq!(warnings(), 1);
+    add(HandlerOptions::default()).ended().await;
+    assert_eq!(warnings(), 2);
+}
 
 #[derive(Debug, Clone)]
 enum Operation {

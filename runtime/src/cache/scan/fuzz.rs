@@ -51,7 +51,7 @@ fn check_line(line: &[u8]) {
         WatchEvent::Added(stored) => ("ADDED", Some(stored)),
         WatchEvent::Modified(stored) => ("MODIFIED", Some(stored)),
         WatchEvent::Deleted(stored) => ("DELETED", Some(stored)),
-        WatchEvent::Bookmark(_) => ("BOOKMARK", None),
+        WatchEvent::Bookmark { .. } => ("BOOKMARK", None),
         WatchEvent::Error(_) => ("ERROR", None),
     };
     if let Some(document) = &document {
@@ -60,7 +60,7 @@ fn check_line(line: &[u8]) {
     if let Some(stored) = stored {
         check(stored, document.as_ref().map(|document| &document["object"]));
     }
-    if let (WatchEvent::Bookmark(version), Some(document)) = (&event, &document) {
+    if let (WatchEvent::Bookmark { version, .. }, Some(document)) = (&event, &document) {
         assert_eq!(document["object"]["metadata"]["resourceVersion"], **version);
     }
 }

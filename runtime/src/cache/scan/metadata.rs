@@ -25,6 +25,8 @@ pub(in crate::cache) struct Found<'a> {
     namespace: Option<Cow<'a, str>>,
     uid: Option<Cow<'a, str>>,
     pub(super) resource_version: Option<Cow<'a, str>>,
+    /// As they stand in the JSON.
+    pub(super) annotations: Option<&'a str>,
     generation: Option<i64>,
     is_deleting: bool,
     labels: Option<&'a str>,
@@ -64,6 +66,7 @@ impl<'a> Found<'a> {
             "generation" => self.generation = value.parse().ok(),
             "deletionTimestamp" => self.is_deleting = value != "null",
             _ if value == "null" => {}
+            "annotations" => self.annotations = Some(value),
             "labels" => self.labels = Some(value),
             "finalizers" => self.finalizers = Some(value),
             "ownerReferences" => self.owner_references = Some(value),
@@ -86,8 +89,10 @@ impl<'a> Found<'a> {
         scope: Scope,
         shared: &mut Shared,
     ) -> Result<(Metadata, Option<Box<str>>), ScanError> {
-        if let Some(stranger) = self.stranger {
-            return Err(ScanError(stranger));
+        if let Some(stranger) = &self.stranger {
+            let [namespace, name] =
+                [&self.namespace, &self.name].map(|text| text.as_deref().unwrap_or_default());
+            return Err(ScanError(format!("{namespace}/{name}: {stranger}")));
         }
         if let Some(key) = self.ambiguous {
             return Err(ScanError(format!("metadata.{key} stands twice, with two values")));

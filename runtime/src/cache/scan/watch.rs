@@ -1,6 +1,6 @@
 //! What the scan makes of one line of a watch.
 
-use std::sync::Arc;
+use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
 use kube::core::Status;
 
@@ -10,6 +10,9 @@ use super::{
     object::{ScanError, Scanner, text},
 };
 use crate::cache::{index::Index, object::StoredObject};
+
+/// The annotation of the bookmark after the last object of a streaming list.
+const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 
 /// A line of a watch.
 #[derive(Debug)]
@@ -21,7 +24,11 @@ pub(in crate::cache) enum WatchEvent {
     /// The object was deleted; this is its state then.
     Deleted(StoredObject),
     /// Everything up to this resource version was sent.
-    Bookmark(Box<str>),
+    Bookmark {
+        version: Box<str>,
+        /// The initial events of a streaming list end here.
+        ends_initial_events: bool,
+    },
     /// The watch ends.
     Error(Box<Status>),
 }
@@ -81,11 +88,23 @@ impl Scanner {
                 let version = found
                     .resource_version
                     .ok_or_else(|| ScanError("a bookmark has no resource version".into()))?;
-                WatchEvent::Bookmark(version.into())
+                WatchEvent::Bookmark {
+                    version: version.into(),
+                    ends_initial_events: found.annotations.is_some_and(end_initial_events),
+                }
             }
             EventType::Error => return Err(ScanError("the type of the event stands twice".into())),
         })
     }
+}
+
+fn end_initial_events(annotations: &str) -> bool {
+    let annotations: Result<HashMap<Cow<'_, str>, Cow<'_, str>>, _> = serde_json::from_str(annotations);
+    annotations.is_ok_and(|annotations| {
+        annotations
+            .get(INITIAL_EVENTS_END)
+            .is_some_and(|value| value == "true")
+    })
 }
 
 fn status_of(raw: &str) -> Result<WatchEvent, ScanError> {

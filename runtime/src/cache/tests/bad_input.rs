@@ -2,10 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{
-    server::{Answer, Server},
-    *,
-};
+use super::{server::Server, *};
 use crate::{
     Kind as _,
     cache::scan::{Scanner, WatchEvent},
@@ -55,89 +52,6 @@ async fn an_object_that_does_not_decode_is_kept_and_counted_once_per_version() {
     settle().await;
     assert!(lister.get(&name("bad")).is_ok());
     assert_eq!((informer.stats().lists, informer.stats().decode_errors), (1, 2));
-}
-
-/// Skipping such a line would make the cache wrong.
-#[tokio::test(start_paused = true)]
-async fn a_line_whose_object_cannot_be_identified_ends_the_watch_and_costs_a_list() {
-    let object =
-        r#"{"kind":"ConfigMap","apiVersion":"v1","metadata":{"namespace":"default","resourceVersion":"9"}}"#;
-    let stranger = object
-        .replace("ConfigMap", "Secret")
-        .replace(r#""namespace""#, r#""name":"x","namespace""#);
-    for line in [
-        format!(r#"{{"type":"MODIFIED","object":{object}}}"#),
-        format!(r#"{{"type":"MODIFIED","object":{stranger}}}"#),
-        r#"{"type":"MODIFIED","object":{"kind":"ConfigMap","apiVersion":"v1"}}"#.into(),
-        r#"{"type":"MODIFIED","object":{"metadata":{"name":"x","name":"y","namespace":"default"}}}"#.into(),
-        r#"{"type":"MODIFIED","object":null}"#.into(),
-        r#"{"type":"MODIFIED"}"#.into(),
-        r#"{"type":"BOOKMARK","object":{"metadata":{}}}"#.into(),
-        r#"{"type":"ERROR","object":[]}"#.into(),
-        r#"{"type":"NEWS","object":{}}"#.into(),
-        r#"{"type":"MODIFIED","object":{"metadata":{"na"#.into(),
-        "<html>bad gateway</html>".into(),
-        "[]".into(),
-    ] {
-        let server = Server::new();
-        server.put(&config_map("a", "1"));
-        let (_factory, informer) = informer(&server).await;
-        settle().await;
-        server.put(&config_map("b", "1"));
-        server.send(&line);
-        settle().await;
-        // What came before the line counts.
-        assert_eq!(
-            contents(&informer.lister()),
-            pairs(&[("a", "1"), ("b", "1")]),
-            "{line}"
-        );
-        server.put_unseen(&config_map("c", "1"));
-        tokio::time::sleep(std::time::Duration::from_millis(700)).await;
-        assert_eq!(
-            (informer.stats().lists, informer.stats().failures),
-            (1, 1),
-            "backs off: {line}"
-        );
-        long_after().await;
-        assert_eq!(contents(&informer.lister()), server.contents(), "{line}");
-        assert_eq!(informer.stats().lists, 2, "{line}");
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_list_that_is_none_is_tried_again() {
-    let server = Server::new();
-    server.put(&config_map("a", "1"));
-    server.answer_lists([
-        Answer::Body("<html>".into()),
-        Answer::Body(
-            r#"{"kind":"ConfigMapList","metadata":{"resourceVersion":"1"},"items":[{"metadata":{"name":"a"#
-                .into(),
-        ),
-        Answer::Body(
-            r#"{"kind":"ConfigMapList","metadata":{"resourceVersion":"1"},"items":[{"metadata":{}}]}"#.into(),
-        ),
-        Answer::Body(String::new()),
-    ]);
-    let (_factory, informer) = informer(&server).await;
-    assert_eq!(contents(&informer.lister()), pairs(&[("a", "1")]));
-    assert_eq!(informer.stats().failures, 4);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_torn_last_line_is_no_event() {
-    let server = Server::new();
-    let (_factory, informer) = informer(&server).await;
-    settle().await;
-    server.put(&config_map("a", "1"));
-    server.send("");
-    tokio::time::sleep(std::time::Duration::from_secs(2)).await;
-    server.answer_watches([Answer::Body(r#"{"type":"ADDED","object":{"metadata""#.into())]);
-    server.cut();
-    long_after().await;
-    assert_eq!(contents(&informer.lister()), server.contents());
-    assert_eq!(informer.stats().watch_events, 1);
 }
 
 #[test]
@@ -222,6 +136,34 @@ fn a_line_may_have_its_object_first() {
         .watch_line(br#"{"object":{"kind":"Status","code":410},"type":"ERROR"}"#, &[])
         .unwrap();
     assert!(matches!(event, WatchEvent::Error(status) if status.code == 410));
+}
+
+#[test]
+fn only_the_annotation_that_says_true_ends_the_initial_events() {
+    for (annotations, expected) in [
+        (r#"{"k8s.io/initial-events-end":"true"}"#, true),
+        (r#"{"a":"\"","k8s.io\/initial-\u0065vents-end":"true"}"#, true),
+        (r#"{"k8s.io/initial-events-end":"false"}"#, false),
+        (r#"{"k8s.io/initial-events-end":true}"#, false),
+        (r#"{"initial-events-end":"true"}"#, false),
+        ("null", false),
+        ("[]", false),
+    ] {
+        let line = format!(
+            r#"{{"type":"BOOKMARK","object":{{"metadata":{{"resourceVersion":"7","annotations":{annotations}}}}}}}"#
+        );
+        let event = Scanner::new(&ConfigMap::info())
+            .watch_line(line.as_bytes(), &[])
+            .unwrap();
+        let WatchEvent::Bookmark {
+            version,
+            ends_initial_events,
+        } = event
+        else {
+            panic!("{event:?} is no bookmark")
+        };
+        assert_eq!((&*version, ends_initial_events), ("7", expected), "{annotations}");
+    }
 }
 
 #[test]

@@ -36,7 +36,7 @@ async fn readers_of_one_kind_share_a_store_whatever_type_they_read_as() {
         [(ConfigMap::info(), InformerOptions::default())]
     );
     assert_eq!(factory.duplicates(), []);
-    assert_eq!(server.lists().len(), 1);
+    assert_eq!(server.streams(), [""]);
     let options = InformerOptions {
         label_selector: Some("a=b".into()),
         ..InformerOptions::default()
@@ -52,12 +52,12 @@ async fn readers_of_one_kind_share_a_store_whatever_type_they_read_as() {
     factory.start();
     factory.wait_for_cache_sync().await;
     assert!(other.has_synced());
-    assert_eq!(server.lists().len(), 1);
+    assert_eq!(server.streams(), [""]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn several_namespaces_feed_one_store_which_syncs_with_the_last() {
-    let server = Server::new();
+    let server = Server::without_streaming();
     let object = |namespace: &str, name: &str| json!({"metadata": {"name": name, "namespace": namespace}, "data": {"datum": namespace}});
     for (namespace, name) in [("one", "a"), ("two", "a"), ("two", "b"), ("three", "a")] {
         server.put(&object(namespace, name));

@@ -10,7 +10,6 @@ mod bad_input;
 mod factory;
 mod indexes;
 mod keep;
-mod reflector;
 mod store;
 
 use std::{collections::BTreeMap, sync::Arc};

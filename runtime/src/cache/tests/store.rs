@@ -41,6 +41,8 @@ enum Operation {
     /// The version that is there again.
     Repeat(u8),
     Delete(u8),
+    /// Deletes without knowing the final state.
+    Lose(u8),
     /// Keeps these as they are, brings those, drops the rest of the namespace, or of all.
     Replace {
         namespace: Option<u8>,
@@ -48,6 +50,11 @@ enum Operation {
         new: Vec<(u8, u8)>,
     },
     AddIndex,
+    /// Tells one object again.
+    Sync(u8),
+    SyncAll,
+    /// From now on somebody resyncs, or nobody does.
+    Resyncing(bool),
 }
 
 fn operation() -> impl Strategy<Value = Operation> {
@@ -58,7 +65,11 @@ fn operation() -> impl Strategy<Value = Operation> {
         2 => (0u8..8).prop_map(Operation::Delete),
         1 => (proptest::option::of(0u8..2), any::<u8>(), prop::collection::vec((0u8..8, 0u8..3), 0..3))
             .prop_map(|(namespace, kept, new)| Operation::Replace { namespace, kept, new }),
+        1 => (0u8..8).prop_map(Operation::Lose),
         1 => Just(Operation::AddIndex),
+        1 => (0u8..8).prop_map(Operation::Sync),
+        1 => Just(Operation::SyncAll),
+        1 => any::<bool>().prop_map(Operation::Resyncing),
     ]
 }
 
@@ -72,6 +83,7 @@ struct World {
     model: HashMap<ObjectName, Model>,
     scanner: Scanner,
     versions: u64,
+    is_resyncing: bool,
 }
 
 impl World {
@@ -110,6 +122,7 @@ impl World {
                 let Some(model) = self.model.get(&name).cloned() else {
                     return Default::default();
                 };
+                expected.extend(self.is_resyncing.then(|| format!("again {name}")));
                 Delta::Upserted(self.stored(
                     &name,
                     &Model {
@@ -123,48 +136,27 @@ impl World {
                 expected.extend(self.model.remove(&name).map(|_| format!("delete {name} true")));
                 Delta::Deleted(self.stored(&name, &model))
             }
+            Operation::Lose(key) => {
+                let (name, model) = (object_name(key), self.fresh(0, vec![]));
+                expected.extend(self.model.remove(&name).map(|_| format!("delete {name} false")));
+                Delta::Tombstone(self.stored(&name, &model))
+            }
+            Operation::Sync(key) => {
+                let (name, model) = (object_name(key), self.fresh(0, vec![]));
+                expected.extend(self.model.contains_key(&name).then(|| format!("again {name}")));
+                Delta::Sync(self.stored(&name, &model))
+            }
+            Operation::SyncAll => {
+                expected.extend(self.model.keys().map(|name| format!("again {name}")));
+                Delta::SyncAll
+            }
+            Operation::Resyncing(is_resyncing) => {
+                self.is_resyncing = is_resyncing;
+                return Default::default();
+            }
             Operation::Replace { namespace, kept, new } => {
                 let namespace = namespace.map(|namespace| format!("ns{namespace}"));
-                let inside =
-                    |name: &ObjectName| namespace.is_none() || name.namespace() == namespace.as_deref();
-                let mut list: Vec<(ObjectName, Model)> = Vec::new();
-                for key in (0..8).filter(|key| kept & (1 << key) != 0) {
-                    let name = object_name(key);
-                    list.extend(
-                        self.model
-                            .get(&name)
-                            .filter(|_| inside(&name))
-                            .map(|model| (name.clone(), model.clone())),
-                    );
-                }
-                for (key, datum) in new {
-                    let name = object_name(key);
-                    list.retain(|(known, _)| *known != name);
-                    if inside(&name) {
-                        list.push((name, self.fresh(datum, vec![])));
-                    }
-                }
-                let gone: Vec<_> = self
-                    .model
-                    .keys()
-                    .filter(|name| inside(name) && !list.iter().any(|(n, _)| n == *name))
-                    .cloned()
-                    .collect();
-                for name in gone {
-                    self.model.remove(&name);
-                    expected.push(format!("delete {name} false"));
-                }
-                for (name, model) in &list {
-                    expected.extend(self.put(name, model));
-                }
-                let objects = list
-                    .iter()
-                    .map(|(name, model)| self.stored(name, model))
-                    .collect();
-                Delta::Replaced {
-                    namespace: namespace.map(Into::into),
-                    objects,
-                }
+                self.replace(namespace, kept, new, &mut expected)
             }
             Operation::AddIndex => {
                 self.store.add_index(Index::by_path(&ALL).unwrap());
@@ -173,10 +165,11 @@ impl World {
         };
         let told = self
             .store
-            .apply(vec![delta], false)
+            .apply(vec![delta], self.is_resyncing)
             .into_iter()
             .map(|change| match change {
                 Stored::Added(new) => format!("add {}", new.metadata.name()),
+                unchanged if unchanged.is_unchanged() => format!("again {}", unchanged.name()),
                 Stored::Updated { new, .. } => format!("update {}", new.metadata.name()),
                 Stored::Deleted {
                     old,
@@ -189,10 +182,60 @@ impl World {
         (told, expected)
     }
 
+    fn replace(
+        &mut self,
+        namespace: Option<String>,
+        kept: u8,
+        new: Vec<(u8, u8)>,
+        expected: &mut Vec<String>,
+    ) -> Delta {
+        let inside = |name: &ObjectName| namespace.is_none() || name.namespace() == namespace.as_deref();
+        let mut list: Vec<(ObjectName, Model)> = Vec::new();
+        for key in (0..8).filter(|key| kept & (1 << key) != 0) {
+            let name = object_name(key);
+            list.extend(
+                self.model
+                    .get(&name)
+                    .filter(|_| inside(&name))
+                    .map(|model| (name.clone(), model.clone())),
+            );
+        }
+        for (key, datum) in new {
+            let name = object_name(key);
+            list.retain(|(known, _)| *known != name);
+            if inside(&name) {
+                list.push((name, self.fresh(datum, vec![])));
+            }
+        }
+        let gone: Vec<_> = self
+            .model
+            .keys()
+            .filter(|name| inside(name) && !list.iter().any(|(n, _)| n == *name))
+            .cloned()
+            .collect();
+        for name in gone {
+            self.model.remove(&name);
+            expected.push(format!("delete {name} false"));
+        }
+        for (name, model) in &list {
+            expected.extend(self.put(name, model));
+        }
+        let objects = list
+            .iter()
+            .map(|(name, model)| self.stored(name, model))
+            .collect();
+        Delta::Replaced {
+            version: "1".into(),
+            namespace: namespace.map(Into::into),
+            objects,
+        }
+    }
+
     fn put(&mut self, name: &ObjectName, model: &Model) -> Option<String> {
         match self.model.insert(name.clone(), model.clone()) {
             None => Some(format!("add {name}")),
-            Some(old) => (old != *model).then(|| format!("update {name}")),
+            Some(old) if old != *model => Some(format!("update {name}")),
+            Some(_) => self.is_resyncing.then(|| format!("again {name}")),
         }
     }
 
@@ -274,7 +317,7 @@ proptest! {
     fn the_store_and_its_indexes_equal_a_plain_map(operations in prop::collection::vec(operation(), 1..40)) {
         let store = Store::default();
         store.add_index(Index::by_path(&DATUM).unwrap());
-        let mut world = World { store, model: HashMap::new(), scanner: Scanner::new(&ConfigMap::info()), versions: 0 };
+        let mut world = World { store, model: HashMap::new(), scanner: Scanner::new(&ConfigMap::info()), versions: 0, is_resyncing: false };
         for operation in operations {
             let (told, expected) = world.apply(operation);
             prop_assert_eq!(told, expected);

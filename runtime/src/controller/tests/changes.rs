@@ -8,6 +8,7 @@ use k8s_openapi::api::{
     apps::v1::{Deployment, ReplicaSet},
     core::v1::ConfigMap,
 };
+use kube::core::Status;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::{sync::mpsc, time::sleep};
@@ -94,7 +95,11 @@ impl ListerWatcher for Source {
         async { Ok(stream::iter([Ok(list)]).boxed()) }.boxed()
     }
 
-    fn watch(&self, _: WatchOptions) -> BoxFuture<'_, Result<Chunks, SourceError>> {
+    fn watch(&self, options: WatchOptions) -> BoxFuture<'_, Result<Chunks, SourceError>> {
+        if options.send_initial_events {
+            let status = Status::failure("no streaming lists", "Invalid").with_code(422);
+            return async { Err(SourceError::Status(Box::new(status))) }.boxed();
+        }
         let events = self.watch.lock().take();
         async {
             let lines = stream::unfold(events, |mut events| async {

@@ -90,7 +90,7 @@ const GAUGES: [Figure<usize>; 5] = [
     ),
 ];
 
-const COUNTERS: [Figure<u64>; 6] = [
+const COUNTERS: [Figure<u64>; 8] = [
     ("kubewright_informer_lists", "Lists that ended well", |stats| {
         stats.lists
     }),
@@ -113,6 +113,16 @@ const COUNTERS: [Figure<u64>; 6] = [
         "kubewright_informer_decode_errors",
         "Objects that did not decode",
         |stats| stats.decode_errors,
+    ),
+    (
+        "kubewright_informer_version_errors",
+        "Resource versions that went backwards or were no number",
+        |stats| stats.version_errors,
+    ),
+    (
+        "kubewright_informer_inconsistencies",
+        "Objects that differed in a check of consistency",
+        |stats| stats.inconsistencies,
     ),
     (
         "kubewright_informer_index_errors",

@@ -52,6 +52,7 @@ fn a_list_syncs_once_it_is_processed() {
     let [one, two]: [Namespace; 2] = [Some("one".into()), Some("two".into())];
     let replaced = |namespace: &Namespace| Delta::Replaced {
         namespace: namespace.clone(),
+        version: "1".into(),
         objects: vec![object("a", 1)],
     };
     let mut fifo = BatchingFifo::new([one.clone(), two.clone()]);
@@ -80,4 +81,11 @@ async fn a_consumer_sleeps_until_something_is_pushed() {
         fifo.push([parse("+a1"), parse("-a2")]);
         assert_eq!(consumer.await.unwrap(), 2);
     }
+}
+
+#[test]
+fn a_mark_is_part_of_a_batch() {
+    let mut fifo = BatchingFifo::new([None]);
+    push(&mut fifo, "+a1, <1, +b2, <2, ~, <3");
+    assert_eq!(drain(&mut fifo), "+a1 <1 +b2 <2 | ~ | <3");
 }

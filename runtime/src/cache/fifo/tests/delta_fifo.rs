@@ -166,8 +166,29 @@ fn a_list_of_one_namespace_says_nothing_of_another() {
     fifo.push(Delta::Upserted(object("two", "d")));
     fifo.push(Delta::Replaced {
         namespace: namespaces[0].clone(),
+        version: "1".into(),
         objects: vec![],
     });
     assert_eq!(drain(&mut fifo), "+c1 ?c1 | +d1 | ?a1");
     assert!(!fifo.has_synced());
+}
+
+/// A key may overtake a mark; the mark never overtakes a key.
+#[test]
+fn a_version_is_reached_once_everything_before_it_was_handed_out() {
+    check("", "+a1, <1, +b2, <2", "+a1 <1 | +b2 <2");
+    check("", "+a1, +b2, <2, +a3, <3", "+a1 +a3 | +b2 <2 <3");
+    let mut fifo = DeltaFifo::new([None], Arc::default());
+    push(&mut fifo, "[+a1]");
+    fifo.pop().unwrap();
+    fifo.processed();
+    push(&mut fifo, "[]");
+    let deltas = fifo.pop().unwrap();
+    assert!(
+        matches!(
+            &deltas[..],
+            [Delta::Tombstone(_), Delta::Listed { .. }] | [Delta::Listed { .. }]
+        ),
+        "{deltas:?}"
+    );
 }

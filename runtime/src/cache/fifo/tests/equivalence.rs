@@ -150,6 +150,7 @@ fn run(operations: Vec<Operation>) -> Result<(), TestCaseError> {
                     .collect();
                 Delta::Replaced {
                     namespace: None,
+                    version: now.to_string().into(),
                     objects,
                 }
             }

@@ -32,8 +32,13 @@ fn parse(text: &str) -> Delta {
         b'+' => Delta::Upserted(parse_object(&text[1..])),
         b'-' => Delta::Deleted(parse_object(&text[1..])),
         b'~' => Delta::SyncAll,
+        b'<' => Delta::Reached {
+            namespace: None,
+            version: text[1..].into(),
+        },
         b'[' => Delta::Replaced {
             namespace: None,
+            version: "1".into(),
             objects: text[1..text.len() - 1]
                 .split_whitespace()
                 .map(|object| parse_object(&object[1..]))
@@ -57,6 +62,9 @@ fn show(delta: &Delta) -> String {
         Delta::Tombstone(last) => format!("?{}", object(last)),
         Delta::Sync(known) => format!("~{}", object(known)),
         Delta::SyncAll => "~".into(),
+        Delta::Reached { version, .. } => format!("<{version}"),
+        // Of the tests, only those of versions look at it.
+        Delta::Listed { .. } => String::new(),
         Delta::Replaced { objects, .. } => {
             let objects: Vec<_> = objects.iter().map(|new| format!("+{}", object(new))).collect();
             format!("[{}]", objects.join(" "))
@@ -72,7 +80,12 @@ fn push(fifo: &mut dyn Fifo, deltas: &str) {
 }
 
 fn pop(fifo: &mut dyn Fifo) -> Option<String> {
-    let batch: Vec<String> = fifo.pop()?.iter().map(show).collect();
+    let batch: Vec<String> = fifo
+        .pop()?
+        .iter()
+        .map(show)
+        .filter(|delta| !delta.is_empty())
+        .collect();
     fifo.processed();
     Some(batch.join(" "))
 }

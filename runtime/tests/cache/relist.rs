@@ -1,9 +1,13 @@
-//! Which requests the reflector sends, and when.
+//! Which requests the reflector sends to a server without streaming lists, and when.
 
 use std::time::Duration;
 
-use super::{
-    server::{Answer, Request, Server, status},
+use k8s_openapi::api::core::v1::ConfigMap;
+use kubewright::cache::{ListOptions, SourceError};
+use serde_json::json;
+
+use crate::support::{
+    server::{Answer, Request, Server, refused, status, too_large},
     *,
 };
 
@@ -11,36 +15,19 @@ fn list(version: &str, limit: Option<u32>) -> ListOptions {
     ListOptions {
         resource_version: version.into(),
         limit,
-        continue_token: None,
-    }
-}
-
-fn too_large() -> SourceError {
-    let mut status =
-        kube::core::Status::failure("Too large resource version: 9, current: 3", "Timeout").with_code(504);
-    status.message = "scripted".into();
-    let details =
-        json!({"causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]});
-    status.details = Some(serde_json::from_value(details).unwrap());
-    SourceError::Status(Box::new(status))
-}
-
-fn refused() -> SourceError {
-    SourceError::Unreachable {
-        message: "connection refused".into(),
-        refused: true,
+        ..ListOptions::default()
     }
 }
 
 /// client-go: TestReflectorListAndWatch.
 #[tokio::test(start_paused = true)]
 async fn lists_at_zero_then_watches_from_the_lists_version() {
-    let server = Server::new();
+    let server = Server::without_streaming();
     server.put(&config_map("a", "1"));
     server.put(&config_map("b", "1"));
     let (_factory, informer) = informer(&server).await;
     let requests = server.requests();
-    let [Request::List(first), Request::Watch(watch)] = &requests[..] else {
+    let [Request::Stream(_), Request::List(first), Request::Watch(watch)] = &requests[..] else {
         panic!("{requests:?}")
     };
     assert_eq!(*first, list("0", Some(500)));
@@ -57,7 +44,7 @@ async fn lists_at_zero_then_watches_from_the_lists_version() {
 /// client-go: TestReflectorWatchHandler, TestReflectorResyncWithResourceVersion.
 #[tokio::test(start_paused = true)]
 async fn goes_on_after_a_watch_from_the_last_event_or_bookmark() {
-    let server = Server::new();
+    let server = Server::without_streaming();
     server.put(&config_map("a", "0"));
     let (_factory, informer) = informer(&server).await;
     settle().await;
@@ -81,7 +68,7 @@ async fn goes_on_after_a_watch_from_the_last_event_or_bookmark() {
 /// client-go: TestReflectorWatchHandler's cases of synthetic additions.
 #[tokio::test(start_paused = true)]
 async fn the_unordered_additions_of_a_watch_from_zero_do_not_move_the_version() {
-    let server = Server::new();
+    let server = Server::without_streaming();
     let (_factory, informer) = informer(&server).await;
     server.put(&config_map("a", "1"));
     server.put(&config_map("b", "1"));
@@ -102,13 +89,13 @@ async fn relists_at_the_last_version_unpaged_when_a_watch_has_expired() {
     for answer in [
         Answer::Fail(status(410, "Expired")),
         Answer::Fail(status(410, "Gone")),
-        Answer::Body(
+        Answer::body(
             r#"{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired","message":"old"}}"#
                 .to_owned()
                 + "\n",
         ),
     ] {
-        let server = Server::new();
+        let server = Server::without_streaming();
         server.put(&config_map("a", "1"));
         server.answer_watches([answer]);
         let (_factory, _informer) = informer(&server).await;
@@ -121,7 +108,7 @@ async fn relists_at_the_last_version_unpaged_when_a_watch_has_expired() {
 #[tokio::test(start_paused = true)]
 async fn lists_the_newest_at_once_when_the_version_cannot_be_listed() {
     for error in [status(410, "Expired"), too_large()] {
-        let server = Server::new();
+        let server = Server::without_streaming();
         server.put(&config_map("a", "1"));
         let started = tokio::time::Instant::now();
         server.answer_lists([Answer::Fail(error)]);
@@ -139,7 +126,7 @@ async fn lists_the_newest_at_once_when_the_version_cannot_be_listed() {
 /// client-go: TestReflectorFullListIfExpired.
 #[tokio::test(start_paused = true)]
 async fn lists_unpaged_when_a_later_page_has_expired() {
-    let server = Server::new();
+    let server = Server::without_streaming();
     for number in 0..501 {
         server.put(&config_map(&format!("c{number:03}"), "1"));
     }
@@ -150,6 +137,7 @@ async fn lists_unpaged_when_a_later_page_has_expired() {
         resource_version: String::new(),
         limit: Some(500),
         continue_token: Some("501/500".into()),
+        ..ListOptions::default()
     };
     assert_eq!(lists, [list("0", Some(500)), second, list("0", None)]);
     assert_eq!(informer.lister().list().len(), 501);
@@ -158,7 +146,7 @@ async fn lists_unpaged_when_a_later_page_has_expired() {
 /// client-go: TestReflectorPaginatingNonConsistentReadsIfWatchCacheDisabled.
 #[tokio::test(start_paused = true)]
 async fn pages_every_list_of_a_server_that_pages_at_zero() {
-    let server = Server::new();
+    let server = Server::without_streaming();
     for number in 0..1001 {
         server.put(&config_map(&format!("c{number:04}"), "1"));
     }
@@ -179,12 +167,12 @@ async fn waits_and_watches_on_without_a_list_when_the_server_is_busy_or_restarts
     for answer in [
         Answer::Fail(status(429, "TooManyRequests")),
         Answer::Fail(refused()),
-        Answer::Body(
+        Answer::body(
             r#"{"type":"ERROR","object":{"kind":"Status","code":429,"reason":"TooManyRequests"}}"#.to_owned()
                 + "\n",
         ),
     ] {
-        let server = Server::new();
+        let server = Server::without_streaming();
         server.put(&config_map("a", "1"));
         server.answer_watches([answer.clone(), answer]);
         let (_factory, informer) = informer(&server).await;
@@ -195,6 +183,7 @@ async fn waits_and_watches_on_without_a_list_when_the_server_is_busy_or_restarts
             watches.extend(server.requests().into_iter().filter(|request| match request {
                 Request::Watch(options) => options.resource_version == "1",
                 Request::List(options) => *options != list("0", Some(500)),
+                Request::Stream(_) => false,
             }));
         }
         assert!(
@@ -218,14 +207,14 @@ async fn waits_and_watches_on_without_a_list_when_the_server_is_busy_or_restarts
 async fn relists_with_backoff_after_any_other_error_of_a_watch() {
     for answer in [
         Answer::Fail(status(500, "InternalError")),
-        Answer::Body(
+        Answer::body(
             r#"{"type":"ERROR","object":{"kind":"Status","code":500,"reason":"InternalError"}}"#.to_owned()
                 + "\n",
         ),
         // Ends at once, without an event.
-        Answer::Body(String::new()),
+        Answer::body(""),
     ] {
-        let server = Server::new();
+        let server = Server::without_streaming();
         server.put(&config_map("a", "1"));
         server.answer_watches([answer]);
         let (_factory, informer) = informer(&server).await;
@@ -240,7 +229,7 @@ async fn relists_with_backoff_after_any_other_error_of_a_watch() {
 
 #[tokio::test(start_paused = true)]
 async fn failing_lists_back_off_to_at_most_a_minute() {
-    let server = Server::new();
+    let server = Server::without_streaming();
     server.answer_lists(vec![Answer::Fail(status(500, "InternalError")); 20]);
     let factory = server.factory();
     factory.of::<ConfigMap>();
@@ -259,7 +248,7 @@ async fn failing_lists_back_off_to_at_most_a_minute() {
 
 #[tokio::test(start_paused = true)]
 async fn notices_a_dead_connection_and_watches_on_without_a_list() {
-    let server = Server::new();
+    let server = Server::without_streaming();
     server.put(&config_map("a", "1"));
     server.answer_watches([Answer::Silence]);
     let (_factory, informer) = informer(&server).await;
@@ -273,7 +262,7 @@ async fn notices_a_dead_connection_and_watches_on_without_a_list() {
 
 #[tokio::test(start_paused = true)]
 async fn a_list_that_stalls_is_tried_again() {
-    let server = Server::new();
+    let server = Server::without_streaming();
     server.put(&config_map("a", "1"));
     server.answer_lists([Answer::Silence]);
     let (_factory, informer) = informer(&server).await;
@@ -288,7 +277,7 @@ async fn waits_for_a_kind_that_is_not_installed_and_for_a_server_that_is_away() 
         refused: false,
     };
     for error in [status(404, "NotFound"), away, refused()] {
-        let server = Server::new();
+        let server = Server::without_streaming();
         server.put(&config_map("a", "1"));
         server.answer_lists(vec![Answer::Fail(error); 5]);
         let factory = server.factory();
@@ -300,5 +289,123 @@ async fn waits_for_a_kind_that_is_not_installed_and_for_a_server_that_is_away() 
         factory.wait_for_cache_sync().await;
         assert_eq!(contents(&informer.lister()), pairs(&[("a", "1")]));
         assert_eq!((informer.stats().failures, factory.unsynced()), (5, vec![]));
+    }
+}
+
+/// client-go: TestReflectorExpiredExactResourceVersion, TestReflectorFullListIfTooLarge: a relist, not a first list.
+#[tokio::test(start_paused = true)]
+async fn a_relist_whose_version_is_gone_or_not_there_yet_lists_the_newest() {
+    for error in [status(410, "Expired"), status(410, "Gone"), too_large()] {
+        let server = Server::without_streaming();
+        server.put(&config_map("a", "1"));
+        let (_factory, informer) = informer(&server).await;
+        server.put_unseen(&config_map("b", "1"));
+        server.answer_lists([Answer::Fail(error)]);
+        server.reset();
+        long_after().await;
+        assert_eq!(
+            server.lists(),
+            [list("0", Some(500)), list("1", None), list("", Some(500))]
+        );
+        assert_eq!(contents(&informer.lister()), server.contents());
+        assert_eq!(informer.stats().failures, 0);
+    }
+}
+
+/// client-go: TestReflectorResyncWithResourceVersion.
+#[tokio::test(start_paused = true)]
+async fn relists_at_the_version_of_the_last_list_event_or_bookmark() {
+    let server = Server::without_streaming();
+    server.put(&config_map("a", "1"));
+    let (_factory, informer) = informer(&server).await;
+    settle().await;
+    server.put(&config_map("b", "1"));
+    server.bookmark();
+    settle().await;
+    for version in ["3", "4"] {
+        server.requests();
+        server.reset();
+        long_after().await;
+        assert_eq!(server.lists(), [list(version, None)]);
+    }
+    assert_eq!(contents(&informer.lister()), server.contents());
+}
+
+/// client-go: TestReflectorReplacesStoreOnUnsafeDelete: an object that the server could not read was deleted by force, so that the watch
+/// ends with an error instead of a deletion; the list brings it.
+#[tokio::test(start_paused = true)]
+async fn an_unsafe_deletion_is_found_by_the_list_after_the_error() {
+    for server in [Server::new(), Server::without_streaming()] {
+        for name in ["one", "two", "three"] {
+            server.put(&config_map(name, "1"));
+        }
+        let (_factory, informer) = informer(&server).await;
+        let seen = Diary::default();
+        informer.add_event_handler(seen.clone());
+        server.put(&config_map("corrupt", "1"));
+        settle().await;
+        seen.take();
+        server.delete_unseen("default", "corrupt");
+        let status = json!({"kind": "Status", "status": "Failure", "code": 500, "reason": "StorageReadError",
+            "message": "failed to prepare current and previous objects: corrupt object has been deleted"});
+        server.send(&json!({"type": "ERROR", "object": status}).to_string());
+        settle().await;
+        assert_eq!(informer.lister().list().len(), 4);
+        long_after().await;
+        assert_eq!(seen.take(), ["delete corrupt=1 unseen"]);
+        assert_eq!(contents(&informer.lister()), server.contents());
+        assert_eq!(informer.last_resource_version(None).as_deref(), Some("5"));
+    }
+}
+
+/// client-go: TestReflectorListAndWatchWithErrors: whatever fails in between, each list finds the store as the watches left it.
+#[tokio::test(start_paused = true)]
+async fn lists_and_watches_that_fail_lose_nothing() {
+    for server in [Server::new(), Server::without_streaming()] {
+        let (_factory, informer) = informer(&server).await;
+        let seen = Diary::default();
+        informer.add_event_handler(seen.clone());
+        server.put(&config_map("foo", "1"));
+        server.put(&config_map("bar", "1"));
+        settle().await;
+        server.reset();
+        long_after().await;
+        server.delete("default", "foo");
+        server.put(&config_map("qux", "1"));
+        settle().await;
+        server.answer_streams([Answer::Fail(status(500, "InternalError"))]);
+        server.answer_lists([Answer::Fail(status(500, "InternalError"))]);
+        server.reset();
+        long_after().await;
+        server.answer_watches([Answer::Fail(status(503, "ServiceUnavailable"))]);
+        server.cut();
+        long_after().await;
+        server.put(&config_map("baz", "1"));
+        settle().await;
+        assert_eq!(
+            seen.take(),
+            ["add foo=1", "add bar=1", "delete foo=1", "add qux=1", "add baz=1"]
+        );
+        assert_eq!(contents(&informer.lister()), server.contents());
+        assert_eq!(informer.stats().failures, 2);
+    }
+}
+
+/// client-go: TestReflectorListExtract: every item of a list is an object of its own, whatever its list's buffers.
+#[tokio::test(start_paused = true)]
+async fn the_items_of_a_list_are_all_there_each_with_its_own_bytes() {
+    for server in [Server::new(), Server::without_streaming()] {
+        for number in 0..1200 {
+            server.put(&config_map(&format!("c{number:04}"), &format!("datum {number}")));
+        }
+        let (_factory, informer) = informer(&server).await;
+        assert_eq!(contents(&informer.lister()), server.contents());
+        for number in [0, 499, 500, 1199] {
+            let object = informer.lister().object(&name(&format!("c{number:04}"))).unwrap();
+            let json: serde_json::Value = serde_json::from_slice(&object.json()).unwrap();
+            assert_eq!(json["kind"], "ConfigMap");
+            assert_eq!(json["metadata"].get("managedFields"), None);
+            assert_eq!(object.metadata().resource_version(), (number + 1).to_string());
+        }
     }
 }

@@ -1,0 +1,244 @@
+//! The reflector: keeps a queue told of what the API server holds, by a list and then a watch, again and again.
+//!
+//! Read [`streaming`] (a list that comes as a watch, which then goes on) and [`listing`] (lists in pages, where the server cannot do that),
+//! both of which put together what [`gathered`] holds; then [`watching`]. [`consistency`] is on request only.
+//!
+//! The rules are client-go's, and so are the resource versions that are asked for:
+//! - the first list: `0`, whatever the server has at hand; later ones: not older than the last version that was seen;
+//! - a streaming list: not older than that too, or the newest when nothing was seen yet;
+//! - the newest, at once, when the server has forgotten that version or does not know it yet;
+//! - a watch goes on from the last version; one that has expired costs a list at the last version.
+
+mod consistency;
+mod gathered;
+mod listing;
+mod options;
+mod streaming;
+mod watching;
+
+use std::{sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use futures::StreamExt as _;
+use tokio::time::{Instant, sleep, timeout};
+
+use self::gathered::Gathered;
+pub(super) use self::options::ErrorHandler;
+pub use self::options::ReflectorOptions;
+use super::{
+    Backoff, Chunks, ListerWatcher, SourceError,
+    complaints::{Complaints, VersionFault},
+    core::Core,
+    fifo::{Delta, Namespace, SharedFifo},
+    index::Index,
+    object::StoredObject,
+    scan::{ScanError, Scanner},
+    stats::count,
+    versions,
+};
+use crate::ObjectName;
+
+/// API servers send a bookmark a minute: silence for thrice as long means that the connection is dead.
+const SILENCE: Duration = Duration::from_mins(3);
+
+/// Lists and watches one namespace, or all, for one informer.
+pub(super) struct Reflector {
+    core: Arc<Core>,
+    source: Arc<dyn ListerWatcher>,
+    namespace: Namespace,
+    fifo: Arc<SharedFifo>,
+    options: ReflectorOptions,
+    scanner: Scanner,
+    backoff: Box<dyn Backoff>,
+    complaints: Complaints,
+    /// The version of the last list, event or bookmark; empty before the first list.
+    version: Box<str>,
+    /// The server refused to list at `version`.
+    version_unavailable: bool,
+    /// The server pages lists at version 0 too: it has no cache of them.
+    paged: bool,
+    /// Until then the server is not asked for streaming lists, because it does not know them.
+    unstreamed_until: Option<Instant>,
+}
+
+impl Reflector {
+    pub(super) fn new(
+        core: Arc<Core>,
+        source: Arc<dyn ListerWatcher>,
+        namespace: Namespace,
+        fifo: Arc<SharedFifo>,
+        options: ReflectorOptions,
+    ) -> Self {
+        Self {
+            scanner: Scanner::keeping(core.info(), &core.options.keep),
+            complaints: Complaints::new(core.info(), namespace.as_deref()),
+            core,
+            source,
+            namespace,
+            fifo,
+            backoff: (options.backoff)(),
+            options,
+            version: "".into(),
+            version_unavailable: false,
+            paged: false,
+            unstreamed_until: None,
+        }
+    }
+
+    /// Never returns; cancel by dropping.
+    pub(super) async fn run(mut self) {
+        loop {
+            match self.list_and_watch().await {
+                Ok(()) => sleep(self.backoff.next()).await,
+                Err(error) => self.failed_and_waits(&error).await,
+            }
+        }
+    }
+
+    /// Returns when a new list is needed.
+    async fn list_and_watch(&mut self) -> Result<(), SourceError> {
+        let stream = self.stream_list_if_possible().await?;
+        if stream.is_none() {
+            self.list().await?;
+        }
+        self.watch_until_expired(stream).await
+    }
+
+    /// The list is whole: the store is to hold this, as of this version, and nothing else.
+    async fn gathered(&mut self, gathered: Gathered, version: &str) {
+        self.version_unavailable = false;
+        self.advance(version, None);
+        count(&self.core.counters.lists);
+        if self.options.check_consistency {
+            self.check_consistency(&gathered, version).await;
+        }
+        self.fifo.push([Delta::Replaced {
+            namespace: self.namespace.clone(),
+            version: version.into(),
+            objects: gathered.into_objects(),
+        }]);
+    }
+
+    /// The server is known to have reached this version. It is followed even where it goes backwards: to ask again for what is known is
+    /// safe, to skip what is not is not.
+    fn advance(&mut self, version: &str, object: Option<&ObjectName>) {
+        let fault = match versions::compare(&self.version, version) {
+            _ if !versions::is_number(version) => Some(VersionFault::NoNumber),
+            Some(std::cmp::Ordering::Greater) => Some(VersionFault::Backwards),
+            _ => None,
+        };
+        if let Some(fault) = fault {
+            count(&self.core.counters.version_errors);
+            if let Some(warning) = self
+                .complaints
+                .about_version(fault, &self.version, version, object)
+            {
+                tracing::warn!("{warning}");
+            }
+        }
+        if !version.is_empty() {
+            self.version = version.into();
+        }
+    }
+
+    async fn failed_and_waits(&mut self, error: &SourceError) {
+        self.failed(error);
+        let asked = error.retry_after().unwrap_or_default();
+        sleep(self.backoff.next().max(asked)).await;
+    }
+
+    fn failed(&mut self, error: &SourceError) {
+        count(&self.core.counters.failures);
+        if let Some(warning) = self.complaints.about(error) {
+            tracing::warn!("{warning}");
+        } else {
+            tracing::debug!("{}: {error}", self.complaints.place());
+        }
+        self.core.error_handler.tell(error);
+    }
+
+    /// What is kept of an object that a list brought: what is in the store already, where that is the same version.
+    fn listed(&self, object: StoredObject, indexes: &[Arc<Index>]) -> Arc<StoredObject> {
+        let known = self.core.store.get(object.name());
+        known
+            .filter(|known| object.is_version_of(known))
+            .unwrap_or_else(|| self.core.arrived(object, indexes))
+    }
+}
+
+impl From<ScanError> for SourceError {
+    fn from(error: ScanError) -> Self {
+        Self::Malformed(error.to_string())
+    }
+}
+
+async fn in_time<T>(response: impl Future<Output = Result<T, SourceError>>) -> Result<T, SourceError> {
+    let unreachable = |_| SourceError::Unreachable {
+        message: format!("no answer within {} s", SILENCE.as_secs()),
+        refused: false,
+    };
+    timeout(SILENCE, response).await.map_err(unreachable)?
+}
+
+async fn next(body: &mut Chunks, patience: Duration) -> Result<Option<Bytes>, SourceError> {
+    match timeout(patience, body.next()).await {
+        Ok(chunk) => chunk.transpose(),
+        Err(_) => Err(SourceError::Broken(format!(
+            "nothing came for {} s",
+            patience.as_secs()
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::Node;
+    use serde_json::json;
+
+    use super::*;
+    use crate::{
+        Kind as _,
+        cache::{InformerOptions, ListOptions, QueueKind, WatchOptions, hot::HotSet},
+    };
+
+    struct Nothing;
+
+    impl ListerWatcher for Nothing {
+        fn list(&self, _: ListOptions) -> futures::future::BoxFuture<'_, Result<Chunks, SourceError>> {
+            Box::pin(std::future::pending())
+        }
+
+        fn watch(&self, _: WatchOptions) -> futures::future::BoxFuture<'_, Result<Chunks, SourceError>> {
+            Box::pin(std::future::pending())
+        }
+    }
+
+    /// Else a relist would hold everything twice for a moment.
+    #[test]
+    fn a_list_keeps_nothing_of_what_the_store_has() {
+        let core = Arc::new(Core::new::<Node>(
+            Node::info(),
+            InformerOptions::default(),
+            Arc::new(HotSet::new(0)),
+        ));
+        let node = |uid: &str, version: &str| json!({"metadata": {"name": "n", "uid": uid, "resourceVersion": version}});
+        core.seed(&node("u", "1")).unwrap();
+        let fifo = Arc::new(SharedFifo::new(QueueKind::Batching, [None], &core.store));
+        let mut reflector = Reflector::new(
+            core.clone(),
+            Arc::new(Nothing),
+            None,
+            fifo,
+            ReflectorOptions::default(),
+        );
+        for (uid, version, is_kept) in [("u", "1", true), ("u", "2", false), ("v", "1", false)] {
+            let listed = reflector
+                .scanner
+                .object(node(uid, version).to_string().as_bytes(), &[])
+                .unwrap();
+            let listed = reflector.listed(listed, &[]);
+            let stored = core.store.get(listed.metadata.name()).unwrap();
+            assert_eq!(Arc::ptr_eq(&listed, &stored), is_kept, "{uid} {version}");
+        }
+    }
+}

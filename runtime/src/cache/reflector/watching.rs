@@ -1,0 +1,237 @@
+//! Watches: the changes after a version, line by line.
+
+use std::{sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use tokio::time::{Instant, sleep};
+
+use super::{Reflector, SILENCE, in_time, next};
+use crate::cache::{
+    Chunks, SourceError, WatchOptions,
+    fifo::Delta,
+    index::Index,
+    scan::{Lines, WatchEvent},
+    stats::count,
+};
+
+/// The server ends a watch after a time between these, so that not all clients come back at once.
+const WATCH_SECONDS: std::ops::Range<u32> = 300..600;
+const VERY_SHORT: Duration = Duration::from_secs(1);
+/// After so long without one, an internal error begins a new row of them.
+const INTERNAL_ERRORS_REST: Duration = Duration::from_mins(1);
+
+/// A watch that the server accepted.
+pub(super) struct Stream {
+    body: Chunks,
+    pub(super) lines: Lines,
+    /// Whole lines that came before what `body` will bring.
+    first: Vec<u8>,
+    started: Instant,
+    /// When the server will have ended the watch, and a while later.
+    end: Instant,
+    events: u64,
+    /// A watch from no version begins with the objects in no order: their versions say nothing.
+    unordered: bool,
+}
+
+impl Stream {
+    /// The next piece; none when the watch has ended.
+    pub(super) async fn next(&mut self, patience: Duration) -> Result<Option<Bytes>, SourceError> {
+        let left = self.end.saturating_duration_since(Instant::now());
+        next(&mut self.body, patience.min(left)).await
+    }
+
+    /// From here on it is an ordinary watch, of which these lines have come.
+    pub(super) fn goes_on(&mut self, first: Vec<u8>) {
+        self.started = Instant::now();
+        self.first = first;
+        self.unordered = false;
+    }
+}
+
+impl Reflector {
+    /// Watches, beginning with `stream`. Returns without an error when the last version is no longer served.
+    pub(super) async fn watch_until_expired(
+        &mut self,
+        mut stream: Option<Stream>,
+    ) -> Result<(), SourceError> {
+        let mut internal_errors = InternalErrors::within(self.options.max_internal_error_retry);
+        loop {
+            let watched = match stream.take() {
+                Some(stream) => self.follow(stream).await,
+                None => self.watch().await,
+            };
+            match watched {
+                Ok(()) => {}
+                Err(error) if error.asks_to_wait() => self.failed_and_waits(&error).await,
+                Err(error) if error.is_internal() && internal_errors.may_try_again() => {
+                    self.failed_and_waits(&error).await;
+                }
+                Err(error) if error.is_expired() => {
+                    tracing::debug!(
+                        "{}: the watch's version has expired: {error}",
+                        self.complaints.place()
+                    );
+                    return Ok(());
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    async fn watch(&mut self) -> Result<(), SourceError> {
+        let stream = self.open(&self.version.clone(), false).await?;
+        self.follow(stream).await
+    }
+
+    pub(super) async fn open(
+        &mut self,
+        version: &str,
+        send_initial_events: bool,
+    ) -> Result<Stream, SourceError> {
+        let started = Instant::now();
+        let timeout_seconds = rand::random_range(WATCH_SECONDS);
+        let options = WatchOptions {
+            resource_version: version.to_owned(),
+            timeout_seconds,
+            send_initial_events,
+        };
+        let body = in_time(self.source.watch(options)).await?;
+        count(&self.core.counters.watches);
+        if self.complaints.settled() {
+            tracing::info!("{}: watching", self.complaints.place());
+        }
+        Ok(Stream {
+            body,
+            lines: Lines::default(),
+            first: Vec::new(),
+            started,
+            end: started + Duration::from_secs(timeout_seconds.into()) + SILENCE,
+            events: 0,
+            unordered: ["", "0"].contains(&version),
+        })
+    }
+
+    /// Returns without an error when the next watch can go on from the last version.
+    async fn follow(&mut self, mut stream: Stream) -> Result<(), SourceError> {
+        let first = std::mem::take(&mut stream.first);
+        self.lines(
+            &mut Lines::default(),
+            &first,
+            &mut stream.events,
+            &mut stream.unordered,
+        )?;
+        loop {
+            let chunk = match stream.next(SILENCE).await {
+                Ok(chunk) => chunk,
+                Err(error) => {
+                    tracing::debug!("{}: {error}; watching on", self.complaints.place());
+                    None
+                }
+            };
+            let Some(chunk) = chunk else { break };
+            self.lines(
+                &mut stream.lines,
+                &chunk,
+                &mut stream.events,
+                &mut stream.unordered,
+            )?;
+        }
+        if stream.started.elapsed() < VERY_SHORT {
+            if stream.events == 0 {
+                return Err(SourceError::VeryShortWatch);
+            }
+            sleep(self.backoff.next()).await;
+        }
+        Ok(())
+    }
+
+    /// Puts what the lines say into the queue. What came before a bad line counts.
+    fn lines(
+        &mut self,
+        lines: &mut Lines,
+        chunk: &[u8],
+        events: &mut u64,
+        unordered: &mut bool,
+    ) -> Result<(), SourceError> {
+        let indexes = self.core.store.indexes();
+        let (mut deltas, mut ended) = (Vec::new(), Ok(()));
+        let before = self.version.clone();
+        let _ = lines.push(chunk, |line| {
+            *events += 1;
+            ended = self.line(line, &indexes, &mut deltas, unordered);
+            ended.as_ref().map_err(drop).copied()
+        });
+        if self.version != before {
+            deltas.push(Delta::Reached {
+                namespace: self.namespace.clone(),
+                version: self.version.clone(),
+            });
+        }
+        if !deltas.is_empty() {
+            self.fifo.push(deltas);
+        }
+        ended
+    }
+
+    /// Appends what a line says to `deltas`.
+    fn line(
+        &mut self,
+        line: &[u8],
+        indexes: &[Arc<Index>],
+        deltas: &mut Vec<Delta>,
+        unordered: &mut bool,
+    ) -> Result<(), SourceError> {
+        count(&self.core.counters.watch_events);
+        let (delta, object) = match self.scanner.watch_line(line, indexes)? {
+            WatchEvent::Error(status) => return Err(SourceError::Status(status)),
+            WatchEvent::Bookmark { version, .. } => {
+                *unordered = false;
+                self.advance(&version, None);
+                return Ok(());
+            }
+            WatchEvent::Added(object) => {
+                let object = self.core.arrived(object, indexes);
+                (Delta::Upserted(object.clone()), object)
+            }
+            WatchEvent::Modified(object) => {
+                *unordered = false;
+                let object = self.core.arrived(object, indexes);
+                (Delta::Upserted(object.clone()), object)
+            }
+            WatchEvent::Deleted(object) => {
+                *unordered = false;
+                let object = self.core.arrived(object, indexes);
+                (Delta::Deleted(object.clone()), object)
+            }
+        };
+        if !*unordered {
+            self.advance(object.metadata.resource_version(), Some(object.metadata.name()));
+        }
+        deltas.push(delta);
+        Ok(())
+    }
+}
+
+/// Internal errors in a row, and for how long they are put up with.
+struct InternalErrors {
+    bound: Duration,
+    /// When the first and the last of the row were.
+    row: Option<(Instant, Instant)>,
+}
+
+impl InternalErrors {
+    fn within(bound: Duration) -> Self {
+        Self { bound, row: None }
+    }
+
+    fn may_try_again(&mut self) -> bool {
+        let now = Instant::now();
+        let first = match self.row {
+            Some((first, last)) if now - last < INTERNAL_ERRORS_REST => first,
+            _ => now,
+        };
+        self.row = Some((first, now));
+        !self.bound.is_zero() && now - first <= self.bound
+    }
+}

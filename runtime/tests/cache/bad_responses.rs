@@ -1,0 +1,258 @@
+//! What the API server should never send: survived, counted, and spoken of once.
+
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use serde_json::json;
+
+use crate::support::{
+    log::Log,
+    server::{Answer, Request, Server},
+    *,
+};
+
+/// Skipping such a line would make the cache wrong.
+#[tokio::test(start_paused = true)]
+async fn a_line_whose_object_cannot_be_identified_ends_the_watch_and_costs_a_list() {
+    let object =
+        r#"{"kind":"ConfigMap","apiVersion":"v1","metadata":{"namespace":"default","resourceVersion":"9"}}"#;
+    let stranger = object
+        .replace("ConfigMap", "Secret")
+        .replace(r#""namespace""#, r#""name":"x","namespace""#);
+    for line in [
+        &*format!(r#"{{"type":"MODIFIED","object":{object}}}"#),
+        &*format!(r#"{{"type":"MODIFIED","object":{stranger}}}"#),
+        r#"{"type":"MODIFIED","object":{"kind":"ConfigMap","apiVersion":"v1"}}"#,
+        r#"{"type":"MODIFIED","object":{"metadata":{"name":"x","name":"y","namespace":"default"}}}"#,
+        r#"{"type":"MODIFIED","object":null}"#,
+        r#"{"type":"MODIFIED"}"#,
+        r#"{"type":"BOOKMARK","object":{"metadata":{}}}"#,
+        r#"{"type":"ERROR","object":[]}"#,
+        r#"{"type":"NEWS","object":{}}"#,
+        r#"{"type":"MODIFIED","object":{"metadata":{"na"#,
+        "<html>bad gateway</html>",
+        "[]",
+    ] {
+        let server = Server::new();
+        server.put(&config_map("a", "1"));
+        let (_factory, informer) = informer(&server).await;
+        settle().await;
+        server.put(&config_map("b", "1"));
+        server.send(line);
+        settle().await;
+        // What came before the line counts.
+        assert_eq!(
+            contents(&informer.lister()),
+            pairs(&[("a", "1"), ("b", "1")]),
+            "{line}"
+        );
+        server.put_unseen(&config_map("c", "1"));
+        tokio::time::sleep(Duration::from_millis(700)).await;
+        assert_eq!(
+            (informer.stats().lists, informer.stats().failures),
+            (1, 1),
+            "backs off: {line}"
+        );
+        long_after().await;
+        assert_eq!(contents(&informer.lister()), server.contents(), "{line}");
+        assert_eq!(informer.stats().lists, 2, "{line}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_that_is_none_is_tried_again() {
+    let server = Server::without_streaming();
+    server.put(&config_map("a", "1"));
+    server.answer_lists([
+        Answer::body("<html>"),
+        Answer::body(
+            r#"{"kind":"ConfigMapList","metadata":{"resourceVersion":"1"},"items":[{"metadata":{"name":"a"#,
+        ),
+        Answer::body(
+            r#"{"kind":"ConfigMapList","metadata":{"resourceVersion":"1"},"items":[{"metadata":{}}]}"#,
+        ),
+        Answer::body(""),
+    ]);
+    let (_factory, informer) = informer(&server).await;
+    assert_eq!(contents(&informer.lister()), pairs(&[("a", "1")]));
+    assert_eq!(informer.stats().failures, 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_torn_last_line_is_no_event() {
+    let server = Server::without_streaming();
+    let (_factory, informer) = informer(&server).await;
+    settle().await;
+    server.put(&config_map("a", "1"));
+    server.send("");
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    server.answer_watches([Answer::body(r#"{"type":"ADDED","object":{"metadata""#)]);
+    server.cut();
+    long_after().await;
+    assert_eq!(contents(&informer.lister()), server.contents());
+    assert_eq!(informer.stats().watch_events, 1);
+}
+
+/// What a server sends that compresses without being asked.
+#[tokio::test(start_paused = true)]
+async fn compressed_bytes_that_nobody_asked_for_are_survived() {
+    let gzip = [
+        &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3][..],
+        &[0xab; 64],
+        b"\n",
+        &[0x0a, 0xff, 0x00],
+    ]
+    .concat();
+    let server = Server::new();
+    server.put(&config_map("a", "1"));
+    server.answer_streams([Answer::Body(gzip.clone())]);
+    server.answer_lists([Answer::Body(gzip.clone())]);
+    let (_factory, informer) = informer(&server).await;
+    assert_eq!(informer.stats().failures, 2);
+    server.answer_watches([Answer::Body(gzip)]);
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    server.cut();
+    server.put(&config_map("b", "1"));
+    long_after().await;
+    assert_eq!(contents(&informer.lister()), server.contents());
+    assert_eq!((informer.stats().failures, informer.stats().lists), (3, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_no_utf8_is_survived_in_lists_and_watches() {
+    let list = b"{\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[{\"metadata\":{\"name\":\"a\xff\",\"namespace\":\"default\"}}]}";
+    let line =
+        b"{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"\xc3\x28\",\"namespace\":\"default\"}}}\n";
+    let server = Server::new();
+    server.put(&config_map("a", "1"));
+    server.answer_streams([Answer::body(*line)]);
+    server.answer_lists([Answer::body(*list)]);
+    let (_factory, informer) = informer(&server).await;
+    assert_eq!(informer.stats().failures, 2);
+    server.answer_watches([Answer::body(*line)]);
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    server.cut();
+    long_after().await;
+    assert_eq!(contents(&informer.lister()), server.contents());
+    assert_eq!((informer.stats().failures, informer.stats().lists), (3, 2));
+}
+
+/// The connection ends in the middle of a list: nothing of it counts.
+#[tokio::test(start_paused = true)]
+async fn a_truncated_list_leaves_the_store_as_it_was() {
+    let server = Server::without_streaming();
+    server.put(&config_map("a", "1"));
+    server.put(&config_map("b", "1"));
+    let (_factory, informer) = informer(&server).await;
+    let seen = Diary::default();
+    informer.add_event_handler(seen.clone());
+    settle().await;
+    seen.take();
+    let list = json!({"items": [{"metadata": {"name": "a", "namespace": "default", "resourceVersion": "1", "uid": "uid-0"}}],
+        "kind": "ConfigMapList", "metadata": {"resourceVersion": "9"}})
+    .to_string();
+    server.answer_lists([
+        Answer::body(&list.as_bytes()[..list.len() - 1]),
+        Answer::body(&list.as_bytes()[..list.len() / 2]),
+    ]);
+    server.reset();
+    long_after().await;
+    assert_eq!(seen.take(), [""; 0]);
+    assert_eq!(contents(&informer.lister()), server.contents());
+    assert_eq!((informer.stats().failures, informer.stats().lists), (2, 2));
+}
+
+/// A page that points at itself would be read for ever.
+#[tokio::test(start_paused = true)]
+async fn pages_without_end_are_survived() {
+    let page = r#"{"kind":"ConfigMapList","metadata":{"resourceVersion":"1","continue":"again"},"items":[]}"#;
+    let server = Server::without_streaming();
+    server.put(&config_map("a", "1"));
+    server.answer_lists(vec![Answer::body(page); 3]);
+    let (_factory, informer) = informer(&server).await;
+    assert_eq!(contents(&informer.lister()), pairs(&[("a", "1")]));
+    assert_eq!(informer.stats().failures, 1);
+}
+
+/// A list may hold a name twice when its pages are torn apart by a bad proxy: the last one counts, and handlers hear of one.
+#[tokio::test(start_paused = true)]
+async fn a_name_that_a_list_holds_twice_is_one_object() {
+    let item = |version: &str, datum: &str| {
+        json!({"metadata": {"name": "a", "namespace": "default", "uid": "u", "resourceVersion": version},
+        "data": {"datum": datum}})
+    };
+    let list = json!({"kind": "ConfigMapList", "metadata": {"resourceVersion": "3"}, "items": [item("1", "1"), item("2", "2")]});
+    let server = Server::without_streaming();
+    server.answer_lists([Answer::body(list.to_string())]);
+    let factory = server.factory();
+    let informer = factory.of::<ConfigMap>();
+    let seen = Diary::default();
+    informer.add_event_handler(seen.clone());
+    factory.start();
+    factory.wait_for_cache_sync().await;
+    settle().await;
+    assert_eq!(seen.take(), ["add a=2 initial"]);
+}
+
+/// What is wrong is spoken of once, with the object's name where it is known, however often it comes.
+#[tokio::test(start_paused = true)]
+async fn bad_data_is_logged_once_with_the_name() {
+    let log = Log::start();
+    let server = Server::new();
+    let (_factory, informer) = informer(&server).await;
+    let stranger = json!({"type": "ADDED", "object": {"kind": "Secret", "apiVersion": "v1",
+        "metadata": {"name": "spy", "namespace": "shop"}, "data": {"password": "hunter2"}}});
+    for _ in 0..4 {
+        settle().await;
+        server.send(&stranger.to_string());
+        long_after().await;
+    }
+    assert_eq!(informer.stats().failures, 4);
+    let lines = log.lines("informer of configmaps");
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!(
+        lines[0].contains("shop/spy") && lines[0].contains("Secret"),
+        "{lines:?}"
+    );
+    assert_eq!(log.lines("hunter2"), [""; 0]);
+}
+
+/// Such versions are followed: to ask again for what is known is safe, to skip what is not is not.
+#[tokio::test(start_paused = true)]
+async fn versions_that_go_back_or_are_no_number_are_logged_once_and_counted() {
+    let log = Log::start();
+    let server = Server::new();
+    server.set_version(50);
+    let (_factory, informer) = informer(&server).await;
+    let object = |version: &str| {
+        let mut object = config_map("a", version);
+        (object["kind"], object["apiVersion"]) = ("ConfigMap".into(), "v1".into());
+        object["metadata"]["resourceVersion"] = version.into();
+        json!({"type": "MODIFIED", "object": object}).to_string()
+    };
+    for version in ["60", "55", "54", "70", "abc", "x", ""] {
+        server.send(&object(version));
+    }
+    settle().await;
+    // Each is compared with the one before it; what follows one that is no number cannot be compared.
+    assert_eq!(informer.stats().version_errors, 5);
+    assert_eq!(log.lines("goes back from 60").len(), 1);
+    assert_eq!(log.lines("resource version").len(), 2);
+    assert!(log.lines("is no number")[0].contains("default/a"));
+    assert_eq!(
+        (informer.stats().failures, informer.lister().list().len()),
+        (0, 1)
+    );
+    // A server that does not know its own version is asked for the newest.
+    server.requests();
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    server.cut();
+    long_after().await;
+    let versions = server.requests().into_iter().map(|request| match request {
+        Request::Watch(options) => options.resource_version,
+        Request::Stream(version) => version,
+        Request::List(options) => options.resource_version,
+    });
+    assert_eq!(versions.collect::<Vec<_>>(), ["x", "x", "x", "", "50"]);
+    assert_eq!(contents(&informer.lister()), server.contents());
+}

@@ -1,0 +1,428 @@
+//! Streaming lists: what is asked, when the store is replaced, and when a list is asked for instead.
+
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kubewright::cache::{ListOptions, ReflectorOptions, SharedInformer, SharedInformerFactory, SourceError};
+use serde_json::{Value, json};
+
+use crate::support::{
+    log::Log,
+    server::{Answer, Request, Server, Streaming, initial_events_end, refused, status, too_large},
+    *,
+};
+
+fn event(kind: &str, name: &str, version: u64, datum: &str) -> String {
+    let mut object: Value = config_map(name, datum);
+    object["kind"] = "ConfigMap".into();
+    object["apiVersion"] = "v1".into();
+    object["metadata"]["uid"] = name.into();
+    object["metadata"]["resourceVersion"] = version.to_string().into();
+    json!({"type": kind, "object": object}).to_string()
+}
+
+fn lines(lines: &[String]) -> String {
+    lines.iter().flat_map(|line| [line, "\n"]).collect()
+}
+
+fn plain_bookmark(version: u64) -> String {
+    initial_events_end(version).replace(r#""true""#, r#""false""#)
+}
+
+/// Starts; whether the informer syncs is to be seen.
+fn started(server: &std::sync::Arc<Server>) -> (SharedInformerFactory, SharedInformer<ConfigMap>) {
+    let factory = server.factory();
+    let informer = factory.of::<ConfigMap>();
+    factory.start();
+    (factory, informer)
+}
+
+fn stream(version: &str) -> Request {
+    Request::Stream(version.into())
+}
+
+fn first_list() -> Request {
+    Request::List(ListOptions {
+        resource_version: "0".into(),
+        limit: Some(500),
+        ..ListOptions::default()
+    })
+}
+
+fn watch_from(request: &Request) -> &str {
+    match request {
+        Request::Watch(options) => &options.resource_version,
+        other => panic!("{other:?} is no watch"),
+    }
+}
+
+/// client-go: TestWatchList, "the reflector won't be synced if the bookmark event has been received" (that is: has not);
+/// TestWatchListResourceVersion, without and with an event.
+#[tokio::test(start_paused = true)]
+async fn without_the_bookmark_nothing_is_in_the_store() {
+    for body in [String::new(), lines(&[event("ADDED", "a", 1, "1")])] {
+        let server = Server::new();
+        server.answer_streams([Answer::Open(body)]);
+        let (_factory, informer) = started(&server);
+        tokio::time::sleep(Duration::from_secs(29)).await;
+        assert!(!informer.has_synced());
+        assert_eq!(informer.lister().list().len(), 0);
+        assert_eq!(informer.last_resource_version(None), None);
+        assert_eq!(server.requests(), [stream("")]);
+    }
+}
+
+/// client-go: TestWatchList, "the reflector uses the old LIST/WATCH semantics if the UseWatchList is turned off";
+/// TestNewReflectorWithDisablementWatchList.
+#[tokio::test(start_paused = true)]
+async fn lists_and_watches_when_streams_are_switched_off() {
+    let server = Server::new();
+    server.put(&config_map("a", "1"));
+    let factory = server.factory();
+    factory.set_reflector_options(ReflectorOptions {
+        streaming_lists: false,
+        ..ReflectorOptions::default()
+    });
+    let informer = factory.of::<ConfigMap>();
+    factory.start();
+    factory.wait_for_cache_sync().await;
+    settle().await;
+    assert_eq!(contents(&informer.lister()), pairs(&[("a", "1")]));
+    let requests = server.requests();
+    assert_eq!((&requests[0], requests.len()), (&first_list(), 2));
+    assert_eq!(watch_from(&requests[1]), "1");
+}
+
+/// client-go: TestWatchList, "returning any other error than apierrors.NewInvalid forces fallback".
+#[tokio::test(start_paused = true)]
+async fn any_lasting_refusal_is_followed_by_a_list_at_once_and_forgotten() {
+    for error in [
+        status(403, "Forbidden"),
+        status(500, "InternalError"),
+        status(404, "NotFound"),
+        status(410, "Expired"),
+    ] {
+        let server = Server::new();
+        server.put(&config_map("a", "1"));
+        server.answer_streams([Answer::Fail(error.clone())]);
+        let before = tokio::time::Instant::now();
+        let (_factory, informer) = informer(&server).await;
+        assert!(before.elapsed() < Duration::from_millis(10));
+        settle().await;
+        server.put(&config_map("b", "2"));
+        settle().await;
+        assert_eq!(contents(&informer.lister()), server.contents());
+        let requests = server.requests();
+        assert_eq!(requests[..2], [stream(""), first_list()], "{error}");
+        assert_eq!((watch_from(&requests[2]), requests.len()), ("1", 3));
+        assert_eq!(informer.stats().failures, 0);
+        // The next time a stream is tried again.
+        server.reset();
+        long_after().await;
+        assert_eq!(server.streams(), ["2"]);
+    }
+}
+
+/// client-go: TestWatchList, "the reflector can fall back to old LIST/WATCH semantics when a server doesn't support streaming".
+/// client-go asks again at every relist; we do after an hour.
+#[tokio::test(start_paused = true)]
+async fn a_server_that_knows_no_streams_is_not_asked_again_for_an_hour() {
+    for error in [status(422, "Invalid"), status(400, "BadRequest")] {
+        let server = Server::new();
+        server.put(&config_map("a", "1"));
+        server.answer_streams([Answer::Fail(error)]);
+        let (_factory, informer) = informer(&server).await;
+        let requests = server.requests();
+        assert_eq!(requests[..2], [stream(""), first_list()]);
+        server.reset();
+        tokio::time::sleep(Duration::from_mins(50)).await;
+        assert_eq!(server.streams(), [""; 0]);
+        assert_eq!((informer.stats().lists, informer.stats().failures), (2, 0));
+        tokio::time::sleep(Duration::from_mins(11)).await;
+        server.reset();
+        long_after().await;
+        assert_eq!(server.streams(), ["2"]);
+        assert_eq!(informer.stats().lists, 3);
+    }
+}
+
+/// client-go: TestWatchList, "prove that the reflector is synced after receiving a bookmark event"; TestWatchListResourceVersion, "non empty
+/// resource version with bookmark event and initial events annotation".
+#[tokio::test(start_paused = true)]
+async fn the_bookmark_makes_all_visible_at_once_and_the_stream_goes_on() {
+    let server = Server::new();
+    server.put(&config_map("a", "1"));
+    server.put(&config_map("b", "1"));
+    let (_factory, informer) = started(&server);
+    let seen = Diary::default();
+    informer.add_event_handler(seen.clone());
+    informer.wait_for_sync().await;
+    assert_eq!(informer.last_resource_version(None).as_deref(), Some("2"));
+    server.put(&config_map("b", "2"));
+    server.delete("default", "a");
+    settle().await;
+    assert_eq!(
+        seen.take(),
+        [
+            "add a=1 initial",
+            "add b=1 initial",
+            "update b=1->2",
+            "delete a=1"
+        ]
+    );
+    assert_eq!(server.requests(), [stream("")]);
+    let stats = informer.stats();
+    assert_eq!((stats.lists, stats.watches, stats.failures), (1, 1, 0));
+}
+
+/// client-go: TestWatchList, "check if Updates and Deletes events are propagated during streaming (until the bookmark is received)".
+#[tokio::test(start_paused = true)]
+async fn changes_among_the_initial_events_count_and_the_last_of_a_name_wins() {
+    let server = Server::new();
+    server.answer_streams([Answer::Open(lines(&[
+        event("ADDED", "a", 1, "1"),
+        event("ADDED", "b", 2, "1"),
+        event("MODIFIED", "a", 3, "2"),
+        event("ADDED", "c", 4, "1"),
+        event("DELETED", "c", 5, "1"),
+        event("ADDED", "b", 6, "2"),
+        event("DELETED", "nobody", 7, "1"),
+        event("ADDED", "d", 8, "1"),
+        event("DELETED", "d", 9, "1"),
+        event("ADDED", "d", 10, "2"),
+        initial_events_end(10),
+        // With the same bytes: part of the watch that follows.
+        event("MODIFIED", "d", 11, "3"),
+    ]))]);
+    let (_factory, informer) = started(&server);
+    let seen = Diary::default();
+    informer.add_event_handler(seen.clone());
+    informer.wait_for_sync().await;
+    settle().await;
+    assert_eq!(
+        seen.take(),
+        [
+            "add a=2 initial",
+            "add b=2 initial",
+            "add d=2 initial",
+            "update d=2->3"
+        ]
+    );
+    assert_eq!(informer.last_resource_version(None).as_deref(), Some("11"));
+}
+
+/// client-go: TestWatchList, "checks if the reflector retries 429".
+#[tokio::test(start_paused = true)]
+async fn a_busy_server_is_asked_for_the_stream_again() {
+    let error =
+        json!({"type": "ERROR", "object": {"kind": "Status", "code": 429, "reason": "TooManyRequests"}});
+    for answer in [
+        Answer::Fail(status(429, "TooManyRequests")),
+        Answer::Fail(refused()),
+        Answer::body(lines(&[event("ADDED", "gone", 1, "1"), error.to_string()])),
+    ] {
+        let server = Server::new();
+        server.put(&config_map("a", "1"));
+        server.answer_streams([answer.clone(), answer]);
+        let before = tokio::time::Instant::now();
+        let (_factory, informer) = informer(&server).await;
+        assert!(before.elapsed() >= Duration::from_millis(2400));
+        assert_eq!(contents(&informer.lister()), pairs(&[("a", "1")]));
+        assert_eq!(server.requests(), [stream(""), stream(""), stream("")]);
+        assert_eq!(informer.stats().failures, 2);
+    }
+}
+
+/// client-go: TestWatchList, "check if stopping a watcher before sync results in creating a new watch-list request". client-go repeats that
+/// for ever; we list after the second time.
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_ends_too_early_is_begun_anew_once() {
+    let torn = Answer::body(lines(&[event("ADDED", "gone", 1, "1")]));
+    let server = Server::new();
+    server.put(&config_map("a", "1"));
+    server.answer_streams([torn.clone()]);
+    let (_factory, first) = informer(&server).await;
+    assert_eq!(contents(&first.lister()), pairs(&[("a", "1")]));
+    assert_eq!(server.requests(), [stream(""), stream("")]);
+    assert_eq!(first.stats().failures, 1);
+
+    server.answer_streams([torn.clone(), torn]);
+    let (_factory, second) = informer(&server).await;
+    assert_eq!(contents(&second.lister()), pairs(&[("a", "1")]));
+    assert_eq!(server.requests()[..3], [stream(""), stream(""), first_list()]);
+    assert_eq!(second.stats().failures, 2);
+}
+
+/// client-go: TestWatchList, "stopping a watcher after synchronization results in creating a new watch request".
+#[tokio::test(start_paused = true)]
+async fn after_the_stream_a_watch_goes_on_from_the_last_event() {
+    let server = Server::new();
+    server.put(&config_map("a", "1"));
+    let (_factory, informer) = informer(&server).await;
+    server.put(&config_map("b", "1"));
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    server.cut();
+    server.put(&config_map("c", "1"));
+    settle().await;
+    assert_eq!(contents(&informer.lister()), server.contents());
+    let requests = server.requests();
+    assert_eq!(
+        (&requests[0], watch_from(&requests[1]), requests.len()),
+        (&stream(""), "2", 2)
+    );
+    assert_eq!(informer.stats().lists, 1);
+}
+
+/// client-go: TestWatchList, "expiring an established watcher results in returning an error from the reflector".
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_has_expired_is_followed_by_a_stream_from_the_last_version() {
+    let server = Server::new();
+    server.put(&config_map("a", "1"));
+    let (_factory, informer) = informer(&server).await;
+    server.put(&config_map("b", "1"));
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    server.put_unseen(&config_map("c", "1"));
+    server.compact();
+    server.cut();
+    long_after().await;
+    assert_eq!(contents(&informer.lister()), server.contents());
+    let requests = server.requests();
+    assert_eq!(
+        (watch_from(&requests[1]), &requests[2], requests.len()),
+        ("2", &stream("2"), 3)
+    );
+    assert_eq!((informer.stats().lists, informer.stats().failures), (2, 0));
+}
+
+/// client-go: TestWatchList, "prove that the reflector is checking the value of the initialEventsEnd annotation".
+#[tokio::test(start_paused = true)]
+async fn another_value_of_the_annotation_ends_nothing() {
+    let server = Server::new();
+    server.answer_streams([Answer::Open(lines(&[
+        event("ADDED", "a", 1, "1"),
+        plain_bookmark(2),
+    ]))]);
+    let (_factory, informer) = started(&server);
+    tokio::time::sleep(Duration::from_secs(29)).await;
+    assert!(!informer.has_synced());
+    assert_eq!(server.requests(), [stream("")]);
+}
+
+/// client-go: the same rule as for lists, in watchList.
+#[tokio::test(start_paused = true)]
+async fn the_newest_is_streamed_at_once_when_the_version_cannot_be() {
+    for error in [status(410, "Expired"), too_large()] {
+        let server = Server::new();
+        server.put(&config_map("a", "1"));
+        let (_factory, informer) = informer(&server).await;
+        server.answer_streams([Answer::Fail(error)]);
+        server.reset();
+        long_after().await;
+        assert_eq!(server.requests(), [stream(""), stream("1"), stream("")]);
+        assert_eq!((informer.stats().lists, informer.stats().failures), (2, 0));
+        // It was an exception.
+        server.reset();
+        long_after().await;
+        assert_eq!(server.streams(), ["2"]);
+    }
+}
+
+/// As older servers do, and ones that are no kube-apiserver. client-go waits for ever, and warns.
+#[tokio::test(start_paused = true)]
+async fn a_server_that_ignores_what_it_was_asked_is_listed_after_half_a_minute() {
+    let log = Log::start();
+    let server = Server::new();
+    server.streaming(Streaming::Ignored);
+    server.put(&config_map("a", "1"));
+    let (factory, informer) = started(&server);
+    tokio::time::sleep(Duration::from_secs(21)).await;
+    assert_eq!(
+        log.lines("the streaming list does not end").len(),
+        2,
+        "warns every ten seconds"
+    );
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    assert!(informer.has_synced());
+    assert_eq!(server.requests()[..2], [stream(""), first_list()]);
+    server.reset();
+    long_after().await;
+    assert_eq!((server.streams().len(), informer.stats().lists), (0, 2));
+    factory.shutdown().await;
+}
+
+/// Silence never comes where there is much to tell.
+#[tokio::test(start_paused = true)]
+async fn so_is_a_busy_one_after_two_bookmarks() {
+    let server = Server::new();
+    server.streaming(Streaming::Ignored);
+    let (_factory, informer) = started(&server);
+    for second in 0..120_u32 {
+        server.put(&config_map("a", &second.to_string()));
+        if second % 60 == 59 {
+            assert!(!informer.has_synced());
+            server.bookmark();
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    assert!(informer.has_synced());
+    assert_eq!(contents(&informer.lister()), server.contents());
+}
+
+/// A proxy may keep the head of a response until there is a body.
+#[tokio::test(start_paused = true)]
+async fn so_is_one_that_does_not_even_answer() {
+    let server = Server::new();
+    server.put(&config_map("a", "1"));
+    server.answer_streams([Answer::Never]);
+    let before = tokio::time::Instant::now();
+    let (_factory, _informer) = informer(&server).await;
+    assert_eq!(before.elapsed().as_secs(), 30);
+    assert_eq!(server.requests()[..2], [stream(""), first_list()]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_is_asked_for_a_list_where_nobody_answers() {
+    let away = SourceError::Unreachable {
+        message: "no route".into(),
+        refused: false,
+    };
+    let server = Server::new();
+    server.answer_streams(vec![Answer::Fail(away); 3]);
+    let (_factory, informer) = informer(&server).await;
+    assert_eq!(server.requests(), vec![stream(""); 4]);
+    assert_eq!(informer.stats().failures, 3);
+}
+
+/// Bad data among the initial events costs a list.
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_cannot_be_read_is_followed_by_a_list() {
+    for bad in [
+        "<html>",
+        r#"{"type":"ADDED","object":{"metadata":{}}}"#,
+        r#"{"type":"BOOKMARK","object":{"metadata":{}}}"#,
+    ] {
+        let server = Server::new();
+        server.put(&config_map("a", "1"));
+        server.answer_streams([Answer::Open(lines(&[event("ADDED", "gone", 1, "1"), bad.into()]))]);
+        let (_factory, informer) = informer(&server).await;
+        assert_eq!(contents(&informer.lister()), pairs(&[("a", "1")]));
+        assert_eq!(server.requests()[..2], [stream(""), first_list()]);
+        assert_eq!(informer.stats().failures, 1);
+    }
+}
+
+/// What follows the initial events is as good as in any watch: what is wrong there ends the watch, not the list.
+#[tokio::test(start_paused = true)]
+async fn a_bad_line_right_after_the_bookmark_does_not_undo_the_list() {
+    let server = Server::new();
+    server.answer_streams([Answer::Open(lines(&[
+        event("ADDED", "a", 1, "1"),
+        initial_events_end(1),
+        event("ADDED", "b", 2, "1"),
+        "{}".into(),
+    ]))]);
+    let (_factory, informer) = informer(&server).await;
+    settle().await;
+    assert_eq!(contents(&informer.lister()), pairs(&[("a", "1"), ("b", "1")]));
+    assert_eq!((informer.stats().lists, informer.stats().failures), (1, 1));
+}

@@ -1,0 +1,62 @@
+//! What is logged while a test runs.
+
+use std::{
+    cell::RefCell,
+    io,
+    rc::{Rc, Weak},
+    sync::OnceLock,
+};
+
+thread_local! {
+    /// Where this thread logs, while somebody wants to know.
+    static TEXT: RefCell<Weak<RefCell<Vec<u8>>>> = const { RefCell::new(Weak::new()) };
+}
+
+/// The warnings and errors of this thread, from now on until it is dropped.
+pub(crate) struct Log(Rc<RefCell<Vec<u8>>>);
+
+impl Log {
+    pub(crate) fn start() -> Self {
+        install();
+        let text = Rc::default();
+        TEXT.set(Rc::downgrade(&text));
+        Self(text)
+    }
+
+    /// The lines that contain `part`.
+    pub(crate) fn lines(&self, part: &str) -> Vec<String> {
+        let text = String::from_utf8(self.0.borrow().clone()).unwrap();
+        let lines = text.lines().filter(|line| line.contains(part));
+        lines.map(|line| line.trim().to_owned()).collect()
+    }
+}
+
+/// One subscriber for all tests, before any of them logs: one for each would now and then not be heard of by what logs just then.
+pub(crate) fn install() {
+    static INSTALLED: OnceLock<()> = OnceLock::new();
+    INSTALLED.get_or_init(|| {
+        let subscriber = tracing_subscriber::fmt()
+            .with_max_level(tracing::Level::WARN)
+            .with_ansi(false)
+            .without_time()
+            .with_target(false)
+            .with_writer(|| Writer);
+        // Somebody else may have been first, whom no test of ours needs.
+        let _ = tracing::subscriber::set_global_default(subscriber.finish());
+    });
+}
+
+struct Writer;
+
+impl io::Write for Writer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if let Some(text) = TEXT.with_borrow(Weak::upgrade) {
+            text.borrow_mut().extend_from_slice(bytes);
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,71 @@
+//! The rights that an operator asks for by its own words: what its command `manifests` prints.
+
+use super::Unit;
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+struct Manifests {
+    permissions: Vec<Permission>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Permission {
+    place: String,
+    #[serde(default)]
+    api_groups: Vec<String>,
+    #[serde(default)]
+    resources: Vec<String>,
+    verbs: Vec<String>,
+}
+
+impl Unit {
+    /// Reads the JSON that an operator's `manifests` prints: a unit for each resource of each permission. Those that
+    /// hold in the operator's own namespace hold in that one, the others in every one.
+    pub fn from_manifests(json: &str, operator_namespace: &str) -> Result<Vec<Self>, serde_json::Error> {
+        let manifests: Manifests = serde_json::from_str(json)?;
+        let mut units = Vec::new();
+        for permission in &manifests.permissions {
+            for group in &permission.api_groups {
+                for resource in &permission.resources {
+                    let unit = Self::new(group, resource, &permission.verbs);
+                    units.push(match permission.place.as_str() {
+                        "operator" => unit.in_namespace(operator_namespace),
+                        _ => unit,
+                    });
+                }
+            }
+        }
+        Ok(units)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn every_resource_is_a_unit_in_its_place() {
+        let manifests = json!({ "crds": [], "permissions": [
+            { "unit": "a", "place": "operator", "apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["get"] },
+            { "unit": "b", "place": "watched", "apiGroups": [""], "resources": ["pods", "secrets"], "verbs": ["list", "watch"] },
+            { "unit": "c", "place": "cluster", "nonResourceURLs": ["/metrics"], "verbs": ["get"] },
+        ]});
+        let units = Unit::from_manifests(&manifests.to_string(), "shop-system").unwrap();
+        assert_eq!(
+            units,
+            [
+                Unit::new("coordination.k8s.io", "leases", ["get"]).in_namespace("shop-system"),
+                Unit::new("", "pods", ["list", "watch"]),
+                Unit::new("", "secrets", ["list", "watch"]),
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_no_manifests_is_an_error() {
+        assert!(Unit::from_manifests(r#"{"permissions": [{"place": "watched"}]}"#, "").is_err());
+        assert!(Unit::from_manifests("{}", "").is_err());
+    }
+}
