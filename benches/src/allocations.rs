@@ -23,6 +23,8 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 const OBJECTS: u32 = 1000;
 const EVENTS: u32 = 1000;
+/// Who allocates nothing for so long is done.
+const QUIET: Duration = Duration::from_millis(500);
 /// How far figures may be from those stored, both ways: what became better is stored, too.
 const TOLERANCE: f64 = 0.1;
 
@@ -129,9 +131,17 @@ async fn measure() -> Result<Figures> {
     .into())
 }
 
-/// What was told last may not be put away yet.
+/// Waits until nothing is allocated any more: what was told last may not be put away yet, and objects are compressed later.
 async fn settle() {
-    tokio::time::sleep(Duration::from_millis(100)).await;
+    let mut before = ALLOCATOR.stats();
+    loop {
+        tokio::time::sleep(QUIET).await;
+        let now = ALLOCATOR.stats();
+        if now == before {
+            return;
+        }
+        before = now;
+    }
 }
 
 fn written(figures: &Figures) -> String {

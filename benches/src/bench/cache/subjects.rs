@@ -28,7 +28,7 @@ pub(crate) const SUBJECTS: &[Subject] = &[
     subject("kubewright, raw", Program::Rust("kubewright-raw")),
     subject("kubewright, always decoded", Program::Rust("kubewright-decoded")),
     subject(
-        "kubewright, projected to five fields",
+        "kubewright, projected to three fields",
         Program::Rust("kubewright-projected"),
     ),
     subject("kubewright, metadata only", Program::Rust("kubewright-metadata")),
@@ -52,7 +52,7 @@ pub(crate) const SUBJECTS: &[Subject] = &[
         Program::Rust("kube-runtime-trimmed"),
     ),
     subject(
-        "kube-runtime, struct of five fields",
+        "kube-runtime, struct of three fields",
         Program::Rust("kube-runtime-slim"),
     ),
     subject("floor: bytes read and thrown away", Program::Rust("floor")),

@@ -11,7 +11,7 @@ use kubewright::{
     workqueue::{NoQueueMetrics, WorkQueue, default_limiter},
 };
 
-use super::{slim::SlimPod, worked};
+use super::{slim::ProjectedPod, worked};
 
 /// What the worker does with an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub(crate) async fn whole(config: kube::Config, keep: Keep, worker: Worker) -> R
 /// A few fields.
 pub(crate) async fn projected(config: kube::Config) -> Result<()> {
     let informers = factory(config)?;
-    let pods = informers.projected::<SlimPod>();
+    let pods = informers.projected::<ProjectedPod>();
     run(&informers, pods, Worker::Gets).await
 }
 

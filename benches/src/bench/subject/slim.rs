@@ -1,4 +1,4 @@
-//! A Pod of a few fields, decoded without a detour over those that are not wanted.
+//! A Pod of a few fields, for each library that can keep no more: labels, node and phase beside what identifies it.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -7,7 +7,22 @@ use kube::Resource;
 use kubewright::Projection;
 use serde::{Deserialize, Deserializer};
 
-/// Name, labels, node and phase.
+/// For kubewright.
+#[derive(Projection)]
+#[projection(of = Pod)]
+pub(crate) struct ProjectedPod {
+    #[projection(path = "metadata.labels", default)]
+    #[expect(dead_code, reason = "decoded for its time")]
+    labels: BTreeMap<String, String>,
+    #[projection(path = "spec.nodeName")]
+    #[expect(dead_code, reason = "decoded for its time")]
+    node: Option<String>,
+    #[projection(path = "status.phase")]
+    #[expect(dead_code, reason = "decoded for its time")]
+    phase: Option<String>,
+}
+
+/// For kube-runtime, decoded without a detour over what is not wanted.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct SlimPod {
     #[serde(deserialize_with = "metadata")]
@@ -82,17 +97,4 @@ impl Resource for SlimPod {
     fn meta_mut(&mut self) -> &mut ObjectMeta {
         &mut self.metadata
     }
-}
-
-/// What is kept of a Pod that is read as this.
-impl Projection for SlimPod {
-    const PATHS: &'static [&'static str] = &[
-        "metadata.name",
-        "metadata.namespace",
-        "metadata.uid",
-        "metadata.resourceVersion",
-        "metadata.labels",
-        "spec.nodeName",
-        "status.phase",
-    ];
 }
