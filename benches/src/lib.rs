@@ -1,4 +1,8 @@
-//! What the benchmarks share. Each is a program of its own: `cache` and `scaffold`; see README.md.
+//! What the benchmarks share; see README.md for what each measures.
+
+pub mod memory;
+pub mod pods;
+pub mod report;
 
 /// The median; of an even number, the upper one of the middle. Zero of none.
 pub fn median(values: impl IntoIterator<Item = f64>) -> f64 {

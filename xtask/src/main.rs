@@ -1,5 +1,6 @@
 //! Chores of the workspace: `cargo xtask --help`. What a chore makes goes to standard output, talk to standard error.
 
+mod bench;
 mod control_plane;
 mod soak;
 
@@ -25,6 +26,11 @@ enum Chore {
         #[arg(long)]
         print: bool,
     },
+    /// Measures the cache beside client-go and kube-runtime, and prints tables
+    ///
+    /// Needs Go, which builds the peers in benches/go. Without arguments it takes an hour or two: five rounds of ten subjects with 10,000
+    /// and 100,000 objects, then reads of one store. benches/README.md says how it is measured.
+    Bench(bench::Options),
     /// Runs the soak test of the cache against the real kube-apiserver
     Soak {
         /// For how long, in seconds; what starts before and settles after takes two minutes more
@@ -39,6 +45,7 @@ enum Chore {
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().chore {
         Chore::ControlPlane { print } => control_plane::run(print),
+        Chore::Bench(options) => bench::run(&options),
         Chore::Soak { seconds, seed } => soak::run(seconds, seed),
     };
     match outcome {

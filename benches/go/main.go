@@ -1,0 +1,32 @@
+// The Go side of the benchmarks: client-go as a subject, and the load server's Pods as protobuf.
+package main
+
+import (
+	"fmt"
+	"os"
+)
+
+const usage = `usage:
+  peers encode                 reads Pods as JSON, one a line; writes each as protobuf behind its length in four bytes
+  peers compare URL            compares the load server's lists in both encodings, object by object
+  peers subject json|protobuf URL
+                               keeps the load server's Pods with a shared informer, and works each change`
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		os.Exit(1)
+	}
+}
+
+func run(arguments []string) error {
+	switch {
+	case len(arguments) == 1 && arguments[0] == "encode":
+		return encode(os.Stdin, os.Stdout)
+	case len(arguments) == 2 && arguments[0] == "compare":
+		return compare(arguments[1])
+	case len(arguments) == 3 && arguments[0] == "subject":
+		return subject(arguments[1], arguments[2])
+	}
+	return fmt.Errorf("unknown command\n%s", usage)
+}

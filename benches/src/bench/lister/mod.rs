@@ -1,0 +1,73 @@
+//! What reads of one store cost, and whether they hold up who writes it: within the process, from memory.
+
+mod delay;
+mod reads;
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use anyhow::Result;
+use clap::Args;
+use k8s_openapi::api::core::v1::Pod;
+use kubewright::cache::{IndexSpec, IndexType, SharedInformer, SharedInformerFactory};
+use kubewright_benches::{
+    memory::MemorySource,
+    pods::{APPS, Pods},
+    report,
+};
+
+/// What `bench lister` is told.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// How many Pods
+    #[arg(long, default_value_t = 100_000)]
+    objects: u32,
+    /// How long each delay is observed
+    #[arg(long, default_value_t = 10)]
+    seconds: u64,
+    /// Put the tables into this file, between its marks
+    #[arg(long)]
+    write: Option<PathBuf>,
+}
+
+/// A running informer of Pods from memory.
+struct Running {
+    pods: Pods,
+    objects: u32,
+    source: MemorySource,
+    informer: SharedInformer<Pod>,
+}
+
+const NODES: IndexSpec = IndexSpec {
+    name: "by_node",
+    path: "spec.nodeName",
+    value_type: IndexType::String,
+};
+
+#[tokio::main]
+pub(crate) async fn measure(arguments: &Arguments) -> Result<()> {
+    let pods = Pods::new(APPS, 1)?;
+    let source = MemorySource::new(&pods, arguments.objects);
+    let sources = source.clone();
+    let informers = SharedInformerFactory::from_sources(move |_, _, _| Arc::new(sources.clone()));
+    let informer = informers.indexed::<Pod>(&[NODES]);
+    informers.start();
+    informers.wait_for_cache_sync().await;
+    let running = Running {
+        pods,
+        objects: arguments.objects,
+        source,
+        informer,
+    };
+    let text = format!(
+        "{}\n\n{} objects in the store.\n\n{}\n{}",
+        report::machine(),
+        arguments.objects,
+        reads::table(&running)?,
+        delay::table(&running, Duration::from_secs(arguments.seconds)).await,
+    );
+    println!("{text}");
+    match &arguments.write {
+        Some(file) => report::replace(file, "lister", &text),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,104 @@
+//! One reader: the time of a call.
+
+use std::{hint::black_box, time::Instant};
+
+use anyhow::{Context as _, Result};
+use kube::core::{Expression, Selector};
+use kubewright::ObjectName;
+use kubewright_benches::median;
+
+use super::Running;
+
+/// Calls are timed in so many lots, of which the median counts.
+const LOTS: usize = 15;
+
+pub(super) fn table(running: &Running) -> Result<String> {
+    let lister = running.informer.lister();
+    let objects: Vec<_> = lister.list().objects().collect();
+    let first = objects.first().context("the store is empty")?;
+    let hot = first.name().clone();
+    let absent = ObjectName::namespaced("nowhere", "nothing");
+    let every: Vec<&ObjectName> = objects.iter().map(kubewright::cache::Object::name).collect();
+    let pod = lister.get(&hot)?;
+    let node = pod.spec.as_ref().and_then(|spec| spec.node_name.clone());
+    let node = kubewright::cache::IndexKey::from(&*node.context("the Pod has no node")?);
+    let team = pod.metadata.namespace.clone().unwrap_or_default();
+    let selector = Selector::from(Expression::Equal(
+        "app.kubernetes.io/part-of".into(),
+        team.clone(),
+    ));
+    let (of_node, of_team) = (
+        lister.by_index("by_node", node.clone()).len(),
+        lister.select(&selector).len(),
+    );
+    let mut turn = every.iter().cycle();
+    let mut next = || turn.next().copied().unwrap_or(&hot);
+    let rows = [
+        (
+            "get of a hot object",
+            nanos(10_000, || drop(black_box(lister.get(&hot)))),
+        ),
+        (
+            "get of each object in turn",
+            nanos(2000, || drop(black_box(lister.get(next())))),
+        ),
+        (
+            "get of an object that is not there",
+            nanos(10_000, || drop(black_box(lister.get(&absent)))),
+        ),
+        (
+            "look at a hot object's metadata",
+            nanos(10_000, || drop(black_box(lister.object(&hot)))),
+        ),
+        (
+            "look-up in an index",
+            nanos(1000, || drop(black_box(lister.by_index("by_node", node.clone())))),
+        ),
+        (
+            "names from an index, sorted",
+            nanos(1000, || {
+                drop(black_box(running.informer.index_keys("by_node", &node)));
+            }),
+        ),
+        (
+            "list by label, nothing decoded",
+            nanos(1, || drop(black_box(lister.select(&selector)))),
+        ),
+        (
+            "list a namespace, nothing decoded",
+            nanos(10, || drop(black_box(lister.namespace(&team).list()))),
+        ),
+        (
+            "list everything, nothing decoded",
+            nanos(1, || drop(black_box(lister.list()))),
+        ),
+    ];
+    let rows = rows.map(|(name, nanos)| format!("| {name} | {} |\n", time(nanos)));
+    Ok(format!(
+        "An index value has {of_node} objects here, the label {of_team}.\n\n| | time |\n|---|---:|\n{}",
+        rows.concat()
+    ))
+}
+
+/// Nanoseconds a call.
+fn nanos(calls: u32, mut call: impl FnMut()) -> f64 {
+    let lots = (0..LOTS).map(|_| {
+        let start = Instant::now();
+        for _ in 0..calls {
+            call();
+        }
+        start.elapsed().as_secs_f64() * 1e9 / f64::from(calls)
+    });
+    let lots: Vec<f64> = lots.collect();
+    median(lots)
+}
+
+fn time(nanos: f64) -> String {
+    if nanos < 1000.0 {
+        format!("{nanos:.0} ns")
+    } else if nanos < 1_000_000.0 {
+        format!("{:.1} µs", nanos / 1000.0)
+    } else {
+        format!("{:.1} ms", nanos / 1_000_000.0)
+    }
+}

@@ -1,0 +1,86 @@
+//! kubewright, as its controllers do it: a sink feeds a work queue, a worker reads through the lister.
+
+use std::{hint::black_box, sync::Arc};
+
+use anyhow::Result;
+use k8s_openapi::api::core::v1::Pod;
+use kubewright::{
+    ObjectName, View,
+    cache::{InformerOptions, Keep, Lister, SharedInformer, SharedInformerFactory},
+    client::Connection,
+    workqueue::{NoQueueMetrics, WorkQueue, default_limiter},
+};
+
+use super::{slim::ProjectedPod, worked};
+
+/// What the worker does with an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Worker {
+    /// Reads the metadata that was extracted.
+    Looks,
+    /// Gets it, decoded.
+    Gets,
+}
+
+/// Whole Pods, kept as `keep` says.
+pub(crate) async fn whole(config: kube::Config, keep: Keep, worker: Worker) -> Result<()> {
+    let informers = factory(config)?;
+    let options = InformerOptions {
+        keep,
+        ..InformerOptions::default()
+    };
+    let pods = informers.with::<Pod>(options);
+    run(&informers, pods, worker).await
+}
+
+/// A few fields.
+pub(crate) async fn projected(config: kube::Config) -> Result<()> {
+    let informers = factory(config)?;
+    let pods = informers.projected::<ProjectedPod>();
+    run(&informers, pods, Worker::Gets).await
+}
+
+/// Metadata, and nothing else is sent.
+pub(crate) async fn metadata(config: kube::Config) -> Result<()> {
+    let informers = factory(config)?;
+    let pods = informers.metadata_only::<Pod>();
+    run(&informers, pods, Worker::Looks).await
+}
+
+fn factory(config: kube::Config) -> Result<SharedInformerFactory> {
+    Ok(SharedInformerFactory::new(Connection::connect(config, "bench")?))
+}
+
+async fn run<V: View>(
+    informers: &SharedInformerFactory,
+    pods: SharedInformer<V>,
+    worker: Worker,
+) -> Result<()> {
+    let queue = Arc::new(WorkQueue::<ObjectName>::new(
+        Box::new(default_limiter()),
+        Arc::new(NoQueueMetrics),
+    ));
+    let sink = queue.clone();
+    pods.add_sink(move |change| sink.add(change.name().clone()));
+    informers.start();
+    pods.wait_for_sync().await;
+    tokio::spawn(work(queue, pods.lister(), worker)).await?
+}
+
+async fn work<V: View>(queue: Arc<WorkQueue<ObjectName>>, lister: Lister<V>, worker: Worker) -> Result<()> {
+    while let Some(key) = queue.get().await {
+        if worker == Worker::Gets {
+            match lister.get(&key) {
+                Ok(pod) => drop(black_box(pod)),
+                Err(error) if error.is_not_found() => {}
+                Err(error) => return Err(error.into()),
+            }
+        } else if let Some(pod) = lister.object(&key) {
+            black_box(pod.metadata().resource_version());
+        }
+        queue.forget(&key);
+        queue.done(&key);
+        worked(key.namespace());
+    }
+    Ok(())
+}
