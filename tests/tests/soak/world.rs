@@ -106,10 +106,10 @@ impl Content for Secret {
     }
 }
 
-/// Only metadata is sent.
+/// Only metadata is sent: of the data, the bucket stands there, too.
 impl Content for PartialObjectMeta<ConfigMap> {
-    fn entry(&self, _: &str) -> Option<String> {
-        None
+    fn entry(&self, key: &str) -> Option<String> {
+        self.labels().get(key).cloned()
     }
 
     fn as_sent(listed: &mut Value) {

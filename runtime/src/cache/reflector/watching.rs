@@ -1,13 +1,10 @@
 //! Watches: the changes after a version, line by line.
 
-use std::{sync::Arc, time::Duration};
+use std::{cmp::Ordering, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use futures::{FutureExt as _, StreamExt as _};
-use tokio::{
-    task::yield_now,
-    time::{Instant, sleep},
-};
+use tokio::time::{Instant, sleep};
 
 use super::{Reflector, SILENCE, in_time, next};
 use crate::cache::{
@@ -16,6 +13,7 @@ use crate::cache::{
     index::Index,
     scan::{Lines, WatchEvent},
     stats::count,
+    versions,
 };
 
 /// The server ends a watch after a time between these, so that not all clients come back at once.
@@ -47,12 +45,8 @@ impl Stream {
         next(&mut self.body, patience.min(left)).await
     }
 
-    /// The next piece, if it is there already, or after others had their turn.
-    async fn next_now(&mut self) -> Option<Result<Option<Bytes>, SourceError>> {
-        if let Some(chunk) = self.body.next().now_or_never() {
-            return Some(chunk.transpose());
-        }
-        yield_now().await;
+    /// The next piece, if it is there already.
+    fn next_now(&mut self) -> Option<Result<Option<Bytes>, SourceError>> {
         self.body.next().now_or_never().map(Option::transpose)
     }
 
@@ -140,7 +134,7 @@ impl Reflector {
         );
         while ended.is_ok() {
             // What is there already is taken along: to wake the others for each event would cost more than the events.
-            let chunk = match stream.next_now().await {
+            let chunk = match stream.next_now() {
                 Some(chunk) if deltas.len() < MOST_AT_ONCE => chunk,
                 Some(chunk) => {
                     self.push(&mut deltas, &mut told);
@@ -180,10 +174,7 @@ impl Reflector {
     fn push(&self, deltas: &mut Vec<Delta>, told: &mut Box<str>) {
         if *told != self.version {
             told.clone_from(&self.version);
-            deltas.push(Delta::Reached {
-                namespace: self.namespace.clone(),
-                version: self.version.clone(),
-            });
+            deltas.push(self.reached());
         }
         if !deltas.is_empty() {
             self.fifo.push(std::mem::take(deltas));
@@ -210,6 +201,20 @@ impl Reflector {
         Ok(lines.check()?)
     }
 
+    /// What was reached before the version goes backwards counts for the store, though not for what is asked for next.
+    fn note_step_back(&self, version: &str, deltas: &mut Vec<Delta>) {
+        if versions::compare(&self.version, version) == Some(Ordering::Greater) {
+            deltas.push(self.reached());
+        }
+    }
+
+    fn reached(&self) -> Delta {
+        Delta::Reached {
+            namespace: self.namespace.clone(),
+            version: self.version.clone(),
+        }
+    }
+
     /// Appends what a line says to `deltas`.
     fn line(
         &mut self,
@@ -223,6 +228,7 @@ impl Reflector {
             WatchEvent::Error(status) => return Err(SourceError::Status(status)),
             WatchEvent::Bookmark { version, .. } => {
                 *unordered = false;
+                self.note_step_back(&version, deltas);
                 self.advance(&version, None);
                 return Ok(());
             }
@@ -242,6 +248,7 @@ impl Reflector {
             }
         };
         if !*unordered {
+            self.note_step_back(object.metadata.resource_version(), deltas);
             self.advance(object.metadata.resource_version(), Some(object.metadata.name()));
         }
         deltas.push(delta);
