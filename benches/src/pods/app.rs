@@ -73,8 +73,13 @@ pub(super) fn template(number: usize, random: &mut StdRng) -> String {
         random,
     };
     let hash = app.hex(10);
-    // Most Pods have one container or two.
-    let containers = [1, 1, 1, 1, 1, 1, 1, 2, 2, 3, 4][app.random.random_range(0..11)];
+    // Most Pods have one container.
+    let containers = match app.random.random_range(0..20) {
+        0..16 => 1,
+        16..18 => 2,
+        18 => 3,
+        _ => 4,
+    };
     let names: Vec<String> = (0..containers)
         .map(|position| match position {
             0 => app.name.clone(),

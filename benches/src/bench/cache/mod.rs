@@ -33,9 +33,9 @@ pub(crate) struct Arguments {
     /// How many Pods: each number makes a table
     #[arg(long, value_delimiter = ',', default_value = "10000,100000")]
     objects: Vec<u32>,
-    /// How many watch events
-    #[arg(long, default_value_t = 20_000)]
-    events: u32,
+    /// How many watch events; as many as Pods, and 20000 at least, unless it is said
+    #[arg(long)]
+    events: Option<u32>,
     /// How often each subject is measured
     #[arg(long, default_value_t = 5)]
     rounds: usize,
@@ -68,21 +68,23 @@ pub(crate) fn compare(arguments: &Arguments) -> Result<()> {
     ensure!(!subjects.is_empty(), "no subject has that text in its label");
     let (size, managed_fields) = Pods::new(APPS, SEED)?.mean_sizes();
     let head = format!(
-        "{}\n\nPods of {size} bytes of JSON on average, {managed_fields} of them managedFields, of {APPS} applications. {} watch events. \
+        "{}\n\nPods of {size} bytes of JSON on average, {managed_fields} of them managedFields, of {APPS} applications. \
          Medians of {} interleaved rounds; in brackets the ratio to the first row.\n",
         report::machine(),
-        arguments.events,
         arguments.rounds,
     );
     let tables = arguments.objects.iter().map(|&objects| {
         let load = Load {
             objects,
-            events: arguments.events,
+            events: arguments.events.unwrap_or(objects.max(20_000)),
             seed: SEED,
         };
         let figures = measure(&programs, &subjects, load, arguments.rounds)?;
         let table = table::markdown(&subjects, &figures);
-        Ok(format!("\n### {objects} objects\n\n{table}"))
+        Ok(format!(
+            "\n### {objects} objects, {} events\n\n{table}",
+            load.events
+        ))
     });
     let tables: String = tables.collect::<Result<_>>()?;
     let text = head + &tables;
