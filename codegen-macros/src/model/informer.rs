@@ -14,6 +14,7 @@ use crate::{
 };
 
 /// A custom kind.
+#[expect(clippy::struct_excessive_bools, reason = "they are independent facts")]
 pub(crate) struct Model {
     /// Where kubewright is.
     pub(crate) krate: Path,

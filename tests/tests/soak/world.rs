@@ -12,7 +12,7 @@ use std::{
 
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::{
-    Api, Client, Error,
+    Api, Client, Error, ResourceExt,
     api::{ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams},
     core::{GroupVersionKind, PartialObjectMeta},
 };
@@ -109,7 +109,7 @@ impl Content for Secret {
 /// Only metadata is sent: of the data, the bucket stands there, too.
 impl Content for PartialObjectMeta<ConfigMap> {
     fn entry(&self, key: &str) -> Option<String> {
-        self.labels().get(key).cloned()
+        ResourceExt::labels(self).get(key).cloned()
     }
 
     fn as_sent(listed: &mut Value) {

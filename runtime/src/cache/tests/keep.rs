@@ -1,5 +1,6 @@
 //! What informers keep of objects, and who pays for decoding.
 
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::core::PartialObjectMeta;
 use serde_json::Value;
 
@@ -147,9 +148,8 @@ impl crate::CustomKind for Datum {
     const EXTERNAL: bool = true;
     const SENSITIVE: bool = true;
 
-    fn definition()
-    -> k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition {
-        Default::default()
+    fn definition() -> CustomResourceDefinition {
+        CustomResourceDefinition::default()
     }
 
     fn indexes() -> &'static [IndexSpec] {
