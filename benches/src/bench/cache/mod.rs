@@ -1,6 +1,6 @@
 //! What a cached Pod costs: CPU time for each listed object and each watch event, and memory, beside client-go and kube-runtime.
 //!
-//! Each [`Subject`](subjects::Subject) runs in a process of its own against a load server of its own, in turn, round by round; CPU time
+//! Each [`Subject`] runs in a process of its own against a load server of its own, in turn, round by round; CPU time
 //! and memory are read from outside. Read `subjects` → `run` → `process` → `table`.
 
 mod process;
