@@ -42,6 +42,11 @@ impl KindInfo {
         }
     }
 
+    /// Whether this is the kind whose objects are sensitive by themselves.
+    pub(crate) fn is_secret(&self) -> bool {
+        self.group.is_empty() && self.kind == "Secret"
+    }
+
     /// The path of the collection: of one namespace, or of all of them.
     pub fn path(&self, namespace: Option<&str>) -> String {
         let root = if self.group.is_empty() { "/api" } else { "/apis" };

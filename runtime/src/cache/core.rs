@@ -52,7 +52,7 @@ impl Core {
     /// `V` is what objects are decoded as when they arrive, where that is wanted.
     pub(super) fn new<V: View>(info: KindInfo, options: InformerOptions, hot: Arc<HotSet>) -> Self {
         let counters = Arc::new(Counters::default());
-        let sensitive = options.sensitive || (info.group.is_empty() && info.kind == "Secret");
+        let sensitive = options.sensitive || info.is_secret();
         Self {
             store: Arc::default(),
             settling: Settling::new(sensitive || options.keep == Keep::Raw),

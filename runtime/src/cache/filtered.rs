@@ -1,14 +1,10 @@
 //! A handler that is told of some objects only.
 
-use std::{
-    collections::HashSet,
-    fmt,
-    panic::{AssertUnwindSafe, catch_unwind},
-};
+use std::{collections::HashSet, fmt};
 
 use parking_lot::Mutex;
 
-use super::{Deleted, EventHandler, Object, processor::panic_message};
+use super::{Deleted, EventHandler, Object, panics::caught};
 use crate::{ObjectName, View};
 
 /// Tells a handler only of objects that pass a predicate.
@@ -40,11 +36,10 @@ impl<P, H> Filtered<P, H> {
     where
         P: Fn(&Object<K>) -> bool,
     {
-        catch_unwind(AssertUnwindSafe(|| (self.predicate)(object))).unwrap_or_else(|panic| {
+        caught(|| (self.predicate)(object)).unwrap_or_else(|panic| {
             tracing::error!(
-                "the predicate of a filtered event handler panicked at {}: {}; the handler is not told of that object",
-                object.name(),
-                panic_message(&*panic)
+                "the predicate of a filtered event handler panicked at {}: {panic}; the handler is not told of that object",
+                object.name()
             );
             false
         })

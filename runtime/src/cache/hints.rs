@@ -5,7 +5,6 @@ use std::{sync::Arc, time::Duration};
 use tokio::time::sleep;
 
 use super::{InformerOptions, Keep, core::Core};
-use crate::KindInfo;
 
 /// After this time it is said that nothing was decoded.
 const UNREAD_AFTER: Duration = Duration::from_mins(10);
@@ -14,7 +13,7 @@ const UNREAD_AFTER: Duration = Duration::from_mins(10);
 pub(super) fn before_start(core: &Core, others: &[Arc<Core>]) -> Vec<String> {
     let (info, options) = (core.info(), &core.options);
     let mut hints = Vec::new();
-    if is_secret(info) && watches_all(options) && options.keep != Keep::Metadata {
+    if info.is_secret() && watches_all(options) && options.keep != Keep::Metadata {
         hints.push(
             "all Secrets of the cluster are listed, watched and kept in memory: whoever gets into this process reads them; watch only some \
              (namespaces, a label or field selector), or `metadata_only`"
@@ -46,10 +45,6 @@ pub(super) async fn unread(core: Arc<Core>) {
             UNREAD_AFTER.as_secs() / 60
         );
     }
-}
-
-fn is_secret(info: &KindInfo) -> bool {
-    info.group.is_empty() && info.kind == "Secret"
 }
 
 fn watches_all(options: &InformerOptions) -> bool {

@@ -184,10 +184,14 @@ impl StoredObject {
     /// Looks for the values of indexes that were not looked for yet. Calls functions of users: without a lock.
     pub(super) fn index(self: &Arc<Self>, indexes: &[Arc<Index>]) {
         for (position, index) in indexes.iter().enumerate() {
-            if self.keys(position).is_none() {
+            if !self.is_indexed(position) {
                 self.set_keys(position, index.keys(self));
             }
         }
+    }
+
+    fn is_indexed(&self, position: usize) -> bool {
+        matches!(self.indexed.lock().get(position), Some(Some(_)))
     }
 
     /// The values that the object has in an index.

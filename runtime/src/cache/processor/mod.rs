@@ -10,11 +10,7 @@ mod ring;
 #[cfg(test)]
 mod tests;
 
-use std::{
-    any::Any,
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
-};
+use std::sync::Arc;
 
 use tokio::{
     task::coop::consume_budget,
@@ -29,7 +25,7 @@ use self::{
     resync::Schedule,
     ring::Notification,
 };
-use super::{Change, store::Stored};
+use super::{Change, panics::caught, store::Stored};
 
 pub(super) type Sink = Box<dyn Fn(&Change<'_>) + Send + Sync>;
 pub(super) type Handler = Box<dyn Fn(&Stored, bool) + Send + Sync>;
@@ -221,16 +217,7 @@ async fn run_handler(lease: Lease, handler: Handler, cancel: CancellationToken) 
 
 /// Calls `callback`; a panic is logged and ends there.
 fn contained(who: &str, callback: impl FnOnce()) {
-    if let Err(panic) = catch_unwind(AssertUnwindSafe(callback)) {
-        tracing::error!(
-            "{who} panicked: {}; it misses this change and goes on",
-            panic_message(&*panic)
-        );
+    if let Err(panic) = caught(callback) {
+        tracing::error!("{who} panicked: {panic}; it misses this change and goes on");
     }
-}
-
-pub(super) fn panic_message(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("without a message")
 }

@@ -120,8 +120,8 @@ impl Reflector {
     }
 
     /// The server is known to have reached this version. It is followed even where it goes backwards: to ask again for what is known is
-    /// safe, to skip what is not is not.
-    fn advance(&mut self, version: &str, object: Option<&ObjectName>) {
+    /// safe, to skip what is not is not. Then the version before is returned.
+    fn advance(&mut self, version: &str, object: Option<&ObjectName>) -> Option<Box<str>> {
         let fault = match versions::compare(&self.version, version) {
             _ if !versions::is_number(version) => Some(VersionFault::NoNumber),
             Some(std::cmp::Ordering::Greater) => Some(VersionFault::Backwards),
@@ -136,9 +136,11 @@ impl Reflector {
                 tracing::warn!("{warning}");
             }
         }
-        if !version.is_empty() {
-            self.version = version.into();
+        if version.is_empty() {
+            return None;
         }
+        let before = std::mem::replace(&mut self.version, version.into());
+        (fault == Some(VersionFault::Backwards)).then_some(before)
     }
 
     async fn failed_and_waits(&mut self, error: &SourceError) {

@@ -1,6 +1,6 @@
 //! Watches: the changes after a version, line by line.
 
-use std::{cmp::Ordering, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use futures::{FutureExt as _, StreamExt as _};
@@ -13,7 +13,6 @@ use crate::cache::{
     index::Index,
     scan::{Lines, WatchEvent},
     stats::count,
-    versions,
 };
 
 /// The server ends a watch after a time between these, so that not all clients come back at once.
@@ -174,7 +173,7 @@ impl Reflector {
     fn push(&self, deltas: &mut Vec<Delta>, told: &mut Box<str>) {
         if *told != self.version {
             told.clone_from(&self.version);
-            deltas.push(self.reached());
+            deltas.push(self.reached(self.version.clone()));
         }
         if !deltas.is_empty() {
             self.fifo.push(std::mem::take(deltas));
@@ -201,17 +200,10 @@ impl Reflector {
         Ok(lines.check()?)
     }
 
-    /// What was reached before the version goes backwards counts for the store, though not for what is asked for next.
-    fn note_step_back(&self, version: &str, deltas: &mut Vec<Delta>) {
-        if versions::compare(&self.version, version) == Some(Ordering::Greater) {
-            deltas.push(self.reached());
-        }
-    }
-
-    fn reached(&self) -> Delta {
+    fn reached(&self, version: Box<str>) -> Delta {
         Delta::Reached {
             namespace: self.namespace.clone(),
-            version: self.version.clone(),
+            version,
         }
     }
 
@@ -228,8 +220,8 @@ impl Reflector {
             WatchEvent::Error(status) => return Err(SourceError::Status(status)),
             WatchEvent::Bookmark { version, .. } => {
                 *unordered = false;
-                self.note_step_back(&version, deltas);
-                self.advance(&version, None);
+                let before = self.advance(&version, None);
+                deltas.extend(before.map(|before| self.reached(before)));
                 return Ok(());
             }
             WatchEvent::Added(object) => {
@@ -248,8 +240,9 @@ impl Reflector {
             }
         };
         if !*unordered {
-            self.note_step_back(object.metadata.resource_version(), deltas);
-            self.advance(object.metadata.resource_version(), Some(object.metadata.name()));
+            let before = self.advance(object.metadata.resource_version(), Some(object.name()));
+            // What was reached counts for the store, though not for what is asked for next.
+            deltas.extend(before.map(|before| self.reached(before)));
         }
         deltas.push(delta);
         Ok(())
