@@ -111,6 +111,7 @@ pub mod events;
 mod kind;
 pub mod manager;
 mod object_name;
+mod panics;
 #[doc(hidden)]
 pub mod projection;
 pub mod testing;

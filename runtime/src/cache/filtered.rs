@@ -4,8 +4,8 @@ use std::{collections::HashSet, fmt};
 
 use parking_lot::Mutex;
 
-use super::{Deleted, EventHandler, Object, panics::caught};
-use crate::{ObjectName, View};
+use super::{Deleted, EventHandler, Object};
+use crate::{ObjectName, View, panics::caught};
 
 /// Tells a handler only of objects that pass a predicate.
 ///

@@ -12,10 +12,10 @@ use std::{
 
 use super::{
     object::StoredObject,
-    panics::caught,
     recent::Recent,
     scan::{Cursor, unquoted},
 };
+use crate::panics::caught;
 
 /// The type of an index's values. Other types of value in the object are not indexed and counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

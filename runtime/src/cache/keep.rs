@@ -8,7 +8,8 @@ use std::{
 
 use serde_json::Value;
 
-use super::{IndexPath, IndexPathError, index::PathSegment, panics::caught};
+use super::{IndexPath, IndexPathError, index::PathSegment};
+use crate::panics::caught;
 
 /// What an informer keeps of each object. All but the last three keep the whole object, without `metadata.managedFields`.
 ///

@@ -25,7 +25,6 @@ mod informer;
 mod keep;
 mod lister;
 mod object;
-mod panics;
 mod processor;
 mod recent;
 mod reflector;

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use super::{Action, BoxReconciler, ControllerMetrics, Outcome, ReconcileError};
-use crate::{KindInfo, ObjectName, workqueue::WorkQueue};
+use crate::{KindInfo, ObjectName, panics, workqueue::WorkQueue};
 
 /// So many conflicts in a row are no error in the log: at 5 ms, 10 ms and so on, the cache catches up meanwhile.
 const USUAL_CONFLICTS: usize = 5;
@@ -109,7 +109,7 @@ impl Worker {
                 let retry_in = queue.add_rate_limited(key.clone());
                 let failures = queue.num_requeues(key);
                 tracing::error!(
-                    error = message(&*panic),
+                    error = panics::message(&*panic),
                     ?retry_in,
                     failures,
                     "reconcile panicked"
@@ -121,12 +121,6 @@ impl Worker {
 }
 
 type Panic = Box<dyn Any + Send>;
-
-fn message(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("a panic without a message")
-}
 
 /// A running reconcile. When it ends, cancelled or not, the key goes back to the queue.
 struct Running<'a> {

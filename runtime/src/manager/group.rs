@@ -1,12 +1,14 @@
 //! Tasks with names, owned by who started them.
 
-use std::{any::Any, collections::BTreeSet, future::pending, panic::AssertUnwindSafe};
+use std::{collections::BTreeSet, future::pending, panic::AssertUnwindSafe};
 
 use futures::FutureExt;
 use tokio::{
     task::JoinSet,
     time::{Instant, timeout_at},
 };
+
+use crate::panics;
 
 /// A group of tasks that are started and stopped together. Dropped, it aborts them.
 #[derive(Default)]
@@ -35,7 +37,7 @@ impl Group {
             let ended = AssertUnwindSafe(task).catch_unwind().await;
             (
                 name,
-                ended.unwrap_or_else(|payload| Err(format!("panicked: {}", panic_message(&*payload)))),
+                ended.unwrap_or_else(|payload| Err(format!("panicked: {}", panics::message(&*payload)))),
             )
         });
     }
@@ -86,12 +88,6 @@ impl Group {
         self.running.remove(&name);
         Some(result.map_err(|reason| Failure { name, reason }))
     }
-}
-
-fn panic_message(payload: &(dyn Any + Send)) -> &str {
-    let text = payload.downcast_ref::<&str>().copied();
-    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("without a message")
 }
 
 #[cfg(test)]

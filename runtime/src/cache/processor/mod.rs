@@ -25,7 +25,8 @@ use self::{
     resync::Schedule,
     ring::Notification,
 };
-use super::{Change, panics::caught, store::Stored};
+use super::{Change, store::Stored};
+use crate::panics::caught;
 
 pub(super) type Sink = Box<dyn Fn(&Change<'_>) + Send + Sync>;
 pub(super) type Handler = Box<dyn Fn(&Stored, bool) + Send + Sync>;

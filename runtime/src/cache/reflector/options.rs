@@ -4,7 +4,10 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use parking_lot::Mutex;
 
-use crate::cache::{Backoff, ExponentialBackoff, SourceError, panics::caught};
+use crate::{
+    cache::{Backoff, ExponentialBackoff, SourceError},
+    panics::caught,
+};
 
 /// Switches [`ReflectorOptions::check_consistency`] on when it is `true`.
 const CONSISTENCY_CHECK: &str = "KUBEWRIGHT_CACHE_CONSISTENCY_CHECK";

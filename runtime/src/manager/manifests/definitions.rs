@@ -1,19 +1,13 @@
 //! The CustomResourceDefinitions: made, checked, versions of one kind merged.
 
-use std::{
-    cell::Cell,
-    cmp::Reverse,
-    collections::BTreeMap,
-    panic::{self, UnwindSafe},
-    sync::Once,
-};
+use std::{cell::Cell, cmp::Reverse, collections::BTreeMap, panic, sync::Once};
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::core::{Version, crd::merge_crds};
 use serde::Serialize;
 
 use super::{ManifestError, schema};
-use crate::{Scope, cache::RegisteredKind, controller::Setup};
+use crate::{Scope, cache::RegisteredKind, controller::Setup, panics::caught};
 
 /// One custom kind of the document, with all its versions.
 #[derive(Debug, Serialize)]
@@ -189,7 +183,7 @@ fn merge(
 }
 
 /// Runs `call`; a panic becomes its message and is not printed.
-fn quietly<T>(call: impl FnOnce() -> T + UnwindSafe) -> Result<T, String> {
+fn quietly<T>(call: impl FnOnce() -> T) -> Result<T, String> {
     thread_local! {
         static QUIET: Cell<bool> = const { Cell::new(false) };
     }
@@ -204,11 +198,7 @@ fn quietly<T>(call: impl FnOnce() -> T + UnwindSafe) -> Result<T, String> {
         }));
     });
     QUIET.set(true);
-    let result = panic::catch_unwind(call);
+    let result = caught(call);
     QUIET.set(false);
-    result.map_err(|payload| {
-        let text = payload.downcast_ref::<&str>().map(|&text| text.to_owned());
-        text.or_else(|| payload.downcast_ref::<String>().cloned())
-            .unwrap_or_else(|| "no reason given".to_owned())
-    })
+    result
 }
