@@ -1,8 +1,10 @@
 //! Chores of the workspace: `cargo xtask --help`. What a chore makes goes to standard output, talk to standard error.
 
+mod api_kinds;
 mod bench;
 mod control_plane;
 mod soak;
+mod yaml;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -26,6 +28,12 @@ enum Chore {
         #[arg(long)]
         print: bool,
     },
+    /// Writes the embedded API server's tables from what Kubernetes publishes in its Go module, which Go fetches
+    ApiKinds {
+        /// Write nothing; fail when a table is stale
+        #[arg(long)]
+        check: bool,
+    },
     /// Measures the cache beside client-go and kube-runtime, and prints tables
     ///
     /// Needs Go, which builds the peers in benches/go. Without arguments it takes an hour or two: five rounds of ten subjects with 10,000
@@ -45,6 +53,7 @@ enum Chore {
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().chore {
         Chore::ControlPlane { print } => control_plane::run(print),
+        Chore::ApiKinds { check } => api_kinds::run(check),
         Chore::Bench(options) => bench::run(&options),
         Chore::Soak { seconds, seed } => soak::run(seconds, seed),
     };

@@ -1,0 +1,163 @@
+//! The tables of the embedded API server, made from what Kubernetes publishes: the discovery documents and the roles that every
+//! cluster starts with lie in its Go module.
+
+use anyhow::{Context as _, Result, bail};
+use serde_json::{Map, Value, json};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const MODULE: &str = "k8s.io/kubernetes@v1.36.3";
+
+/// Writes `kinds.json` and `bootstrap.json`; with `check`, fails when they are not what would be written.
+pub(crate) fn run(check: bool) -> Result<()> {
+    let module = module_folder()?;
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../apiserver/src");
+    let rows = read(&source.join("kinds/rows.txt"))?;
+    let discovery = serde_json::from_str(&read(&module.join("api/discovery/aggregated_v2.json"))?)?;
+    put(&source.join("kinds/kinds.json"), &lines(&kinds(&rows, &discovery)?), check)?;
+    put(&source.join("auth/bootstrap.json"), &lines(&bootstrap(&module)?), check)
+}
+
+fn module_folder() -> Result<PathBuf> {
+    let output = Command::new("go")
+        .args(["mod", "download", "-json", MODULE])
+        .output()
+        .context("go is needed to fetch the module of Kubernetes")?;
+    let answer: Value = serde_json::from_slice(&output.stdout)?;
+    match answer["Dir"].as_str() {
+        Some(folder) => Ok(PathBuf::from(folder)),
+        None => bail!("go mod download {MODULE}: {}", answer["Error"]),
+    }
+}
+
+/// One object a row, in the order in which discovery names them.
+fn kinds(rows: &str, discovery: &Value) -> Result<Vec<Value>> {
+    let mut wanted = Map::new();
+    for row in rows.lines().filter(|row| !row.is_empty() && !row.starts_with('#')) {
+        let mut words = row.split_whitespace().map(str::to_owned);
+        let (Some(version), Some(resource)) = (words.next(), words.next()) else {
+            bail!("a row needs a version and a resource: {row}");
+        };
+        wanted.insert(format!("{version} {resource}"), words.collect());
+    }
+    let mut found = vec![];
+    let core: Value = json!([{ "metadata": {}, "versions": [core()?] }]);
+    for group in list(&core).iter().chain(list(&discovery["items"])) {
+        let group_name = group["metadata"]["name"].as_str().unwrap_or_default();
+        for version in list(&group["versions"]) {
+            let version_name = version["version"].as_str().unwrap_or_default();
+            let group_version = match group_name {
+                "" => version_name.to_owned(),
+                group => format!("{group}/{version_name}"),
+            };
+            for resource in list(&version["resources"]) {
+                let name = resource["resource"].as_str().unwrap_or_default();
+                if let Some(flags) = wanted.remove(&format!("{group_version} {name}")) {
+                    found.push(kind(group_name, version_name, resource, &flags));
+                }
+            }
+        }
+    }
+    match wanted.keys().next() {
+        Some(row) => bail!("discovery knows nothing of {row}"),
+        None => Ok(found),
+    }
+}
+
+fn kind(group: &str, version: &str, resource: &Value, flags: &Value) -> Value {
+    let mut kind = json!({
+        "group": group, "version": version, "resource": resource["resource"], "kind": resource["responseKind"]["kind"],
+        "singular": resource["singularResource"], "verbs": resource["verbs"],
+    });
+    if resource["scope"] == "Namespaced" {
+        kind["namespaced"] = json!(true);
+    }
+    for (key, value) in [
+        ("shortNames", &resource["shortNames"]),
+        ("categories", &resource["categories"]),
+        ("flags", flags),
+    ] {
+        if !list(value).is_empty() {
+            kind[key] = value.clone();
+        }
+    }
+    let subresources: Vec<Value> = list(&resource["subresources"]).iter().map(subresource).collect();
+    if !subresources.is_empty() {
+        kind["subresources"] = json!(subresources);
+    }
+    kind
+}
+
+/// A subresource names its kind where it is not the resource's own.
+fn subresource(subresource: &Value) -> Value {
+    let kind = &subresource["responseKind"];
+    json!({
+        "name": subresource["subresource"], "verbs": subresource["verbs"],
+        "group": kind["group"], "version": kind["version"], "kind": kind["kind"],
+    })
+}
+
+/// The aggregated document leaves the core group out; its own document has another form.
+fn core() -> Result<Value> {
+    let text = read(&module_folder()?.join("api/discovery/api__v1.json"))?;
+    let document: Value = serde_json::from_str(&text)?;
+    let mut resources: Vec<Value> = vec![];
+    for entry in list(&document["resources"]) {
+        let name = entry["name"].as_str().unwrap_or_default();
+        let kind = json!({ "group": entry["group"].as_str().unwrap_or(""), "version": entry["version"].as_str().unwrap_or(""), "kind": entry["kind"] });
+        if let Some((parent, name)) = name.split_once('/') {
+            let subresource = json!({ "subresource": name, "responseKind": kind, "verbs": entry["verbs"] });
+            let parent = resources.iter_mut().find(|resource| resource["resource"] == parent);
+            if let Some(Value::Array(siblings)) = parent.map(|parent| &mut parent["subresources"]) {
+                siblings.push(subresource);
+            }
+        } else {
+            resources.push(json!({
+                "resource": name, "responseKind": kind, "singularResource": entry["singularName"], "verbs": entry["verbs"],
+                "scope": if entry["namespaced"] == true { "Namespaced" } else { "Cluster" },
+                "shortNames": entry["shortNames"], "categories": entry["categories"], "subresources": [],
+            }));
+        }
+    }
+    Ok(json!({ "version": "v1", "resources": resources }))
+}
+
+/// The roles and bindings that the API server itself makes when it starts.
+fn bootstrap(module: &Path) -> Result<Vec<Value>> {
+    let folder = module.join("plugin/pkg/auth/authorizer/rbac/bootstrappolicy/testdata");
+    let mut objects = vec![];
+    for file in [
+        "cluster-roles",
+        "cluster-role-bindings",
+        "namespace-roles",
+        "namespace-role-bindings",
+    ] {
+        let list_of: Value = crate::yaml::read(&read(&folder.join(format!("{file}.yaml")))?)?;
+        objects.extend(list(&list_of["items"]).iter().cloned());
+    }
+    Ok(objects)
+}
+
+/// One value a line, so that a change shows as what it is.
+fn lines(values: &[Value]) -> String {
+    let lines: Vec<String> = values.iter().map(Value::to_string).collect();
+    format!("[\n{}\n]\n", lines.join(",\n"))
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+fn read(path: &Path) -> Result<String> {
+    std::fs::read_to_string(path).with_context(|| path.display().to_string())
+}
+
+fn put(path: &Path, text: &str, check: bool) -> Result<()> {
+    if std::fs::read_to_string(path).is_ok_and(|present| present == text) {
+        return Ok(());
+    }
+    if check {
+        bail!("{} is stale: cargo xtask api-kinds", path.display());
+    }
+    std::fs::write(path, text).with_context(|| path.display().to_string())
+}
