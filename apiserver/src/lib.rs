@@ -1,2 +1,4 @@
 //! A Kubernetes API server in memory, for development and tests. It is not a production server: nothing is replicated, nothing outlives
 //! the process.
+
+pub mod types;

@@ -1,6 +1,7 @@
 //! Chores of the workspace: `cargo xtask --help`. What a chore makes goes to standard output, talk to standard error.
 
 mod api_kinds;
+mod api_types;
 mod bench;
 mod control_plane;
 mod soak;
@@ -18,6 +19,14 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Chore {
+    /// Writes the API server's table of built-in types from the OpenAPI documents in the k8s.io/kubernetes module
+    ///
+    /// Needs Go, which downloads the module once.
+    ApiTypes {
+        /// Only compare; fail when the table differs
+        #[arg(long)]
+        check: bool,
+    },
     /// Builds kube-apiserver, kube-controller-manager, etcd and kubectl for the tests, and prints their folder
     ///
     /// Needs Go, and some minutes once; afterwards it sees that they are there. They lie in the cache folder
@@ -52,6 +61,7 @@ enum Chore {
 
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().chore {
+        Chore::ApiTypes { check } => api_types::run(check),
         Chore::ControlPlane { print } => control_plane::run(print),
         Chore::ApiKinds { check } => api_kinds::run(check),
         Chore::Bench(options) => bench::run(&options),

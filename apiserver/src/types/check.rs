@@ -1,0 +1,300 @@
+//! Whether a value can be decoded as a type: what the real server's decoder refuses, and what it does not know.
+
+use super::{Map, Scalar, Type, scalars};
+use serde_json::Value;
+
+/// What the decoder of the real server says of a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fault {
+    /// A field that its type does not have: dropped, and an error under `fieldValidation=Strict`. The path is written as
+    /// `spec.containers[0].x`.
+    Unknown(String),
+    /// A value of another type, in the words of the decoder: the request fails whatever the field validation.
+    Mismatch(String),
+}
+
+impl std::fmt::Display for Fault {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Unknown(path) => write!(formatter, "unknown field \"{path}\""),
+            Self::Mismatch(message) => formatter.write_str(message),
+        }
+    }
+}
+
+/// Compares a value of a built-in kind with its type: first the mismatches, then the unknown fields, each in the order of the value. The
+/// real server reports only the first mismatch. With `prune`, unknown fields are also removed, as decoding does.
+pub fn check(value: &mut Value, ty: &Type, prune: bool) -> Vec<Fault> {
+    let mut checker = Checker {
+        prune,
+        unknown: Vec::new(),
+        mismatches: Vec::new(),
+    };
+    checker.visit(value, ty, &mut Place::default());
+    let mut faults = checker.mismatches;
+    faults.append(&mut checker.unknown);
+    faults
+}
+
+struct Checker {
+    prune: bool,
+    unknown: Vec<Fault>,
+    mismatches: Vec<Fault>,
+}
+
+/// Where a value stands: with indices and keys, as unknown fields are named; the fields alone, and the struct's name, as mismatches are.
+#[derive(Default)]
+struct Place {
+    path: String,
+    fields: String,
+    holder: String,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Step {
+    Field,
+    Key,
+    Item,
+}
+
+impl Place {
+    /// A step into a field of a struct, a key of a map or an item.
+    fn within<T>(&mut self, step: &str, kind: Step, visit: impl FnOnce(&mut Self) -> T) -> T {
+        let (path, fields) = (self.path.len(), self.fields.len());
+        if kind != Step::Item && !self.path.is_empty() {
+            self.path.push('.');
+        }
+        self.path.push_str(step);
+        if kind == Step::Field {
+            if !self.fields.is_empty() {
+                self.fields.push('.');
+            }
+            self.fields.push_str(step);
+        }
+        let result = visit(self);
+        self.path.truncate(path);
+        self.fields.truncate(fields);
+        result
+    }
+}
+
+impl Checker {
+    fn visit(&mut self, value: &mut Value, ty: &Type, place: &mut Place) {
+        if value.is_null() {
+            return;
+        }
+        match ty.resolve() {
+            Type::Scalar(scalar) => {
+                if let Some(message) = mismatch(value, *scalar, place) {
+                    self.mismatches.push(Fault::Mismatch(message));
+                }
+            }
+            Type::List(list) => match value {
+                Value::Array(items) => {
+                    for (index, item) in items.iter_mut().enumerate() {
+                        place.within(&format!("[{index}]"), Step::Item, |place| {
+                            self.visit(item, &list.items, place)
+                        });
+                    }
+                }
+                other => self.refuse(other, ty, place),
+            },
+            Type::Map(map) => match value {
+                Value::Object(object) => {
+                    let holder = match ty {
+                        Type::Named(named) => named.name.rsplit('.').next().unwrap_or_default().to_owned(),
+                        _ => place.holder.clone(),
+                    };
+                    let outer = std::mem::replace(&mut place.holder, holder);
+                    self.visit_fields(object, map, place);
+                    place.holder = outer;
+                }
+                other => self.refuse(other, ty, place),
+            },
+            Type::Named(_) | Type::Any | Type::Opaque => {}
+        }
+    }
+
+    fn visit_fields(&mut self, object: &mut serde_json::Map<String, Value>, map: &Map, place: &mut Place) {
+        object.retain(|name, value| {
+            let step = if map.fields.contains_key(name.as_str()) {
+                Step::Field
+            } else {
+                Step::Key
+            };
+            place.within(name, step, |place| {
+                let Some(ty) = map.type_of(name) else {
+                    self.unknown.push(Fault::Unknown(place.path.clone()));
+                    return !self.prune;
+                };
+                self.visit(value, ty, place);
+                true
+            })
+        });
+    }
+
+    fn refuse(&mut self, value: &Value, ty: &Type, place: &Place) {
+        self.mismatches.push(Fault::Mismatch(cannot_unmarshal(
+            go_kind(value),
+            &go_type(ty),
+            place,
+        )));
+    }
+}
+
+fn cannot_unmarshal(found: &str, ty: &str, place: &Place) -> String {
+    if place.fields.is_empty() {
+        return format!("json: cannot unmarshal {found} into Go value of type {ty}");
+    }
+    format!(
+        "json: cannot unmarshal {found} into Go struct field {}.{} of type {ty}",
+        place.holder, place.fields
+    )
+}
+
+fn mismatch(value: &Value, scalar: Scalar, place: &Place) -> Option<String> {
+    let plain = |ty: &str| Some(cannot_unmarshal(go_kind(value), ty, place));
+    match scalar {
+        Scalar::Boolean if !value.is_boolean() => plain("bool"),
+        Scalar::Double if !value.is_number() => plain("float64"),
+        Scalar::String if !value.is_string() => plain("string"),
+        Scalar::Int32 => whole(value, "int32", |number| i32::try_from(number).is_ok(), place),
+        Scalar::Int64 => whole(value, "int64", |_| true, place),
+        Scalar::Bytes => match value.as_str() {
+            None => plain("[]uint8"),
+            Some(text) => scalars::base64_error(text),
+        },
+        Scalar::Quantity => {
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            scalars::quantity_error(&text)
+        }
+        Scalar::DateTime | Scalar::MicroTime => match value.as_str() {
+            None => plain("string"),
+            Some(text) => scalars::time_error(text, scalar == Scalar::MicroTime),
+        },
+        Scalar::IntOrString => match value {
+            Value::String(_) => None,
+            Value::Number(_) => whole(value, "int32", |number| i32::try_from(number).is_ok(), place),
+            _ => plain("int32"),
+        },
+        _ => None,
+    }
+}
+
+fn whole(value: &Value, ty: &str, fits: impl Fn(i64) -> bool, place: &Place) -> Option<String> {
+    match value {
+        Value::Number(number) if number.as_i64().is_some_and(fits) => None,
+        Value::Number(number) => Some(cannot_unmarshal(&format!("number {number}"), ty, place)),
+        _ => Some(cannot_unmarshal(go_kind(value), ty, place)),
+    }
+}
+
+fn go_kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+/// How Go writes the type, as far as the OpenAPI tells: it has no names for types of strings.
+fn go_type(ty: &Type) -> String {
+    match ty {
+        Type::Named(named) => named
+            .name
+            .split_once('.')
+            .map_or(&*named.name, |(_, name)| name)
+            .to_owned(),
+        Type::List(list) => format!("[]{}", go_type(&list.items)),
+        Type::Map(map) => format!(
+            "map[string]{}",
+            map.values.as_ref().map_or_else(String::new, go_type)
+        ),
+        Type::Scalar(scalar) => match scalar {
+            Scalar::Boolean => "bool",
+            Scalar::Int32 => "int32",
+            Scalar::Int64 => "int64",
+            Scalar::Double => "float64",
+            Scalar::String => "string",
+            Scalar::Bytes => "[]uint8",
+            Scalar::DateTime => "v1.Time",
+            Scalar::MicroTime => "v1.MicroTime",
+            Scalar::Quantity => "resource.Quantity",
+            Scalar::IntOrString => "intstr.IntOrString",
+        }
+        .to_owned(),
+        Type::Any | Type::Opaque => "interface {}".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::builtin;
+    use serde_json::json;
+
+    fn faults(mut value: Value, prune: bool) -> (Vec<String>, Value) {
+        let ty = builtin("apps/v1", "Deployment").unwrap();
+        let faults = check(&mut value, ty, prune)
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        (faults, value)
+    }
+
+    #[test]
+    fn unknown_fields_are_named_with_indices_and_pruned_on_demand() {
+        let value = json!({"spec": {"x": 1, "template": {"spec": {"containers": [{"name": "a"}, {"name": "b", "y": {"z": 1}}]}}}});
+        let (found, kept) = faults(value.clone(), false);
+        assert_eq!(
+            found,
+            [
+                "unknown field \"spec.template.spec.containers[1].y\"",
+                "unknown field \"spec.x\""
+            ]
+        );
+        assert_eq!(kept, value);
+        let (_, pruned) = faults(value, true);
+        assert_eq!(
+            pruned,
+            json!({"spec": {"template": {"spec": {"containers": [{"name": "a"}, {"name": "b"}]}}}})
+        );
+    }
+
+    #[test]
+    fn mismatches_are_told_in_the_decoders_words() {
+        let cases = [
+            (
+                json!({"spec": {"replicas": "three"}}),
+                "json: cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of type int32",
+            ),
+            (
+                json!({"spec": {"replicas": 1.5}}),
+                "json: cannot unmarshal number 1.5 into Go struct field DeploymentSpec.spec.replicas of type int32",
+            ),
+            (
+                json!({"spec": {"template": {"spec": {"containers": {}}}}}),
+                "json: cannot unmarshal object into Go struct field PodSpec.spec.template.spec.containers of type []v1.Container",
+            ),
+            (
+                json!({"metadata": {"labels": {"a": 1}}}),
+                "json: cannot unmarshal number into Go struct field ObjectMeta.metadata.labels of type string",
+            ),
+            (
+                json!({"spec": {"template": {"spec": {"containers": [{"resources": {"limits": {"cpu": "many"}}}]}}}}),
+                "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
+            ),
+        ];
+        for (value, message) in cases {
+            let (found, _) = faults(value.clone(), false);
+            assert_eq!(
+                found.iter().map(String::as_str).collect::<Vec<_>>(),
+                [message],
+                "{value}"
+            );
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Reads `builtin.txt`, whose head describes its lines. It is ours and tested: a line that cannot be read is left out.
+
+use super::{Field, List, ListKind, Map, Named, PatchStrategy, Scalar, Table, Type};
+use std::collections::HashMap;
+
+pub(super) fn table(text: &str) -> Table {
+    let mut types: HashMap<Box<str>, Type> = HashMap::new();
+    let mut kinds = HashMap::new();
+    let mut current: Option<(Box<str>, Map)> = None;
+    for line in text.lines() {
+        if let Some(line) = line.strip_prefix("  ") {
+            if let (Some((_, map)), Some((name, field))) = (&mut current, field(line)) {
+                map.fields.insert(name, field);
+            }
+            continue;
+        }
+        if let Some((name, map)) = current.take() {
+            types.insert(name, finished(map));
+        }
+        match *line.split(' ').collect::<Vec<_>>() {
+            ["kind", version, kind, ty] => {
+                kinds.insert(
+                    (version.trim_start_matches('/').into(), kind.into()),
+                    Type::named(ty),
+                );
+            }
+            ["type", name, ref rest @ ..] => {
+                current = Some((
+                    name.into(),
+                    Map {
+                        atomic: rest == ["atomic"],
+                        ..Map::default()
+                    },
+                ));
+            }
+            _ => {}
+        }
+    }
+    if let Some((name, map)) = current {
+        types.insert(name, finished(map));
+    }
+    Table { types, kinds }
+}
+
+/// An object of which no field is published may have any.
+fn finished(mut map: Map) -> Type {
+    if map.fields.is_empty() {
+        map.values = Some(Type::Any);
+    }
+    Type::Map(Box::new(map))
+}
+
+fn field(line: &str) -> Option<(Box<str>, Field)> {
+    // A default is the last, and may have spaces.
+    let (line, default) = match line.split_once(" default=") {
+        Some((line, default)) => (line, serde_json::from_str(default).ok()),
+        None => (line, None),
+    };
+    let mut words = line.split(' ');
+    let name = words.next()?;
+    let mut ty = ty(words.next()?);
+    let mut required = false;
+    let mut patch = PatchStrategy::default();
+    for word in words {
+        let (key, value) = word.split_once('=').unwrap_or((word, ""));
+        let (value, names) = value.trim_end_matches(')').split_once('(').unwrap_or((value, ""));
+        match key {
+            "required" => required = true,
+            "list" => {
+                if let Type::List(list) = &mut ty {
+                    list.kind = match value {
+                        "set" => ListKind::Set,
+                        "map" => ListKind::Map(names.split(',').map(Into::into).collect()),
+                        _ => ListKind::Atomic,
+                    };
+                }
+            }
+            "map" => match &mut ty {
+                Type::Map(map) => map.atomic = value == "atomic",
+                Type::Named(named) => named.atomic = Some(value == "atomic"),
+                _ => {}
+            },
+            "patch" => {
+                for strategy in value.split(',') {
+                    patch.merge |= strategy == "merge";
+                    patch.replace |= strategy == "replace";
+                }
+                patch.merge_key = (!names.is_empty()).then(|| names.into());
+            }
+            _ => {}
+        }
+    }
+    if let Type::List(list) = &mut ty
+        && patch.merge
+        && !line.contains(" list=")
+    {
+        list.kind = patch
+            .merge_key
+            .clone()
+            .map_or(ListKind::Set, |key| ListKind::Map(vec![key]));
+    }
+    Some((
+        name.into(),
+        Field {
+            ty,
+            default,
+            required,
+            patch,
+        },
+    ))
+}
+
+fn ty(text: &str) -> Type {
+    if let Some(items) = text.strip_prefix("[]") {
+        return Type::List(Box::new(List {
+            items: ty(items),
+            kind: ListKind::Atomic,
+        }));
+    }
+    if let Some(values) = text.strip_prefix("{}") {
+        return Type::map_of(ty(values));
+    }
+    Type::Scalar(match text {
+        "boolean" => Scalar::Boolean,
+        "int32" => Scalar::Int32,
+        "int64" => Scalar::Int64,
+        "double" => Scalar::Double,
+        "string" => Scalar::String,
+        "byte" => Scalar::Bytes,
+        "date-time" => Scalar::DateTime,
+        "micro-time" => Scalar::MicroTime,
+        "quantity" => Scalar::Quantity,
+        "int-or-string" => Scalar::IntOrString,
+        "any" => return Type::Any,
+        "object" => return Type::map_of(Type::Any),
+        "raw" => return Type::Opaque,
+        name => {
+            return Type::Named(Named {
+                name: name.into(),
+                atomic: None,
+            });
+        }
+    })
+}
