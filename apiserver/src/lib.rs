@@ -1,4 +1,5 @@
 //! A Kubernetes API server in memory, for development and tests. It is not a production server: nothing is replicated, nothing outlives
 //! the process.
 
+pub mod patch;
 pub mod types;

@@ -93,7 +93,7 @@ impl Checker {
                 Value::Array(items) => {
                     for (index, item) in items.iter_mut().enumerate() {
                         place.within(&format!("[{index}]"), Step::Item, |place| {
-                            self.visit(item, &list.items, place)
+                            self.visit(item, &list.items, place);
                         });
                     }
                 }

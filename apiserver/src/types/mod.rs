@@ -5,10 +5,12 @@
 //! kind is known to all of them once its type is.
 
 mod check;
+mod json;
 mod parse;
 mod scalars;
 
 pub use check::{Fault, check};
+pub use json::{Decoded, decode};
 
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};

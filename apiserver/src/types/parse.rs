@@ -77,7 +77,7 @@ fn field(line: &str) -> Option<(Box<str>, Field)> {
             }
             "map" => match &mut ty {
                 Type::Map(map) => map.atomic = value == "atomic",
-                Type::Named(named) => named.atomic = Some(value == "atomic"),
+                Type::Named(reference) => reference.atomic = Some(value == "atomic"),
                 _ => {}
             },
             "patch" => {

@@ -1,0 +1,72 @@
+//! How Go writes a value of JSON and the name of its type, for the texts of errors.
+
+use serde_json::Value;
+use std::fmt::Write as _;
+
+/// The value as `%v` writes it: `map[a:1 b:[x y]]`.
+pub(super) fn show(value: &Value) -> String {
+    let mut text = String::new();
+    write_value(&mut text, value);
+    text
+}
+
+fn write_value(text: &mut String, value: &Value) {
+    match value {
+        Value::Null => text.push_str("<nil>"),
+        Value::String(string) => text.push_str(string),
+        Value::Array(items) => {
+            text.push('[');
+            for (index, item) in items.iter().enumerate() {
+                if index > 0 {
+                    text.push(' ');
+                }
+                write_value(text, item);
+            }
+            text.push(']');
+        }
+        Value::Object(fields) => show_map(text, fields),
+        // Writing to a string cannot fail.
+        other => drop(write!(text, "{other}")),
+    }
+}
+
+fn show_map(text: &mut String, fields: &serde_json::Map<String, Value>) {
+    // Go sorts the keys of a map that it prints; ours are sorted unless a feature of serde_json keeps their order.
+    let mut names: Vec<&String> = fields.keys().collect();
+    names.sort();
+    text.push_str("map[");
+    for (index, name) in names.into_iter().enumerate() {
+        if index > 0 {
+            text.push(' ');
+        }
+        text.push_str(name);
+        text.push(':');
+        write_value(text, &fields[name]);
+    }
+    text.push(']');
+}
+
+/// The name of the type that Go decodes the value into.
+pub(super) fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "%!s(<nil>)",
+        Value::Bool(_) => "bool",
+        Value::Number(number) if number.is_f64() => "float64",
+        Value::Number(_) => "int64",
+        Value::String(_) => "string",
+        Value::Array(_) => "[]interface {}",
+        Value::Object(_) => "map[string]interface {}",
+    }
+}
+
+/// What the decoder calls a value that it cannot use.
+pub(super) fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}

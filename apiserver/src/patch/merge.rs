@@ -1,0 +1,72 @@
+//! JSON merge patch (RFC 7386).
+
+use super::{Decoding, PatchError, Patched, go};
+use crate::types::decode;
+use serde_json::Value;
+
+/// Applies a merge patch: null removes a field, an object is merged into an object, anything else replaces. Nulls within what is new
+/// are left out, except as items of lists.
+pub fn merge_patch(object: &Value, body: &[u8], decoding: Decoding) -> Result<Patched, PatchError> {
+    let invalid = || PatchError::BadRequest("Invalid JSON Patch".to_owned());
+    let strict = decoding == Decoding::Strict;
+    let decoded = decode(body).map_err(|message| {
+        if strict {
+            PatchError::BadRequest(format!("error decoding patch: {message}"))
+        } else {
+            invalid()
+        }
+    })?;
+    match &decoded.value {
+        Value::Object(_) => {}
+        Value::Null => return Err(invalid()),
+        other if strict => {
+            let found = go::kind(other);
+            return Err(PatchError::BadRequest(format!(
+                "error decoding patch: json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
+            )));
+        }
+        // A list replaces the object; whoever decodes it refuses it.
+        Value::Array(_) => {}
+        _ => return Err(invalid()),
+    }
+    let mut object = object.clone();
+    merge(&mut object, decoded.value);
+    let duplicates = decoded.duplicates.iter().filter(|_| strict);
+    Ok(Patched {
+        object,
+        strict_errors: duplicates
+            .map(|path| format!("duplicate field \"{path}\""))
+            .collect(),
+    })
+}
+
+fn merge(current: &mut Value, patch: Value) {
+    match (current, patch) {
+        (Value::Object(fields), Value::Object(patch)) => {
+            for (name, value) in patch {
+                if value.is_null() {
+                    fields.remove(&name);
+                    continue;
+                }
+                // A field that holds null is merged into as one that is not there.
+                merge(fields.entry(name).or_insert(Value::Null), value);
+            }
+        }
+        (current, mut patch) => {
+            drop_nulls(&mut patch);
+            *current = patch;
+        }
+    }
+}
+
+/// Leaves out the fields that are null.
+fn drop_nulls(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|_, value| !value.is_null());
+            fields.values_mut().for_each(drop_nulls);
+        }
+        Value::Array(items) => items.iter_mut().for_each(drop_nulls),
+        _ => {}
+    }
+}
