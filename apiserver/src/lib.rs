@@ -1,5 +1,38 @@
 //! A Kubernetes API server in memory, for development and tests. It is not a production server: nothing is replicated, nothing outlives
 //! the process.
+//!
+//! ```
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let server = kubewright_apiserver::ApiServer::start().await?;
+//! assert!(server.url().starts_with("https://127.0.0.1:"));
+//! # server.stop().await;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Read in this order: [`store`] (objects, versions, history), [`kinds`] (what is served), [`meta`] and [`registry`] (the rules by
+//! which objects change), [`patch`] and [`types`] (what patches make of objects, and of what shape they are), `watch`, `http` (the
+//! wire), [`auth`], `discovery`, `crd` and `gc` (who keeps house), [`server`](ApiServer) (how it all comes up).
 
+pub mod audit;
+pub mod auth;
+mod builtin;
+pub mod crd;
+mod discovery;
+mod gc;
+pub mod http;
+pub mod kinds;
+pub mod meta;
 pub mod patch;
+pub mod registry;
+pub mod selectors;
+mod server;
+pub mod status;
+pub mod store;
+mod tables;
 pub mod types;
+mod watch;
+mod yaml;
+
+pub use server::{ApiServer, Builder, StartError, Tls, VersionInfo};

@@ -1,0 +1,202 @@
+//! Roles and bindings.
+
+use super::{Access, User};
+use crate::selectors::LabelSelector;
+use crate::store::{Object, Store};
+use serde_json::Value;
+use std::sync::Arc;
+
+const GROUP: &str = "rbac.authorization.k8s.io";
+
+/// Whether some binding gives the user a role with a rule for this.
+pub(super) fn allows(store: &Store, user: &User, access: &Access<'_>) -> bool {
+    any_rule(store, user, access.namespace, |rule| covers(rule, access))
+}
+
+/// Whether some cluster role lets the user ask for the path.
+pub(super) fn allows_path(store: &Store, user: &User, verb: &str, path: &str) -> bool {
+    any_rule(store, user, "", |rule| {
+        has(&rule["verbs"], verb)
+            && texts(&rule["nonResourceURLs"]).any(|pattern| match pattern.strip_suffix('*') {
+                Some(prefix) => path.starts_with(prefix),
+                None => pattern == path,
+            })
+    })
+}
+
+/// The rules that hold for a user in a namespace, and cluster-wide.
+pub(super) fn rules(store: &Store, user: &User, namespace: &str) -> Vec<Value> {
+    let rules = parking_lot::Mutex::new(vec![]);
+    any_rule(store, user, namespace, |rule| {
+        rules.lock().push(rule.clone());
+        false
+    });
+    rules.into_inner()
+}
+
+fn any_rule(store: &Store, user: &User, namespace: &str, matches: impl Fn(&Value) -> bool) -> bool {
+    let mut bindings = objects(store, "clusterrolebindings", "");
+    if !namespace.is_empty() {
+        bindings.extend(objects(store, "rolebindings", &format!("{namespace}/")));
+    }
+    bindings.iter().any(|binding| {
+        let binding = binding.value();
+        let place = crate::meta::namespace(binding);
+        let bound = binding["subjects"].as_array().into_iter().flatten();
+        bound.into_iter().any(|subject| is(user, subject, place))
+            && role_rules(store, &binding["roleRef"], place).iter().any(&matches)
+    })
+}
+
+fn objects(store: &Store, resource: &str, prefix: &str) -> Vec<Arc<Object>> {
+    let page = store.list(&format!("{resource}.{GROUP}"), prefix, "", None);
+    page.map(|page| page.objects).unwrap_or_default()
+}
+
+fn role_rules(store: &Store, reference: &Value, namespace: &str) -> Vec<Value> {
+    let name = reference["name"].as_str().unwrap_or_default();
+    let role = match reference["kind"].as_str() {
+        Some("Role") => store.get(&format!("roles.{GROUP}"), &Store::key(namespace, name)),
+        _ => store.get(&format!("clusterroles.{GROUP}"), name),
+    };
+    let Some(role) = role else { return vec![] };
+    let mut rules = role.value()["rules"].as_array().cloned().unwrap_or_default();
+    // An aggregated role has the rules of those that it selects.
+    let selectors = role.value()["aggregationRule"]["clusterRoleSelectors"].as_array();
+    let selectors: Vec<LabelSelector> = selectors
+        .into_iter()
+        .flatten()
+        .filter_map(LabelSelector::from_value)
+        .collect();
+    if !selectors.is_empty() {
+        for part in objects(store, "clusterroles", "") {
+            if selectors.iter().any(|selector| selector.matches(part.value())) {
+                let reference =
+                    serde_json::json!({ "kind": "ClusterRole", "name": crate::meta::name(part.value()) });
+                if crate::meta::name(part.value()) != name {
+                    rules.extend(role_rules(store, &reference, ""));
+                }
+            }
+        }
+    }
+    rules
+}
+
+fn is(user: &User, subject: &Value, namespace: &str) -> bool {
+    let text = |key: &str| subject[key].as_str().unwrap_or_default();
+    match text("kind") {
+        "User" => user.name == text("name"),
+        "Group" => user.groups.iter().any(|group| group == text("name")),
+        "ServiceAccount" => {
+            let place = if text("namespace").is_empty() {
+                namespace
+            } else {
+                text("namespace")
+            };
+            user.name == format!("system:serviceaccount:{place}:{}", text("name"))
+        }
+        _ => false,
+    }
+}
+
+fn covers(rule: &Value, access: &Access<'_>) -> bool {
+    let mut names = texts(&rule["resourceNames"]).peekable();
+    has(&rule["verbs"], access.verb)
+        && has(&rule["apiGroups"], access.group)
+        && texts(&rule["resources"]).any(|resource| {
+            if access.subresource.is_empty() {
+                return resource == "*" || resource == access.resource;
+            }
+            resource == "*"
+                || resource.split_once('/').is_some_and(|(parent, part)| {
+                    part == access.subresource && (parent == "*" || parent == access.resource)
+                })
+        })
+        && (names.peek().is_none() || names.any(|name| name == access.name))
+}
+
+fn has(list: &Value, wanted: &str) -> bool {
+    texts(list).any(|text| text == "*" || text == wanted)
+}
+
+fn texts(list: &Value) -> impl Iterator<Item = &str> {
+    list.as_array().into_iter().flatten().filter_map(Value::as_str)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn access<'a>(verb: &'a str, resource: &'a str, namespace: &'a str, name: &'a str) -> Access<'a> {
+        let (resource, subresource) = resource.split_once('/').unwrap_or((resource, ""));
+        Access {
+            verb,
+            group: "",
+            resource,
+            subresource,
+            namespace,
+            name,
+        }
+    }
+
+    fn store() -> Store {
+        let store = Store::default();
+        let put = |table: &str, key: &str, object: Value| {
+            store.create(&format!("{table}.{GROUP}"), key, object).unwrap();
+        };
+        let rule = json!({ "apiGroups": [""], "resources": ["pods", "pods/log"], "verbs": ["get"], "resourceNames": ["a"] });
+        put(
+            "roles",
+            "n/r",
+            json!({ "metadata": { "name": "r", "namespace": "n" }, "rules": [rule] }),
+        );
+        let subject = json!({ "kind": "ServiceAccount", "name": "op" });
+        let reference = json!({ "kind": "Role", "name": "r" });
+        let binding = json!({ "metadata": { "name": "b", "namespace": "n" }, "subjects": [subject], "roleRef": reference });
+        put("rolebindings", "n/b", binding);
+        let all = json!({ "metadata": { "name": "sum" }, "aggregationRule": {
+            "clusterRoleSelectors": [{ "matchLabels": { "in": "sum" } }],
+        }});
+        put("clusterroles", "sum", all);
+        let part = json!({ "metadata": { "name": "part", "labels": { "in": "sum" } }, "rules": [
+            { "apiGroups": ["*"], "resources": ["*"], "verbs": ["list"] }, { "nonResourceURLs": ["/healthz/*"], "verbs": ["get"] },
+        ]});
+        put("clusterroles", "part", part);
+        let binding = json!({
+            "metadata": { "name": "c" }, "subjects": [{ "kind": "Group", "name": "devs" }],
+            "roleRef": { "kind": "ClusterRole", "name": "sum" },
+        });
+        put("clusterrolebindings", "c", binding);
+        store
+    }
+
+    #[test]
+    fn roles_hold_in_their_namespace_for_what_they_name() {
+        let (store, user) = (store(), User::service_account("n", "op"));
+        assert!(allows(&store, &user, &access("get", "pods", "n", "a")));
+        assert!(allows(&store, &user, &access("get", "pods/log", "n", "a")));
+        for (verb, resource, namespace, name) in [
+            ("get", "pods", "n", "b"),
+            ("get", "pods", "m", "a"),
+            ("get", "pods", "", "a"),
+            ("list", "pods", "n", ""),
+            ("get", "pods/status", "n", "a"),
+        ] {
+            assert!(
+                !allows(&store, &user, &access(verb, resource, namespace, name)),
+                "{verb} {resource}"
+            );
+        }
+        let other = User::service_account("m", "op");
+        assert!(!allows(&store, &other, &access("get", "pods", "n", "a")));
+    }
+
+    #[test]
+    fn aggregated_roles_have_the_rules_of_their_parts() {
+        let (store, user) = (store(), User::new("x", &["devs"]));
+        assert!(allows(&store, &user, &access("list", "anything/at-all", "m", "")));
+        assert!(allows_path(&store, &user, "get", "/healthz/ping"));
+        assert!(!allows_path(&store, &user, "get", "/version"));
+    }
+}

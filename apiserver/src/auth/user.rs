@@ -1,0 +1,68 @@
+//! Who asks.
+
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+/// Who asks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct User {
+    /// The name.
+    pub name: String,
+    /// The uid; may be empty.
+    pub uid: String,
+    /// The groups.
+    pub groups: Vec<String>,
+    /// Whatever else was said of the user.
+    pub extra: BTreeMap<String, Vec<String>>,
+}
+
+impl User {
+    /// A user by name and groups.
+    pub fn new(name: impl Into<String>, groups: &[&str]) -> Self {
+        Self {
+            name: name.into(),
+            groups: groups.iter().map(|&group| group.to_owned()).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// Who did not say who it is.
+    pub fn anonymous() -> Self {
+        Self::new("system:anonymous", &["system:unauthenticated"])
+    }
+
+    /// The server itself.
+    pub fn system() -> Self {
+        Self::new("system:apiserver", &["system:masters", "system:authenticated"])
+    }
+
+    /// The account of a namespace, as which `name` logs in.
+    pub fn service_account(namespace: &str, name: &str) -> Self {
+        let groups = [
+            "system:serviceaccounts".to_owned(),
+            format!("system:serviceaccounts:{namespace}"),
+            "system:authenticated".to_owned(),
+        ];
+        Self {
+            name: format!("system:serviceaccount:{namespace}:{name}"),
+            groups: groups.into(),
+            ..Self::default()
+        }
+    }
+
+    /// As reviews show it.
+    pub fn to_json(&self) -> Value {
+        let mut info = Map::new();
+        info.insert("username".into(), json!(self.name));
+        if !self.uid.is_empty() {
+            info.insert("uid".into(), json!(self.uid));
+        }
+        if !self.groups.is_empty() {
+            info.insert("groups".into(), json!(self.groups));
+        }
+        if !self.extra.is_empty() {
+            info.insert("extra".into(), json!(self.extra));
+        }
+        Value::Object(info)
+    }
+}

@@ -1,0 +1,30 @@
+//! Namespaces are active from the start, and carry their name as a label.
+
+use crate::meta;
+use serde_json::{Value, json};
+
+const NAME_LABEL: &str = "kubernetes.io/metadata.name";
+
+pub(super) fn fill(object: &mut Value, old: Option<&Value>) {
+    let name = json!(meta::name(object));
+    let labels = meta::entry_mut(&mut object["metadata"], "labels");
+    labels.insert(NAME_LABEL.into(), name);
+    match old {
+        None => {
+            object["status"] = json!({ "phase": "Active" });
+            let spec = meta::entry_mut(object, "spec");
+            let finalizers = spec.entry("finalizers").or_insert_with(|| json!([]));
+            if let Value::Array(finalizers) = finalizers
+                && !finalizers.contains(&json!("kubernetes"))
+            {
+                finalizers.push(json!("kubernetes"));
+            }
+        }
+        // The finalizers have a path of their own; what holds a namespace is written there.
+        Some(old) => {
+            if object["spec"]["finalizers"].is_null() && !meta::is_deleted(old) {
+                object["spec"] = old["spec"].clone();
+            }
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! What a definition says.
+
+use crate::kinds::{Kind, Subresource};
+use crate::meta;
+use crate::registry::ScalePaths;
+use serde_json::Value;
+use std::sync::Arc;
+
+const VERBS: &[&str] = &[
+    "delete",
+    "deletecollection",
+    "get",
+    "list",
+    "patch",
+    "create",
+    "update",
+    "watch",
+];
+const PART_VERBS: &[&str] = &["get", "patch", "update"];
+
+/// What a definition says.
+#[derive(Debug)]
+pub struct Definition {
+    /// Its own name, as `foos.demo.dev`.
+    pub name: String,
+    /// The kind of lists.
+    pub list_kind: String,
+    /// The version in which objects are kept.
+    pub stored_version: String,
+    /// All versions, served or not.
+    pub versions: Vec<Version>,
+}
+
+/// One version of a custom kind.
+#[derive(Debug)]
+pub struct Version {
+    /// As `v1`.
+    pub name: String,
+    /// Whether it can be asked for.
+    pub served: bool,
+    /// What users are told who still use it.
+    pub deprecation: Option<String>,
+    /// The schema, `openAPIV3Schema`.
+    pub schema: Value,
+    /// Whether status is written apart.
+    pub status: bool,
+    /// Where the replicas are.
+    pub scale: Option<ScalePaths>,
+    /// What lists show.
+    pub columns: Vec<Column>,
+    /// By what fields lists select.
+    pub selectable: Vec<String>,
+}
+
+/// A column of a list.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// The heading.
+    pub name: String,
+    /// `string`, `integer`, `number`, `boolean`, `date`.
+    pub kind: String,
+    /// A hint of how it is shown.
+    pub format: String,
+    /// For people.
+    pub description: String,
+    /// Above 0: only in wide lists.
+    pub priority: i64,
+    /// Where the value is.
+    pub path: String,
+}
+
+impl Definition {
+    /// Reads a stored one.
+    pub fn read(object: &Value) -> Self {
+        let spec = &object["spec"];
+        let versions: Vec<Version> = list(&spec["versions"]).iter().map(Version::read).collect();
+        let stored = list(&spec["versions"])
+            .iter()
+            .find(|version| version["storage"] == true);
+        let kind = text(&spec["names"]["kind"]);
+        let list_kind = text(&spec["names"]["listKind"]);
+        Self {
+            name: meta::name(object).to_owned(),
+            list_kind: if list_kind.is_empty() {
+                format!("{kind}List")
+            } else {
+                list_kind
+            },
+            stored_version: stored.map(|version| text(&version["name"])).unwrap_or_default(),
+            versions,
+        }
+    }
+
+    /// One of its versions.
+    pub fn version(&self, name: &str) -> Option<&Version> {
+        self.versions.iter().find(|version| version.name == name)
+    }
+
+    /// By what fields lists of a version select.
+    pub fn selectable(&self, version: &str) -> &[String] {
+        self.version(version).map_or(&[], |version| &version.selectable)
+    }
+}
+
+/// The kinds that a stored definition makes, one a served version, newest and most stable first.
+pub(super) fn kinds(object: &Value) -> Vec<Kind> {
+    let definition = Arc::new(Definition::read(object));
+    let (spec, names) = (&object["spec"], &object["spec"]["names"]);
+    let mut served: Vec<&Version> = definition
+        .versions
+        .iter()
+        .filter(|version| version.served)
+        .collect();
+    served.sort_by_key(|version| std::cmp::Reverse(rank(&version.name)));
+    let strings = |value: &Value| list(value).iter().map(text).collect();
+    served
+        .into_iter()
+        .map(|version| {
+            Kind::custom(
+                (&text(&spec["group"]), &version.name),
+                (
+                    &text(&names["kind"]),
+                    &text(&names["plural"]),
+                    &text(&names["singular"]),
+                ),
+                spec["scope"] == "Namespaced",
+                (strings(&names["shortNames"]), strings(&names["categories"])),
+                VERBS,
+                parts(version, &text(&spec["group"]), &text(&names["kind"])),
+                definition.clone(),
+            )
+        })
+        .collect()
+}
+
+fn parts(version: &Version, group: &str, kind: &str) -> Vec<Subresource> {
+    let part = |name: &str, group: &str, version: &str, kind: &str| Subresource {
+        name: name.to_owned(),
+        verbs: PART_VERBS.iter().map(|&verb| verb.to_owned()).collect(),
+        group: group.to_owned(),
+        version: version.to_owned(),
+        kind: kind.to_owned(),
+    };
+    let status = version.status.then(|| part("status", group, &version.name, kind));
+    let scale = version
+        .scale
+        .as_ref()
+        .map(|_| part("scale", "autoscaling", "v1", "Scale"));
+    status.into_iter().chain(scale).collect()
+}
+
+/// Stable versions before beta before alpha, then the higher numbers; others come last.
+fn rank(version: &str) -> (u8, u64, u64) {
+    let digits = |text: &str| text.chars().take_while(char::is_ascii_digit).collect::<String>();
+    let Some(rest) = version.strip_prefix('v') else {
+        return (0, 0, 0);
+    };
+    let major = digits(rest);
+    let Ok(number) = major.parse() else {
+        return (0, 0, 0);
+    };
+    let stage = &rest[major.len()..];
+    let minor = |text: &str| text.parse().ok();
+    if stage.is_empty() {
+        return (3, number, 0);
+    }
+    for (name, rank) in [("beta", 2), ("alpha", 1)] {
+        if let Some(minor) = stage.strip_prefix(name).and_then(minor) {
+            return (rank, number, minor);
+        }
+    }
+    (0, 0, 0)
+}
+
+impl Version {
+    fn read(version: &Value) -> Self {
+        let scale = &version["subresources"]["scale"];
+        let path = |key: &str| {
+            let path = scale[key].as_str()?.trim_start_matches('.');
+            Some(path.split('.').map(str::to_owned).collect::<Vec<_>>())
+        };
+        let deprecation = (version["deprecated"] == true).then(|| text(&version["deprecationWarning"]));
+        Self {
+            name: text(&version["name"]),
+            served: version["served"] == true,
+            deprecation,
+            schema: version["schema"]["openAPIV3Schema"].clone(),
+            status: !version["subresources"]["status"].is_null(),
+            scale: path("specReplicasPath")
+                .zip(path("statusReplicasPath"))
+                .map(|(spec, status)| ScalePaths {
+                    spec,
+                    status,
+                    selector: path("labelSelectorPath"),
+                }),
+            columns: list(&version["additionalPrinterColumns"])
+                .iter()
+                .map(Column::read)
+                .collect(),
+            selectable: list(&version["selectableFields"])
+                .iter()
+                .map(|field| text(&field["jsonPath"]).trim_start_matches('.').to_owned())
+                .collect(),
+        }
+    }
+}
+
+impl Column {
+    fn read(column: &Value) -> Self {
+        let path = text(&column["jsonPath"]);
+        let description = text(&column["description"]);
+        Self {
+            name: text(&column["name"]),
+            kind: text(&column["type"]),
+            format: text(&column["format"]),
+            description: if description.is_empty() {
+                format!("Custom resource definition column (in JSONPath format): {path}")
+            } else {
+                description
+            },
+            priority: column["priority"].as_i64().unwrap_or(0),
+            path,
+        }
+    }
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn versions_come_in_the_order_of_discovery() {
+        let mut versions = ["v1alpha1", "foo", "v1", "v2beta1", "v10", "v1beta2"];
+        versions.sort_by_key(|version| std::cmp::Reverse(rank(version)));
+        assert_eq!(versions, ["v10", "v1", "v2beta1", "v1beta2", "v1alpha1", "foo"]);
+    }
+
+    #[test]
+    fn a_definition_makes_a_kind_a_served_version() {
+        let version = |name: &str, served: bool| {
+            json!({
+                "name": name, "served": served, "storage": name == "v1",
+                "subresources": { "status": {}, "scale": { "specReplicasPath": ".spec.n", "statusReplicasPath": ".status.n" } },
+                "selectableFields": [{ "jsonPath": ".spec.color" }],
+            })
+        };
+        let object = json!({ "metadata": { "name": "foos.demo.dev" }, "spec": {
+            "group": "demo.dev", "scope": "Namespaced",
+            "names": { "kind": "Foo", "plural": "foos", "singular": "foo", "shortNames": ["f"] },
+            "versions": [version("v1", true), version("v2", true), version("v3", false)],
+        }});
+        let kinds = kinds(&object);
+        let versions: Vec<&str> = kinds.iter().map(|kind| kind.version.as_str()).collect();
+        assert_eq!(versions, ["v2", "v1"]);
+        let definition = kinds[0].definition.as_ref().unwrap();
+        assert_eq!(
+            (definition.stored_version.as_str(), definition.list_kind.as_str()),
+            ("v1", "FooList")
+        );
+        assert_eq!(definition.selectable("v1"), ["spec.color"]);
+        assert!(kinds[0].has_status() && kinds[0].subresource("scale").is_some());
+    }
+}

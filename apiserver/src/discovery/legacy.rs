@@ -1,0 +1,119 @@
+//! Discovery, a document a group and version.
+
+use crate::kinds::{Catalog, Kind};
+use serde_json::{Map, Value, json};
+
+/// `/`.
+pub(super) fn paths(catalog: &Catalog) -> Vec<String> {
+    let mut paths: Vec<String> = [
+        "/api",
+        "/api/v1",
+        "/apis",
+        "/healthz",
+        "/livez",
+        "/metrics",
+        "/openapi/v3",
+        "/readyz",
+        "/version",
+    ]
+    .map(str::to_owned)
+    .into();
+    for (group, versions) in group_versions(catalog) {
+        if !group.is_empty() {
+            paths.push(format!("/apis/{group}"));
+            paths.extend(versions.iter().map(|version| format!("/apis/{group}/{version}")));
+        }
+    }
+    paths.sort();
+    paths
+}
+
+/// `/api`.
+pub(super) fn versions(address: &str) -> Value {
+    json!({
+        "kind": "APIVersions", "versions": ["v1"],
+        "serverAddressByClientCIDRs": [{ "clientCIDR": "0.0.0.0/0", "serverAddress": address }],
+    })
+}
+
+/// `/apis`.
+pub(super) fn groups(catalog: &Catalog) -> Value {
+    let groups: Vec<Value> = group_versions(catalog)
+        .iter()
+        .filter(|(group, _)| !group.is_empty())
+        .map(|(group, versions)| entry(group, versions))
+        .collect();
+    json!({ "kind": "APIGroupList", "apiVersion": "v1", "groups": groups })
+}
+
+/// `/apis/GROUP`.
+pub(super) fn group(catalog: &Catalog, name: &str) -> Option<Value> {
+    let groups = group_versions(catalog);
+    let (group, versions) = groups.iter().find(|(group, _)| group == name)?;
+    let mut entry = entry(group, versions);
+    entry["kind"] = json!("APIGroup");
+    entry["apiVersion"] = json!("v1");
+    Some(entry)
+}
+
+/// `/api/VERSION` and `/apis/GROUP/VERSION`.
+pub(super) fn resources(catalog: &Catalog, group: &str, version: &str) -> Option<Value> {
+    let kinds: Vec<&Kind> = catalog
+        .iter()
+        .map(|kind| &**kind)
+        .filter(|kind| kind.group == group && kind.version == version)
+        .collect();
+    let group_version = kinds.first()?.api_version();
+    let mut resources = vec![];
+    for kind in kinds {
+        let mut entry = json!({
+            "name": kind.plural, "singularName": kind.singular, "namespaced": kind.namespaced, "kind": kind.kind,
+            "verbs": kind.verbs,
+        });
+        if !kind.short_names.is_empty() {
+            entry["shortNames"] = json!(kind.short_names);
+        }
+        if !kind.categories.is_empty() {
+            entry["categories"] = json!(kind.categories);
+        }
+        resources.push(entry);
+        for part in &kind.subresources {
+            let mut entry = Map::new();
+            entry.insert("name".into(), json!(format!("{}/{}", kind.plural, part.name)));
+            entry.insert("singularName".into(), json!(""));
+            entry.insert("namespaced".into(), json!(kind.namespaced));
+            entry.insert("kind".into(), json!(part.kind));
+            entry.insert("verbs".into(), json!(part.verbs));
+            if !part.version.is_empty() && (part.group != group || part.version != version) {
+                entry.insert("group".into(), json!(part.group));
+                entry.insert("version".into(), json!(part.version));
+            }
+            resources.push(Value::Object(entry));
+        }
+    }
+    Some(json!({
+        "kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version, "resources": resources,
+    }))
+}
+
+fn entry(group: &str, versions: &[String]) -> Value {
+    let shown =
+        |version: &String| json!({ "groupVersion": format!("{group}/{version}"), "version": version });
+    json!({
+        "name": group, "versions": versions.iter().map(shown).collect::<Vec<_>>(),
+        "preferredVersion": versions.first().map(shown),
+    })
+}
+
+/// The groups and their versions, in the order of discovery.
+pub(super) fn group_versions(catalog: &Catalog) -> Vec<(String, Vec<String>)> {
+    let mut groups: Vec<(String, Vec<String>)> = vec![];
+    for kind in catalog.iter() {
+        match groups.iter_mut().find(|(group, _)| *group == kind.group) {
+            Some((_, versions)) if versions.contains(&kind.version) => {}
+            Some((_, versions)) => versions.push(kind.version.clone()),
+            None => groups.push((kind.group.clone(), vec![kind.version.clone()])),
+        }
+    }
+    groups
+}

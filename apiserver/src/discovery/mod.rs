@@ -1,0 +1,72 @@
+//! What is no resource: discovery, the version, health, metrics, OpenAPI.
+
+mod aggregated;
+mod legacy;
+mod openapi;
+
+use crate::http::{Answer, Form, Query, RequestInfo, respond};
+use crate::server::Shared;
+use http::header::ACCEPT;
+use http::request::Parts;
+use serde_json::json;
+
+/// Answers a request about no resource.
+pub(crate) fn answer(
+    shared: &Shared,
+    parts: &Parts,
+    query: &Query,
+    info: &RequestInfo,
+    form: Form,
+) -> Answer {
+    let catalog = shared.registry.catalog();
+    let accept = parts.headers.get(ACCEPT).and_then(|value| value.to_str().ok());
+    let aggregated = aggregated::wanted(accept.unwrap_or_default());
+    let path: Vec<&str> = info.path.trim_matches('/').split('/').collect();
+    let found = match path.as_slice() {
+        [""] => Some(json!({ "paths": legacy::paths(&catalog) })),
+        ["api"] if aggregated => return aggregated::answer(&catalog, true),
+        ["apis"] if aggregated => return aggregated::answer(&catalog, false),
+        ["api"] => Some(legacy::versions(&shared.address())),
+        ["api", version] => legacy::resources(&catalog, "", version),
+        ["apis"] => Some(legacy::groups(&catalog)),
+        ["apis", group] => legacy::group(&catalog, group),
+        ["apis", group, version] => legacy::resources(&catalog, group, version),
+        ["version"] => Some(shared.version.to_json()),
+        ["openapi", "v3"] => Some(openapi::index(&catalog)),
+        ["openapi", "v3", "api", version] => openapi::document(&catalog, "", version),
+        ["openapi", "v3", "apis", group, version] => openapi::document(&catalog, group, version),
+        ["openapi", "v2"] => Some(openapi::version_2(&shared.version.git_version)),
+        ["healthz" | "livez" | "readyz", ..] => {
+            return respond::bytes(200, "text/plain; charset=utf-8", health(query));
+        }
+        ["metrics"] => return respond::bytes(200, "text/plain; version=0.0.4", metrics(shared)),
+        _ => None,
+    };
+    match found {
+        Some(value) => respond::value(200, form, &value),
+        None => respond::page_not_found(),
+    }
+}
+
+fn health(query: &Query) -> &'static str {
+    if query.has("verbose") {
+        "[+]ping ok\nhealthz check passed\n"
+    } else {
+        "ok"
+    }
+}
+
+fn metrics(shared: &Shared) -> String {
+    let mut text = String::from(
+        "# HELP apiserver_storage_objects Number of stored objects at the time of last check split by kind.\n\
+         # TYPE apiserver_storage_objects gauge\n",
+    );
+    for kind in shared.registry.catalog().stored() {
+        let count = shared.registry.store.count(&kind.table());
+        text += &format!(
+            "apiserver_storage_objects{{resource=\"{}\"}} {count}\n",
+            kind.qualified()
+        );
+    }
+    text
+}

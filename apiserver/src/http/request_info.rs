@@ -1,0 +1,192 @@
+//! What a request asks for, read from its method and path.
+
+use super::query::Query;
+use crate::selectors::FieldSelector;
+
+/// What a request asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RequestInfo {
+    /// `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`; the method where it is about no resource.
+    pub verb: String,
+    /// Whether it is about a resource.
+    pub is_resource: bool,
+    /// The path, without the query.
+    pub path: String,
+    /// The API group.
+    pub group: String,
+    /// The version.
+    pub version: String,
+    /// The namespace; empty for all and for none.
+    pub namespace: String,
+    /// The resource, as `pods`.
+    pub resource: String,
+    /// The name, if one object is meant.
+    pub name: String,
+    /// The subresource, as `status`.
+    pub subresource: String,
+    /// What follows the subresource.
+    pub rest: Vec<String>,
+}
+
+impl RequestInfo {
+    /// Reads it. The path is as it came over the wire.
+    pub fn new(method: &http::Method, path: &str, query: &Query) -> Self {
+        let mut info = Self {
+            verb: method.as_str().to_lowercase(),
+            path: path.to_owned(),
+            ..Self::default()
+        };
+        let decoded: Vec<String> = path
+            .trim_matches('/')
+            .split('/')
+            .map(super::query::decode_path)
+            .collect();
+        let mut parts = decoded.as_slice();
+        match parts {
+            [api, version, rest @ ..] if api == "api" && !rest.is_empty() => {
+                info.version.clone_from(version);
+                parts = rest;
+            }
+            [apis, group, version, rest @ ..] if apis == "apis" && !rest.is_empty() => {
+                info.group.clone_from(group);
+                info.version.clone_from(version);
+                parts = rest;
+            }
+            _ => return info,
+        }
+        info.is_resource = true;
+        verb_of(method.as_str()).clone_into(&mut info.verb);
+        let mut watches = query.flag("watch");
+        if let [watch, rest @ ..] = parts
+            && watch == "watch"
+            && !rest.is_empty()
+        {
+            watches = true;
+            parts = rest;
+        }
+        if let [namespaces, namespace, rest @ ..] = parts
+            && namespaces == "namespaces"
+        {
+            info.namespace.clone_from(namespace);
+            if let [next, ..] = rest
+                && !matches!(next.as_str(), "status" | "finalize")
+            {
+                parts = rest;
+            }
+        }
+        let mut parts = parts.iter().cloned();
+        info.resource = parts.next().unwrap_or_default();
+        info.name = parts.next().unwrap_or_default();
+        info.subresource = parts.next().unwrap_or_default();
+        info.rest = parts.collect();
+        if info.name.is_empty() {
+            info.refine(watches, query);
+        } else if watches && info.verb == "get" && info.subresource.is_empty() {
+            "watch".clone_into(&mut info.verb);
+        }
+        info
+    }
+
+    /// Without a name, a get is a list or a watch, and a delete is for all.
+    fn refine(&mut self, watches: bool, query: &Query) {
+        match self.verb.as_str() {
+            "get" => {
+                let verb = if watches { "watch" } else { "list" };
+                verb.clone_into(&mut self.verb);
+                // A selector that pins the name is authorized as if it were in the path.
+                let selector = FieldSelector::parse(query.get("fieldSelector")).unwrap_or_default();
+                if let Some(name) = selector.name() {
+                    name.clone_into(&mut self.name);
+                }
+            }
+            "delete" => "deletecollection".clone_into(&mut self.verb),
+            _ => {}
+        }
+    }
+}
+
+fn verb_of(method: &str) -> &'static str {
+    match method {
+        "POST" => "create",
+        "GET" | "HEAD" => "get",
+        "PUT" => "update",
+        "PATCH" => "patch",
+        "DELETE" => "delete",
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http::Method;
+
+    fn info(method: &Method, uri: &str) -> RequestInfo {
+        let (path, query) = uri.split_once('?').unwrap_or((uri, ""));
+        RequestInfo::new(method, path, &Query::parse(query))
+    }
+
+    fn read(method: &Method, uri: &str) -> String {
+        let info = info(method, uri);
+        let RequestInfo {
+            verb,
+            group,
+            version,
+            namespace,
+            resource,
+            name,
+            subresource,
+            ..
+        } = info;
+        format!("{verb} {group}/{version} {namespace} {resource} {name} {subresource}")
+    }
+
+    #[test]
+    fn reads_paths() {
+        for (method, uri, expected) in [
+            (Method::GET, "/api/v1/pods", "list /v1  pods  "),
+            (Method::GET, "/api/v1/pods?watch=1", "watch /v1  pods  "),
+            (Method::GET, "/api/v1/namespaces", "list /v1  namespaces  "),
+            (Method::GET, "/api/v1/namespaces/a", "get /v1 a namespaces a "),
+            (
+                Method::PUT,
+                "/api/v1/namespaces/a/finalize",
+                "update /v1 a namespaces a finalize",
+            ),
+            (Method::POST, "/api/v1/namespaces/a/pods", "create /v1 a pods  "),
+            (
+                Method::PATCH,
+                "/apis/apps/v1/namespaces/a/deployments/d/scale",
+                "patch apps/v1 a deployments d scale",
+            ),
+            (
+                Method::DELETE,
+                "/apis/apps/v1/namespaces/a/deployments",
+                "deletecollection apps/v1 a deployments  ",
+            ),
+            (
+                Method::GET,
+                "/api/v1/watch/namespaces/a/pods",
+                "watch /v1 a pods  ",
+            ),
+            (
+                Method::GET,
+                "/api/v1/pods?fieldSelector=metadata.name%3Dx",
+                "list /v1  pods x ",
+            ),
+        ] {
+            assert_eq!(read(&method, uri), expected, "{uri}");
+        }
+        for uri in [
+            "/",
+            "/api",
+            "/api/v1",
+            "/apis/apps",
+            "/apis/apps/v1",
+            "/healthz",
+            "/apis",
+        ] {
+            assert!(!info(&Method::GET, uri).is_resource, "{uri}");
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! Answers, in the form that was asked for.
+
+use super::negotiate::{Encoding, Form, Shape};
+use crate::kinds::Kind;
+use crate::registry::{Listing, present};
+use crate::status::ApiError;
+use crate::store::Object;
+use crate::tables;
+use crate::yaml;
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, RETRY_AFTER, WARNING};
+use http::{HeaderValue, Response, StatusCode};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt as _, Full};
+use serde_json::{Value, json};
+use std::convert::Infallible;
+
+/// The body of an answer.
+pub(crate) type Body = UnsyncBoxBody<Bytes, Infallible>;
+/// An answer.
+pub(crate) type Answer = Response<Body>;
+
+const JSON: &str = "application/json";
+
+/// An answer of bytes.
+pub(crate) fn bytes(code: u16, content_type: &'static str, body: impl Into<Bytes>) -> Answer {
+    let mut response = Response::new(Full::new(body.into()).boxed_unsync());
+    *response.status_mut() = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    response
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
+}
+
+/// What the real server says where nothing is.
+pub(crate) fn page_not_found() -> Answer {
+    bytes(404, "text/plain; charset=utf-8", "404 page not found\n")
+}
+
+/// The same answer to somebody who asked for its head only.
+pub(crate) fn without_body(answer: Answer) -> Answer {
+    answer.map(|_| Full::default().boxed_unsync())
+}
+
+/// An answer whose body comes by and by.
+pub(crate) fn stream(content_type: &'static str, body: Body) -> Answer {
+    let mut response = Response::new(body);
+    response
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
+}
+
+/// What the client should be warned of, beside the answer.
+pub(crate) fn warn(answer: &mut Answer, warnings: &[String]) {
+    for warning in warnings {
+        let text: String = warning
+            .chars()
+            .filter(|character| !character.is_control())
+            .collect();
+        let text = text.replace('\\', "\\\\").replace('"', "\\\"");
+        if let Ok(value) = HeaderValue::from_str(&format!("299 - \"{text}\"")) {
+            answer.headers_mut().append(WARNING, value);
+        }
+    }
+}
+
+/// A value, as it is.
+pub(crate) fn value(code: u16, form: Form, value: &Value) -> Answer {
+    match form.encoding {
+        Encoding::Json => bytes(code, JSON, value.to_string()),
+        Encoding::PrettyJson => {
+            let text = serde_json::to_string_pretty(value).unwrap_or_default();
+            bytes(code, JSON, text)
+        }
+        Encoding::Yaml => match yaml::write(value) {
+            Ok(text) => bytes(code, "application/yaml", text),
+            Err(error) => bytes(500, "text/plain; charset=utf-8", error.to_string()),
+        },
+    }
+}
+
+/// A refusal.
+pub(crate) fn refusal(form: Form, error: &ApiError) -> Answer {
+    let mut response = value(error.code, form, &error.status());
+    if let Some(seconds) = error.retry_after() {
+        response.headers_mut().insert(RETRY_AFTER, seconds.into());
+    }
+    response
+}
+
+/// One object.
+pub(crate) fn object(code: u16, form: Form, kind: &Kind, object: &Object) -> Answer {
+    match form.shape {
+        Shape::Objects if form.encoding == Encoding::Json => bytes(code, JSON, object_bytes(kind, object)),
+        Shape::Objects => {
+            let converted = present(kind, object.value());
+            value(code, form, converted.as_ref().unwrap_or_else(|| object.value()))
+        }
+        Shape::Partial => value(code, form, &partial(object.value())),
+        Shape::Table => {
+            let metadata = json!({ "resourceVersion": object.revision.to_string() });
+            value(code, form, &tables::table(kind, [object.value()], metadata, true))
+        }
+    }
+}
+
+/// An object as JSON, in the version of the kind.
+pub(crate) fn object_bytes(kind: &Kind, object: &Object) -> Vec<u8> {
+    let head = format!(
+        r#"{{"kind":"{}","apiVersion":"{}""#,
+        kind.kind,
+        kind.api_version()
+    );
+    let mut text = head.into_bytes();
+    if kind.group == "events.k8s.io" {
+        // Its fields have other names than those that are kept.
+        let converted = present(kind, object.value());
+        return serde_json::to_vec(converted.as_ref().unwrap_or_else(|| object.value())).unwrap_or_default();
+    }
+    append_fields(&mut text, object.json());
+    text
+}
+
+/// The fields of an object after those that are there, and the closing brace.
+fn append_fields(text: &mut Vec<u8>, json: &[u8]) {
+    if json.len() > 2 {
+        text.push(b',');
+        text.extend_from_slice(&json[1..]);
+    } else {
+        text.push(b'}');
+    }
+}
+
+/// The metadata of an object, alone.
+pub(crate) fn partial(object: &Value) -> Value {
+    json!({ "kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": object["metadata"] })
+}
+
+/// A list.
+pub(crate) fn list(form: Form, kind: &Kind, listing: &Listing) -> Answer {
+    let mut metadata = json!({ "resourceVersion": listing.revision.to_string() });
+    if !listing.continue_token.is_empty() {
+        metadata["continue"] = json!(listing.continue_token);
+    }
+    if let Some(remaining) = listing.remaining {
+        metadata["remainingItemCount"] = json!(remaining);
+    }
+    match form.shape {
+        Shape::Objects if form.encoding == Encoding::Json => {
+            bytes(200, JSON, list_bytes(kind, listing, &metadata))
+        }
+        Shape::Objects => {
+            let items: Vec<Value> = listing.objects.iter().map(|object| item(kind, object)).collect();
+            let list = json!({
+                "kind": kind.list_kind(), "apiVersion": kind.api_version(), "metadata": metadata, "items": items,
+            });
+            value(200, form, &list)
+        }
+        Shape::Partial => {
+            let items: Vec<Value> = listing
+                .objects
+                .iter()
+                .map(|object| partial(object.value()))
+                .collect();
+            let list = json!({
+                "kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": metadata, "items": items,
+            });
+            value(200, form, &list)
+        }
+        Shape::Table => {
+            let objects = listing.objects.iter().map(|object| object.value());
+            value(200, form, &tables::table(kind, objects, metadata, true))
+        }
+    }
+}
+
+fn list_bytes(kind: &Kind, listing: &Listing, metadata: &Value) -> Vec<u8> {
+    let head = format!(
+        r#"{{"kind":"{}","apiVersion":"{}","metadata":{metadata},"items":["#,
+        kind.list_kind(),
+        kind.api_version()
+    );
+    let mut text = head.into_bytes();
+    for (at, object) in listing.objects.iter().enumerate() {
+        if at > 0 {
+            text.push(b',');
+        }
+        if kind.definition.is_some() {
+            text.extend_from_slice(&object_bytes(kind, object));
+        } else if kind.group == "events.k8s.io" {
+            text.extend_from_slice(item(kind, object).to_string().as_bytes());
+        } else {
+            text.extend_from_slice(object.json());
+        }
+    }
+    text.extend_from_slice(b"]}");
+    text
+}
+
+/// Items of built-in lists do not say what they are; those of custom ones do.
+fn item(kind: &Kind, object: &Object) -> Value {
+    let converted = present(kind, object.value());
+    let mut item = converted.unwrap_or_else(|| object.value().clone());
+    if let (None, Value::Object(fields)) = (&kind.definition, &mut item) {
+        fields.remove("kind");
+        fields.remove("apiVersion");
+    }
+    item
+}

@@ -1,0 +1,200 @@
+//! What happens to metadata when an object is created or updated, whoever asked.
+
+use super::{metadata_mut, name, names, now, owners};
+use crate::kinds::Kind;
+use crate::status::Cause;
+use rand::RngExt as _;
+use serde_json::{Value, json};
+
+/// Letters and digits that spell no words.
+const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
+const SUFFIX: usize = 5;
+const LONGEST_PREFIX: usize = 63 - SUFFIX;
+
+/// A name from a prefix.
+pub fn generate_name(prefix: &str) -> String {
+    let mut end = prefix.len().min(LONGEST_PREFIX);
+    while !prefix.is_char_boundary(end) {
+        end -= 1;
+    }
+    let mut random = rand::rng();
+    let suffix = (0..SUFFIX).map(|_| char::from(ALPHABET[random.random_range(0..ALPHABET.len())]));
+    prefix[..end].chars().chain(suffix).collect()
+}
+
+/// Gives a new object what only the server gives.
+pub fn fill_on_create(kind: &Kind, object: &mut Value) {
+    let metadata = metadata_mut(object);
+    for key in [
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "resourceVersion",
+        "generation",
+    ] {
+        metadata.remove(key);
+    }
+    metadata.insert("uid".into(), new_uid().into());
+    metadata.insert("creationTimestamp".into(), now().into());
+    if kind.counts_generations() {
+        metadata.insert("generation".into(), json!(1));
+    }
+}
+
+/// A uid: version 4.
+fn new_uid() -> String {
+    let mut bytes: [u8; 16] = rand::rng().random();
+    bytes[6] = bytes[6] & 0x0f | 0x40;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
+}
+
+/// What is wrong with the metadata of a new object.
+pub fn check_create(kind: &Kind, object: &Value) -> Vec<Cause> {
+    let mut causes = vec![];
+    let metadata = &object["metadata"];
+    if let Some(prefix) = metadata["generateName"].as_str() {
+        for why in names::object_name(kind, prefix, true) {
+            causes.push(Cause::invalid(
+                "metadata.generateName",
+                &metadata["generateName"],
+                why,
+            ));
+        }
+    }
+    if name(object).is_empty() {
+        causes.push(Cause::required(
+            "metadata.name",
+            "name or generateName is required",
+        ));
+    } else {
+        for why in names::object_name(kind, name(object), false) {
+            causes.push(Cause::invalid("metadata.name", &metadata["name"], why));
+        }
+    }
+    names::metadata(metadata, &mut causes);
+    check_owners(object, &mut causes);
+    causes
+}
+
+/// What is wrong with the metadata of an object that replaces another.
+pub fn check_update(object: &Value, old: &Value) -> Vec<Cause> {
+    let mut causes = vec![];
+    let (new, before) = (&object["metadata"], &old["metadata"]);
+    for key in ["name", "namespace", "uid", "creationTimestamp"] {
+        if new[key] != before[key] {
+            causes.push(Cause::invalid(
+                format!("metadata.{key}"),
+                &new[key],
+                "field is immutable",
+            ));
+        }
+    }
+    if super::is_deleted(old) {
+        let held = super::finalizers(old);
+        let added: Vec<&str> = super::finalizers(object)
+            .into_iter()
+            .filter(|finalizer| !held.contains(finalizer))
+            .collect();
+        if !added.is_empty() {
+            let added: Vec<String> = added.iter().map(|finalizer| format!("{finalizer:?}")).collect();
+            let why = format!(
+                "no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
+                added.join(", ")
+            );
+            causes.push(Cause::forbidden("metadata.finalizers", why));
+        }
+    }
+    names::metadata(new, &mut causes);
+    check_owners(object, &mut causes);
+    causes
+}
+
+fn check_owners(object: &Value, causes: &mut Vec<Cause>) {
+    let mut controller: Option<&Value> = None;
+    for (at, owner) in owners(object).iter().enumerate() {
+        let path = format!("metadata.ownerReferences[{at}]");
+        let version = owner["apiVersion"].as_str().unwrap_or_default();
+        if version.is_empty() || version.matches('/').count() > 1 {
+            let why = "version must not be empty";
+            causes.push(Cause::invalid(format!("{path}.apiVersion"), &json!(version), why));
+        }
+        for (key, why) in [
+            ("kind", "must not be empty"),
+            ("name", "must not be empty"),
+            ("uid", "must not be empty"),
+        ] {
+            if owner[key].as_str().is_none_or(str::is_empty) {
+                let value = json!(owner[key].as_str().unwrap_or_default());
+                causes.push(Cause::invalid(format!("{path}.{key}"), &value, why));
+            }
+        }
+        if owner["controller"] == true {
+            if let Some(first) = controller {
+                let why = format!(
+                    "Only one reference can have Controller set to true. Found \"true\" in references for {}/{} and {}/{}",
+                    text(first, "kind"),
+                    text(first, "name"),
+                    text(owner, "kind"),
+                    text(owner, "name"),
+                );
+                causes.push(Cause::invalid(
+                    "metadata.ownerReferences",
+                    &json!(owners(object)),
+                    why,
+                ));
+            }
+            controller = Some(owner);
+        }
+    }
+}
+
+fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+    value[key].as_str().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kinds::Catalog;
+
+    #[test]
+    fn generated_names_fit() {
+        let name = generate_name(&"é".repeat(100));
+        assert!(name.len() <= 63 && name.starts_with('é'));
+        assert_ne!(generate_name("a-"), generate_name("a-"));
+    }
+
+    #[test]
+    fn uids_are_of_version_4() {
+        let uid = new_uid();
+        assert_eq!((uid.len(), &uid[14..15]), (36, "4"));
+    }
+
+    #[test]
+    fn finalizers_may_only_go_while_an_object_is_deleted() {
+        let old = json!({ "metadata": { "name": "a", "deletionTimestamp": "x", "finalizers": ["a/b"] } });
+        let mut new = old.clone();
+        new["metadata"]["finalizers"] = json!(["a/b", "c/d"]);
+        let causes = check_update(&new, &old);
+        assert_eq!(causes.len(), 1);
+        assert!(
+            causes[0]
+                .message
+                .ends_with(r#"found new finalizers []string{"c/d"}"#)
+        );
+        new["metadata"]["finalizers"] = json!([]);
+        assert_eq!(check_update(&new, &old), []);
+    }
+
+    #[test]
+    fn owners_must_be_whole() {
+        let catalog = Catalog::built_in().unwrap();
+        let kind = catalog.resource("", "v1", "configmaps").unwrap();
+        let owner = json!({ "apiVersion": "v1", "kind": "Pod", "name": "p", "controller": true });
+        let object = json!({ "metadata": { "name": "a", "ownerReferences": [owner] } });
+        let causes = check_create(kind, &object);
+        assert_eq!(causes.len(), 1);
+        assert_eq!(causes[0].field, "metadata.ownerReferences[0].uid");
+    }
+}

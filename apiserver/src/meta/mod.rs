@@ -1,0 +1,12 @@
+//! What every object has: metadata, and the rules by which it changes.
+
+mod decode;
+mod lifecycle;
+pub mod names;
+mod read;
+mod time;
+
+pub use decode::normalise;
+pub use lifecycle::{check_create, check_update, fill_on_create, generate_name};
+pub use read::*;
+pub use time::{now, now_micros};

@@ -1,0 +1,191 @@
+//! The forms of names, labels and annotations, and what is said of others.
+
+use crate::kinds::Kind;
+use crate::status::Cause;
+use serde_json::{Value, json};
+
+const LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an \
+alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
+const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start \
+and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
+'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+const DNS_1035: &str = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end \
+with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
+const QUALIFIED: &str = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric \
+character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+const LABEL_VALUE: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end \
+with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is \
+'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
+
+/// What is wrong with the name of an object of that kind. A prefix to generate from may end with a dash.
+pub fn object_name(kind: &Kind, name: &str, prefix: bool) -> Vec<String> {
+    let shortened = match name.strip_suffix('-') {
+        Some(rest) if prefix => format!("{rest}a"),
+        _ => name.to_owned(),
+    };
+    match (kind.group.as_str(), kind.kind.as_str()) {
+        ("rbac.authorization.k8s.io", _) => path_segment(name),
+        ("", "Namespace") => label(&shortened),
+        ("", "Service") => dns_1035(&shortened),
+        _ => subdomain(&shortened),
+    }
+}
+
+/// A label of RFC 1123.
+pub fn label(name: &str) -> Vec<String> {
+    let form = is_label(name.as_bytes());
+    complaints(name, 63, form, LABEL)
+}
+
+/// A subdomain of RFC 1123.
+pub fn subdomain(name: &str) -> Vec<String> {
+    let form = name.split('.').all(|part| is_label(part.as_bytes()));
+    complaints(name, 253, form, SUBDOMAIN)
+}
+
+/// A label of RFC 1035.
+pub fn dns_1035(name: &str) -> Vec<String> {
+    let form = is_label(name.as_bytes()) && name.starts_with(|c: char| c.is_ascii_lowercase());
+    complaints(name, 63, form, DNS_1035)
+}
+
+/// A key of labels or annotations, or a finalizer.
+pub fn qualified_name(name: &str) -> Vec<String> {
+    let (prefix, rest) = match name.split_once('/') {
+        Some((_, rest)) if rest.contains('/') => {
+            return vec![
+                "a valid label key must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an \
+                 alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is \
+                 '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain prefix and '/' (e.g. \
+                 'example.com/MyName')"
+                    .replace("a valid label key", "a qualified name"),
+            ];
+        }
+        Some((prefix, rest)) => (Some(prefix), rest),
+        None => (None, name),
+    };
+    let mut wrong = vec![];
+    match prefix {
+        Some("") => wrong.push("prefix part must be non-empty".to_owned()),
+        Some(prefix) => wrong.extend(
+            subdomain(prefix)
+                .into_iter()
+                .map(|why| format!("prefix part {why}")),
+        ),
+        None => {}
+    }
+    if rest.is_empty() {
+        wrong.push("name part must be non-empty".to_owned());
+    } else if rest.len() > 63 {
+        wrong.push("name part must be no more than 63 bytes".to_owned());
+    }
+    if !is_word(rest) {
+        wrong.push(QUALIFIED.to_owned());
+    }
+    wrong
+}
+
+/// What is wrong with a label's value, if anything is.
+pub fn label_value(value: &str) -> Option<String> {
+    if value.len() > 63 {
+        return Some("must be no more than 63 bytes".to_owned());
+    }
+    (!value.is_empty() && !is_word(value)).then(|| LABEL_VALUE.to_owned())
+}
+
+/// What is wrong with labels or annotations or finalizers.
+pub(super) fn metadata(metadata: &Value, causes: &mut Vec<Cause>) {
+    for (key, value) in metadata["labels"].as_object().into_iter().flatten() {
+        for why in qualified_name(key) {
+            causes.push(Cause::invalid("metadata.labels", &json!(key), why));
+        }
+        if let Some(why) = label_value(value.as_str().unwrap_or_default()) {
+            causes.push(Cause::invalid("metadata.labels", value, why));
+        }
+    }
+    let mut size = 0;
+    for (key, value) in metadata["annotations"].as_object().into_iter().flatten() {
+        size += key.len() + value.as_str().map_or(0, str::len);
+        for why in qualified_name(&key.to_lowercase()) {
+            causes.push(Cause::invalid("metadata.annotations", &json!(key), why));
+        }
+    }
+    if size > 256 << 10 {
+        let message = format!("Too long: may not be more than {} bytes", 256 << 10);
+        causes.push(Cause::new("FieldValueTooLong", "metadata.annotations", message));
+    }
+    for (at, finalizer) in metadata["finalizers"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .enumerate()
+    {
+        let name = finalizer.as_str().unwrap_or_default();
+        for why in qualified_name(name) {
+            causes.push(Cause::invalid("metadata.finalizers", finalizer, why));
+        }
+        if !name.contains('/') && !["orphan", "foregroundDeletion", "kubernetes"].contains(&name) {
+            let why = "name is neither a standard finalizer name nor is it fully qualified";
+            causes.push(Cause::invalid(
+                format!("metadata.finalizers[{at}]"),
+                finalizer,
+                why,
+            ));
+        }
+    }
+}
+
+fn path_segment(name: &str) -> Vec<String> {
+    if matches!(name, "." | "..") {
+        return vec![format!("may not be '{name}'")];
+    }
+    let holds = ["/", "%"].into_iter().filter(|part| name.contains(part));
+    holds.map(|part| format!("may not contain '{part}'")).collect()
+}
+
+fn complaints(name: &str, longest: usize, form: bool, why: &str) -> Vec<String> {
+    let mut wrong = vec![];
+    if name.len() > longest {
+        wrong.push(format!("must be no more than {longest} bytes"));
+    }
+    if !form {
+        wrong.push(why.to_owned());
+    }
+    wrong
+}
+
+fn is_label(name: &[u8]) -> bool {
+    let inner = |c: &u8| c.is_ascii_lowercase() || c.is_ascii_digit() || *c == b'-';
+    let ends = [name.first(), name.last()];
+    ends.iter().all(|end| end.is_some_and(|c| *c != b'-')) && name.iter().all(inner)
+}
+
+fn is_word(name: &str) -> bool {
+    let ends = [name.bytes().next(), name.bytes().last()];
+    ends.iter()
+        .all(|end| end.is_some_and(|c| c.is_ascii_alphanumeric()))
+        && name
+            .bytes()
+            .all(|c| c.is_ascii_alphanumeric() || b"-_.".contains(&c))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn knows_the_forms() {
+        for good in ["a", "a.b", "a-b.c", "1"] {
+            assert!(subdomain(good).is_empty(), "{good}");
+        }
+        for bad in ["", "A", "a_b", "-a", "a-", "a..b", "é", ".a"] {
+            assert!(!subdomain(bad).is_empty(), "{bad}");
+        }
+        assert_eq!(label(&"a".repeat(64)), ["must be no more than 63 bytes"]);
+        assert!(!dns_1035("1a").is_empty() && !label("a.b").is_empty());
+        assert!(qualified_name("demo.dev/name").is_empty());
+        assert!(!qualified_name("a/b/c").is_empty() && !qualified_name("/a").is_empty());
+        assert!(label_value("").is_none() && label_value("-").is_some());
+        assert_eq!(path_segment("a/b"), ["may not contain '/'"]);
+    }
+}

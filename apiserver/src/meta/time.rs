@@ -1,0 +1,32 @@
+//! Times as they stand in objects.
+
+use jiff::{Timestamp, Unit};
+
+/// The time, to the second.
+pub fn now() -> String {
+    rounded(Unit::Second).to_string()
+}
+
+/// The time to the microsecond, with all six digits.
+pub fn now_micros() -> String {
+    rounded(Unit::Microsecond)
+        .strftime("%Y-%m-%dT%H:%M:%S.%6fZ")
+        .to_string()
+}
+
+fn rounded(unit: Unit) -> Timestamp {
+    let now = Timestamp::now();
+    let round = jiff::TimestampRound::new()
+        .smallest(unit)
+        .mode(jiff::RoundMode::Trunc);
+    now.round(round).unwrap_or(now)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn times_have_a_fixed_length() {
+        assert_eq!(super::now().len(), "2026-11-21T17:32:15Z".len());
+        assert_eq!(super::now_micros().len(), "2026-11-21T17:32:15.000000Z".len());
+    }
+}

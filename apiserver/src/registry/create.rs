@@ -1,0 +1,135 @@
+//! Creation.
+
+use super::{Registry, Target, WriteOptions, Written, convert, strategy};
+use crate::auth::User;
+use crate::meta;
+use crate::status::{ApiError, Cause};
+use crate::store::{Lost, Object};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// How often another name is tried when a generated one is taken.
+const ATTEMPTS: usize = 8;
+
+/// Who writes what, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Bodied<'a> {
+    /// Who.
+    pub user: &'a User,
+    /// How.
+    pub options: &'a WriteOptions,
+}
+
+impl Registry {
+    /// Keeps a new object.
+    pub fn create(&self, target: &Target, mut object: Value, by: Bodied<'_>) -> Result<Written, ApiError> {
+        let warnings = self.decode(target, &mut object, by.options)?;
+        check_namespace(target, &mut object)?;
+        if !meta::resource_version(&object).is_empty() {
+            let message = "resourceVersion should not be set on objects to be created";
+            return Err(ApiError::new(500, "", message));
+        }
+        self.admit_namespace(target, &object)?;
+        self.admit_owners(target, None, &object, by.user)?;
+        let object = self.create_decoded(target, object, by)?;
+        Ok(Written {
+            object,
+            created: true,
+            warnings,
+        })
+    }
+
+    /// Keeps a new object that was checked to be one.
+    pub(super) fn create_decoded(
+        &self,
+        target: &Target,
+        object: Value,
+        by: Bodied<'_>,
+    ) -> Result<Arc<Object>, ApiError> {
+        let kind = &target.kind;
+        let named = !meta::name(&object).is_empty();
+        let prefix = object["metadata"]["generateName"].as_str().map(str::to_owned);
+        let mut object = object;
+        meta::fill_on_create(kind, &mut object);
+        for _ in 0..ATTEMPTS {
+            let mut object = object.clone();
+            if let (false, Some(prefix)) = (named, &prefix) {
+                let name = meta::generate_name(prefix);
+                meta::metadata_mut(&mut object).insert("name".into(), name.into());
+            }
+            strategy::prepare_create(kind, &mut object);
+            self.allocate(kind, &mut object, None)?;
+            let mut causes = meta::check_create(kind, &object);
+            causes.extend(self.validate(kind, &object, None));
+            if !causes.is_empty() {
+                return Err(ApiError::invalid(kind, meta::name(&object), &causes));
+            }
+            self.track_fields(target, None, &mut object, "", by);
+            let target = Target::new(kind, &target.namespace, meta::name(&object));
+            if by.options.dry_run {
+                if self.store.get(&kind.table(), &target.key()).is_some() {
+                    return Err(ApiError::already_exists(kind, &target.name));
+                }
+                return Ok(Arc::new(Object::unsaved(convert::store(kind, object))));
+            }
+            match self
+                .store
+                .create(&kind.table(), &target.key(), convert::store(kind, object))
+            {
+                Ok(object) => return Ok(object),
+                Err(_) if !named && prefix.is_some() => {}
+                Err(Lost::Exists | Lost::Changed) => {
+                    return Err(ApiError::already_exists(kind, &target.name));
+                }
+            }
+        }
+        let name = prefix.unwrap_or_default();
+        let mut error = ApiError::already_exists(kind, &name);
+        error.message = format!(
+            "{} {name:?} already exists, the server was not able to generate a unique name for the object",
+            kind.qualified()
+        );
+        Err(error.with_retry_after(1))
+    }
+
+    /// Nothing is created where there is no namespace, or in one that goes.
+    fn admit_namespace(&self, target: &Target, object: &Value) -> Result<(), ApiError> {
+        if !target.kind.namespaced {
+            return Ok(());
+        }
+        let namespace = &target.namespace;
+        let namespaces = self.resource("", "namespaces")?;
+        let Some(found) = self.store.get(&namespaces.table(), namespace) else {
+            return Err(ApiError::not_found(&namespaces, namespace));
+        };
+        if found.value()["status"]["phase"] != "Terminating" && !meta::is_deleted(found.value()) {
+            return Ok(());
+        }
+        let why =
+            format!("unable to create new content in namespace {namespace} because it is being terminated");
+        let message = format!("namespace {namespace} is being terminated");
+        let cause = Cause::new("NamespaceTerminating", "metadata.namespace", message);
+        Err(ApiError::forbidden(&target.kind, meta::name(object), why).with_cause(&cause))
+    }
+}
+
+/// The namespace of the path is the object's, if it says none.
+pub(super) fn check_namespace(target: &Target, object: &mut Value) -> Result<(), ApiError> {
+    let namespace = meta::namespace(object);
+    if namespace.is_empty() && target.kind.namespaced {
+        let namespace = target.namespace.clone();
+        meta::metadata_mut(object).insert("namespace".into(), namespace.into());
+        return Ok(());
+    }
+    if namespace
+        != if target.kind.namespaced {
+            &target.namespace
+        } else {
+            ""
+        }
+    {
+        let message = "the namespace of the provided object does not match the namespace sent on the request";
+        return Err(ApiError::bad_request(message));
+    }
+    Ok(())
+}

@@ -1,0 +1,305 @@
+//! The options of requests: of lists and watches, and of writes.
+
+use crate::http::Query;
+use crate::selectors::{FieldSelector, LabelSelector};
+use crate::status::{ApiError, Cause};
+use serde_json::{Value, json};
+
+/// Of a list or a watch.
+#[derive(Clone, Debug, Default)]
+pub struct ListOptions {
+    /// What labels are wanted.
+    pub labels: LabelSelector,
+    /// What fields are wanted.
+    pub fields: FieldSelector,
+    /// From which version, if one is given.
+    pub revision: Option<u64>,
+    /// How it is meant.
+    pub version_match: VersionMatch,
+    /// At most so many; 0 is all.
+    pub limit: usize,
+    /// Where an earlier page ended.
+    pub continue_token: String,
+    /// After how many seconds a watch ends.
+    pub timeout: Option<u64>,
+    /// Whether a watch tells of versions without changes.
+    pub bookmarks: bool,
+    /// Whether a watch starts with what there is.
+    pub initial_events: Option<bool>,
+}
+
+/// How a resource version is meant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum VersionMatch {
+    /// Nothing was said.
+    #[default]
+    Unset,
+    /// This one.
+    Exact,
+    /// This one or a newer one.
+    NotOlderThan,
+}
+
+impl ListOptions {
+    /// Reads them.
+    pub fn parse(query: &Query, watches: bool) -> Result<Self, ApiError> {
+        let options = Self {
+            labels: LabelSelector::parse(query.get("labelSelector"))?,
+            fields: FieldSelector::parse(query.get("fieldSelector"))?,
+            revision: revision(query.get("resourceVersion"))?,
+            version_match: match query.get("resourceVersionMatch") {
+                "Exact" => VersionMatch::Exact,
+                "NotOlderThan" => VersionMatch::NotOlderThan,
+                _ => VersionMatch::Unset,
+            },
+            limit: usize::try_from(number(query, "limit")?.unwrap_or(0)).unwrap_or(0),
+            continue_token: query.get("continue").to_owned(),
+            timeout: number(query, "timeoutSeconds")?.and_then(|seconds| u64::try_from(seconds).ok()),
+            bookmarks: query.flag("allowWatchBookmarks"),
+            initial_events: query
+                .has("sendInitialEvents")
+                .then(|| query.flag("sendInitialEvents")),
+        };
+        let causes = options.contradictions(query, watches);
+        if causes.is_empty() {
+            Ok(options)
+        } else {
+            Err(ApiError::invalid_of("meta.k8s.io", "ListOptions", "", &causes))
+        }
+    }
+
+    fn contradictions(&self, query: &Query, watches: bool) -> Vec<Cause> {
+        let mut causes = vec![];
+        let text = query.get("resourceVersionMatch");
+        let field = "resourceVersionMatch";
+        if watches {
+            if self.initial_events.is_some() {
+                if text.is_empty() {
+                    let why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
+                    causes.push(Cause::forbidden(field, why));
+                } else if self.version_match != VersionMatch::NotOlderThan {
+                    causes.push(Cause::not_supported(field, &json!(text), &["NotOlderThan"]));
+                }
+            } else if !text.is_empty() {
+                let why = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided";
+                causes.push(Cause::forbidden(field, why));
+            }
+            return causes;
+        }
+        if self.initial_events.is_some() {
+            let why = "sendInitialEvents is forbidden for list";
+            causes.push(Cause::forbidden("sendInitialEvents", why));
+        }
+        if text.is_empty() {
+            return causes;
+        }
+        if query.get("resourceVersion").is_empty() {
+            let why = "resourceVersionMatch is forbidden unless resourceVersion is provided";
+            causes.push(Cause::forbidden(field, why));
+        }
+        if !self.continue_token.is_empty() {
+            let why = "resourceVersionMatch is forbidden when continue is provided";
+            causes.push(Cause::forbidden(field, why));
+        }
+        if self.version_match == VersionMatch::Unset {
+            let known = ["Exact", "NotOlderThan", ""];
+            causes.push(Cause::not_supported(field, &json!(text), &known));
+        } else if self.version_match == VersionMatch::Exact && self.revision == Some(0) {
+            let why = "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"";
+            causes.push(Cause::forbidden(field, why));
+        }
+        causes
+    }
+}
+
+/// A version as a request gives it; empty is none.
+pub fn revision(text: &str) -> Result<Option<u64>, ApiError> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    text.parse().map(Some).map_err(|_| {
+        let why = format!("strconv.ParseUint: parsing {text:?}: invalid syntax");
+        let cause = Cause::invalid("resourceVersion", &json!(text), why);
+        ApiError::bad_request(format!("invalid resource version: {cause}"))
+    })
+}
+
+fn number(query: &Query, key: &str) -> Result<Option<i64>, ApiError> {
+    match query.get(key) {
+        "" => Ok(None),
+        text => text.parse().map(Some).map_err(|_| {
+            ApiError::bad_request(format!("strconv.ParseInt: parsing {text:?}: invalid syntax"))
+        }),
+    }
+}
+
+/// What is done about fields that a kind does not have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FieldValidation {
+    /// They are dropped, and the answer says so.
+    #[default]
+    Warn,
+    /// They are dropped.
+    Ignore,
+    /// The request is refused.
+    Strict,
+}
+
+/// Of a write.
+#[derive(Clone, Debug, Default)]
+pub struct WriteOptions {
+    /// Everything happens but the keeping.
+    pub dry_run: bool,
+    /// Who will own the fields; empty for "by its user agent".
+    pub field_manager: String,
+    /// What is done about unknown fields.
+    pub field_validation: FieldValidation,
+    /// Whether an apply may take fields from other managers.
+    pub force: Option<bool>,
+}
+
+impl WriteOptions {
+    /// Reads them; `kind` is the name that the real server has for them, as `CreateOptions`.
+    pub fn parse(query: &Query, kind: &str) -> Result<Self, ApiError> {
+        let mut causes = vec![];
+        let dry_run: Vec<&str> = query.values("dryRun").filter(|value| !value.is_empty()).collect();
+        if dry_run.iter().any(|value| *value != "All") {
+            causes.push(Cause::not_supported("dryRun", &json!(dry_run), &["All"]));
+        }
+        let field_validation = match query.get("fieldValidation") {
+            "" | "Warn" => FieldValidation::Warn,
+            "Ignore" => FieldValidation::Ignore,
+            "Strict" => FieldValidation::Strict,
+            other => {
+                let known = ["Ignore", "Strict", "Warn"];
+                causes.push(Cause::not_supported("fieldValidation", &json!(other), &known));
+                FieldValidation::Warn
+            }
+        };
+        let field_manager = query.get("fieldManager").to_owned();
+        if field_manager.len() > 128 {
+            let message = "Too long: may not be more than 128 bytes".to_owned();
+            causes.push(Cause::new("FieldValueTooLong", "fieldManager", message));
+        }
+        if field_manager.chars().any(char::is_control) {
+            let why = "should only contain printable characters";
+            causes.push(Cause::invalid("fieldManager", &json!(field_manager), why));
+        }
+        if !causes.is_empty() {
+            return Err(ApiError::invalid_of("meta.k8s.io", kind, "", &causes));
+        }
+        Ok(Self {
+            dry_run: !dry_run.is_empty(),
+            field_manager,
+            field_validation,
+            force: query.has("force").then(|| query.flag("force")),
+        })
+    }
+}
+
+/// Of a deletion.
+#[derive(Clone, Debug, Default)]
+pub struct DeleteOptions {
+    /// Everything happens but the deletion.
+    pub dry_run: bool,
+    /// Only this very object.
+    pub uid: Option<String>,
+    /// Only this version of it.
+    pub resource_version: Option<String>,
+    /// How long it may take, in seconds.
+    pub grace_period: Option<i64>,
+    /// What becomes of what it owns: `Background`, `Foreground`, `Orphan`.
+    pub propagation: Option<String>,
+}
+
+impl DeleteOptions {
+    /// Reads them from the body, or from the query where there is no body.
+    pub fn parse(query: &Query, body: Option<&Value>) -> Result<Self, ApiError> {
+        let query_options = || {
+            json!({
+                "dryRun": query.values("dryRun").filter(|value| !value.is_empty()).collect::<Vec<_>>(),
+                "gracePeriodSeconds": query.get("gracePeriodSeconds").parse::<i64>().ok(),
+                "propagationPolicy": query.has("propagationPolicy").then(|| query.get("propagationPolicy")),
+                "orphanDependents": query.has("orphanDependents").then(|| query.flag("orphanDependents")),
+            })
+        };
+        let options = body.cloned().unwrap_or_else(query_options);
+        let mut causes = vec![];
+        let dry_run = options["dryRun"].as_array().cloned().unwrap_or_default();
+        if dry_run.iter().any(|value| value != "All") {
+            causes.push(Cause::not_supported("dryRun", &json!(dry_run), &["All"]));
+        }
+        let propagation = options["propagationPolicy"]
+            .as_str()
+            .filter(|policy| !policy.is_empty());
+        let orphans = options["orphanDependents"].as_bool();
+        if propagation.is_some() && orphans.is_some() {
+            let why = "orphanDependents and deletionPropagation cannot be both set";
+            causes.push(Cause::invalid(
+                "propagationPolicy",
+                &options["propagationPolicy"],
+                why,
+            ));
+        }
+        if propagation.is_some_and(|policy| !["Background", "Foreground", "Orphan"].contains(&policy)) {
+            let known = ["Background", "Foreground", "Orphan"];
+            causes.push(Cause::not_supported(
+                "propagationPolicy",
+                &options["propagationPolicy"],
+                &known,
+            ));
+        }
+        if !causes.is_empty() {
+            return Err(ApiError::invalid_of("meta.k8s.io", "DeleteOptions", "", &causes));
+        }
+        let orphans = orphans.map(|orphans| if orphans { "Orphan" } else { "Background" });
+        let text = |key: &str| options["preconditions"][key].as_str().map(str::to_owned);
+        Ok(Self {
+            dry_run: !dry_run.is_empty(),
+            uid: text("uid"),
+            resource_version: text("resourceVersion"),
+            grace_period: options["gracePeriodSeconds"].as_i64(),
+            propagation: propagation.or(orphans).map(str::to_owned),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_and_how_they_match_belong_together() {
+        let parse = |query: &str, watches| ListOptions::parse(&Query::parse(query), watches);
+        let error = parse("resourceVersionMatch=Exact", false).unwrap_err();
+        assert_eq!(error.code, 422);
+        assert!(
+            error
+                .message
+                .ends_with("resourceVersionMatch is forbidden unless resourceVersion is provided")
+        );
+        assert!(parse("resourceVersion=0&resourceVersionMatch=Exact", false).is_err());
+        assert!(parse("resourceVersion=5&resourceVersionMatch=Exact", false).is_ok());
+        assert!(parse("sendInitialEvents=true", true).is_err());
+        let good = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=1";
+        assert_eq!(parse(good, true).unwrap().initial_events, Some(true));
+        assert_eq!(parse("resourceVersion=x", false).unwrap_err().code, 400);
+        assert_eq!(
+            parse("limit=x", false).unwrap_err().message,
+            r#"strconv.ParseInt: parsing "x": invalid syntax"#
+        );
+    }
+
+    #[test]
+    fn deletions_are_read_from_body_or_query() {
+        let query = Query::parse("propagationPolicy=Orphan&dryRun=All");
+        let options = DeleteOptions::parse(&query, None).unwrap();
+        assert!(options.dry_run && options.propagation.as_deref() == Some("Orphan"));
+        let body = json!({ "preconditions": { "uid": "1" }, "orphanDependents": true });
+        let options = DeleteOptions::parse(&query, Some(&body)).unwrap();
+        assert!(!options.dry_run && options.uid.as_deref() == Some("1"));
+        assert_eq!(options.propagation.as_deref(), Some("Orphan"));
+        let body = json!({ "propagationPolicy": "Sometimes" });
+        assert_eq!(DeleteOptions::parse(&query, Some(&body)).unwrap_err().code, 422);
+    }
+}

@@ -1,0 +1,123 @@
+//! Patches: what a patch makes of an object is then an update like any other.
+
+use super::{Bodied, FieldValidation, Registry, Target, Written};
+use crate::meta;
+use crate::patch::{self, Decoding, PatchError, Patched};
+use crate::status::ApiError;
+use crate::types;
+use serde_json::Value;
+
+/// The ways to patch, by media type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Json,
+    Merge,
+    Strategic,
+    Apply,
+}
+
+impl Registry {
+    /// Patches an object, or a part of it; an apply may create it.
+    pub fn patch(
+        &self,
+        target: &Target,
+        part: &str,
+        media_type: &str,
+        body: &[u8],
+        by: Bodied<'_>,
+    ) -> Result<Written, ApiError> {
+        let way = way(target, media_type)?;
+        if way == Way::Apply {
+            return self.apply(target, part, body, by);
+        }
+        if by.options.force.is_some() {
+            let cause = crate::status::Cause::forbidden("force", "may not be specified for non-apply patch");
+            return Err(ApiError::invalid_of("meta.k8s.io", "PatchOptions", "", &[cause]));
+        }
+        let mut warnings = vec![];
+        let mut written = self.change(target, part, false, by, |old| {
+            let Some(old) = old else {
+                return Err(ApiError::not_found(&target.kind, &target.name));
+            };
+            let decoding = if by.options.field_validation == FieldValidation::Ignore {
+                Decoding::Lenient
+            } else {
+                Decoding::Strict
+            };
+            if part == "scale" {
+                let scale = self.scale(target, old)?;
+                let scale = patched(target, way, &scale, body, decoding)?.object;
+                return self.with_scale(target, old, &scale);
+            }
+            let Patched {
+                mut object,
+                strict_errors,
+            } = patched(target, way, old, body, decoding)?;
+            warnings = self.decode(target, &mut object, by.options)?;
+            super::decode::report_strict(
+                &target.kind,
+                strict_errors,
+                by.options.field_validation,
+                &mut warnings,
+            )?;
+            // A patch that says nothing of the version holds for whichever there is.
+            if meta::resource_version(&object).is_empty() {
+                let version = old["metadata"]["resourceVersion"].clone();
+                meta::metadata_mut(&mut object).insert("resourceVersion".into(), version);
+            }
+            Ok(object)
+        })?;
+        written.warnings = warnings;
+        Ok(written)
+    }
+}
+
+fn way(target: &Target, media_type: &str) -> Result<Way, ApiError> {
+    let custom = target.kind.definition.is_some();
+    match media_type {
+        "application/json-patch+json" => Ok(Way::Json),
+        "application/merge-patch+json" => Ok(Way::Merge),
+        "application/strategic-merge-patch+json" if !custom => Ok(Way::Strategic),
+        "application/apply-patch+yaml" => Ok(Way::Apply),
+        "application/json" => Err(ApiError::generic(
+            415,
+            "UnsupportedMediaType",
+            "415: Unsupported Media Type",
+        )),
+        _ => {
+            let mut accepted = vec!["application/json-patch+json", "application/merge-patch+json"];
+            if !custom {
+                accepted.push("application/strategic-merge-patch+json");
+            }
+            accepted.push("application/apply-patch+yaml");
+            Err(ApiError::unsupported_media_type(&accepted))
+        }
+    }
+}
+
+fn patched(
+    target: &Target,
+    way: Way,
+    object: &Value,
+    body: &[u8],
+    decoding: Decoding,
+) -> Result<Patched, ApiError> {
+    let kind = &target.kind;
+    let outcome = match way {
+        Way::Json => patch::json_patch(object, body, decoding),
+        Way::Strategic => {
+            let (version, named) = (object["apiVersion"].as_str(), object["kind"].as_str());
+            let ty = types::builtin(version.unwrap_or_default(), named.unwrap_or_default());
+            let ty = ty.or_else(|| types::builtin(&kind.api_version(), &kind.kind));
+            patch::strategic_merge_patch(object, body, ty.unwrap_or(&types::Type::Any), decoding)
+        }
+        Way::Merge | Way::Apply => patch::merge_patch(object, body, decoding),
+    };
+    outcome.map_err(|error: PatchError| {
+        let mut refusal = ApiError::new(error.code(), error.reason(), error.to_string());
+        if error.code() == 422 {
+            refusal.details = Some(crate::status::details("", "", ""));
+        }
+        refusal
+    })
+}

@@ -1,0 +1,163 @@
+//! Getting and listing.
+
+use super::page::Token;
+use super::{ListOptions, Registry, Target, VersionMatch};
+use crate::status::{ApiError, Cause};
+use crate::store::{Object, Page, Store, Unserved};
+use std::sync::Arc;
+
+/// A list, or a page of one.
+#[derive(Debug)]
+pub struct Listing {
+    /// In the order of their keys.
+    pub objects: Vec<Arc<Object>>,
+    /// Of which moment.
+    pub revision: u64,
+    /// Where to go on; empty at the end.
+    pub continue_token: String,
+    /// How many there are beyond this page, where that is known.
+    pub remaining: Option<usize>,
+}
+
+impl Registry {
+    /// An object as it is now.
+    pub fn get(&self, target: &Target) -> Result<Arc<Object>, ApiError> {
+        self.find(target)
+            .ok_or_else(|| ApiError::not_found(&target.kind, &target.name))
+    }
+
+    pub(super) fn find(&self, target: &Target) -> Option<Arc<Object>> {
+        self.store.get(&target.kind.table(), &target.key())
+    }
+
+    /// The objects of a resource, in one namespace or in all, of one moment.
+    pub fn list(&self, target: &Target, options: &ListOptions) -> Result<Listing, ApiError> {
+        target.kind.check_fields(&options.fields)?;
+        let token = match options.continue_token.as_str() {
+            "" => None,
+            text => Some(Token::read(text)?),
+        };
+        if token.is_some() && options.revision.is_some_and(|revision| revision > 0) {
+            let message = "specifying resource version is not allowed when using continue";
+            return Err(ApiError::bad_request(message));
+        }
+        // Any version will do: the real server answers from its cache, and whole.
+        let limit = match options.revision {
+            Some(0) if options.version_match == VersionMatch::Unset => 0,
+            _ => options.limit,
+        };
+        let at = match (&token, options.revision) {
+            (Some(token), _) => token.revision,
+            (None, Some(revision)) if revision > 0 && is_exact(options, limit) => Some(revision),
+            (None, Some(revision)) if revision > self.store.revision() => {
+                return Err(too_large(revision, self.store.revision()));
+            }
+            _ => None,
+        };
+        let after = token.as_ref().map_or("", |token| token.after.as_str());
+        let page = self.page(target, options, after, at);
+        let page = page.map_err(|why| refusal(&why, at, token.as_ref()))?;
+        Ok(cut(page, target, options, limit))
+    }
+
+    fn page(
+        &self,
+        target: &Target,
+        options: &ListOptions,
+        after: &str,
+        at: Option<u64>,
+    ) -> Result<Page, Unserved> {
+        let table = target.kind.table();
+        if let (Some(name), None, "") = (options.fields.name(), at, after)
+            && (!target.namespace.is_empty() || !target.kind.namespaced)
+        {
+            // The version first: what is found may be newer than the list says, never older.
+            let revision = self.store.revision();
+            let object = self.store.get(&table, &Store::key(&target.namespace, name));
+            let objects = object.into_iter().collect();
+            return Ok(Page { objects, revision });
+        }
+        let prefix = match target.namespace.as_str() {
+            "" => String::new(),
+            namespace => format!("{namespace}/"),
+        };
+        self.store.list(&table, &prefix, after, at)
+    }
+}
+
+fn is_exact(options: &ListOptions, limit: usize) -> bool {
+    match options.version_match {
+        VersionMatch::Exact => true,
+        VersionMatch::NotOlderThan => false,
+        VersionMatch::Unset => limit > 0,
+    }
+}
+
+/// Selects, and keeps one page.
+fn cut(page: Page, target: &Target, options: &ListOptions, limit: usize) -> Listing {
+    let Page {
+        mut objects,
+        revision,
+    } = page;
+    let selects = !options.labels.is_empty() || !options.fields.is_empty();
+    if selects {
+        objects.retain(|object| {
+            options.labels.matches(object.value()) && options.fields.matches(&target.kind, object.value())
+        });
+    }
+    let (mut continue_token, mut remaining) = (String::new(), None);
+    if limit > 0 && objects.len() > limit {
+        remaining = (!selects).then(|| objects.len() - limit);
+        objects.truncate(limit);
+        if let Some(last) = objects.last() {
+            let metadata = last.value();
+            let key = Store::key(crate::meta::namespace(metadata), crate::meta::name(metadata));
+            let token = Token {
+                revision: Some(revision),
+                after: key,
+            };
+            continue_token = token.write();
+        }
+    }
+    Listing {
+        objects,
+        revision,
+        continue_token,
+        remaining,
+    }
+}
+
+fn refusal(why: &Unserved, at: Option<u64>, token: Option<&Token>) -> ApiError {
+    match (why, token) {
+        (Unserved::Future(newest), _) => too_large(at.unwrap_or(0), *newest),
+        (Unserved::Compacted(_), None) => {
+            ApiError::expired("The resourceVersion for the provided list is too old.")
+        }
+        (Unserved::Compacted(_), Some(token)) => {
+            let message = "The provided continue parameter is too old to display a consistent list result. You can start a new list \
+                without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. \
+                Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted \
+                between the time the first chunk was returned and now may show up in the list.";
+            let token = Token {
+                revision: None,
+                after: token.after.clone(),
+            };
+            let mut error = ApiError::expired(message);
+            error.continue_token = token.write();
+            error
+        }
+    }
+}
+
+/// 504 for a version that is not there yet.
+pub(crate) fn too_large(revision: u64, newest: u64) -> ApiError {
+    let message = format!("Timeout: Too large resource version: {revision}, current: {newest}");
+    let cause = Cause::new(
+        "ResourceVersionTooLarge",
+        "",
+        "Too large resource version".to_owned(),
+    );
+    ApiError::new(504, "Timeout", message)
+        .with_cause(&cause)
+        .with_retry_after(1)
+}

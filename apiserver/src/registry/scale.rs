@@ -1,0 +1,130 @@
+//! The scale subresource: how many replicas are wanted, in the same form for every kind.
+
+use super::{Registry, Target};
+use crate::kinds::Kind;
+use crate::meta;
+use crate::status::{ApiError, Cause};
+use serde_json::{Map, Value, json};
+
+/// Where a kind keeps its replicas.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScalePaths {
+    /// How many are wanted.
+    pub spec: Vec<String>,
+    /// How many there are.
+    pub status: Vec<String>,
+    /// How they are selected: a text, or a selector.
+    pub selector: Option<Vec<String>>,
+}
+
+impl Registry {
+    /// The scale of an object.
+    pub fn scale(&self, target: &Target, object: &Value) -> Result<Value, ApiError> {
+        let paths = paths(&target.kind)?;
+        let mut metadata = Map::new();
+        for key in ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"] {
+            if let Some(value) = object["metadata"].get(key) {
+                metadata.insert(key.to_owned(), value.clone());
+            }
+        }
+        let number = |path: &[String]| at(object, path).as_i64().unwrap_or(0);
+        let mut scale = json!({
+            "apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": metadata,
+            "spec": { "replicas": number(&paths.spec) }, "status": { "replicas": number(&paths.status) },
+        });
+        if number(&paths.spec) == 0 {
+            scale["spec"] = json!({});
+        }
+        let selector = paths
+            .selector
+            .map(|path| selector(at(object, &path)))
+            .unwrap_or_default();
+        if !selector.is_empty() {
+            scale["status"]["selector"] = json!(selector);
+        }
+        Ok(scale)
+    }
+
+    /// The object with the replicas that a scale wants.
+    pub fn with_scale(&self, target: &Target, object: &Value, scale: &Value) -> Result<Value, ApiError> {
+        let replicas = match &scale["spec"]["replicas"] {
+            Value::Null => 0,
+            value => value.as_i64().ok_or_else(|| {
+                ApiError::bad_request(format!("spec.replicas must be a whole number, not {value}"))
+            })?,
+        };
+        if replicas < 0 {
+            let why = "must be greater than or equal to 0";
+            let cause = Cause::invalid("spec.replicas", &json!(replicas), why);
+            return Err(ApiError::invalid_of(
+                "autoscaling",
+                "Scale",
+                meta::name(scale),
+                &[cause],
+            ));
+        }
+        let mut object = object.clone();
+        let mut place = &mut object;
+        for key in &paths(&target.kind)?.spec {
+            place = meta::entry_mut_any(place, key);
+        }
+        *place = json!(replicas);
+        let metadata = meta::metadata_mut(&mut object);
+        match &scale["metadata"]["resourceVersion"] {
+            Value::String(version) if !version.is_empty() => {
+                metadata.insert("resourceVersion".into(), json!(version));
+            }
+            _ => {}
+        }
+        Ok(object)
+    }
+}
+
+fn paths(kind: &Kind) -> Result<ScalePaths, ApiError> {
+    let split = |path: &str| path.split('.').map(str::to_owned).collect();
+    match &kind.definition {
+        Some(definition) => definition
+            .version(&kind.version)
+            .and_then(|version| version.scale.clone())
+            .ok_or_else(ApiError::no_such_resource),
+        None => Ok(ScalePaths {
+            spec: split("spec.replicas"),
+            status: split("status.replicas"),
+            selector: Some(split("spec.selector")),
+        }),
+    }
+}
+
+fn at<'a>(object: &'a Value, path: &[String]) -> &'a Value {
+    path.iter().fold(object, |value, key| &value[key.as_str()])
+}
+
+/// A selector as text.
+fn selector(value: &Value) -> String {
+    if let Value::String(text) = value {
+        return text.clone();
+    }
+    let structured = value.get("matchLabels").is_some() || value.get("matchExpressions").is_some();
+    let labels = if structured { &value["matchLabels"] } else { value };
+    let mut parts: Vec<String> = labels
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default()))
+        .collect();
+    for expression in value["matchExpressions"].as_array().into_iter().flatten() {
+        let key = expression["key"].as_str().unwrap_or_default();
+        let values = expression["values"].as_array().into_iter().flatten();
+        let mut values: Vec<&str> = values.filter_map(Value::as_str).collect();
+        values.sort_unstable();
+        let values = values.join(",");
+        parts.push(match expression["operator"].as_str() {
+            Some("In") => format!("{key} in ({values})"),
+            Some("NotIn") => format!("{key} notin ({values})"),
+            Some("DoesNotExist") => format!("!{key}"),
+            _ => key.to_owned(),
+        });
+    }
+    parts.sort();
+    parts.join(",")
+}

@@ -1,0 +1,130 @@
+//! What the server makes of an object before it is kept, by kind.
+
+use crate::builtin;
+use crate::kinds::Kind;
+use crate::meta;
+use serde_json::{Map, Value, json};
+
+/// Makes an object ready to be created.
+pub(super) fn prepare_create(kind: &Kind, object: &mut Value) {
+    if kind.has_status()
+        && let Value::Object(fields) = object
+    {
+        fields.remove("status");
+        if kind.definition.is_none() {
+            fields.insert("status".into(), json!({}));
+        }
+    }
+    if kind.definition.is_none() {
+        builtin::fill(kind, object, None);
+    }
+}
+
+/// Makes an object ready to replace another: each part is written on its own path only, and the generation counts.
+pub(super) fn prepare_update(kind: &Kind, object: &mut Value, old: &Value, part: &str) {
+    match part {
+        "status" => keep_all_but_status(kind, object, old),
+        "finalize" => keep_all_but_finalizers(object, old),
+        _ if kind.has_status() => restore(object, old, "status"),
+        _ => {}
+    }
+    if kind.definition.is_none() {
+        builtin::fill(kind, object, Some(old));
+    }
+    if kind.counts_generations() {
+        let generation = old["metadata"]["generation"].as_i64().unwrap_or(0);
+        if specification(kind, object) != specification(kind, old) {
+            meta::metadata_mut(object).insert("generation".into(), json!(generation + 1));
+        }
+    }
+}
+
+/// Whether nothing holds a deleted object any more.
+pub(super) fn is_finished(kind: &Kind, object: &Value) -> bool {
+    let waits = object["metadata"]["deletionGracePeriodSeconds"]
+        .as_i64()
+        .unwrap_or(0)
+        > 0;
+    let held = kind.kind == "Namespace" && kind.group.is_empty() && holds_namespace(object);
+    meta::is_deleted(object) && meta::finalizers(object).is_empty() && !waits && !held
+}
+
+/// Whether a namespace's own finalizers hold it.
+pub(super) fn holds_namespace(object: &Value) -> bool {
+    object["spec"]["finalizers"]
+        .as_array()
+        .is_some_and(|list| !list.is_empty())
+}
+
+/// Of a custom resource only the status is taken; of a built-in kind also metadata, as its controllers write annotations there.
+fn keep_all_but_status(kind: &Kind, object: &mut Value, old: &Value) {
+    let status = object["status"].take();
+    let metadata = object["metadata"].take();
+    *object = old.clone();
+    let fields = match object {
+        Value::Object(fields) => fields,
+        _ => return,
+    };
+    if status.is_null() {
+        fields.remove("status");
+    } else {
+        fields.insert("status".into(), status);
+    }
+    let kept = &old["metadata"];
+    if kind.definition.is_none() {
+        let mut metadata = metadata;
+        restore(&mut metadata, kept, "ownerReferences");
+        if kind.group == "apps" {
+            restore(&mut metadata, kept, "labels");
+        }
+        fields.insert("metadata".into(), metadata);
+    } else {
+        let managed = metadata["managedFields"].clone();
+        let target = meta::metadata_mut(object);
+        if managed.is_null() {
+            target.remove("managedFields");
+        } else {
+            target.insert("managedFields".into(), managed);
+        }
+    }
+}
+
+fn keep_all_but_finalizers(object: &mut Value, old: &Value) {
+    let finalizers = object["spec"]["finalizers"].take();
+    let metadata = object["metadata"].take();
+    *object = old.clone();
+    object["metadata"] = metadata;
+    let spec = meta::entry_mut(object, "spec");
+    if finalizers.as_array().is_none_or(Vec::is_empty) {
+        spec.remove("finalizers");
+    } else {
+        spec.insert("finalizers".into(), finalizers);
+    }
+}
+
+fn restore(object: &mut Value, old: &Value, key: &str) {
+    if let Value::Object(fields) = object {
+        match &old[key] {
+            Value::Null => fields.remove(key),
+            value => fields.insert(key.to_owned(), value.clone()),
+        };
+    }
+}
+
+/// What the generation counts changes of.
+fn specification(kind: &Kind, object: &Value) -> Map<String, Value> {
+    let mut fields = object.as_object().cloned().unwrap_or_default();
+    let annotations = fields
+        .get("metadata")
+        .map(|metadata| metadata["annotations"].clone());
+    for key in ["metadata", "apiVersion", "kind"] {
+        fields.remove(key);
+    }
+    if kind.has_status() {
+        fields.remove("status");
+    }
+    if kind.kind == "Deployment" && kind.group == "apps" {
+        fields.insert("annotations".into(), annotations.unwrap_or_default());
+    }
+    fields
+}

@@ -1,0 +1,134 @@
+//! Field selectors: `status.phase=Running,metadata.name!=x`.
+
+use crate::kinds::Kind;
+use crate::status::ApiError;
+use serde_json::Value;
+
+/// What is wanted of some fields; an empty one selects everything.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FieldSelector {
+    requirements: Vec<(String, bool, String)>,
+}
+
+impl FieldSelector {
+    /// Reads one. A backslash escapes commas, equals signs and itself in values.
+    pub fn parse(text: &str) -> Result<Self, ApiError> {
+        let mut requirements = vec![];
+        for part in split(text) {
+            if part.is_empty() {
+                continue;
+            }
+            let Some((field, equal, value)) = operator(part) else {
+                return Err(ApiError::bad_request(format!(
+                    "invalid selector: '{text}'; can't understand '{part}'"
+                )));
+            };
+            requirements.push((field.to_owned(), equal, unescape(value)?));
+        }
+        Ok(Self { requirements })
+    }
+
+    /// What both select.
+    pub fn and(mut self, other: Self) -> Self {
+        self.requirements.extend(other.requirements);
+        self
+    }
+
+    /// The fields that it names.
+    pub fn fields(&self) -> impl Iterator<Item = &str> {
+        self.requirements.iter().map(|(field, _, _)| field.as_str())
+    }
+
+    /// Whether it selects everything.
+    pub fn is_empty(&self) -> bool {
+        self.requirements.is_empty()
+    }
+
+    /// The name that it pins, which makes a list a look-up.
+    pub fn name(&self) -> Option<&str> {
+        let pins = |(field, equal, _): &&(String, bool, String)| field == "metadata.name" && *equal;
+        self.requirements
+            .iter()
+            .find(pins)
+            .map(|(_, _, value)| value.as_str())
+    }
+
+    /// Whether it selects the object.
+    pub fn matches(&self, kind: &Kind, object: &Value) -> bool {
+        self.requirements
+            .iter()
+            .all(|(field, equal, value)| (kind.field(object, field) == *value) == *equal)
+    }
+}
+
+fn split(text: &str) -> Vec<&str> {
+    let (mut parts, mut start, mut escaped) = (vec![], 0, false);
+    for (at, character) in text.char_indices() {
+        match character {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            ',' => {
+                parts.push(&text[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&text[start..]);
+    parts
+}
+
+fn operator(part: &str) -> Option<(&str, bool, &str)> {
+    let at = part.find(['=', '!'])?;
+    let (field, rest) = part.split_at(at);
+    if let Some(value) = rest.strip_prefix("!=") {
+        return Some((field, false, value));
+    }
+    rest.strip_prefix("==")
+        .or_else(|| rest.strip_prefix('='))
+        .map(|value| (field, true, value))
+}
+
+fn unescape(value: &str) -> Result<String, ApiError> {
+    let (mut text, mut characters) = (String::new(), value.chars());
+    while let Some(character) = characters.next() {
+        match character {
+            '\\' => match characters.next() {
+                Some(next @ ('\\' | ',' | '=')) => text.push(next),
+                next => {
+                    let next = next.map(String::from).unwrap_or_default();
+                    return Err(ApiError::bad_request(format!(
+                        "invalid field selector: invalid escape sequence: \\{next}"
+                    )));
+                }
+            },
+            ',' | '=' => {
+                return Err(ApiError::bad_request(format!(
+                    "invalid field selector: unescaped character in field selector value: {character}"
+                )));
+            }
+            other => text.push(other),
+        }
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_operators_and_escapes() {
+        let selector = FieldSelector::parse(r"a=b,c!=d\,e,f==g").unwrap();
+        let expected = [("a", true, "b"), ("c", false, "d,e"), ("f", true, "g")];
+        let expected = expected.map(|(field, equal, value)| (field.to_owned(), equal, value.to_owned()));
+        assert_eq!(selector.requirements, expected);
+        assert!(FieldSelector::parse("").unwrap().is_empty());
+        let error = FieldSelector::parse("spec.x").unwrap_err();
+        assert_eq!(
+            error.message,
+            "invalid selector: 'spec.x'; can't understand 'spec.x'"
+        );
+        assert!(FieldSelector::parse(r"a=\b").is_err());
+    }
+}

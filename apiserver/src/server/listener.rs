@@ -1,0 +1,74 @@
+//! Connections.
+
+use super::Shared;
+use crate::auth::{User, certificate_user};
+use crate::http::serve;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+use tokio_rustls::TlsAcceptor;
+
+/// How long a client may take to agree on TLS, and to send the head of a request.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How long to wait when no connection can be taken, as when there are too many.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Takes connections until it is dropped, which ends them all.
+pub(super) async fn run(shared: Arc<Shared>, listener: TcpListener, acceptor: Option<TlsAcceptor>) {
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => {
+                    connections.spawn(connect(shared.clone(), stream, acceptor.clone()));
+                }
+                Err(_) => tokio::time::sleep(PAUSE).await,
+            },
+            Some(_) = connections.join_next() => {}
+        }
+    }
+}
+
+async fn connect(shared: Arc<Shared>, stream: TcpStream, acceptor: Option<TlsAcceptor>) {
+    // Small answers must not wait for more.
+    let _ = stream.set_nodelay(true);
+    let Some(acceptor) = acceptor else {
+        return talk(shared, stream, None).await;
+    };
+    // Who does not agree on TLS in time has nothing to say.
+    if let Ok(Ok(stream)) = tokio::time::timeout(PATIENCE, acceptor.accept(stream)).await {
+        let certificates = stream.get_ref().1.peer_certificates();
+        let user = certificates
+            .and_then(|certificates| certificates.first())
+            .and_then(|certificate| certificate_user(certificate));
+        talk(shared, stream, user.map(Arc::new)).await;
+    }
+}
+
+async fn talk(
+    shared: Arc<Shared>,
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    user: Option<Arc<User>>,
+) {
+    let service = service_fn(move |request| {
+        let (shared, user) = (shared.clone(), user.clone());
+        async move { Ok::<_, Infallible>(serve(shared, request, user).await) }
+    });
+    let mut builder = auto::Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(PATIENCE);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(1000);
+    // How a connection ends is the client's affair.
+    let _ = builder.serve_connection(TokioIo::new(stream), service).await;
+}

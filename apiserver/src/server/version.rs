@@ -1,0 +1,37 @@
+//! What `/version` says.
+
+use serde_json::{Value, json};
+
+/// What `/version` says.
+#[derive(Clone, Debug)]
+pub struct VersionInfo {
+    /// As `v1.36.3`.
+    pub git_version: String,
+}
+
+impl Default for VersionInfo {
+    fn default() -> Self {
+        Self {
+            git_version: "v1.36.3".to_owned(),
+        }
+    }
+}
+
+impl VersionInfo {
+    pub(crate) fn to_json(&self) -> Value {
+        let mut numbers = self.git_version.trim_start_matches('v').split('.');
+        let (major, minor) = (
+            numbers.next().unwrap_or_default(),
+            numbers.next().unwrap_or_default(),
+        );
+        let before = minor
+            .parse::<u32>()
+            .map_or_else(|_| String::new(), |minor| minor.saturating_sub(1).to_string());
+        json!({
+            "major": major, "minor": minor, "emulationMajor": major, "emulationMinor": minor,
+            "minCompatibilityMajor": major, "minCompatibilityMinor": before, "gitVersion": self.git_version,
+            "gitCommit": "", "gitTreeState": "", "buildDate": "1970-01-01T00:00:00Z", "goVersion": "", "compiler": "rustc",
+            "platform": format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH),
+        })
+    }
+}

@@ -1,0 +1,321 @@
+//! Refusals: what a request gets instead of an object, with the words and codes of the real server.
+
+use crate::kinds::Kind;
+use serde_json::{Map, Value, json};
+use std::fmt;
+
+/// A refusal, which becomes a `Status` object on the wire.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ApiError {
+    /// The HTTP status.
+    pub code: u16,
+    /// The machine-readable reason.
+    pub reason: &'static str,
+    /// For people.
+    pub message: String,
+    /// Name, group, kind, causes, seconds to wait.
+    pub details: Option<Value>,
+    /// How to go on with a list whose history is gone; empty elsewhere.
+    pub continue_token: String,
+}
+
+/// One thing that is wrong with an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cause {
+    /// `FieldValueInvalid` and the like.
+    pub reason: &'static str,
+    /// Without the field.
+    pub message: String,
+    /// The path, as `spec.replicas`.
+    pub field: String,
+}
+
+impl Cause {
+    /// The value has the wrong form; it is quoted as JSON.
+    pub fn invalid(field: impl Into<String>, value: &Value, why: impl fmt::Display) -> Self {
+        Self::new(
+            "FieldValueInvalid",
+            field,
+            format!("Invalid value: {value}: {why}"),
+        )
+    }
+
+    /// The value is missing.
+    pub fn required(field: impl Into<String>, why: &str) -> Self {
+        let message = if why.is_empty() {
+            "Required value".to_owned()
+        } else {
+            format!("Required value: {why}")
+        };
+        Self::new("FieldValueRequired", field, message)
+    }
+
+    /// The value may not be there, or not change so.
+    pub fn forbidden(field: impl Into<String>, why: impl fmt::Display) -> Self {
+        Self::new("FieldValueForbidden", field, format!("Forbidden: {why}"))
+    }
+
+    /// The value is none of those that are known.
+    pub fn not_supported(field: impl Into<String>, value: &Value, known: &[&str]) -> Self {
+        let known: Vec<String> = known.iter().map(|value| format!("{value:?}")).collect();
+        let message = format!(
+            "Unsupported value: {value}: supported values: {}",
+            known.join(", ")
+        );
+        Self::new("FieldValueNotSupported", field, message)
+    }
+
+    /// Any other.
+    pub fn new(reason: &'static str, field: impl Into<String>, message: String) -> Self {
+        Self {
+            reason,
+            message,
+            field: field.into(),
+        }
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}: {}", self.field, self.message)
+    }
+}
+
+impl ApiError {
+    /// A refusal without details.
+    pub fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            reason,
+            message: message.into(),
+            details: None,
+            continue_token: String::new(),
+        }
+    }
+
+    /// A refusal whose details are empty, but there.
+    pub fn generic(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            details: Some(json!({})),
+            ..Self::new(code, reason, message)
+        }
+    }
+
+    /// 400.
+    pub fn bad_request(message: impl Into<String>) -> Self {
+        Self::new(400, "BadRequest", message)
+    }
+
+    /// 404 for an object.
+    pub fn not_found(kind: &Kind, name: &str) -> Self {
+        let message = format!("{} {name:?} not found", kind.qualified());
+        Self::about(404, "NotFound", message, kind.details(name))
+    }
+
+    /// 404 for a resource.
+    pub fn no_such_resource() -> Self {
+        Self::generic(
+            404,
+            "NotFound",
+            "the server could not find the requested resource",
+        )
+    }
+
+    /// 405.
+    pub fn method_not_allowed() -> Self {
+        Self::generic(
+            405,
+            "MethodNotAllowed",
+            "the server does not allow this method on the requested resource",
+        )
+    }
+
+    /// 409 for a second object of the name.
+    pub fn already_exists(kind: &Kind, name: &str) -> Self {
+        let message = format!("{} {name:?} already exists", kind.qualified());
+        Self::about(409, "AlreadyExists", message, kind.details(name))
+    }
+
+    /// 409 for an update of something that changed meanwhile.
+    pub fn conflict(kind: &Kind, name: &str, why: impl fmt::Display) -> Self {
+        let message = format!(
+            "Operation cannot be fulfilled on {} {name:?}: {why}",
+            kind.qualified()
+        );
+        Self::about(409, "Conflict", message, kind.details(name))
+    }
+
+    /// 409 for a resource version that is not the object's.
+    pub fn modified(kind: &Kind, name: &str) -> Self {
+        let why =
+            "the object has been modified; please apply your changes to the latest version and try again";
+        Self::conflict(kind, name, why)
+    }
+
+    /// 403 for what no permission would allow.
+    pub fn forbidden(kind: &Kind, name: &str, why: impl fmt::Display) -> Self {
+        let message = if name.is_empty() {
+            format!("{} is forbidden: {why}", kind.qualified())
+        } else {
+            format!("{} {name:?} is forbidden: {why}", kind.qualified())
+        };
+        Self::about(403, "Forbidden", message, kind.details(name))
+    }
+
+    /// 422 with what is wrong.
+    pub fn invalid(kind: &Kind, name: &str, causes: &[Cause]) -> Self {
+        Self::invalid_of(&kind.group, &kind.kind, name, causes)
+    }
+
+    /// 422 for what is no served kind, as `ListOptions`.
+    pub fn invalid_of(group: &str, kind: &str, name: &str, causes: &[Cause]) -> Self {
+        let texts: Vec<String> = causes.iter().map(ToString::to_string).collect();
+        let text = match texts.as_slice() {
+            [one] => one.clone(),
+            several => format!("[{}]", several.join(", ")),
+        };
+        let qualified = if group.is_empty() {
+            kind.to_owned()
+        } else {
+            format!("{kind}.{group}")
+        };
+        let mut details = details(name, group, kind);
+        let causes = causes
+            .iter()
+            .map(|cause| json!({ "reason": cause.reason, "message": cause.message, "field": cause.field }));
+        details["causes"] = causes.collect();
+        Self::about(
+            422,
+            "Invalid",
+            format!("{qualified} {name:?} is invalid: {text}"),
+            details,
+        )
+    }
+
+    /// 410 for a version that the history no longer has.
+    pub fn expired(message: impl Into<String>) -> Self {
+        Self::new(410, "Expired", message)
+    }
+
+    /// 415.
+    pub fn unsupported_media_type(accepted: &[&str]) -> Self {
+        let message = format!(
+            "the body of the request was in an unknown format - accepted media types include: {}",
+            accepted.join(", ")
+        );
+        Self::new(415, "UnsupportedMediaType", message)
+    }
+
+    /// 401.
+    pub fn unauthorized() -> Self {
+        Self::new(401, "Unauthorized", "Unauthorized")
+    }
+
+    /// 500.
+    pub fn internal(why: impl fmt::Display) -> Self {
+        let mut error = Self::new(500, "InternalError", format!("Internal error occurred: {why}"));
+        error.details = Some(json!({ "causes": [{ "message": why.to_string() }] }));
+        error
+    }
+
+    fn about(code: u16, reason: &'static str, message: String, details: Value) -> Self {
+        Self {
+            details: Some(details),
+            ..Self::new(code, reason, message)
+        }
+    }
+
+    /// Adds a cause to the details.
+    #[must_use]
+    pub fn with_cause(mut self, cause: &Cause) -> Self {
+        let mut entry = json!({ "reason": cause.reason, "message": cause.message });
+        if !cause.field.is_empty() {
+            entry["field"] = json!(cause.field);
+        }
+        let details = self.details.get_or_insert_with(|| json!({}));
+        match &mut details["causes"] {
+            Value::Array(causes) => causes.push(entry),
+            causes => *causes = json!([entry]),
+        }
+        self
+    }
+
+    /// Says after how many seconds to come again.
+    #[must_use]
+    pub fn with_retry_after(mut self, seconds: u64) -> Self {
+        self.details.get_or_insert_with(|| json!({}))["retryAfterSeconds"] = json!(seconds);
+        self
+    }
+
+    /// Seconds to wait before coming again.
+    pub fn retry_after(&self) -> Option<u64> {
+        self.details.as_ref()?.get("retryAfterSeconds")?.as_u64()
+    }
+
+    /// The object that goes over the wire.
+    pub fn status(&self) -> Value {
+        let mut status = json!({
+            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+            "message": self.message, "reason": self.reason, "code": self.code,
+        });
+        if self.reason.is_empty() {
+            remove(&mut status, "reason");
+        }
+        if !self.continue_token.is_empty() {
+            status["metadata"]["continue"] = json!(self.continue_token);
+        }
+        if let Some(details) = &self.details {
+            status["details"] = details.clone();
+        }
+        status
+    }
+}
+
+impl fmt::Display for ApiError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for ApiError {}
+
+/// What a Status says of its subject; what is empty is left out.
+pub(crate) fn details(name: &str, group: &str, kind: &str) -> Value {
+    let mut details = Map::new();
+    for (key, value) in [("name", name), ("group", group), ("kind", kind)] {
+        if !value.is_empty() {
+            details.insert(key.into(), value.into());
+        }
+    }
+    Value::Object(details)
+}
+
+fn remove(value: &mut Value, key: &str) {
+    if let Value::Object(map) = value {
+        map.remove(key);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_causes_stand_in_brackets() {
+        let causes = [Cause::required("a", ""), Cause::forbidden("b", "no")];
+        let error = ApiError::invalid_of("demo.dev", "Foo", "x", &causes);
+        assert_eq!(
+            error.message,
+            r#"Foo.demo.dev "x" is invalid: [a: Required value, b: Forbidden: no]"#
+        );
+        assert_eq!(
+            error.status()["details"],
+            json!({
+                "name": "x", "group": "demo.dev", "kind": "Foo", "causes": [
+                    { "reason": "FieldValueRequired", "message": "Required value", "field": "a" },
+                    { "reason": "FieldValueForbidden", "message": "Forbidden: no", "field": "b" },
+                ],
+            })
+        );
+    }
+}
