@@ -1,9 +1,9 @@
 //! The command line.
 
-use std::path::PathBuf;
+use std::{net::IpAddr, path::PathBuf};
 
 use cargo_metadata::semver::Version;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use crate::{
@@ -30,6 +30,8 @@ pub enum Command {
     Add(Add),
     /// Bring the manifests, the roles and the API's documentation up to what the code says
     Generate(Generate),
+    /// Run a Kubernetes API server in memory, for development and tests; it is not for production
+    ApiServer(ApiServer),
     /// Print completions for a shell
     Completions(Completions),
 }
@@ -106,6 +108,52 @@ pub struct Generate {
     /// Print what would be written, and write nothing
     #[arg(long)]
     pub dry_run: bool,
+}
+
+/// `kubewright api-server`.
+#[derive(Debug, Args)]
+pub struct ApiServer {
+    /// Where to listen
+    #[arg(long, default_value = "127.0.0.1")]
+    pub bind_address: IpAddr,
+    /// Which port; 0 takes a free one
+    #[arg(long, default_value_t = 0)]
+    pub secure_port: u16,
+    /// The certificate to show, as PEM [default: one of its own]
+    #[arg(long, value_name = "FILE", requires = "tls_private_key_file")]
+    pub tls_cert_file: Option<PathBuf>,
+    /// The key of that certificate
+    #[arg(long, value_name = "FILE", requires = "tls_cert_file")]
+    pub tls_private_key_file: Option<PathBuf>,
+    /// Speak plain HTTP; kubectl then sends no token
+    #[arg(long, conflicts_with = "tls_cert_file")]
+    pub plain_http: bool,
+    /// Believe client certificates that these authorities signed
+    #[arg(long, value_name = "FILE", conflicts_with = "plain_http")]
+    pub client_ca_file: Option<PathBuf>,
+    /// Users by tokens: a line a user, `token,user,uid,"group1,group2"`
+    #[arg(long, value_name = "FILE")]
+    pub token_auth_file: Option<PathBuf>,
+    /// Who may do what; if several are named, any of them is enough
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "RBAC")]
+    pub authorization_mode: Vec<AuthorizationMode>,
+    /// Write a kubeconfig for the administrator to this file
+    #[arg(long, value_name = "FILE", default_value = "kubeconfig.json")]
+    pub kubeconfig: PathBuf,
+    /// The version that it says it is
+    #[arg(long, value_name = "VERSION", default_value = "v1.36.3")]
+    pub report_version: String,
+}
+
+/// How it is decided who may do what.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum AuthorizationMode {
+    /// Roles and bindings say it
+    #[value(name = "RBAC")]
+    Rbac,
+    /// Everybody may do everything
+    #[value(name = "AlwaysAllow")]
+    AlwaysAllow,
 }
 
 /// `kubewright completions`.

@@ -95,6 +95,9 @@ pub enum Error {
     /// What the operator printed does not go into YAML.
     #[error("the manifests of the operator cannot be written as YAML: {0}")]
     Unwritable(#[from] YamlError),
+    /// The API server does not start.
+    #[error("the API server does not start: {0}")]
+    ApiServer(String),
     /// A template of ours is wrong.
     #[error("this is a mistake of kubewright's own: {0}")]
     Template(#[from] kubewright_templates::RenderError),
@@ -117,6 +120,7 @@ impl Error {
             Self::Insert { .. } => exit::NO_PLACE,
             Self::Io(_) | Self::Template(_) => exit::IO,
             Self::Unwritable(_) => exit::MANIFESTS,
+            Self::ApiServer(_) => exit::SERVER,
         }
     }
 }

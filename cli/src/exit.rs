@@ -25,6 +25,8 @@ pub const NO_PLACE: u8 = 9;
 pub const IO: u8 = 10;
 /// The operator compiles and does not print its manifests.
 pub const MANIFESTS: u8 = 11;
+/// The API server does not start: the port is taken, a certificate or a token file is malformed.
+pub const SERVER: u8 = 12;
 
 /// The table that `--help` ends with.
 pub const HELP: &str = "\
@@ -40,4 +42,5 @@ Exit codes:
    8  a sample does not fit its schema
    9  no place found for a line in the source
   10  a file could not be read or written
-  11  the operator does not print its manifests";
+  11  the operator does not print its manifests
+  12  the API server does not start";

@@ -70,6 +70,7 @@ pub fn run(cli: args::Cli, context: &mut Context<'_>) -> Result<(), Error> {
         args::Command::New(args) => commands::new::run(&args, context),
         args::Command::Add(args::Add::Kind(args)) => commands::add_kind::run(&args, context),
         args::Command::Generate(args) => commands::generate::run(&args, context),
+        args::Command::ApiServer(args) => commands::api_server::run(&args, context),
         args::Command::Completions(args) => commands::completions::run(&args, context),
     }
 }

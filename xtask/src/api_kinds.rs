@@ -14,8 +14,16 @@ pub(crate) fn run(check: bool) -> Result<()> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../apiserver/src");
     let rows = read(&source.join("kinds/rows.txt"))?;
     let discovery = serde_json::from_str(&read(&module.join("api/discovery/aggregated_v2.json"))?)?;
-    put(&source.join("kinds/kinds.json"), &lines(&kinds(&rows, &discovery)?), check)?;
-    put(&source.join("auth/bootstrap.json"), &lines(&bootstrap(&module)?), check)
+    put(
+        &source.join("kinds/kinds.json"),
+        &lines(&kinds(&rows, &discovery)?),
+        check,
+    )?;
+    put(
+        &source.join("auth/bootstrap.json"),
+        &lines(&bootstrap(&module)?),
+        check,
+    )
 }
 
 fn module_folder() -> Result<PathBuf> {
@@ -33,7 +41,10 @@ fn module_folder() -> Result<PathBuf> {
 /// One object a row, in the order in which discovery names them.
 fn kinds(rows: &str, discovery: &Value) -> Result<Vec<Value>> {
     let mut wanted = Map::new();
-    for row in rows.lines().filter(|row| !row.is_empty() && !row.starts_with('#')) {
+    for row in rows
+        .lines()
+        .filter(|row| !row.is_empty() && !row.starts_with('#'))
+    {
         let mut words = row.split_whitespace().map(str::to_owned);
         let (Some(version), Some(resource)) = (words.next(), words.next()) else {
             bail!("a row needs a version and a resource: {row}");
@@ -107,7 +118,9 @@ fn core() -> Result<Value> {
         let kind = json!({ "group": entry["group"].as_str().unwrap_or(""), "version": entry["version"].as_str().unwrap_or(""), "kind": entry["kind"] });
         if let Some((parent, name)) = name.split_once('/') {
             let subresource = json!({ "subresource": name, "responseKind": kind, "verbs": entry["verbs"] });
-            let parent = resources.iter_mut().find(|resource| resource["resource"] == parent);
+            let parent = resources
+                .iter_mut()
+                .find(|resource| resource["resource"] == parent);
             if let Some(Value::Array(siblings)) = parent.map(|parent| &mut parent["subresources"]) {
                 siblings.push(subresource);
             }

@@ -81,9 +81,19 @@ fn unreadable(kind: &str, body: &[u8], error: &serde_json::Error) -> ApiError {
     ))
 }
 
-/// The beginning of a body, as refusals quote it.
+/// The beginning of a body, as refusals quote it: as it is where it looks like an object, else in hexadecimal digits.
 fn excerpt(body: &[u8]) -> String {
+    use std::fmt::Write as _;
     const MOST: usize = 1024;
-    let text = String::from_utf8_lossy(&body[..body.len().min(MOST)]).into_owned();
+    let head = &body[..body.len().min(MOST)];
+    let mut text = String::new();
+    match body.first() {
+        None => text.push_str("<empty>"),
+        Some(b'{') => text.push_str(&String::from_utf8_lossy(head)),
+        // Writing to a string cannot fail.
+        Some(_) => head.iter().for_each(|byte| {
+            let _ = write!(text, "{byte:02x}");
+        }),
+    }
     if body.len() > MOST { text + " ..." } else { text }
 }

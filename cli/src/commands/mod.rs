@@ -1,6 +1,7 @@
 //! The commands, one a file: each makes a plan, then prints or applies it.
 
 pub mod add_kind;
+pub mod api_server;
 pub mod completions;
 pub mod generate;
 mod kind_files;

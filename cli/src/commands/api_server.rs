@@ -1,0 +1,69 @@
+//! `kubewright api-server`: the embedded API server as a program of its own.
+
+use std::{io::Write as _, path::Path};
+
+use kubewright_apiserver::{ApiServer, Tls, auth::Mode};
+
+use crate::{Context, Error, args, plan::IoError};
+
+/// Runs until it is interrupted.
+pub fn run(args: &args::ApiServer, context: &mut Context<'_>) -> Result<(), Error> {
+    let runtime = tokio::runtime::Runtime::new().map_err(|error| Error::ApiServer(error.to_string()))?;
+    runtime.block_on(serve(args, context))
+}
+
+async fn serve(args: &args::ApiServer, context: &mut Context<'_>) -> Result<(), Error> {
+    let mut builder = ApiServer::builder()
+        .address(args.bind_address)
+        .port(args.secure_port)
+        .version(&args.report_version);
+    if let (Some(certificates), Some(key)) = (&args.tls_cert_file, &args.tls_private_key_file) {
+        builder = builder.tls(Tls::Given {
+            certificates: read(certificates)?,
+            key: read(key)?,
+        });
+    } else if args.plain_http {
+        builder = builder.tls(Tls::Off);
+    }
+    if let Some(file) = &args.client_ca_file {
+        builder = builder.client_authority(read(file)?);
+    }
+    if let Some(file) = &args.token_auth_file {
+        let text = read(file)?;
+        builder = builder
+            .token_file(&text)
+            .map_err(|why| Error::ApiServer(format!("{}: {why}", file.display())))?;
+    }
+    let modes: Vec<Mode> = args
+        .authorization_mode
+        .iter()
+        .map(|mode| match mode {
+            args::AuthorizationMode::Rbac => Mode::Rbac,
+            args::AuthorizationMode::AlwaysAllow => Mode::AlwaysAllow,
+        })
+        .collect();
+    let mut server = builder
+        .authorization(&modes)
+        .start()
+        .await
+        .map_err(|error| Error::ApiServer(error.to_string()))?;
+    server
+        .write_kubeconfig(&args.kubeconfig)
+        .map_err(|source| IoError::new("write", args.kubeconfig.as_path(), source))?;
+    context.say(format_args!(
+        "serving at {}, for development and tests only",
+        server.url()
+    ))?;
+    let line = format!("KUBECONFIG={}\n", args.kubeconfig.display());
+    context.print(&line)?;
+    tokio::select! {
+        () = server.wait() => {}
+        _ = tokio::signal::ctrl_c() => {}
+    }
+    server.stop().await;
+    Ok(())
+}
+
+fn read(path: &Path) -> Result<String, Error> {
+    Ok(std::fs::read_to_string(path).map_err(|source| IoError::new("read", path, source))?)
+}
