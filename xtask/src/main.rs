@@ -3,6 +3,7 @@
 mod api_types;
 mod bench;
 mod control_plane;
+mod go_structs;
 mod soak;
 
 use clap::{Parser, Subcommand};
