@@ -12,9 +12,10 @@
 //! ```
 //!
 //! Read in this order: [`store`] (objects, versions, history), [`kinds`] (what is served), [`meta`] and [`registry`] (the rules by
-//! which objects change), [`patch`] and [`types`] (what patches make of objects, and of what shape they are), `watch`, `http` (the
+//! which objects change), [`types`], [`patch`] and [`apply`] (of what shape objects are, and what patches make of them), `watch`, `http` (the
 //! wire), [`auth`], `discovery`, `crd` and `gc` (who keeps house), [`server`](ApiServer) (how it all comes up).
 
+pub mod apply;
 pub mod audit;
 pub mod auth;
 mod builtin;

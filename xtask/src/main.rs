@@ -4,6 +4,7 @@ mod api_kinds;
 mod api_types;
 mod bench;
 mod control_plane;
+mod go_structs;
 mod soak;
 mod yaml;
 

@@ -3,6 +3,7 @@
 use crate::kinds::{Kind, Subresource};
 use crate::meta;
 use crate::registry::ScalePaths;
+use crate::types::{self, Empty, Field, PatchStrategy, Scalar, Type};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -42,6 +43,8 @@ pub struct Version {
     pub deprecation: Option<String>,
     /// The schema, `openAPIV3Schema`.
     pub schema: Value,
+    /// Of what shape its objects are.
+    pub ty: Type,
     /// Whether status is written apart.
     pub status: bool,
     /// Where the replicas are.
@@ -185,6 +188,7 @@ impl Version {
             served: version["served"] == true,
             deprecation,
             schema: version["schema"]["openAPIV3Schema"].clone(),
+            ty: shape(),
             status: !version["subresources"]["status"].is_null(),
             scale: path("specReplicasPath")
                 .zip(path("statusReplicasPath"))
@@ -203,6 +207,27 @@ impl Version {
                 .collect(),
         }
     }
+}
+
+/// Objects have metadata; every field else is its own.
+fn shape() -> Type {
+    let field = |ty| Field {
+        ty,
+        default: None,
+        required: false,
+        patch: PatchStrategy::default(),
+        empty: Empty::default(),
+    };
+    let fields = [
+        ("apiVersion", Type::Scalar(Scalar::String)),
+        ("kind", Type::Scalar(Scalar::String)),
+        ("metadata", Type::named("meta.v1.ObjectMeta")),
+    ];
+    Type::Map(Box::new(types::Map {
+        fields: fields.map(|(name, ty)| (name.into(), field(ty))).into(),
+        values: Some(Type::Any),
+        atomic: false,
+    }))
 }
 
 impl Column {

@@ -151,6 +151,7 @@ fn scalar_schema(scalar: Scalar) -> Value {
         Scalar::Bytes => json!({ "type": "string", "format": "byte" }),
         Scalar::DateTime | Scalar::MicroTime => json!({ "type": "string", "format": "date-time" }),
         Scalar::Quantity => json!({ "oneOf": [{ "type": "string" }, { "type": "number" }] }),
+        Scalar::Untyped => json!({}),
         Scalar::IntOrString => {
             json!({ "format": "int-or-string", "oneOf": [{ "type": "integer" }, { "type": "string" }] })
         }

@@ -339,8 +339,5 @@ fn options(call: &Call<'_>, kind: &str) -> Result<WriteOptions, ApiError> {
 }
 
 fn by<'a>(call: &Call<'a>, options: &'a WriteOptions) -> Bodied<'a> {
-    Bodied {
-        user: call.user,
-        options,
-    }
+    Bodied::new(call.user, options)
 }

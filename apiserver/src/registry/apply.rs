@@ -1,14 +1,58 @@
 //! Server-side apply.
 
-use super::{Bodied, Registry, Target, Written};
-use crate::status::ApiError;
+use super::{Bodied, Registry, Target, WriteOptions, Written};
+use crate::meta;
+use crate::status::{ApiError, Cause};
+use crate::yaml;
+use serde_json::Value;
 
 impl Registry {
-    /// Applies a configuration: the object has these fields, and whoever has others keeps them.
-    pub(super) fn apply(&self, _: &Target, _: &str, _: &[u8], _: Bodied<'_>) -> Result<Written, ApiError> {
-        Err(ApiError::unsupported_media_type(&[
-            "application/json-patch+json",
-            "application/merge-patch+json",
-        ]))
+    /// Applies a configuration: the object has these fields, and whoever has others keeps them. It is created where it is not.
+    pub(super) fn apply(
+        &self,
+        target: &Target,
+        part: &str,
+        body: &[u8],
+        by: Bodied<'_>,
+    ) -> Result<Written, ApiError> {
+        if by.options.field_manager.is_empty() {
+            let cause = Cause::required("fieldManager", "is required for apply patch");
+            return Err(ApiError::invalid_of("meta.k8s.io", "PatchOptions", "", &[cause]));
+        }
+        let config = read(body)?;
+        let options = WriteOptions {
+            applied: true,
+            ..by.options.clone()
+        };
+        let mut warnings = vec![];
+        let creates = part.is_empty();
+        let mut written = self.change(target, part, creates, Bodied::new(by.user, &options), |old| {
+            if part == "scale" {
+                let old = old.unwrap_or(&Value::Null);
+                return self.with_scale(target, old, &config);
+            }
+            let mut object = self.applied(target, old, &config, part, by)?;
+            if meta::name(&object).is_empty() {
+                meta::metadata_mut(&mut object).insert("name".into(), target.name.clone().into());
+            }
+            let Some(old) = old else { return Ok(object) };
+            warnings = self.decode(target, &mut object, by.options)?;
+            if meta::resource_version(&config).is_empty() {
+                let version = old["metadata"]["resourceVersion"].clone();
+                meta::metadata_mut(&mut object).insert("resourceVersion".into(), version);
+            }
+            Ok(object)
+        })?;
+        written.warnings.extend(warnings);
+        Ok(written)
     }
+}
+
+fn read(body: &[u8]) -> Result<Value, ApiError> {
+    let refuse = |why: String| ApiError::bad_request(format!("error decoding YAML: {why}"));
+    if let Ok(value) = serde_json::from_slice(body) {
+        return Ok(value);
+    }
+    let text = std::str::from_utf8(body).map_err(|error| refuse(error.to_string()))?;
+    yaml::read(text).map_err(|error| refuse(error.to_string()))
 }

@@ -20,6 +20,13 @@ pub struct Bodied<'a> {
     pub options: &'a WriteOptions,
 }
 
+impl<'a> Bodied<'a> {
+    /// Somebody, somehow.
+    pub fn new(user: &'a User, options: &'a WriteOptions) -> Self {
+        Self { user, options }
+    }
+}
+
 impl Registry {
     /// Keeps a new object.
     pub fn create(&self, target: &Target, mut object: Value, by: Bodied<'_>) -> Result<Written, ApiError> {
@@ -64,7 +71,9 @@ impl Registry {
             if !causes.is_empty() {
                 return Err(ApiError::invalid(kind, meta::name(&object), &causes));
             }
-            self.track_fields(target, None, &mut object, "", by);
+            if !by.options.applied {
+                self.track_fields(target, None, &mut object, "", by);
+            }
             let target = Target::new(kind, &target.namespace, meta::name(&object));
             if by.options.dry_run {
                 if self.store.get(&kind.table(), &target.key()).is_some() {

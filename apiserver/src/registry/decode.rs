@@ -35,6 +35,7 @@ fn check_fields(kind: &Kind, object: &mut Value) -> Result<Vec<String>, ApiError
             Fault::Mismatch(why) => return Err(undecodable(kind, &why)),
         }
     }
+    types::normalize(object, ty);
     Ok(unknown)
 }
 

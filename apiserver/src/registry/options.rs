@@ -156,6 +156,8 @@ pub struct WriteOptions {
     pub field_validation: FieldValidation,
     /// Whether an apply may take fields from other managers.
     pub force: Option<bool>,
+    /// Who owns which fields is settled already: the object is what an apply made.
+    pub applied: bool,
 }
 
 impl WriteOptions {
@@ -193,6 +195,7 @@ impl WriteOptions {
             field_manager,
             field_validation,
             force: query.has("force").then(|| query.flag("force")),
+            applied: false,
         })
     }
 }

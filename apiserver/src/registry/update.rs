@@ -2,6 +2,7 @@
 
 use super::create::{Bodied, check_namespace};
 use super::{Registry, Target, Written, convert, strategy};
+use crate::auth::Access;
 use crate::meta;
 use crate::status::{ApiError, Cause};
 use crate::store::{Lost, Object};
@@ -65,7 +66,9 @@ impl Registry {
             if !causes.is_empty() {
                 return Err(ApiError::invalid(kind, &target.name, &causes));
             }
-            self.track_fields(target, Some(before), &mut new, part, by);
+            if !by.options.applied {
+                self.track_fields(target, Some(before), &mut new, part, by);
+            }
             if is_same(&new, before) {
                 return Ok(written(old));
             }
@@ -106,6 +109,15 @@ impl Registry {
         if !meta::uid(&object).is_empty() || !meta::resource_version(&object).is_empty() {
             return Err(ApiError::not_found(kind, &target.name));
         }
+        let access = Access {
+            verb: "create",
+            group: &kind.group,
+            resource: &kind.plural,
+            subresource: "",
+            namespace: &target.namespace,
+            name: &target.name,
+        };
+        self.authorizer.require(&self.store, by.user, &access)?;
         meta::metadata_mut(&mut object).insert("name".into(), target.name.clone().into());
         self.create(target, object, by)
     }

@@ -224,6 +224,7 @@ fn go_type(ty: &Type) -> String {
             Scalar::MicroTime => "v1.MicroTime",
             Scalar::Quantity => "resource.Quantity",
             Scalar::IntOrString => "intstr.IntOrString",
+            Scalar::Untyped => "interface {}",
         }
         .to_owned(),
         Type::Any | Type::Opaque => "interface {}".to_owned(),

@@ -6,11 +6,13 @@
 
 mod check;
 mod json;
+mod normal;
 mod parse;
 mod scalars;
 
 pub use check::{Fault, check};
 pub use json::{Decoded, decode};
+pub use normal::{normalize, zero};
 
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
@@ -56,6 +58,8 @@ pub enum Scalar {
     Quantity,
     /// A whole number or a string.
     IntOrString,
+    /// Anything without parts.
+    Untyped,
 }
 
 /// An array's type.
@@ -100,6 +104,19 @@ pub struct Field {
     pub required: bool,
     /// How a strategic merge patch treats it.
     pub patch: PatchStrategy,
+    /// How the real server writes it when it is empty.
+    pub empty: Empty,
+}
+
+/// How the real server writes a field that is empty, which Go decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Empty {
+    /// Go can tell a zero from a field that is absent.
+    pub pointer: bool,
+    /// An empty string, list or map, a zero and false are left out; objects and times are not.
+    pub omitempty: bool,
+    /// The same, and objects and times in which all is empty are left out, too.
+    pub omitzero: bool,
 }
 
 /// How a strategic merge patch treats a field.

@@ -1,6 +1,6 @@
 //! Reads `builtin.txt`, whose head describes its lines. It is ours and tested: a line that cannot be read is left out.
 
-use super::{Field, List, ListKind, Map, Named, PatchStrategy, Scalar, Table, Type};
+use super::{Empty, Field, List, ListKind, Map, Named, PatchStrategy, Scalar, Table, Type};
 use std::collections::HashMap;
 
 pub(super) fn table(text: &str) -> Table {
@@ -61,11 +61,15 @@ fn field(line: &str) -> Option<(Box<str>, Field)> {
     let mut ty = ty(words.next()?);
     let mut required = false;
     let mut patch = PatchStrategy::default();
+    let mut empty = Empty::default();
     for word in words {
         let (key, value) = word.split_once('=').unwrap_or((word, ""));
         let (value, names) = value.trim_end_matches(')').split_once('(').unwrap_or((value, ""));
         match key {
             "required" => required = true,
+            "pointer" => empty.pointer = true,
+            "omitempty" => empty.omitempty = true,
+            "omitzero" => empty.omitzero = true,
             "list" => {
                 if let Type::List(list) = &mut ty {
                     list.kind = match value {
@@ -106,6 +110,7 @@ fn field(line: &str) -> Option<(Box<str>, Field)> {
             default,
             required,
             patch,
+            empty,
         },
     ))
 }

@@ -98,3 +98,66 @@ fn kinds_are_found_by_version_and_name() {
     );
     assert_eq!(builtin("v1", "Deployment"), None);
 }
+
+/// The objects that a kube-apiserver v1.36.3 answered with.
+fn real_objects() -> Vec<Value> {
+    let table: Value = serde_json::from_str(include_str!("../apply/tests/builtin.json")).unwrap();
+    let steps = table["sequences"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|sequence| sequence["steps"].as_array().unwrap());
+    steps.filter_map(|step| step.get("object").cloned()).collect()
+}
+
+#[test]
+fn what_the_real_server_writes_is_normal() {
+    let objects = real_objects();
+    assert!(objects.len() > 30);
+    for object in objects {
+        let ty = builtin(
+            object["apiVersion"].as_str().unwrap(),
+            object["kind"].as_str().unwrap(),
+        )
+        .unwrap();
+        let mut normal = object.clone();
+        normalize(&mut normal, ty);
+        assert_eq!(normal, object, "{normal}\n{object}");
+        assert_eq!(check(&mut normal, ty, false), []);
+    }
+}
+
+#[test]
+fn what_is_empty_is_left_out_where_go_leaves_it_out() {
+    let cases = [
+        (
+            json!({"kind": "ConfigMap", "data": {}, "metadata": {"labels": {}, "name": "a", "annotations": null}}),
+            json!({"kind": "ConfigMap", "metadata": {"name": "a"}}),
+        ),
+        (
+            json!({"kind": "Deployment"}),
+            zero(&Type::named("apps.v1.Deployment")),
+        ),
+    ];
+    for (mut object, expected) in cases {
+        let kind = object["kind"].as_str().unwrap().to_owned();
+        let ty = builtin("v1", &kind)
+            .or_else(|| builtin("apps/v1", &kind))
+            .unwrap();
+        normalize(&mut object, ty);
+        if kind == "Deployment" {
+            object.as_object_mut().unwrap().remove("kind");
+        }
+        assert_eq!(object, expected);
+    }
+    let deployment = zero(&Type::named("apps.v1.Deployment"));
+    assert_eq!(
+        deployment["spec"]["template"]["spec"],
+        json!({"containers": null})
+    );
+    assert_eq!(deployment["spec"]["strategy"], json!({}));
+    assert_eq!(
+        zero(&Type::named("rbac.v1.Role")),
+        json!({"metadata": {}, "rules": null})
+    );
+}

@@ -1,0 +1,209 @@
+//! How a value is walked: by its type, and where that leaves it open, by what it is.
+
+use super::element::PathElement;
+use crate::types::{Field, ListKind, Scalar, Type};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+static ANY: Type = Type::Any;
+static OPAQUE: Type = Type::Opaque;
+
+/// The ways in which a value of a type may be walked.
+#[derive(Clone, Copy)]
+pub(super) struct Atom<'a> {
+    pub(super) map: Option<MapAtom<'a>>,
+    pub(super) scalar: Option<ScalarAtom>,
+    pub(super) list: Option<ListAtom<'a>>,
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct MapAtom<'a> {
+    fields: Option<&'a BTreeMap<Box<str>, Field>>,
+    values: Option<&'a Type>,
+    pub(super) atomic: bool,
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct ListAtom<'a> {
+    pub(super) items: &'a Type,
+    kind: Option<&'a ListKind>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum ScalarAtom {
+    Numeric,
+    String,
+    Boolean,
+    Untyped,
+}
+
+/// What a walk does next.
+pub(super) enum Step<'a> {
+    Map(MapAtom<'a>),
+    Scalar(ScalarAtom),
+    List(ListAtom<'a>),
+}
+
+impl<'a> Atom<'a> {
+    pub(super) fn of(ty: &'a Type) -> Self {
+        if let Some((map, atomic)) = ty.as_map() {
+            let map = MapAtom {
+                fields: Some(&map.fields),
+                values: map.values.as_ref(),
+                atomic,
+            };
+            return Self {
+                map: Some(map),
+                scalar: None,
+                list: None,
+            };
+        }
+        if let Some(list) = ty.as_list() {
+            let list = ListAtom {
+                items: &list.items,
+                kind: Some(&list.kind),
+            };
+            return Self {
+                map: None,
+                scalar: None,
+                list: Some(list),
+            };
+        }
+        match ty.resolve() {
+            Type::Scalar(scalar) => Self {
+                map: None,
+                scalar: Some(ScalarAtom::of(*scalar)),
+                list: None,
+            },
+            other => {
+                let atomic = *other == Type::Opaque;
+                let values = if atomic { &OPAQUE } else { &ANY };
+                Self {
+                    map: Some(MapAtom {
+                        fields: None,
+                        values: Some(values),
+                        atomic,
+                    }),
+                    scalar: Some(ScalarAtom::Untyped),
+                    list: Some(ListAtom {
+                        items: &OPAQUE,
+                        kind: None,
+                    }),
+                }
+            }
+        }
+    }
+
+    /// With only the way that the value itself goes, if the type allows it.
+    pub(super) fn deduced(self, value: Option<&Value>) -> Self {
+        let none = Self {
+            map: None,
+            scalar: None,
+            list: None,
+        };
+        match value {
+            Some(Value::Object(_)) if self.map.is_some() => Self {
+                map: self.map,
+                ..none
+            },
+            Some(Value::Array(_)) if self.list.is_some() => Self {
+                list: self.list,
+                ..none
+            },
+            Some(Value::String(_) | Value::Number(_) | Value::Bool(_)) if self.scalar.is_some() => Self {
+                scalar: self.scalar,
+                ..none
+            },
+            _ => self,
+        }
+    }
+
+    /// Both go the same ways. They come from the same type.
+    pub(super) fn goes_like(self, other: Self) -> bool {
+        self.map.is_some() == other.map.is_some()
+            && self.scalar.is_some() == other.scalar.is_some()
+            && self.list.is_some() == other.list.is_some()
+    }
+
+    pub(super) fn step(self) -> Option<Step<'a>> {
+        let map = self.map.map(Step::Map);
+        map.or(self.scalar.map(Step::Scalar))
+            .or(self.list.map(Step::List))
+    }
+}
+
+impl ScalarAtom {
+    fn of(scalar: Scalar) -> Self {
+        match scalar {
+            Scalar::Boolean => Self::Boolean,
+            Scalar::Int32 | Scalar::Int64 | Scalar::Double => Self::Numeric,
+            Scalar::String | Scalar::Bytes => Self::String,
+            Scalar::DateTime
+            | Scalar::MicroTime
+            | Scalar::Quantity
+            | Scalar::IntOrString
+            | Scalar::Untyped => Self::Untyped,
+        }
+    }
+}
+
+impl<'a> MapAtom<'a> {
+    pub(super) fn type_of(self, name: &str) -> Option<&'a Type> {
+        self.field(name).map(|field| &field.ty).or(self.values)
+    }
+
+    pub(super) fn field(self, name: &str) -> Option<&'a Field> {
+        self.fields.and_then(|fields| fields.get(name))
+    }
+}
+
+impl ListAtom<'_> {
+    pub(super) fn is_atomic(self) -> bool {
+        matches!(self.kind, None | Some(ListKind::Atomic))
+    }
+
+    /// The step to an item, or why there is none.
+    pub(super) fn element(self, item: &Value) -> Result<PathElement, String> {
+        match self.kind {
+            None | Some(ListKind::Atomic) => Err("invalid indexing of non-associative list".to_owned()),
+            Some(ListKind::Set) => match item {
+                Value::Object(_) => {
+                    Err("associative list without keys has an element that's a map type".to_owned())
+                }
+                Value::Array(_) => Err("not supported: associative list with lists as elements".to_owned()),
+                Value::Null => {
+                    Err("associative list without keys has an element that's an explicit null".to_owned())
+                }
+                scalar => Ok(PathElement::Value(scalar.clone())),
+            },
+            Some(ListKind::Map(keys)) => self.keyed(item, keys),
+        }
+    }
+
+    fn keyed(self, item: &Value, keys: &[Box<str>]) -> Result<PathElement, String> {
+        let fields = match item {
+            Value::Object(fields) => fields,
+            Value::Null => return Err("associative list with keys may not have a null element".to_owned()),
+            _ => return Err("associative list with keys may not have non-map elements".to_owned()),
+        };
+        let item_type = self.items.as_map().map(|(map, _)| map);
+        let default = |key: &str| {
+            item_type
+                .and_then(|map| map.fields.get(key))
+                .and_then(|field| field.default.as_ref())
+        };
+        let values = keys.iter().filter_map(|key| {
+            let value = fields.get(&**key).or_else(|| default(key))?;
+            Some((key.to_string(), value.clone()))
+        });
+        let values: BTreeMap<String, Value> = values.collect();
+        if values.is_empty() {
+            let names: Vec<String> = keys.iter().map(|key| format!("{key:?}")).collect();
+            return Err(format!(
+                "associative list with keys has an element that omits all key fields [{}] (and doesn't have default values for any key fields)",
+                names.join(" ")
+            ));
+        }
+        Ok(PathElement::Key(values))
+    }
+}

@@ -1,0 +1,221 @@
+//! A set of fields, as `fieldsV1` holds it.
+
+use super::element::PathElement;
+use crate::types::Type;
+use serde_json::{Map, Value};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A set of paths. A path is in it on its own account: its parents are not, and neither are its children.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FieldSet {
+    pub(super) members: BTreeSet<PathElement>,
+    pub(super) children: BTreeMap<PathElement, FieldSet>,
+}
+
+impl FieldSet {
+    /// A set of fields of objects, each a list of names.
+    pub fn of_fields(paths: &[&[&str]]) -> Self {
+        let mut set = Self::default();
+        for path in paths {
+            let path: Vec<_> = path
+                .iter()
+                .map(|name| PathElement::Field((*name).to_owned()))
+                .collect();
+            set.insert(&path);
+        }
+        set
+    }
+
+    /// No path is in it.
+    pub fn is_empty(&self) -> bool {
+        self.members.is_empty() && self.children.values().all(Self::is_empty)
+    }
+
+    /// Adds a path. The empty path, the whole object, has no owner and is left out.
+    pub fn insert(&mut self, path: &[PathElement]) {
+        match path {
+            [] => {}
+            [last] => drop(self.members.insert(last.clone())),
+            [first, rest @ ..] => self.children.entry(first.clone()).or_default().insert(rest),
+        }
+    }
+
+    /// Whether the path is in it.
+    pub fn contains(&self, path: &[PathElement]) -> bool {
+        match path {
+            [] => false,
+            [last] => self.members.contains(last),
+            [first, rest @ ..] => self.children.get(first).is_some_and(|set| set.contains(rest)),
+        }
+    }
+
+    /// The paths, in order, parents first.
+    pub fn paths(&self) -> Vec<Vec<PathElement>> {
+        let mut paths = Vec::new();
+        self.collect(&mut Vec::new(), &mut paths);
+        paths
+    }
+
+    fn collect(&self, prefix: &mut Vec<PathElement>, paths: &mut Vec<Vec<PathElement>>) {
+        for member in &self.members {
+            let mut path = prefix.clone();
+            path.push(member.clone());
+            paths.push(path);
+        }
+        for (element, set) in &self.children {
+            prefix.push(element.clone());
+            set.collect(prefix, paths);
+            prefix.pop();
+        }
+    }
+
+    /// What is in either.
+    #[must_use]
+    pub fn union(&self, other: &Self) -> Self {
+        let mut union = self.clone();
+        union.members.extend(other.members.iter().cloned());
+        for (element, set) in &other.children {
+            let child = union.children.entry(element.clone()).or_default();
+            *child = child.union(set);
+        }
+        union
+    }
+
+    /// What is in both.
+    #[must_use]
+    pub fn intersection(&self, other: &Self) -> Self {
+        let children = self.children.iter().filter_map(|(element, set)| {
+            let both = set.intersection(other.children.get(element)?);
+            (!both.is_empty()).then(|| (element.clone(), both))
+        });
+        Self {
+            members: self.members.intersection(&other.members).cloned().collect(),
+            children: children.collect(),
+        }
+    }
+
+    /// What is in this one only.
+    #[must_use]
+    pub fn difference(&self, other: &Self) -> Self {
+        self.without(other, false)
+    }
+
+    /// What is in this one, and neither in the other nor below something in it.
+    #[must_use]
+    pub fn recursive_difference(&self, other: &Self) -> Self {
+        self.without(other, true)
+    }
+
+    fn without(&self, other: &Self, recursive: bool) -> Self {
+        let children = self.children.iter().filter_map(|(element, set)| {
+            if recursive && other.members.contains(element) {
+                return None;
+            }
+            let rest = other
+                .children
+                .get(element)
+                .map_or_else(|| set.clone(), |other| set.without(other, recursive));
+            (!rest.is_empty()).then(|| (element.clone(), rest))
+        });
+        Self {
+            members: self.members.difference(&other.members).cloned().collect(),
+            children: children.collect(),
+        }
+    }
+
+    /// With the fields that are known by name and have something below them, which are otherwise not in a set: their parents' type
+    /// brings them about. Comparing what is left of an object needs them.
+    pub(super) fn with_named_fields(&self, ty: &Type) -> Self {
+        let map = ty.as_map().map(|(map, _)| map);
+        let mut members = self.members.clone();
+        let mut children = BTreeMap::new();
+        for (element, set) in &self.children {
+            let below = match element {
+                PathElement::Field(name) => {
+                    if map.is_some_and(|map| map.fields.contains_key(name.as_str())) {
+                        members.insert(element.clone());
+                    }
+                    map.and_then(|map| map.type_of(name))
+                }
+                PathElement::Key(_) => ty.as_list().map(|list| &list.items),
+                _ => None,
+            };
+            children.insert(
+                element.clone(),
+                set.with_named_fields(below.unwrap_or(&Type::Any)),
+            );
+        }
+        Self { members, children }
+    }
+
+    /// As the type says today: what was owned field by field and is one value now is owned as one, and what is below it no more.
+    pub(super) fn reconciled(&self, ty: &Type) -> Self {
+        let mut result = Self {
+            members: self.members.clone(),
+            children: BTreeMap::new(),
+        };
+        for (element, set) in &self.children {
+            let below = match element {
+                PathElement::Field(name) => ty.as_map().and_then(|(map, _)| map.type_of(name)),
+                _ => ty.as_list().map(|list| &list.items),
+            };
+            let is_one_value = below.is_some_and(|ty| {
+                ty.as_map().is_some_and(|(_, atomic)| atomic)
+                    || ty
+                        .as_list()
+                        .is_some_and(|list| list.kind == crate::types::ListKind::Atomic)
+            });
+            if is_one_value {
+                result.members.insert(element.clone());
+            } else {
+                result.children.insert(
+                    element.clone(),
+                    below.map_or_else(|| set.clone(), |ty| set.reconciled(ty)),
+                );
+            }
+        }
+        result
+    }
+
+    /// The set as `fieldsV1`.
+    pub fn encode(&self) -> Value {
+        Value::Object(self.encode_fields())
+    }
+
+    fn encode_fields(&self) -> Map<String, Value> {
+        let mut fields = Map::new();
+        for member in &self.members {
+            fields.insert(member.encode(), Value::Object(Map::new()));
+        }
+        for (element, set) in &self.children {
+            if set.is_empty() {
+                continue;
+            }
+            let mut below = set.encode_fields();
+            if self.members.contains(element) {
+                below.insert(".".to_owned(), Value::Object(Map::new()));
+            }
+            fields.insert(element.encode(), Value::Object(below));
+        }
+        fields
+    }
+
+    /// Reads `fieldsV1`; none when it is not one.
+    pub fn decode(fields: &Value) -> Option<Self> {
+        let mut set = Self::default();
+        for (name, below) in fields.as_object()? {
+            if name == "." {
+                continue;
+            }
+            let element = PathElement::decode(name)?;
+            let below_fields = below.as_object()?;
+            if below_fields.is_empty() || below_fields.contains_key(".") {
+                set.members.insert(element.clone());
+            }
+            if below_fields.keys().any(|name| name != ".") {
+                set.children.insert(element, Self::decode(below)?);
+            }
+        }
+        Some(set)
+    }
+}

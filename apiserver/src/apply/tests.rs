@@ -1,0 +1,388 @@
+use super::*;
+use crate::schema::type_of;
+use proptest::collection::{btree_map, btree_set, vec};
+use proptest::prelude::*;
+use serde_json::json;
+use std::sync::LazyLock;
+
+/// What the real server does between us and the store: the default of the schema, and what a request cannot change.
+fn finish(live: &Value, mut object: Value, subresource: &str) -> Value {
+    for item in object
+        .pointer_mut("/spec/m")
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten()
+    {
+        if item.get("p").is_none() {
+            item["p"] = json!("TCP");
+        }
+    }
+    let kept: &[&str] = if subresource == "status" {
+        &["spec"]
+    } else {
+        &["status"]
+    };
+    let fields = object.as_object_mut().unwrap();
+    for name in kept {
+        fields.remove(*name);
+        if let Some(value) = live.get(*name) {
+            fields.insert((*name).to_owned(), value.clone());
+        }
+    }
+    for (name, value) in live["metadata"].as_object().into_iter().flatten() {
+        let fixed = name != "managedFields" && object["metadata"].get(name).is_none();
+        if fixed && (subresource == "status" || ["uid", "namespace"].contains(&name.as_str())) {
+            object["metadata"][name] = value.clone();
+        }
+    }
+    object
+}
+
+fn latest_time(object: &Value) -> String {
+    let entries = object["metadata"]["managedFields"]
+        .as_array()
+        .into_iter()
+        .flatten();
+    entries
+        .filter_map(|entry| entry["time"].as_str())
+        .max()
+        .unwrap_or("2026-01-01T00:00:00Z")
+        .to_owned()
+}
+
+#[test]
+fn custom_resources_are_written_as_on_the_real_server() {
+    let table: Value = serde_json::from_str(include_str!("tests/custom.json")).unwrap();
+    let ty = type_of(&table["schema"]);
+    let types = |version: &str| (version == "x.io/v1").then_some(&ty);
+    let status = FieldSet::of_fields(&[&["status"]]);
+    let but_status = FieldSet::of_fields(&[&["metadata"], &["spec"]]);
+    let mut compared = 0;
+    for sequence in table["sequences"].as_array().unwrap() {
+        let mut live: Option<Value> = None;
+        for (index, step) in sequence["steps"].as_array().unwrap().iter().enumerate() {
+            let context = format!("{}, step {index}: {step}", sequence["title"]);
+            if step["error"]["code"] == 422 {
+                // Refused by the schema, which is not looked at here.
+                continue;
+            }
+            let subresource = step["subresource"].as_str().unwrap_or_default();
+            let expected = &step["object"];
+            let time = latest_time(expected);
+            let write = Write {
+                manager: step["manager"].as_str().unwrap(),
+                api_version: "x.io/v1",
+                kind: "Typed",
+                custom: true,
+                subresource,
+                time: &time,
+                types: &types,
+                reset: if subresource == "status" {
+                    &but_status
+                } else {
+                    &status
+                },
+            };
+            let outcome = if step["op"] == "apply" {
+                apply(live.as_ref(), &step["config"], step["force"] == true, write)
+            } else {
+                let mut new = expected.clone();
+                take_managed_fields(&mut new);
+                if let Some(sent) = step["patch"]["metadata"].get("managedFields") {
+                    new["metadata"]["managedFields"] = sent.clone();
+                }
+                track(live.as_ref(), &mut new, write);
+                Ok(new)
+            };
+            match outcome {
+                Ok(mut object) => {
+                    assert_eq!(step.get("error"), None, "{context}");
+                    if let Some(live) = &live {
+                        object = finish(live, object, subresource);
+                        keep_times(live, &mut object);
+                    } else {
+                        object = finish(&Value::Null, object, subresource);
+                        for name in ["uid", "namespace"] {
+                            object["metadata"][name] = expected["metadata"][name].clone();
+                        }
+                    }
+                    assert_eq!(object, *expected, "{context}");
+                    live = Some(object);
+                }
+                Err(error) => {
+                    let causes = match &error {
+                        ApplyError::Conflict { causes, .. } => causes.clone(),
+                        _ => Vec::new(),
+                    };
+                    let causes: Vec<Value> = causes
+                        .iter()
+                        .map(|cause| json!({"reason": "FieldManagerConflict", "message": cause.message, "field": cause.field}))
+                        .collect();
+                    let answer = json!({"code": error.code(), "reason": error.reason(), "message": error.to_string(), "causes": causes});
+                    assert_eq!(answer, step["error"], "{context}");
+                }
+            }
+            compared += 1;
+        }
+    }
+    assert!(compared > 70, "{compared} steps compared");
+}
+
+/// What admission and allocation add to a spec after the record was made.
+const ADDED_AFTERWARDS: [&str; 7] = [
+    "clusterIP",
+    "clusterIPs",
+    "ipFamilies",
+    "ipFamilyPolicy",
+    "preemptionPolicy",
+    "priority",
+    "tolerations",
+];
+
+#[test]
+fn built_in_kinds_are_recorded_as_on_the_real_server() {
+    let table: Value = serde_json::from_str(include_str!("tests/builtin.json")).unwrap();
+    let status = FieldSet::of_fields(&[&["status"]]);
+    let but_status = FieldSet::of_fields(&[&["spec"], &["metadata", "labels"]]);
+    let nothing = FieldSet::default();
+    let mut compared = 0;
+    for sequence in table["sequences"].as_array().unwrap() {
+        let (api_version, kind) = (
+            sequence["apiVersion"].as_str().unwrap(),
+            sequence["kind"].as_str().unwrap(),
+        );
+        let types = |version: &str| crate::types::builtin(version, kind);
+        let mut live: Option<Value> = None;
+        for (index, step) in sequence["steps"].as_array().unwrap().iter().enumerate() {
+            let context = format!("{}, step {index}: {step}", sequence["title"]);
+            if step["error"]["code"] == 422 {
+                continue;
+            }
+            let subresource = step["subresource"].as_str().unwrap_or_default();
+            let expected = &step["object"];
+            let time = latest_time(expected);
+            let reset = match (subresource, kind) {
+                ("status", _) => &but_status,
+                (_, "Role" | "ConfigMap" | "ServiceAccount" | "Lease" | "Event" | "Secret") => &nothing,
+                _ => &status,
+            };
+            let manager = step["manager"].as_str().unwrap();
+            let write = Write {
+                manager,
+                api_version,
+                kind,
+                custom: false,
+                subresource,
+                time: &time,
+                types: &types,
+                reset,
+            };
+            let outcome = if step["op"] == "apply" {
+                apply(live.as_ref(), &step["config"], step["force"] == true, write)
+            } else {
+                let mut new = expected.clone();
+                take_managed_fields(&mut new);
+                if let (Some(spec), "create") = (
+                    new.get_mut("spec").and_then(Value::as_object_mut),
+                    step["op"].as_str().unwrap(),
+                ) {
+                    spec.retain(|name, _| !ADDED_AFTERWARDS.contains(&name.as_str()));
+                }
+                if let Some(sent) = step["patch"]["metadata"].get("managedFields") {
+                    new["metadata"]["managedFields"] = sent.clone();
+                }
+                track(live.as_ref(), &mut new, write);
+                Ok(new)
+            };
+            match outcome {
+                Ok(object) => {
+                    assert_eq!(step.get("error"), None, "{context}");
+                    // The object itself has been defaulted.
+                    let (recorded, expected) = (
+                        &object["metadata"]["managedFields"],
+                        &expected["metadata"]["managedFields"],
+                    );
+                    assert_eq!(recorded, expected, "{context}\n{recorded}\n{expected}");
+                    live = Some(step["object"].clone());
+                }
+                Err(error) => {
+                    assert_eq!(error.to_string(), step["error"]["message"], "{context}");
+                }
+            }
+            compared += 1;
+        }
+    }
+    assert!(compared > 40, "{compared} steps compared");
+}
+
+/// Configurations of the type of the table: every kind of list and map in it.
+fn any_spec() -> impl Strategy<Value = Value> {
+    let text = || prop_oneof![Just("1"), Just("2"), Just("3")];
+    let item = (text(), proptest::option::of(text()), proptest::option::of(text()));
+    let items = btree_map(text(), item, 0..3).prop_map(|items| {
+        let items = items.into_iter().map(|(key, (_, value, inner))| {
+            let mut item = json!({"k": key, "p": "TCP"});
+            if let Some(value) = value {
+                item["v"] = json!(value);
+            }
+            if let Some(inner) = inner {
+                item["w"] = json!({"x": inner});
+            }
+            item
+        });
+        Value::from(items.collect::<Vec<_>>())
+    });
+    let maps = || btree_map(text(), text(), 1..3);
+    (
+        proptest::option::of(text()),
+        proptest::option::of(items),
+        proptest::option::of(btree_set(text(), 0..3)),
+        proptest::option::of(vec(text(), 0..3)),
+        proptest::option::of(maps()),
+        proptest::option::of(maps()),
+        proptest::option::of(maps()),
+    )
+        .prop_map(|(s, m, set, atom, gran, atommap, any)| {
+            let fields = [
+                ("s", json!(s)),
+                ("m", json!(m)),
+                ("set", json!(set)),
+                ("atom", json!(atom)),
+                ("gran", json!(gran)),
+                ("atommap", json!(atommap)),
+                ("any", json!(any)),
+            ];
+            let fields = fields.into_iter().filter(|(_, value)| !value.is_null());
+            Value::Object(fields.map(|(name, value)| (name.to_owned(), value)).collect())
+        })
+}
+
+static TABLE_TYPE: LazyLock<Type> = LazyLock::new(|| {
+    let table: Value = serde_json::from_str(include_str!("tests/custom.json")).unwrap();
+    type_of(&table["schema"])
+});
+
+/// The object after these configurations were applied, each by its manager and with force.
+fn applied(ty: &Type, steps: &[(&str, &Value)]) -> Value {
+    let types = |_: &str| Some(ty);
+    let nothing = FieldSet::default();
+    let mut live = None;
+    for (manager, spec) in steps {
+        let write = Write {
+            manager,
+            api_version: "x.io/v1",
+            kind: "Typed",
+            custom: true,
+            subresource: "",
+            time: "2026-01-01T00:00:00Z",
+            types: &types,
+            reset: &nothing,
+        };
+        let config =
+            json!({"apiVersion": "x.io/v1", "kind": "Typed", "metadata": {"name": "a"}, "spec": spec});
+        live = Some(apply(live.as_ref(), &config, true, write).unwrap());
+    }
+    live.unwrap()
+}
+
+/// What is in a specification, without what stands for nothing: an apply can leave null or nothing where all was taken.
+fn content(object: &Value) -> Value {
+    fn dense(value: &Value) -> Value {
+        match value {
+            Value::Object(fields) => {
+                let fields = fields.iter().map(|(name, value)| (name.clone(), dense(value)));
+                let kept: serde_json::Map<String, Value> =
+                    fields.filter(|(_, value)| !value.is_null()).collect();
+                if kept.is_empty() {
+                    Value::Null
+                } else {
+                    Value::Object(kept)
+                }
+            }
+            Value::Array(items) if items.is_empty() => Value::Null,
+            other => other.clone(),
+        }
+    }
+    dense(&object["spec"])
+}
+
+fn sorted_by_key(mut value: Value) -> Value {
+    for name in ["m", "set"] {
+        if let Some(items) = value.get_mut(name).and_then(Value::as_array_mut) {
+            items.sort_by_key(ToString::to_string);
+        }
+    }
+    value
+}
+
+proptest! {
+    #[test]
+    fn apply_is_idempotent(first in any_spec(), second in any_spec()) {
+        let ty = &*TABLE_TYPE;
+        let once = applied(ty, &[("a", &first), ("b", &second)]);
+        let twice = applied(ty, &[("a", &first), ("b", &second), ("b", &second)]);
+        prop_assert_eq!(once, twice);
+    }
+
+    #[test]
+    fn the_last_configuration_of_a_single_applier_is_the_object(first in any_spec(), second in any_spec()) {
+        let ty = &*TABLE_TYPE;
+        let object = applied(ty, &[("a", &first), ("a", &second)]);
+        let alone = json!({"spec": second});
+        prop_assert_eq!(sorted_by_key(content(&object)), sorted_by_key(content(&alone)));
+    }
+
+    #[test]
+    fn an_applier_that_lets_go_of_all_takes_away_what_is_its_own(first in any_spec(), second in any_spec()) {
+        let ty = &*TABLE_TYPE;
+        let empty = json!({});
+        let object = applied(ty, &[("a", &first), ("b", &second), ("a", &empty)]);
+        let alone = applied(ty, &[("b", &second)]);
+        prop_assert_eq!(sorted_by_key(content(&object)), sorted_by_key(content(&alone)));
+    }
+
+    #[test]
+    fn a_forced_apply_owns_what_it_applies_and_without_force_conflicts_are_exactly_the_differences(first in any_spec(), second in any_spec()) {
+        let ty = &*TABLE_TYPE;
+        let types = |_: &str| Some(ty);
+        let nothing = FieldSet::default();
+        let write = Write { manager: "b", api_version: "x.io/v1", kind: "Typed", custom: true, subresource: "", time: "2026-01-01T00:00:00Z", types: &types, reset: &nothing };
+        let live = applied(ty, &[("a", &first)]);
+        let config = json!({"apiVersion": "x.io/v1", "kind": "Typed", "metadata": {"name": "a"}, "spec": second});
+        let forced = apply(Some(&live), &config, true, write).unwrap();
+        let owner = |object: &Value, name: &str| {
+            let entries = object["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
+            let entry = entries.into_iter().find(|entry| entry["manager"] == name);
+            entry.and_then(|entry| FieldSet::decode(&entry["fieldsV1"])).unwrap_or_default()
+        };
+        let wanted = walk::field_set(&json!({"spec": second}), ty);
+        prop_assert_eq!(owner(&forced, "b"), wanted);
+        let lost = owner(&live, "a").difference(&owner(&forced, "a"));
+        match apply(Some(&live), &config, false, write) {
+            Ok(object) => {
+                prop_assert_eq!(object, forced);
+                prop_assert!(lost.is_empty());
+            }
+            Err(ApplyError::Conflict { causes, .. }) => {
+                let fields: Vec<String> = lost.paths().iter().map(|path| path.iter().map(ToString::to_string).collect()).collect();
+                prop_assert_eq!(causes.into_iter().map(|cause| cause.field).collect::<Vec<_>>(), fields);
+            }
+            Err(other) => prop_assert!(false, "{}", other),
+        }
+    }
+
+    #[test]
+    fn sets_survive_being_written(spec in any_spec()) {
+        let set = walk::field_set(&json!({"spec": spec}), &TABLE_TYPE);
+        prop_assert_eq!(FieldSet::decode(&set.encode()), Some(set));
+    }
+
+    #[test]
+    fn sets_are_an_algebra(left in any_spec(), right in any_spec()) {
+        let ty = &*TABLE_TYPE;
+        let (a, b) = (walk::field_set(&json!({"spec": left}), ty), walk::field_set(&json!({"spec": right}), ty));
+        prop_assert_eq!(a.union(&b).paths().len(), a.paths().len() + b.paths().len() - a.intersection(&b).paths().len());
+        prop_assert_eq!(a.difference(&b).union(&a.intersection(&b)), a.clone());
+        prop_assert!(a.difference(&b).intersection(&b).is_empty());
+    }
+}

@@ -1,0 +1,5 @@
+//! The schemas of custom resources.
+
+mod shape;
+
+pub use shape::type_of;

@@ -1,0 +1,102 @@
+//! What an object of a built-in kind looks like when the real server has read it: Go leaves out what is empty, and writes what it cannot
+//! leave out.
+
+use super::{Field, Scalar, Type};
+use serde_json::{Map, Value};
+
+/// Makes a decoded object what the real server stores and answers with, defaults aside: without nulls and most of what is empty, and with
+/// the fields that are always there. Unknown fields and values of wrong types stay; [`super::check`] deals with those.
+pub fn normalize(value: &mut Value, ty: &Type) {
+    match (ty.resolve(), value) {
+        (Type::List(list), Value::Array(items)) => {
+            for item in items {
+                if item.is_null() {
+                    *item = written_when_absent(&list.items);
+                }
+                normalize(item, &list.items);
+            }
+        }
+        (Type::Map(map), Value::Object(object)) => {
+            for (name, field) in &map.fields {
+                let value = object.remove(&**name).filter(|value| !value.is_null());
+                if let Some(value) = normal_field(value, field) {
+                    object.insert(name.to_string(), value);
+                }
+            }
+            if let Some(values) = &map.values {
+                for (_, value) in object
+                    .iter_mut()
+                    .filter(|(name, _)| !map.fields.contains_key(name.as_str()))
+                {
+                    if value.is_null() {
+                        *value = written_when_absent(values);
+                    }
+                    normalize(value, values);
+                }
+            }
+        }
+        (Type::Scalar(Scalar::Bytes), Value::String(text)) => {
+            text.retain(|character| !matches!(character, '\n' | '\r'));
+        }
+        _ => {}
+    }
+}
+
+/// An object of the type with nothing set.
+pub fn zero(ty: &Type) -> Value {
+    let mut object = Value::Object(Map::new());
+    normalize(&mut object, ty);
+    object
+}
+
+/// What is written of a field, if anything.
+fn normal_field(value: Option<Value>, field: &Field) -> Option<Value> {
+    let omitted = field.empty.omitempty || field.empty.omitzero;
+    let Some(mut value) = value else {
+        if field.empty.pointer {
+            return (!omitted).then_some(Value::Null);
+        }
+        if field.empty.omitzero || (omitted && !is_struct(&field.ty)) {
+            return None;
+        }
+        return Some(written_when_absent(&field.ty));
+    };
+    normalize(&mut value, &field.ty);
+    if field.empty.pointer || !omitted {
+        return Some(value);
+    }
+    let is_empty = match &value {
+        Value::Array(items) => items.is_empty(),
+        Value::Object(_) if is_struct(&field.ty) => field.empty.omitzero && value == zero(&field.ty),
+        Value::Object(fields) => fields.is_empty(),
+        Value::String(text) => text.is_empty() && !is_struct(&field.ty),
+        Value::Number(number) => number.as_f64() == Some(0.0) && !is_struct(&field.ty),
+        Value::Bool(set) => !set,
+        Value::Null => true,
+    };
+    (!is_empty).then_some(value)
+}
+
+/// What Go cannot leave out with `omitempty`.
+fn is_struct(ty: &Type) -> bool {
+    match ty {
+        Type::Named(_) => ty.as_map().is_some(),
+        Type::Scalar(Scalar::DateTime | Scalar::MicroTime | Scalar::Quantity | Scalar::IntOrString)
+        | Type::Opaque => true,
+        _ => false,
+    }
+}
+
+fn written_when_absent(ty: &Type) -> Value {
+    match ty {
+        Type::Named(_) => zero(ty),
+        Type::Scalar(scalar) => match scalar {
+            Scalar::Boolean => Value::Bool(false),
+            Scalar::Int32 | Scalar::Int64 | Scalar::Double | Scalar::IntOrString => Value::from(0),
+            Scalar::String => Value::from(""),
+            Scalar::Quantity => Value::from("0"),
+            Scalar::Bytes | Scalar::DateTime | Scalar::MicroTime | Scalar::Untyped => Value::Null,
+        },
+        Type::List(_) | Type::Map(_) | Type::Any | Type::Opaque => Value::Null,
+    }
+}
