@@ -165,12 +165,12 @@ fn read(path: &Path) -> Result<String> {
     std::fs::read_to_string(path).with_context(|| path.display().to_string())
 }
 
-fn put(path: &Path, text: &str, check: bool) -> Result<()> {
+pub(crate) fn put(path: &Path, text: &str, check: bool) -> Result<()> {
     if std::fs::read_to_string(path).is_ok_and(|present| present == text) {
         return Ok(());
     }
     if check {
-        bail!("{} is stale: cargo xtask api-kinds", path.display());
+        bail!("{} is stale: write it anew with cargo xtask", path.display());
     }
     std::fs::write(path, text).with_context(|| path.display().to_string())
 }

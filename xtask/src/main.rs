@@ -1,6 +1,7 @@
 //! Chores of the workspace: `cargo xtask --help`. What a chore makes goes to standard output, talk to standard error.
 
 mod api_kinds;
+mod api_protobuf;
 mod api_types;
 mod bench;
 mod control_plane;
@@ -44,6 +45,12 @@ enum Chore {
         #[arg(long)]
         check: bool,
     },
+    /// Writes the embedded API server's table of protobuf's field numbers from what Kubernetes publishes in its Go modules
+    ApiProtobuf {
+        /// Write nothing; fail when the table is stale
+        #[arg(long)]
+        check: bool,
+    },
     /// Measures the cache beside client-go and kube-runtime, and prints tables
     ///
     /// Needs Go, which builds the peers in benches/go. Without arguments it takes an hour or two: five rounds of ten subjects with 10,000
@@ -65,6 +72,7 @@ fn main() -> ExitCode {
         Chore::ApiTypes { check } => api_types::run(check),
         Chore::ControlPlane { print } => control_plane::run(print),
         Chore::ApiKinds { check } => api_kinds::run(check),
+        Chore::ApiProtobuf { check } => api_protobuf::run(check),
         Chore::Bench(options) => bench::run(&options),
         Chore::Soak { seconds, seed } => soak::run(seconds, seed),
     };

@@ -3,7 +3,8 @@
 use crate::kinds::{Kind, Subresource};
 use crate::meta;
 use crate::registry::ScalePaths;
-use crate::types::{self, Empty, Field, PatchStrategy, Scalar, Type};
+use crate::schema::type_of;
+use crate::types::Type;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -188,7 +189,7 @@ impl Version {
             served: version["served"] == true,
             deprecation,
             schema: version["schema"]["openAPIV3Schema"].clone(),
-            ty: shape(),
+            ty: type_of(&version["schema"]["openAPIV3Schema"]),
             status: !version["subresources"]["status"].is_null(),
             scale: path("specReplicasPath")
                 .zip(path("statusReplicasPath"))
@@ -207,27 +208,6 @@ impl Version {
                 .collect(),
         }
     }
-}
-
-/// Objects have metadata; every field else is its own.
-fn shape() -> Type {
-    let field = |ty| Field {
-        ty,
-        default: None,
-        required: false,
-        patch: PatchStrategy::default(),
-        empty: Empty::default(),
-    };
-    let fields = [
-        ("apiVersion", Type::Scalar(Scalar::String)),
-        ("kind", Type::Scalar(Scalar::String)),
-        ("metadata", Type::named("meta.v1.ObjectMeta")),
-    ];
-    Type::Map(Box::new(types::Map {
-        fields: fields.map(|(name, ty)| (name.into(), field(ty))).into(),
-        values: Some(Type::Any),
-        atomic: false,
-    }))
 }
 
 impl Column {

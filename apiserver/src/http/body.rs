@@ -1,5 +1,6 @@
 //! Reading what a request brings.
 
+use crate::protobuf;
 use crate::status::ApiError;
 use crate::yaml;
 use bytes::Bytes;
@@ -42,15 +43,19 @@ pub(super) fn media_type(headers: &HeaderMap) -> String {
     }
 }
 
-/// Reads an object of a kind. Protobuf is refused with the code by which clients fall back to JSON.
-pub(super) fn object(headers: &HeaderMap, body: &[u8], kind: &str) -> Result<Value, ApiError> {
+/// Reads an object of a kind, which is custom or not: custom ones know no protobuf.
+pub(super) fn object(headers: &HeaderMap, body: &[u8], kind: &str, custom: bool) -> Result<Value, ApiError> {
     let value = match media_type(headers).as_str() {
         "application/json" => serde_json::from_slice(body).map_err(|error| unreadable(kind, body, &error)),
         "application/yaml" => match std::str::from_utf8(body) {
             Ok(text) => yaml::read(text).map_err(|error| ApiError::bad_request(error.to_string())),
             Err(error) => Err(ApiError::bad_request(error.to_string())),
         },
-        _ => Err(ApiError::unsupported_media_type(&OBJECT_TYPES[..2])),
+        "application/vnd.kubernetes.protobuf" if !custom => {
+            protobuf::read(body).map_err(ApiError::bad_request)
+        }
+        _ if custom => Err(ApiError::unsupported_media_type(&OBJECT_TYPES[..2])),
+        _ => Err(ApiError::unsupported_media_type(OBJECT_TYPES)),
     }?;
     if value.is_object() {
         return Ok(value);

@@ -130,14 +130,19 @@ fn get(call: &Call<'_>, target: &Target) -> Result<Answer, ApiError> {
 
 fn create(call: &Call<'_>, target: &Target) -> Result<Answer, ApiError> {
     let options = options(call, "CreateOptions")?;
-    let object = body::object(&call.parts.headers, call.body, &target.kind.kind)?;
+    let object = object(call, &target.kind)?;
     let written = call.shared.registry.create(target, object, by(call, &options))?;
     Ok(shown(call, target, &written))
 }
 
+fn object(call: &Call<'_>, kind: &Kind) -> Result<Value, ApiError> {
+    let custom = kind.definition.is_some();
+    body::object(&call.parts.headers, call.body, &kind.kind, custom)
+}
+
 fn update(call: &Call<'_>, target: &Target, part: &str) -> Result<Answer, ApiError> {
     let options = options(call, "UpdateOptions")?;
-    let object = body::object(&call.parts.headers, call.body, &target.kind.kind)?;
+    let object = object(call, &target.kind)?;
     let written = call
         .shared
         .registry
@@ -207,7 +212,7 @@ fn delete_body(call: &Call<'_>) -> Result<Option<Value>, ApiError> {
     if call.body.is_empty() {
         return Ok(None);
     }
-    body::object(&call.parts.headers, call.body, "DeleteOptions").map(Some)
+    body::object(&call.parts.headers, call.body, "DeleteOptions", false).map(Some)
 }
 
 fn scale(call: &Call<'_>, target: &Target) -> Result<Answer, ApiError> {
@@ -222,7 +227,7 @@ fn scale(call: &Call<'_>, target: &Target) -> Result<Answer, ApiError> {
 
 fn update_scale(call: &Call<'_>, target: &Target) -> Result<Answer, ApiError> {
     let options = options(call, "UpdateOptions")?;
-    let scale = body::object(&call.parts.headers, call.body, "Scale")?;
+    let scale = body::object(&call.parts.headers, call.body, "Scale", false)?;
     let registry = &call.shared.registry;
     let written = registry.change(target, "scale", false, by(call, &options), |old| {
         registry.with_scale(target, old.unwrap_or(&Value::Null), &scale)
@@ -235,7 +240,7 @@ fn update_scale(call: &Call<'_>, target: &Target) -> Result<Answer, ApiError> {
 }
 
 fn review(call: &Call<'_>, target: &Target, kind: &Kind) -> Result<Answer, ApiError> {
-    let mut review = body::object(&call.parts.headers, call.body, &kind.kind)?;
+    let mut review = body::object(&call.parts.headers, call.body, &kind.kind, false)?;
     review["kind"] = json!(kind.kind);
     review["apiVersion"] = json!(kind.api_version());
     if !review["metadata"].is_object() {
@@ -258,7 +263,7 @@ fn review(call: &Call<'_>, target: &Target, kind: &Kind) -> Result<Answer, ApiEr
 fn token(call: &Call<'_>, target: &Target) -> Result<Answer, ApiError> {
     const SHORTEST: i64 = 600;
     let account = call.shared.registry.get(target)?;
-    let mut request = body::object(&call.parts.headers, call.body, "TokenRequest")?;
+    let mut request = body::object(&call.parts.headers, call.body, "TokenRequest", false)?;
     let audiences: Vec<String> = request["spec"]["audiences"]
         .as_array()
         .into_iter()
@@ -291,7 +296,7 @@ fn token(call: &Call<'_>, target: &Target) -> Result<Answer, ApiError> {
 /// Puts a pod on a node.
 fn bind(call: &Call<'_>, target: &Target, kind: &Arc<Kind>) -> Result<Answer, ApiError> {
     let options = options(call, "CreateOptions")?;
-    let binding = body::object(&call.parts.headers, call.body, "Binding")?;
+    let binding = body::object(&call.parts.headers, call.body, "Binding", false)?;
     let registry = &call.shared.registry;
     let name = if target.name.is_empty() {
         crate::meta::name(&binding)
@@ -312,7 +317,7 @@ fn bind(call: &Call<'_>, target: &Target, kind: &Arc<Kind>) -> Result<Answer, Ap
 
 /// Deletes a pod; no budget is asked.
 fn evict(call: &Call<'_>, target: &Target) -> Result<Answer, ApiError> {
-    let eviction = body::object(&call.parts.headers, call.body, "Eviction")?;
+    let eviction = body::object(&call.parts.headers, call.body, "Eviction", false)?;
     let options = eviction
         .get("deleteOptions")
         .filter(|options| options.is_object());

@@ -22,7 +22,9 @@ impl Registry {
             "" => "unknown",
             manager => manager,
         };
-        with_write(&target.kind, part, manager, |write| apply::track(before, object, write));
+        with_write(&target.kind, part, manager, |write| {
+            apply::track(before, object, write)
+        });
     }
 
     /// What an apply makes of an object, with the record of who owns what.
@@ -35,7 +37,9 @@ impl Registry {
         by: Bodied<'_>,
     ) -> Result<Value, ApiError> {
         let (manager, force) = (by.options.field_manager.as_str(), by.options.force == Some(true));
-        let outcome = with_write(&target.kind, part, manager, |write| apply::apply(live, config, force, write));
+        let outcome = with_write(&target.kind, part, manager, |write| {
+            apply::apply(live, config, force, write)
+        });
         outcome.map_err(refusal)
     }
 }
@@ -47,7 +51,10 @@ fn with_write<T>(kind: &Kind, part: &str, manager: &str, act: impl FnOnce(Write<
             None => types::builtin(api_version, &kind.kind),
             Some(definition) => {
                 let (of, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
-                definition.version(version).filter(|_| of == group).map(|version| &version.ty)
+                definition
+                    .version(version)
+                    .filter(|_| of == group)
+                    .map(|version| &version.ty)
             }
         }
     };

@@ -1,6 +1,6 @@
 //! `kubewright api-server`: the embedded API server as a program of its own.
 
-use std::{io::Write as _, path::Path};
+use std::path::Path;
 
 use kubewright_apiserver::{ApiServer, Tls, auth::Mode};
 
