@@ -1,18 +1,68 @@
 //! What built-in kinds are beyond their shape: defaults, and what is required, allowed and immutable.
 
+mod defaults;
 mod definitions;
+mod jobs;
 mod namespaces;
+mod pods;
+mod secrets;
+mod services;
+mod workloads;
 
 use crate::kinds::Kind;
+use crate::meta;
 use crate::status::Cause;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Fills in what the server gives.
 pub(crate) fn fill(kind: &Kind, object: &mut Value, old: Option<&Value>) {
     match (kind.group.as_str(), kind.kind.as_str()) {
         ("", "Namespace") => namespaces::fill(object, old),
+        ("", "Pod") => pods::fill(object, old),
+        ("", "Secret") => secrets::fill(object),
+        ("", "Service") => services::fill(object, old),
+        ("", "PersistentVolumeClaim") if old.is_none() => {
+            meta::add_finalizer(object, "kubernetes.io/pvc-protection")
+        }
+        ("", "PersistentVolume") if old.is_none() => {
+            meta::add_finalizer(object, "kubernetes.io/pv-protection")
+        }
+        ("apps", "DaemonSet") => count_templates(object, old),
+        ("batch", "Job") => jobs::fill(object, old),
         ("apiextensions.k8s.io", "CustomResourceDefinition") => definitions::fill(object, old),
         _ => {}
+    }
+    if let Some(ty) = defaults::type_of(&kind.api_version(), &kind.kind) {
+        defaults::fill(object, ty);
+        crate::types::normalize(object, ty);
+    }
+}
+
+/// Daemon sets count the versions of their template in an annotation.
+fn count_templates(object: &mut Value, old: Option<&Value>) {
+    const KEY: &str = "deprecated.daemonset.template.generation";
+    let count = |object: &Value| -> i64 {
+        let text = object["metadata"]["annotations"][KEY].as_str();
+        text.and_then(|text| text.parse().ok()).unwrap_or(0)
+    };
+    let generation = match old {
+        None => 1,
+        Some(old) if old["spec"]["template"] != object["spec"]["template"] => count(old) + 1,
+        Some(old) => count(old),
+    };
+    let annotations = meta::entry_mut(&mut object["metadata"], "annotations");
+    annotations.insert(KEY.into(), json!(generation.to_string()));
+}
+
+/// Gives an object what only one object can have; false when there is no more of it.
+pub(crate) fn allocate<'a>(
+    kind: &Kind,
+    object: &mut Value,
+    others: impl Iterator<Item = &'a Value> + Clone,
+) -> bool {
+    match (kind.group.as_str(), kind.kind.as_str()) {
+        ("", "Service") => services::allocate(object, others),
+        _ => true,
     }
 }
 
@@ -20,6 +70,19 @@ pub(crate) fn fill(kind: &Kind, object: &mut Value, old: Option<&Value>) {
 pub(crate) fn check(kind: &Kind, object: &Value, old: Option<&Value>) -> Vec<Cause> {
     match (kind.group.as_str(), kind.kind.as_str()) {
         ("apiextensions.k8s.io", "CustomResourceDefinition") => definitions::check(object, old),
+        ("", "ConfigMap" | "Secret") => secrets::check(object, old),
+        ("", "Pod") => workloads::check_pod(object),
+        ("apps" | "batch", _) => workloads::check(kind, object, old),
+        ("rbac.authorization.k8s.io", "RoleBinding" | "ClusterRoleBinding") => match old {
+            Some(old) if old["roleRef"] != object["roleRef"] => {
+                vec![Cause::invalid(
+                    "roleRef",
+                    &object["roleRef"],
+                    "cannot change roleRef",
+                )]
+            }
+            _ => vec![],
+        },
         _ => vec![],
     }
 }

@@ -189,12 +189,14 @@ fn add_paths(kind: &Kind, paths: &mut Map<String, Value>) {
         paths.insert(format!("{root}{place}/{}", kind.plural), post);
     }
     if has("patch") {
-        let patches = [
+        let mut patches = vec![
             "application/apply-patch+yaml",
             "application/json-patch+json",
             "application/merge-patch+json",
-            "application/strategic-merge-patch+json",
         ];
+        if kind.definition.is_none() {
+            patches.push("application/strategic-merge-patch+json");
+        }
         let item = json!({ "put": operation("put", &["*/*"]), "patch": operation("patch", &patches) });
         paths.insert(format!("{root}{place}/{}/{{name}}", kind.plural), item);
     }

@@ -65,7 +65,7 @@ impl Registry {
                 meta::metadata_mut(&mut object).insert("name".into(), name.into());
             }
             strategy::prepare_create(kind, &mut object);
-            self.allocate(kind, &mut object, None)?;
+            self.allocate(kind, &mut object)?;
             let mut causes = meta::check_create(kind, &object);
             causes.extend(self.validate(kind, &object, None));
             if !causes.is_empty() {

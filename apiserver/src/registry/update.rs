@@ -57,7 +57,7 @@ impl Registry {
             check_identity(target, &mut new, before)?;
             let conditional = check_version(target, &mut new, before)?;
             strategy::prepare_update(kind, &mut new, before, part);
-            self.allocate(kind, &mut new, Some(before))?;
+            self.allocate(kind, &mut new)?;
             if part.is_empty() {
                 self.admit_owners(target, Some(before), &new, by.user)?;
             }

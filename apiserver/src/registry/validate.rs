@@ -3,6 +3,7 @@
 use super::Registry;
 use crate::builtin;
 use crate::kinds::Kind;
+use crate::meta;
 use crate::status::{ApiError, Cause};
 use serde_json::Value;
 
@@ -16,13 +17,19 @@ impl Registry {
     }
 
     /// Gives an object what only one object can have, as addresses.
-    pub(super) fn allocate(
-        &self,
-        kind: &Kind,
-        object: &mut Value,
-        old: Option<&Value>,
-    ) -> Result<(), ApiError> {
-        let _ = (kind, object, old);
-        Ok(())
+    pub(super) fn allocate(&self, kind: &Kind, object: &mut Value) -> Result<(), ApiError> {
+        if kind.kind != "Service" || !kind.group.is_empty() {
+            return Ok(());
+        }
+        let services = self.store.list(&kind.table(), "", "", None);
+        let services = services.map(|page| page.objects).unwrap_or_default();
+        let uid = meta::uid(object).to_owned();
+        let others = services.iter().map(|service| service.value());
+        if builtin::allocate(kind, object, others.filter(|other| meta::uid(other) != uid)) {
+            return Ok(());
+        }
+        Err(ApiError::internal(
+            "failed to allocate an address or a port: the range is full",
+        ))
     }
 }

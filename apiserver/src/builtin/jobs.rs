@@ -1,0 +1,37 @@
+//! Jobs: they select their pods by their own uid.
+
+use crate::meta;
+use serde_json::{Value, json};
+
+/// A job's selector and labels, and how many pods it runs.
+pub(super) fn fill(job: &mut Value, old: Option<&Value>) {
+    let (uid, name) = (meta::uid(job).to_owned(), meta::name(job).to_owned());
+    let spec = meta::entry_mut(job, "spec");
+    let indexed = spec.get("completionMode").is_some_and(|mode| mode == "Indexed");
+    let unsaid = |key: &str| spec.get(key).is_none_or(Value::is_null);
+    if unsaid("completions") && unsaid("parallelism") && !indexed {
+        spec.insert("completions".into(), json!(1));
+        spec.insert("parallelism".into(), json!(1));
+    } else if unsaid("parallelism") {
+        spec.insert("parallelism".into(), json!(1));
+    }
+    if old.is_some() || spec.get("manualSelector").is_some_and(|manual| manual == true) || uid.is_empty() {
+        return;
+    }
+    spec.insert(
+        "selector".into(),
+        json!({ "matchLabels": { "batch.kubernetes.io/controller-uid": uid } }),
+    );
+    let template = meta::entry_mut(job, "spec")
+        .entry("template")
+        .or_insert_with(|| json!({}));
+    let labels = meta::entry_mut(meta::entry_mut_any(template, "metadata"), "labels");
+    for (key, value) in [
+        ("batch.kubernetes.io/controller-uid", &uid),
+        ("batch.kubernetes.io/job-name", &name),
+        ("controller-uid", &uid),
+        ("job-name", &name),
+    ] {
+        labels.insert(key.to_owned(), json!(value));
+    }
+}
