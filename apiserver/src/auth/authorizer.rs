@@ -47,20 +47,38 @@ impl Authorizer {
 
     /// Whether the user may do this with a resource.
     pub fn allows(&self, store: &Store, user: &User, access: &Access<'_>) -> bool {
+        self.reason(store, user, access).is_some()
+    }
+
+    /// Why the user may do this with a resource; None when the user may not, empty when it goes without saying.
+    pub(crate) fn reason(&self, store: &Store, user: &User, access: &Access<'_>) -> Option<String> {
         self.any(user, || rbac::allows(store, user, access))
+    }
+
+    /// Why the user may do this with a path.
+    pub(crate) fn reason_for_path(
+        &self,
+        store: &Store,
+        user: &User,
+        verb: &str,
+        path: &str,
+    ) -> Option<String> {
+        self.any(user, || rbac::allows_path(store, user, verb, path))
     }
 
     /// Whether the user may do this with a path that is no resource's.
     pub fn allows_path(&self, store: &Store, user: &User, verb: &str, path: &str) -> bool {
-        self.any(user, || rbac::allows_path(store, user, verb, path))
+        self.reason_for_path(store, user, verb, path).is_some()
     }
 
-    fn any(&self, user: &User, by_roles: impl Fn() -> bool) -> bool {
-        user.groups.iter().any(|group| group == "system:masters")
-            || self.modes.iter().any(|mode| match mode {
-                Mode::AlwaysAllow => true,
-                Mode::Rbac => by_roles(),
-            })
+    fn any(&self, user: &User, by_roles: impl Fn() -> Option<String>) -> Option<String> {
+        if user.groups.iter().any(|group| group == "system:masters") {
+            return Some(String::new());
+        }
+        self.modes.iter().find_map(|mode| match mode {
+            Mode::AlwaysAllow => Some(String::new()),
+            Mode::Rbac => by_roles(),
+        })
     }
 
     /// Whether the user may do what a request asks.

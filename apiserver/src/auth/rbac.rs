@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 
-/// Whether some binding gives the user a role with a rule for this.
-pub(super) fn allows(store: &Store, user: &User, access: &Access<'_>) -> bool {
+/// The binding that gives the user a role with a rule for this, in words.
+pub(super) fn allows(store: &Store, user: &User, access: &Access<'_>) -> Option<String> {
     any_rule(store, user, access.namespace, |rule| covers(rule, access))
 }
 
-/// Whether some cluster role lets the user ask for the path.
-pub(super) fn allows_path(store: &Store, user: &User, verb: &str, path: &str) -> bool {
+/// The binding by which the user may ask for the path, in words.
+pub(super) fn allows_path(store: &Store, user: &User, verb: &str, path: &str) -> Option<String> {
     any_rule(store, user, "", |rule| {
         has(&rule["verbs"], verb)
             && texts(&rule["nonResourceURLs"]).any(|pattern| match pattern.strip_suffix('*') {
@@ -34,18 +34,40 @@ pub(super) fn rules(store: &Store, user: &User, namespace: &str) -> Vec<Value> {
     rules.into_inner()
 }
 
-fn any_rule(store: &Store, user: &User, namespace: &str, matches: impl Fn(&Value) -> bool) -> bool {
+fn any_rule(store: &Store, user: &User, namespace: &str, matches: impl Fn(&Value) -> bool) -> Option<String> {
     let mut bindings = objects(store, "clusterrolebindings", "");
     if !namespace.is_empty() {
         bindings.extend(objects(store, "rolebindings", &format!("{namespace}/")));
     }
-    bindings.iter().any(|binding| {
+    bindings.iter().find_map(|binding| {
         let binding = binding.value();
         let place = crate::meta::namespace(binding);
-        let bound = binding["subjects"].as_array().into_iter().flatten();
-        bound.into_iter().any(|subject| is(user, subject, place))
-            && role_rules(store, &binding["roleRef"], place).iter().any(&matches)
+        let mut subjects = binding["subjects"].as_array().into_iter().flatten();
+        let subject = subjects.find(|subject| is(user, subject, place))?;
+        let rules = role_rules(store, &binding["roleRef"], place);
+        rules.iter().any(&matches).then(|| words(binding, subject))
     })
+}
+
+/// As the real server says it: `RBAC: allowed by RoleBinding "b/n" of Role "r" to User "u"`.
+fn words(binding: &Value, subject: &Value) -> String {
+    let (name, place) = (crate::meta::name(binding), crate::meta::namespace(binding));
+    let text = |value: &Value, key: &str| value[key].as_str().unwrap_or_default().to_owned();
+    let bound = if place.is_empty() {
+        format!("ClusterRoleBinding {name:?}")
+    } else {
+        format!("RoleBinding \"{name}/{place}\"")
+    };
+    let (role, kind) = (&binding["roleRef"], text(subject, "kind"));
+    let who = match kind.as_str() {
+        "ServiceAccount" => format!("{}/{}", text(subject, "name"), text(subject, "namespace")),
+        _ => text(subject, "name"),
+    };
+    format!(
+        "RBAC: allowed by {bound} of {} {:?} to {kind} {who:?}",
+        text(role, "kind"),
+        text(role, "name")
+    )
 }
 
 fn objects(store: &Store, resource: &str, prefix: &str) -> Vec<Arc<Object>> {
@@ -174,8 +196,10 @@ mod tests {
     #[test]
     fn roles_hold_in_their_namespace_for_what_they_name() {
         let (store, user) = (store(), User::service_account("n", "op"));
-        assert!(allows(&store, &user, &access("get", "pods", "n", "a")));
-        assert!(allows(&store, &user, &access("get", "pods/log", "n", "a")));
+        let reason = allows(&store, &user, &access("get", "pods", "n", "a"));
+        let words = r#"RBAC: allowed by RoleBinding "b/n" of Role "r" to ServiceAccount "op/""#;
+        assert_eq!(reason.as_deref(), Some(words));
+        assert!(allows(&store, &user, &access("get", "pods/log", "n", "a")).is_some());
         for (verb, resource, namespace, name) in [
             ("get", "pods", "n", "b"),
             ("get", "pods", "m", "a"),
@@ -183,20 +207,18 @@ mod tests {
             ("list", "pods", "n", ""),
             ("get", "pods/status", "n", "a"),
         ] {
-            assert!(
-                !allows(&store, &user, &access(verb, resource, namespace, name)),
-                "{verb} {resource}"
-            );
+            let reason = allows(&store, &user, &access(verb, resource, namespace, name));
+            assert_eq!(reason, None, "{verb} {resource}");
         }
         let other = User::service_account("m", "op");
-        assert!(!allows(&store, &other, &access("get", "pods", "n", "a")));
+        assert_eq!(allows(&store, &other, &access("get", "pods", "n", "a")), None);
     }
 
     #[test]
     fn aggregated_roles_have_the_rules_of_their_parts() {
         let (store, user) = (store(), User::new("x", &["devs"]));
-        assert!(allows(&store, &user, &access("list", "anything/at-all", "m", "")));
-        assert!(allows_path(&store, &user, "get", "/healthz/ping"));
-        assert!(!allows_path(&store, &user, "get", "/version"));
+        assert!(allows(&store, &user, &access("list", "anything/at-all", "m", "")).is_some());
+        assert!(allows_path(&store, &user, "get", "/healthz/ping").is_some());
+        assert_eq!(allows_path(&store, &user, "get", "/version"), None);
     }
 }

@@ -37,8 +37,8 @@ pub(crate) fn review(
             };
             if about.name.is_empty() && about.groups.is_empty() {
                 let why = "at least one of user or group must be specified";
-                let cause = Cause::invalid("spec.user", &spec["user"], why);
-                return Err(ApiError::invalid(kind, "", &[cause]));
+                let cause = Cause::invalid("spec.user", &json!(""), why);
+                return Err(ApiError::invalid_of(&kind.group, "", "", &[cause]));
             }
             access(registry, &about, kind, spec)?
         }
@@ -54,7 +54,7 @@ pub(crate) fn review(
 fn access(registry: &Registry, user: &User, kind: &Kind, spec: &Value) -> Result<Value, ApiError> {
     let (resource, path) = (&spec["resourceAttributes"], &spec["nonResourceAttributes"]);
     let field = |value: &Value, key: &str| text(&value[key]);
-    let allowed = match (resource.is_null(), path.is_null()) {
+    let reason = match (resource.is_null(), path.is_null()) {
         (false, true) => {
             let (verb, group, name) = (
                 field(resource, "verb"),
@@ -70,13 +70,13 @@ fn access(registry: &Registry, user: &User, kind: &Kind, spec: &Value) -> Result
                 namespace: &field(resource, "namespace"),
                 name: &name,
             };
-            registry.authorizer.allows(&registry.store, user, &access)
+            registry.authorizer.reason(&registry.store, user, &access)
         }
         (true, false) => {
             let (verb, path) = (field(path, "verb"), field(path, "path"));
             registry
                 .authorizer
-                .allows_path(&registry.store, user, &verb, &path)
+                .reason_for_path(&registry.store, user, &verb, &path)
         }
         _ => {
             let why = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
@@ -84,7 +84,11 @@ fn access(registry: &Registry, user: &User, kind: &Kind, spec: &Value) -> Result
             return Err(ApiError::invalid(kind, "", &[cause]));
         }
     };
-    Ok(json!({ "allowed": allowed }))
+    Ok(match reason {
+        None => json!({ "allowed": false }),
+        Some(reason) if reason.is_empty() => json!({ "allowed": true }),
+        Some(reason) => json!({ "allowed": true, "reason": reason }),
+    })
 }
 
 fn rules(registry: &Registry, user: &User, spec: &Value) -> Value {
@@ -105,9 +109,13 @@ fn token(registry: &Registry, authenticator: &Authenticator, spec: &Value) -> Va
         Some(mut user) => {
             user.groups.push("system:authenticated".to_owned());
             user.groups.dedup();
-            json!({ "authenticated": true, "user": user.to_json() })
+            let audiences = match &spec["audiences"] {
+                Value::Array(audiences) if !audiences.is_empty() => json!(audiences),
+                _ => json!([super::tokens::ISSUER]),
+            };
+            json!({ "authenticated": true, "user": user.to_json(), "audiences": audiences })
         }
-        None => json!({ "user": {}, "error": "[invalid bearer token]" }),
+        None => json!({ "user": {}, "error": "invalid bearer token" }),
     }
 }
 

@@ -9,7 +9,7 @@ use rand::RngExt as _;
 use ring::hmac;
 use serde_json::{Value, json};
 
-const ISSUER: &str = "https://kubernetes.default.svc.cluster.local";
+pub(super) const ISSUER: &str = "https://kubernetes.default.svc.cluster.local";
 
 /// Signs and reads; the key lives as long as the server.
 #[derive(Debug)]

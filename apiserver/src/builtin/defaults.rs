@@ -78,7 +78,11 @@ fn depending(ty: &str, object: &mut Map<String, Value>) {
         "apps.v1.StatefulSetSpec" | "apps.v1.DaemonSetSpec" if !has(object, "updateStrategy") => {
             object.insert("updateStrategy".into(), json!({}));
         }
-        "core.v1.ServicePort" if matches!(object.get("targetPort"), None | Some(Value::Null)) => {
+        "core.v1.ServicePort"
+            if object
+                .get("targetPort")
+                .is_none_or(|port| *port == 0 || *port == "") =>
+        {
             let port = object.get("port").cloned().unwrap_or_default();
             object.insert("targetPort".into(), port);
         }

@@ -15,6 +15,15 @@ pub(super) fn fill(job: &mut Value, old: Option<&Value>) {
     } else if unsaid("parallelism") {
         spec.insert("parallelism".into(), json!(1));
     }
+    for (key, value) in [
+        ("backoffLimit", json!(6)),
+        ("completionMode", json!("NonIndexed")),
+        ("suspend", json!(false)),
+        ("podReplacementPolicy", json!("TerminatingOrFailed")),
+        ("manualSelector", json!(false)),
+    ] {
+        spec.entry(key).or_insert(value);
+    }
     if old.is_some() || spec.get("manualSelector").is_some_and(|manual| manual == true) || uid.is_empty() {
         return;
     }
@@ -34,4 +43,5 @@ pub(super) fn fill(job: &mut Value, old: Option<&Value>) {
     ] {
         labels.insert(key.to_owned(), json!(value));
     }
+    super::label_like_template(job);
 }

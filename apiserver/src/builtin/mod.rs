@@ -25,16 +25,67 @@ pub(crate) fn fill(kind: &Kind, object: &mut Value, old: Option<&Value>) {
             meta::add_finalizer(object, "kubernetes.io/pvc-protection")
         }
         ("", "PersistentVolume") if old.is_none() => {
-            meta::add_finalizer(object, "kubernetes.io/pv-protection")
+            meta::add_finalizer(object, "kubernetes.io/pv-protection");
+            meta::entry_mut(object, "status").insert("lastPhaseTransitionTime".into(), json!(meta::now()));
         }
         ("apps", "DaemonSet") => count_templates(object, old),
+        ("apps", "StatefulSet") => name_claims(object),
         ("batch", "Job") => jobs::fill(object, old),
+        ("", "ReplicationController") => label_like_template(object),
+        ("", "Node") if old.is_none() => taint(object),
+        ("autoscaling", "HorizontalPodAutoscaler") => scale_by_cpu(object),
         ("apiextensions.k8s.io", "CustomResourceDefinition") => definitions::fill(object, old),
         _ => {}
     }
     if let Some(ty) = defaults::type_of(&kind.api_version(), &kind.kind) {
         defaults::fill(object, ty);
         crate::types::normalize(object, ty);
+    }
+}
+
+/// The claims of a stateful set say what they are.
+fn name_claims(object: &mut Value) {
+    let claims = object["spec"]["volumeClaimTemplates"].as_array_mut();
+    for claim in claims.into_iter().flatten() {
+        claim["apiVersion"] = json!("v1");
+        claim["kind"] = json!("PersistentVolumeClaim");
+    }
+}
+
+/// What has no labels has those of its template.
+fn label_like_template(object: &mut Value) {
+    let labels = object["spec"]["template"]["metadata"]["labels"].clone();
+    if object["metadata"]["labels"].is_null() && !labels.is_null() {
+        meta::metadata_mut(object).insert("labels".into(), labels);
+    }
+}
+
+/// A node is not ready until it says so.
+fn taint(node: &mut Value) {
+    let taint = json!({ "key": "node.kubernetes.io/not-ready", "effect": "NoSchedule" });
+    let taints = meta::entry_mut(node, "spec")
+        .entry("taints")
+        .or_insert_with(|| json!([]));
+    if let Value::Array(taints) = taints
+        && !taints
+            .iter()
+            .any(|present| present["key"] == taint["key"] && present["effect"] == taint["effect"])
+    {
+        taints.push(taint);
+    }
+}
+
+/// Without a metric, a pod's processor is measured.
+fn scale_by_cpu(object: &mut Value) {
+    let spec = meta::entry_mut(object, "spec");
+    if spec
+        .get("metrics")
+        .and_then(Value::as_array)
+        .is_none_or(Vec::is_empty)
+    {
+        let target = json!({ "type": "Utilization", "averageUtilization": 80 });
+        let metric = json!({ "type": "Resource", "resource": { "name": "cpu", "target": target } });
+        spec.insert("metrics".into(), json!([metric]));
     }
 }
 

@@ -37,26 +37,24 @@ pub(super) fn check(kind: &Kind, object: &Value, old: Option<&Value>) -> Vec<Cau
     };
     if spec["selector"].is_null() {
         causes.push(Cause::required("spec.selector", ""));
+        if kind.kind == "Deployment" {
+            causes.push(unselected(spec));
+        }
     } else if empty(&spec["selector"]) {
         let why = format!("empty selector is invalid for {}", kind.kind.to_lowercase());
         causes.push(Cause::invalid("spec.selector", &spec["selector"], why));
     } else if let Some(selector) = LabelSelector::from_value(&spec["selector"]) {
         let labels = &spec["template"]["metadata"]["labels"];
         if !selector.matches_labels(labels.as_object()) {
-            let why = "`selector` does not match template `labels`";
-            causes.push(Cause::invalid("spec.template.metadata.labels", labels, why));
+            causes.push(unselected(spec));
         }
     }
     check_template(&spec["template"], "spec.template", &mut causes);
     if kind.kind == "Job" {
         let policy = &spec["template"]["spec"]["restartPolicy"];
         if policy == "Always" {
-            let known = ["OnFailure", "Never"];
-            causes.push(Cause::not_supported(
-                "spec.template.spec.restartPolicy",
-                policy,
-                &known,
-            ));
+            let why = "valid values: \"OnFailure\", \"Never\"";
+            causes.push(Cause::required("spec.template.spec.restartPolicy", why));
         }
     }
     if let Some(old) = old {
@@ -75,6 +73,12 @@ pub(super) fn check(kind: &Kind, object: &Value, old: Option<&Value>) -> Vec<Cau
         }
     }
     causes
+}
+
+fn unselected(spec: &Value) -> Cause {
+    let labels = &spec["template"]["metadata"]["labels"];
+    let why = "`selector` does not match template `labels`";
+    Cause::invalid("spec.template.metadata.labels", labels, why)
 }
 
 pub(super) fn check_pod(pod: &Value) -> Vec<Cause> {

@@ -91,9 +91,13 @@ pub(super) fn resources(catalog: &Catalog, group: &str, version: &str) -> Option
             resources.push(Value::Object(entry));
         }
     }
-    Some(json!({
-        "kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version, "resources": resources,
-    }))
+    let mut document =
+        json!({ "kind": "APIResourceList", "groupVersion": group_version, "resources": resources });
+    // The oldest group's document does not say its own version.
+    if !group.is_empty() {
+        document["apiVersion"] = json!("v1");
+    }
+    Some(document)
 }
 
 fn entry(group: &str, versions: &[String]) -> Value {

@@ -5,7 +5,8 @@ use super::{Form, Query, RequestInfo, body};
 use crate::auth::{self, User};
 use crate::kinds::Kind;
 use crate::registry::{
-    Bodied, DeleteOptions, Deletion, ListOptions, Target, VersionMatch, WriteOptions, Written, too_large,
+    Bodied, DeleteOptions, Deletion, ListOptions, Target, VersionMatch, WriteOptions, Written, revision,
+    too_large, unparsable,
 };
 use crate::server::Shared;
 use crate::status::ApiError;
@@ -64,7 +65,7 @@ pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, ApiError> {
         ("list", _) => list(call, &target).await,
         ("watch", _) => watch(call, target),
         ("get", "scale") => scale(call, &target),
-        ("get", _) => get(call, &target),
+        ("get", _) => get(call, &target).await,
         ("create", "") if kind.is_stored() => create(call, &target),
         ("create", "") if kind.kind == "Binding" => bind(call, &target, kind),
         ("create", "") => review(call, &target, kind),
@@ -123,7 +124,14 @@ fn watch(call: &Call<'_>, target: Target) -> Result<Answer, ApiError> {
     Ok(respond::stream("application/json", watcher.into_body()))
 }
 
-fn get(call: &Call<'_>, target: &Target) -> Result<Answer, ApiError> {
+async fn get(call: &Call<'_>, target: &Target) -> Result<Answer, ApiError> {
+    let wanted = revision(call.query.get("resourceVersion")).map_err(|cause| unparsable(&cause))?;
+    let store = &call.shared.registry.store;
+    if let Some(wanted) = wanted
+        && !store.reach(wanted, PATIENCE).await
+    {
+        return Err(too_large(wanted, store.revision()));
+    }
     let object = call.shared.registry.get(target)?;
     Ok(respond::object(200, call.form, &target.kind, &object))
 }

@@ -20,6 +20,12 @@ impl Registry {
             return Err(ApiError::invalid_of("meta.k8s.io", "PatchOptions", "", &[cause]));
         }
         let config = read(body)?;
+        if meta::name(&config).is_empty() && part != "scale" {
+            return Err(ApiError::bad_request(format!(
+                "the name of the object ({} based on URL) was undeterminable: name must be provided",
+                target.name
+            )));
+        }
         let options = WriteOptions {
             applied: true,
             ..by.options.clone()
@@ -32,9 +38,6 @@ impl Registry {
                 return self.with_scale(target, old, &config);
             }
             let mut object = self.applied(target, old, &config, part, by)?;
-            if meta::name(&object).is_empty() {
-                meta::metadata_mut(&mut object).insert("name".into(), target.name.clone().into());
-            }
             let Some(old) = old else { return Ok(object) };
             warnings = self.decode(target, &mut object, by.options)?;
             if meta::resource_version(&config).is_empty() {

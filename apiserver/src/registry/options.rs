@@ -46,7 +46,13 @@ impl ListOptions {
         let options = Self {
             labels: LabelSelector::parse(query.get("labelSelector"))?,
             fields: FieldSelector::parse(query.get("fieldSelector"))?,
-            revision: revision(query.get("resourceVersion"))?,
+            revision: revision(query.get("resourceVersion")).map_err(|cause| {
+                if watches {
+                    unparsable(&cause)
+                } else {
+                    ApiError::bad_request(format!("invalid resource version: {cause}"))
+                }
+            })?,
             version_match: match query.get("resourceVersionMatch") {
                 "Exact" => VersionMatch::Exact,
                 "NotOlderThan" => VersionMatch::NotOlderThan,
@@ -83,6 +89,9 @@ impl ListOptions {
             } else if !text.is_empty() {
                 let why = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided";
                 causes.push(Cause::forbidden(field, why));
+                if self.version_match != VersionMatch::NotOlderThan {
+                    causes.push(Cause::not_supported(field, &json!(text), &["NotOlderThan"]));
+                }
             }
             return causes;
         }
@@ -112,15 +121,19 @@ impl ListOptions {
     }
 }
 
+/// What the real server's storage says of a version that is none.
+pub(crate) fn unparsable(cause: &Cause) -> ApiError {
+    ApiError::new(500, "", cause.to_string())
+}
+
 /// A version as a request gives it; empty is none.
-pub fn revision(text: &str) -> Result<Option<u64>, ApiError> {
+pub(crate) fn revision(text: &str) -> Result<Option<u64>, Cause> {
     if text.is_empty() {
         return Ok(None);
     }
     text.parse().map(Some).map_err(|_| {
         let why = format!("strconv.ParseUint: parsing {text:?}: invalid syntax");
-        let cause = Cause::invalid("resourceVersion", &json!(text), why);
-        ApiError::bad_request(format!("invalid resource version: {cause}"))
+        Cause::invalid("resourceVersion", &json!(text), why)
     })
 }
 
@@ -245,7 +258,7 @@ impl DeleteOptions {
             ));
         }
         if propagation.is_some_and(|policy| !["Background", "Foreground", "Orphan"].contains(&policy)) {
-            let known = ["Background", "Foreground", "Orphan"];
+            let known = ["Foreground", "Background", "Orphan", "nil"];
             causes.push(Cause::not_supported(
                 "propagationPolicy",
                 &options["propagationPolicy"],

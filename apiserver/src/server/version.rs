@@ -31,7 +31,16 @@ impl VersionInfo {
             "major": major, "minor": minor, "emulationMajor": major, "emulationMinor": minor,
             "minCompatibilityMajor": major, "minCompatibilityMinor": before, "gitVersion": self.git_version,
             "gitCommit": "", "gitTreeState": "", "buildDate": "1970-01-01T00:00:00Z", "goVersion": "", "compiler": "rustc",
-            "platform": format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH),
+            "platform": format!("{}/{}", std::env::consts::OS, architecture()),
         })
+    }
+}
+
+/// As Go calls it.
+fn architecture() -> &'static str {
+    match std::env::consts::ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        other => other,
     }
 }
