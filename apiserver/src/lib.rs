@@ -21,6 +21,7 @@ pub mod auth;
 mod builtin;
 pub mod crd;
 mod discovery;
+pub mod field;
 mod gc;
 pub mod http;
 pub mod kinds;

@@ -218,5 +218,20 @@ pub fn builtin_kinds() -> impl Iterator<Item = (&'static str, &'static str)> {
     TABLE.kinds.keys().map(|(version, kind)| (&**version, &**kind))
 }
 
+/// Whether a text is bytes in base64, with padding.
+pub fn is_base64(text: &str) -> bool {
+    scalars::base64_error(text).is_none()
+}
+
+/// Whether a text is a time of RFC 3339.
+pub fn is_time(text: &str) -> bool {
+    scalars::time_error(text, false).is_none()
+}
+
+/// Whether a text is a quantity, such as `100m` or `1Gi`.
+pub fn is_quantity(text: &str) -> bool {
+    scalars::quantity_error(text).is_none()
+}
+
 #[cfg(test)]
 mod tests;

@@ -1,0 +1,225 @@
+//! What a schema declares of lists, maps and defaults, and whether that holds together.
+
+use super::{embedded, prune, validate};
+use crate::field::FieldError;
+use serde_json::Value;
+
+/// The list and map types of one schema.
+pub(super) fn check_lists(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
+    let at = |name: &str| format!("{path}.{name}");
+    let ty = schema["type"].as_str().unwrap_or_default();
+    let items = &schema["items"];
+    let keys: Vec<&str> = schema["x-kubernetes-list-map-keys"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    let list_type = schema["x-kubernetes-list-type"].as_str();
+    if let Some(list_type) = list_type {
+        if !["atomic", "set", "map"].contains(&list_type) {
+            errors.push(FieldError::not_supported(
+                &at("x-kubernetes-list-type"),
+                list_type,
+                ["atomic", "set", "map"],
+            ));
+        } else if ty != "array" {
+            errors.push(FieldError::invalid(
+                &at("type"),
+                ty,
+                "must be array if x-kubernetes-list-type is specified",
+            ));
+        }
+    }
+    if !keys.is_empty() && list_type != Some("map") {
+        let detail = "must be map if x-kubernetes-list-map-keys is non-empty";
+        let field = at("x-kubernetes-list-type");
+        errors.push(list_type.map_or_else(
+            || FieldError::required(&field, detail),
+            |list| FieldError::invalid(&field, list, detail),
+        ));
+    }
+    match list_type {
+        Some("set") => check_set(items, path, errors),
+        Some("map") => check_map(items, &keys, schema, path, errors),
+        _ => {}
+    }
+    if let Some(map_type) = schema["x-kubernetes-map-type"].as_str() {
+        if !["atomic", "granular"].contains(&map_type) {
+            errors.push(FieldError::not_supported(
+                &at("x-kubernetes-map-type"),
+                map_type,
+                ["atomic", "granular"],
+            ));
+        }
+        if ty != "object" {
+            errors.push(FieldError::invalid(
+                &at("type"),
+                ty,
+                "must be object if x-kubernetes-map-type is specified",
+            ));
+        }
+    }
+}
+
+fn check_set(items: &Value, path: &str, errors: &mut Vec<FieldError>) {
+    if items["nullable"] == true {
+        errors.push(FieldError::forbidden(
+            &format!("{path}.items.nullable"),
+            "cannot be nullable when x-kubernetes-list-type is set",
+        ));
+    }
+    let (kind, field) = match items["type"].as_str() {
+        Some("object") => (&items["x-kubernetes-map-type"], "x-kubernetes-map-type"),
+        Some("array") => (&items["x-kubernetes-list-type"], "x-kubernetes-list-type"),
+        _ => return,
+    };
+    // A list within is atomic unless it says otherwise, an object is not.
+    let fits = *kind == "atomic" || (field == "x-kubernetes-list-type" && kind.is_null());
+    if !fits {
+        let detail = "must be atomic as item of a list with x-kubernetes-list-type=set";
+        errors.push(FieldError::invalid(
+            &format!("{path}.items.{field}"),
+            kind.clone(),
+            detail,
+        ));
+    }
+}
+
+fn check_map(items: &Value, keys: &[&str], schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
+    let field = format!("{path}.x-kubernetes-list-map-keys");
+    if keys.is_empty() {
+        errors.push(FieldError::required(
+            &field,
+            "must not be empty if x-kubernetes-list-type is map",
+        ));
+    }
+    if items["type"] != "object" {
+        let ty = items["type"].as_str().unwrap_or_default();
+        let detail = "must be object if parent array's x-kubernetes-list-type is map";
+        errors.push(FieldError::invalid(&format!("{path}.items.type"), ty, detail));
+    }
+    let shown = || schema["x-kubernetes-list-map-keys"].clone();
+    if keys.iter().any(|key| items["properties"].get(*key).is_none()) {
+        errors.push(FieldError::invalid(
+            &field,
+            shown(),
+            "entries must all be names of item properties",
+        ));
+    }
+    if keys
+        .iter()
+        .enumerate()
+        .any(|(index, key)| keys[..index].contains(key))
+    {
+        errors.push(FieldError::invalid(
+            &field,
+            shown(),
+            "must not contain duplicate entries",
+        ));
+    }
+    for key in keys {
+        let Some(property) = items["properties"].get(*key) else {
+            continue;
+        };
+        let below = format!("{path}.items.properties[{key}]");
+        if let Some(ty @ ("object" | "array")) = property["type"].as_str() {
+            let detail = "must be a scalar type if parent array's x-kubernetes-list-type is map";
+            errors.push(FieldError::invalid(&format!("{below}.type"), ty, detail));
+        }
+        let required = items["required"]
+            .as_array()
+            .is_some_and(|names| names.iter().any(|name| name == key));
+        if !required && property["default"].is_null() {
+            let detail = "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property";
+            errors.push(FieldError::required(&format!("{below}.default"), detail));
+        }
+    }
+}
+
+/// Defaults must fit their schemas.
+pub(super) fn check_defaults(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
+    let is_root = !path.contains("openAPIV3Schema.");
+    visit_defaults(schema, is_root, path, errors);
+}
+
+fn visit_defaults(schema: &Value, is_root: bool, path: &str, errors: &mut Vec<FieldError>) {
+    if !schema.is_object() {
+        return;
+    }
+    if !schema["default"].is_null() {
+        check_default(schema, is_root, &format!("{path}.default"), errors);
+    }
+    for (name, schema) in schema["properties"].as_object().into_iter().flatten() {
+        visit_defaults(schema, false, &format!("{path}.properties[{name}]"), errors);
+    }
+    visit_defaults(
+        &schema["additionalProperties"],
+        false,
+        &format!("{path}.additionalProperties"),
+        errors,
+    );
+    visit_defaults(&schema["items"], false, &format!("{path}.items"), errors);
+}
+
+fn check_default(schema: &Value, is_root: bool, path: &str, errors: &mut Vec<FieldError>) {
+    let mut default = schema["default"].clone();
+    let mut unknown = Vec::new();
+    prune::prune(&mut default, schema, is_root, "", &mut unknown);
+    if !unknown.is_empty() {
+        errors.push(FieldError::invalid(
+            path,
+            schema["default"].clone(),
+            "must not have unknown fields",
+        ));
+        return;
+    }
+    prune::default(&mut default, schema);
+    if is_root {
+        for name in ["apiVersion", "kind"] {
+            if default.get(name).is_none() {
+                errors.push(FieldError::required(&format!("{path}.{name}"), ""));
+            }
+        }
+    }
+    let mut patterns = validate::Patterns::new();
+    validate::patterns(schema, &mut patterns);
+    let validator = validate::Validator { patterns: &patterns };
+    let mut found = validator.validate(&default, None, schema, "").errors;
+    embedded::check(&default, schema, "", &mut found);
+    for mut error in found {
+        error.field = match error.field.as_str() {
+            "<nil>" => path.to_owned(),
+            field => format!("{path}.{field}"),
+        };
+        errors.push(error);
+    }
+}
+
+/// Whether a rule's `fieldPath`, such as `.spec.a` or `['x']`, names a field of the schema.
+pub(super) fn names_field(schema: &Value, path: &str) -> bool {
+    let mut schema = schema;
+    let mut rest = path;
+    while !rest.is_empty() {
+        let (name, after) = if let Some(quoted) = rest.strip_prefix("['") {
+            match quoted.split_once("']") {
+                Some(parts) => parts,
+                None => return false,
+            }
+        } else if let Some(dotted) = rest.strip_prefix('.') {
+            dotted.split_at(dotted.find(['.', '[']).unwrap_or(dotted.len()))
+        } else {
+            return false;
+        };
+        schema = match schema["properties"].get(name).or_else(|| {
+            schema
+                .get("additionalProperties")
+                .filter(|schema| schema.is_object())
+        }) {
+            Some(schema) => schema,
+            None => return false,
+        };
+        rest = after;
+    }
+    !path.is_empty()
+}

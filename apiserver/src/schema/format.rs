@@ -1,0 +1,172 @@
+//! The formats of strings that the real server knows; all others are not looked at.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// Whether a string has a format.
+pub(super) fn has_format(text: &str, format: &str) -> bool {
+    match format.replace('-', "").as_str() {
+        "datetime" => is_date_time(text),
+        "date" => is_date(text),
+        "duration" => is_duration(text),
+        "ipv4" => text.parse::<Ipv4Addr>().is_ok(),
+        "ipv6" => text.parse::<Ipv6Addr>().is_ok(),
+        "cidr" => is_cidr(text),
+        "uuid" => is_uuid(text, None),
+        "uuid3" => is_uuid(text, Some('3')),
+        "uuid4" => is_uuid(text, Some('4')),
+        "uuid5" => is_uuid(text, Some('5')),
+        "uri" => is_uri(text),
+        "email" => is_email(text),
+        "hostname" => is_hostname(text),
+        "mac" => is_mac(text),
+        "byte" => !text.is_empty() && crate::types::is_base64(text),
+        "hexcolor" => {
+            let digits = text.trim_start_matches('#');
+            text.len() - digits.len() <= 1
+                && matches!(digits.len(), 3 | 6)
+                && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+        }
+        "bsonobjectid" => text.len() == 24 && text.bytes().all(|byte| byte.is_ascii_hexdigit()),
+        "k8sshortname" => is_label(text),
+        "k8slongname" => text.len() <= 253 && text.split('.').all(|label| is_label_of(label, 253)),
+        _ => true,
+    }
+}
+
+fn digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn is_date(text: &str) -> bool {
+    text.len() == 10 && crate::types::is_time(&format!("{text}T00:00:00Z"))
+}
+
+/// A time; the seconds' fraction and the letters' case are free.
+fn is_date_time(text: &str) -> bool {
+    crate::types::is_time(&text.to_ascii_uppercase())
+}
+
+const UNITS: [&str; 11] = ["ns", "us", "µs", "ms", "hr", "wk", "s", "m", "h", "d", "w"];
+
+/// Go's duration: numbers with units.
+fn is_duration(text: &str) -> bool {
+    let mut rest = text.trim_start_matches(['+', '-']);
+    if rest == "0" {
+        return true;
+    }
+    if rest.is_empty() {
+        return false;
+    }
+    while !rest.is_empty() {
+        let number = rest.len()
+            - rest
+                .trim_start_matches(|c: char| c.is_ascii_digit() || c == '.')
+                .len();
+        if !rest[..number].contains(|c: char| c.is_ascii_digit()) {
+            return false;
+        }
+        rest = rest[number..].trim_start_matches(' ');
+        let Some(unit) = UNITS.into_iter().find(|unit| rest.starts_with(unit)) else {
+            return false;
+        };
+        rest = rest[unit.len()..].trim_start_matches(' ');
+    }
+    true
+}
+
+fn is_cidr(text: &str) -> bool {
+    let Some((address, length)) = text.split_once('/') else {
+        return false;
+    };
+    let max = match address.parse::<IpAddr>() {
+        Ok(IpAddr::V4(_)) => 32,
+        Ok(IpAddr::V6(_)) => 128,
+        Err(_) => return false,
+    };
+    digits(length) && length.parse::<u32>().is_ok_and(|length| length <= max)
+}
+
+fn is_uuid(text: &str, version: Option<char>) -> bool {
+    let plain: Vec<char> = text.chars().filter(|c| *c != '-').collect();
+    let groups: Vec<usize> = text.split('-').map(str::len).collect();
+    let grouped = groups == [8, 4, 4, 4, 12] || groups == [32];
+    let variant = version.is_none_or(|version| {
+        plain.get(12) == Some(&version)
+            && (version == '3' || plain.get(16).is_some_and(|c| "89abAB".contains(*c)))
+    });
+    grouped && plain.len() == 32 && plain.iter().all(char::is_ascii_hexdigit) && variant
+}
+
+/// A path, or a scheme and more.
+fn is_uri(text: &str) -> bool {
+    if text.contains(|c: char| c.is_control() || c == ' ') {
+        return false;
+    }
+    if text.starts_with('/') {
+        return true;
+    }
+    let Some((scheme, rest)) = text.split_once(':') else {
+        return false;
+    };
+    scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
+        && !rest.is_empty()
+}
+
+fn is_email(text: &str) -> bool {
+    let address = match (text.find('<'), text.strip_suffix('>')) {
+        (Some(start), Some(inner)) => &inner[start + 1..],
+        _ => text,
+    };
+    let Some((local, domain)) = address.rsplit_once('@') else {
+        return false;
+    };
+    let atom = |part: &str| {
+        !part.is_empty() && !part.contains(|c: char| c.is_whitespace() || "()<>[]:;@\\,\"".contains(c))
+    };
+    let dots = |part: &str| part.split('.').all(atom);
+    (dots(local) || (local.len() > 2 && local.starts_with('"') && local.ends_with('"'))) && dots(domain)
+}
+
+/// One label, or labels of which the last is letters.
+fn is_hostname(text: &str) -> bool {
+    let labels: Vec<&str> = text.split('.').collect();
+    let is_part = |label: &&str| {
+        let inner = |c: char| c.is_alphanumeric() || c == '-';
+        !label.is_empty()
+            && label.len() <= 63
+            && label.chars().all(inner)
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+    };
+    let last = labels.last().copied().unwrap_or_default();
+    let last_fits = labels.len() == 1 || (last.len() >= 2 && last.chars().all(char::is_alphabetic));
+    text.len() <= 255 && labels.iter().all(is_part) && last_fits
+}
+
+fn is_mac(text: &str) -> bool {
+    let separated = |separator: char, length: usize| {
+        let parts: Vec<&str> = text.split(separator).collect();
+        let count = parts.len() * length / 2;
+        matches!(count, 6 | 8 | 20)
+            && parts
+                .iter()
+                .all(|part| part.len() == length && part.bytes().all(|byte| byte.is_ascii_hexdigit()))
+    };
+    separated(':', 2) || separated('-', 2) || separated('.', 4)
+}
+
+fn is_label(text: &str) -> bool {
+    is_label_of(text, 63)
+}
+
+fn is_label_of(text: &str, max: usize) -> bool {
+    let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    !text.is_empty()
+        && text.len() <= max
+        && text.bytes().all(allowed)
+        && !text.starts_with('-')
+        && !text.ends_with('-')
+}

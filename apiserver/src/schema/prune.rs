@@ -1,0 +1,133 @@
+//! What decoding a custom resource does with it: unknown fields go, nulls that are not allowed go, defaults come.
+
+use crate::types::{self, Fault, Type};
+use serde_json::Value;
+
+const OBJECT_FIELDS: [&str; 3] = ["apiVersion", "kind", "metadata"];
+
+/// Removes the fields that the schema does not have, and answers with their paths.
+pub(super) fn prune(
+    value: &mut Value,
+    schema: &Value,
+    is_object: bool,
+    path: &str,
+    unknown: &mut Vec<String>,
+) {
+    let keeps = schema["x-kubernetes-preserve-unknown-fields"] == true;
+    let is_object = is_object || schema["x-kubernetes-embedded-resource"] == true;
+    match value {
+        Value::Object(fields) => {
+            if is_object && let Some(metadata) = fields.get_mut("metadata") {
+                let below = join(path, "metadata");
+                for fault in types::check(metadata, &Type::named("meta.v1.ObjectMeta"), true) {
+                    if let Fault::Unknown(name) = fault {
+                        unknown.push(join(&below, &name));
+                    }
+                }
+            }
+            fields.retain(|name, value| {
+                if is_object && OBJECT_FIELDS.contains(&name.as_str()) {
+                    return true;
+                }
+                let below = join(path, name);
+                let known = schema["properties"].get(name).or_else(|| {
+                    schema
+                        .get("additionalProperties")
+                        .filter(|schema| **schema != false)
+                });
+                match known {
+                    Some(schema) => prune(value, schema, false, &below, unknown),
+                    None if keeps => {}
+                    None => {
+                        unknown.push(below);
+                        return false;
+                    }
+                }
+                true
+            });
+        }
+        Value::Array(items) => {
+            // A list of what is kept is kept, but for the embedded objects within.
+            for (index, item) in items.iter_mut().enumerate() {
+                if !keeps || schema["items"].is_object() {
+                    prune(
+                        item,
+                        &schema["items"],
+                        false,
+                        &format!("{path}[{index}]"),
+                        unknown,
+                    );
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn join(path: &str, name: &str) -> String {
+    if path.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{path}.{name}")
+    }
+}
+
+/// Removes the fields that are null where null is not allowed and no default stands for it.
+pub(super) fn drop_nulls(value: &mut Value, schema: &Value) {
+    match value {
+        Value::Object(fields) => fields.retain(|name, value| {
+            let Some(schema) = schema["properties"].get(name).or_else(|| {
+                schema
+                    .get("additionalProperties")
+                    .filter(|schema| schema.is_object())
+            }) else {
+                return true;
+            };
+            if value.is_null() && schema["nullable"] != true && schema["default"].is_null() {
+                return false;
+            }
+            drop_nulls(value, schema);
+            true
+        }),
+        Value::Array(items) => items
+            .iter_mut()
+            .for_each(|item| drop_nulls(item, &schema["items"])),
+        _ => {}
+    }
+}
+
+/// Fills in the defaults of fields that are not there, and of those that are null where null is not allowed.
+pub(super) fn default(value: &mut Value, schema: &Value) {
+    let misses = |value: &Value, schema: &Value| value.is_null() && schema["nullable"] != true;
+    match value {
+        Value::Object(fields) => {
+            for (name, schema) in schema["properties"].as_object().into_iter().flatten() {
+                let is_missing = fields.get(name).is_none_or(|value| misses(value, schema));
+                if is_missing && !schema["default"].is_null() {
+                    fields.insert(name.clone(), schema["default"].clone());
+                }
+            }
+            for (name, value) in fields.iter_mut() {
+                let known = schema["properties"].get(name).or_else(|| {
+                    schema
+                        .get("additionalProperties")
+                        .filter(|schema| schema.is_object())
+                });
+                let Some(schema) = known else { continue };
+                if misses(value, schema) {
+                    *value = schema["default"].clone();
+                }
+                default(value, schema);
+            }
+        }
+        Value::Array(items) => {
+            for item in items {
+                if misses(item, &schema["items"]) && schema["items"].is_object() {
+                    *item = schema["items"]["default"].clone();
+                }
+                default(item, &schema["items"]);
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,242 @@
+//! The rules of a schema, `x-kubernetes-validations`, evaluated by kube-cel.
+//!
+//! Walking the schema, matching old items with new ones, paths, reasons and messages are ours; kube-cel parses and evaluates one rule at
+//! one place. What it lacks, beside a real server:
+//!
+//! - Types are not checked when the definition is created: a rule that compares a string with a number fails when it is evaluated.
+//! - No costs are estimated or counted: a rule that the real server refuses as too expensive is accepted.
+//! - `sortBy`, `cel.bind` and the comprehensions with two variables are not there; a rule that uses them rejects every object.
+//! - The metadata at the root is all there, not only `name` and `generateName`.
+//! - The texts of compilation and evaluation errors are its own, but for a division by zero.
+
+use super::lists;
+use crate::field::FieldError;
+use kube_cel::{CompiledSchema, ErrorKind, ValidationError, Validator, compile_schema};
+use regex::Regex;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+const RULES: &str = "x-kubernetes-validations";
+
+/// The rules of a schema and of those within it.
+#[derive(Debug, Default)]
+pub(super) struct Rules {
+    here: Vec<Rule>,
+    properties: BTreeMap<String, Rules>,
+    values: Option<Box<Rules>>,
+    items: Option<Box<Rules>>,
+}
+
+#[derive(Debug)]
+struct Rule {
+    text: String,
+    reason: String,
+    field_path: String,
+    compiled: CompiledSchema,
+}
+
+impl Rules {
+    /// The rules, if there are any.
+    pub(super) fn compile(schema: &Value) -> Option<Self> {
+        // Beyond a schema's end there is null, and no end to that.
+        if !schema.is_object() {
+            return None;
+        }
+        let within = |schema: &Value| Self::compile(schema).map(Box::new);
+        let properties = schema["properties"].as_object().into_iter().flatten();
+        let mut rules = Self {
+            here: schema[RULES]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .map(|rule| Rule::compile(rule, schema))
+                .collect(),
+            properties: properties
+                .filter_map(|(name, schema)| Some((name.clone(), Self::compile(schema)?)))
+                .collect(),
+            values: within(&schema["additionalProperties"]),
+            items: within(&schema["items"]),
+        };
+        for branch in schema["allOf"].as_array().into_iter().flatten() {
+            if let Some(branch) = Self::compile(branch) {
+                rules.here.extend(branch.here);
+            }
+        }
+        let none = rules.here.is_empty()
+            && rules.properties.is_empty()
+            && rules.values.is_none()
+            && rules.items.is_none();
+        (!none).then_some(rules)
+    }
+
+    /// The rules that an object breaks.
+    pub(super) fn check(&self, object: &Value, old: Option<&Value>, schema: &Value) -> Vec<FieldError> {
+        let mut errors = Vec::new();
+        self.visit(&Validator::new(), object, old, schema, "", &mut errors);
+        errors
+    }
+
+    fn visit(
+        &self,
+        validator: &Validator,
+        value: &Value,
+        old: Option<&Value>,
+        schema: &Value,
+        path: &str,
+        errors: &mut Vec<FieldError>,
+    ) {
+        // What did not change is not held against the request, and null is no value.
+        if old == Some(value) || (value.is_null() && schema["nullable"] == true) {
+            return;
+        }
+        for rule in &self.here {
+            if let Err(broken) = validator.validate_compiled(&rule.compiled, value, old) {
+                errors.extend(broken.iter().map(|error| rule.error(error, value, schema, path)));
+            }
+        }
+        match value {
+            Value::Object(fields) => {
+                for (name, value) in fields {
+                    let old = old.and_then(|old| old.get(name));
+                    if let Some(rules) = self.properties.get(name) {
+                        let below = if path.is_empty() {
+                            name.clone()
+                        } else {
+                            format!("{path}.{name}")
+                        };
+                        rules.visit(validator, value, old, &schema["properties"][name], &below, errors);
+                    } else if let Some(rules) = self
+                        .values
+                        .as_ref()
+                        .filter(|_| schema["properties"].get(name).is_none())
+                    {
+                        rules.visit(
+                            validator,
+                            value,
+                            old,
+                            &schema["additionalProperties"],
+                            &format!("{path}[{name}]"),
+                            errors,
+                        );
+                    }
+                }
+            }
+            Value::Array(items) => {
+                let Some(rules) = &self.items else { return };
+                for (index, item) in items.iter().enumerate() {
+                    let old = lists::correlated(item, old, schema);
+                    rules.visit(
+                        validator,
+                        item,
+                        old,
+                        &schema["items"],
+                        &format!("{path}[{index}]"),
+                        errors,
+                    );
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Rule {
+    fn compile(rule: &Value, schema: &Value) -> Self {
+        let text = |name: &str| rule[name].as_str().unwrap_or_default().to_owned();
+        let mut alone = Map::new();
+        for name in ["rule", "message", "messageExpression", "optionalOldSelf"] {
+            if let Some(value) = rule.get(name) {
+                alone.insert(name.to_owned(), value.clone());
+            }
+        }
+        // An optional value is null to kube-cel; the rule expects CEL's optional.
+        if rule["optionalOldSelf"] == true {
+            for name in ["rule", "messageExpression"] {
+                if let Some(Value::String(text)) = alone.get_mut(name) {
+                    *text = with_optional_old_self(text);
+                }
+            }
+        }
+        let mut schema = without_rules(schema);
+        schema[RULES] = json!([alone]);
+        Self {
+            text: text("rule"),
+            reason: text("reason"),
+            field_path: text("fieldPath"),
+            compiled: compile_schema(&schema),
+        }
+    }
+
+    fn error(&self, error: &ValidationError, value: &Value, schema: &Value, path: &str) -> FieldError {
+        if error.kind != ErrorKind::ValidationFailure {
+            let ty = schema["type"].as_str().unwrap_or_default();
+            return FieldError::invalid(
+                path,
+                ty,
+                format!("{} evaluating rule: {}", cause(error), self.text),
+            );
+        }
+        // The rule may have been rewritten.
+        let message = if error.message.starts_with("failed rule: ") {
+            format!("failed rule: {}", self.text)
+        } else {
+            error.message.clone()
+        };
+        let path = format!("{path}{}", self.field_path);
+        let path = path.strip_prefix('.').unwrap_or(&path);
+        let fault = match self.reason.as_str() {
+            "FieldValueRequired" => FieldError::required(path, message),
+            "FieldValueForbidden" => FieldError::forbidden(path, message),
+            "FieldValueDuplicate" => FieldError::duplicate(path, value.clone()),
+            _ => FieldError::invalid(path, value.clone(), message),
+        };
+        if value.is_object() || value.is_array() {
+            fault.without_value()
+        } else {
+            fault
+        }
+    }
+}
+
+fn cause(error: &ValidationError) -> String {
+    let text = std::error::Error::source(error).map_or_else(|| error.message.clone(), ToString::to_string);
+    if text.to_lowercase().contains("by zero") {
+        "division by zero".to_owned()
+    } else {
+        text
+    }
+}
+
+/// The schema without rules: those of other places are looked at there.
+fn without_rules(schema: &Value) -> Value {
+    match schema {
+        Value::Object(fields) => {
+            let fields = fields
+                .iter()
+                .filter(|(name, _)| *name != RULES && *name != "default");
+            fields
+                .map(|(name, value)| (name.clone(), without_rules(value)))
+                .collect()
+        }
+        Value::Array(items) => items.iter().map(without_rules).collect(),
+        other => other.clone(),
+    }
+}
+
+fn with_optional_old_self(text: &str) -> String {
+    let optional = "(oldSelf == null ? optional.none() : optional.of(oldSelf))";
+    // Two words; the pattern is ours.
+    Regex::new(r"\boldSelf\b").map_or_else(
+        |_| text.to_owned(),
+        |word| word.replace_all(text, optional).into_owned(),
+    )
+}
+
+/// What is wrong with a rule as such: none when it can be parsed.
+pub(super) fn syntax_error(rule: &Value) -> Option<String> {
+    let compiled = compile_schema(&json!({ RULES: [rule] }));
+    let text = compiled.compilation_errors().first()?.to_string();
+    // The parser is a port of the real server's, down to its words; what stands before them is not.
+    let start = text.find("ERROR:").unwrap_or_default();
+    Some(text[start..].replace("\n|", "\n |"))
+}

@@ -1,0 +1,357 @@
+//! Whether a schema is structural, and the other rules for the schema of a CustomResourceDefinition.
+
+use super::{declared, rules};
+use crate::field::FieldError;
+use regex::Regex;
+use serde_json::{Map, Value, json};
+
+const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
+const UNSUPPORTED: [&str; 6] = [
+    "$ref",
+    "dependencies",
+    "patternProperties",
+    "additionalItems",
+    "id",
+    "definitions",
+];
+
+const EMPTY: &str = "must be empty to be structural";
+const UNDEFINED: &str = "must be undefined to be structural";
+const FALSE: &str = "must be false to be structural";
+
+/// Where a schema stands.
+#[derive(Clone, Copy, PartialEq)]
+enum Level {
+    Root,
+    Item,
+    Field,
+}
+
+/// What is wrong with an `openAPIV3Schema` at this path, such as `spec.validation.openAPIV3Schema` (the path that the real server gives
+/// for a definition whose versions have one schema). Not checked: types and costs within rules; the text of a rule's syntax error and of
+/// a pattern's is not the real server's.
+pub fn check_structural(schema: &Value, path: &str) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    visit(schema, Level::Root, path, &mut errors);
+    declared::check_defaults(schema, path, &mut errors);
+    errors
+}
+
+fn visit(schema: &Value, level: Level, path: &str, errors: &mut Vec<FieldError>) {
+    let Some(fields) = schema.as_object() else { return };
+    let at = |name: &str| format!("{path}.{name}");
+    let ty = schema["type"].as_str().unwrap_or_default();
+    for name in UNSUPPORTED.into_iter().filter(|name| fields.contains_key(*name)) {
+        errors.push(FieldError::forbidden(
+            &at(name),
+            format!("{name} is not supported"),
+        ));
+    }
+    if schema["uniqueItems"] == true {
+        let detail = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic";
+        errors.push(FieldError::forbidden(&at("uniqueItems"), detail));
+    }
+    if schema["items"].is_array() {
+        errors.push(FieldError::forbidden(
+            &at("items"),
+            "items must be a schema object and not an array",
+        ));
+    }
+    if !ty.is_empty() && !TYPES.contains(&ty) {
+        errors.push(FieldError::not_supported(&at("type"), ty, TYPES));
+        return;
+    }
+    if level == Level::Root && schema["nullable"] == true {
+        errors.push(FieldError::forbidden(
+            &at("nullable"),
+            "nullable cannot be true at the root",
+        ));
+    }
+    check_type(schema, ty, level, path, errors);
+    check_extensions(schema, path, errors);
+    declared::check_lists(schema, path, errors);
+    check_metadata(schema, level, path, errors);
+    check_rules(schema, path, errors);
+    check_values(schema, path, errors);
+    let has_properties = schema["properties"]
+        .as_object()
+        .is_some_and(|properties| !properties.is_empty());
+    let values = &schema["additionalProperties"];
+    if has_properties && (values.is_object() || *values == true) {
+        errors.push(FieldError::forbidden(
+            &at("additionalProperties"),
+            "additionalProperties and properties are mutual exclusive",
+        ));
+    }
+    if !values.is_null() && level == Level::Root {
+        errors.push(FieldError::forbidden(
+            &at("additionalProperties"),
+            "must not be used at the root",
+        ));
+    }
+    for (name, schema) in schema["properties"].as_object().into_iter().flatten() {
+        visit(
+            schema,
+            Level::Field,
+            &format!("{path}.properties[{name}]"),
+            errors,
+        );
+    }
+    visit(values, Level::Field, &at("additionalProperties"), errors);
+    visit(&schema["items"], Level::Item, &at("items"), errors);
+}
+
+fn check_type(schema: &Value, ty: &str, level: Level, path: &str, errors: &mut Vec<FieldError>) {
+    let at = |name: &str| format!("{path}.{name}");
+    let is = |name: &str| schema[name] == true;
+    if ty == "array" && schema["items"].is_null() {
+        errors.push(FieldError::required(&at("items"), "must be specified"));
+    }
+    if is("x-kubernetes-embedded-resource") && ty != "object" {
+        let detail = "must be object if x-kubernetes-embedded-resource is true";
+        errors.push(if ty.is_empty() {
+            FieldError::required(&at("type"), detail)
+        } else {
+            FieldError::invalid(&at("type"), ty, detail)
+        });
+    } else if ty.is_empty()
+        && !is("x-kubernetes-int-or-string")
+        && !is("x-kubernetes-preserve-unknown-fields")
+        && !schema["$ref"].is_string()
+    {
+        let detail = match level {
+            Level::Root => "must not be empty at the root",
+            Level::Item => "must not be empty for specified array items",
+            Level::Field => "must not be empty for specified object fields",
+        };
+        errors.push(FieldError::required(&at("type"), detail));
+    } else if level == Level::Root && !ty.is_empty() && ty != "object" {
+        errors.push(FieldError::invalid(&at("type"), ty, "must be object at the root"));
+    }
+}
+
+fn check_extensions(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
+    let at = |name: &str| format!("{path}.{name}");
+    let preserve = "x-kubernetes-preserve-unknown-fields";
+    let embedded = schema["x-kubernetes-embedded-resource"] == true;
+    if schema[preserve] == false {
+        errors.push(FieldError::invalid(
+            &at(preserve),
+            false,
+            "must be true or undefined",
+        ));
+    }
+    if schema["x-kubernetes-int-or-string"] == true {
+        for name in [preserve, "x-kubernetes-embedded-resource"] {
+            if schema[name] == true {
+                errors.push(FieldError::invalid(
+                    &at(name),
+                    true,
+                    "must be false if x-kubernetes-int-or-string is true",
+                ));
+            }
+        }
+    }
+    if embedded && !schema["additionalProperties"].is_null() {
+        let detail = "must not be used if x-kubernetes-embedded-resource is set";
+        errors.push(FieldError::forbidden(&at("additionalProperties"), detail));
+    }
+    if embedded && schema[preserve] != true && schema["properties"].as_object().is_none_or(Map::is_empty) {
+        let detail = "must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields";
+        errors.push(FieldError::required(&at("properties"), detail));
+    }
+}
+
+fn check_metadata(schema: &Value, level: Level, path: &str, errors: &mut Vec<FieldError>) {
+    if level != Level::Root && schema["x-kubernetes-embedded-resource"] != true {
+        return;
+    }
+    for name in ["kind", "apiVersion"] {
+        if let Some(field) = schema["properties"]
+            .get(name)
+            .filter(|field| field["type"] != "string")
+        {
+            let ty = field["type"].as_str().unwrap_or_default();
+            errors.push(FieldError::invalid(
+                &format!("{path}.properties[{name}].type"),
+                ty,
+                "must be string",
+            ));
+        }
+    }
+    let Some(metadata) = schema["properties"].get("metadata") else {
+        return;
+    };
+    let below = format!("{path}.properties[metadata]");
+    if metadata["type"] != "object" {
+        let ty = metadata["type"].as_str().unwrap_or_default();
+        errors.push(FieldError::invalid(
+            &format!("{below}.type"),
+            ty,
+            "must be object",
+        ));
+    }
+    let says_more = metadata
+        .as_object()
+        .into_iter()
+        .flatten()
+        .any(|(name, value)| match name.as_str() {
+            "type" | "description" | "default" => false,
+            "properties" => value
+                .as_object()
+                .is_some_and(|fields| fields.keys().any(|name| name != "name" && name != "generateName")),
+            _ => true,
+        });
+    if level == Level::Root && says_more {
+        let detail = "must not specify anything other than name and generateName, but metadata is implicitly specified";
+        errors.push(FieldError::forbidden(&below, detail));
+    }
+}
+
+/// What restricts values, and the alternatives, which may do nothing else.
+fn check_values(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
+    if let Some(pattern) = schema["pattern"].as_str()
+        && let Err(error) = Regex::new(pattern)
+    {
+        let detail = format!("must be a valid regular expression, but isn't: {error}");
+        errors.push(FieldError::invalid(&format!("{path}.pattern"), pattern, detail));
+    }
+    // The one place where alternatives may name types.
+    let is_pattern = |branches: &Value| *branches == json!([{"type": "integer"}, {"type": "string"}]);
+    let int_or_string = schema["x-kubernetes-int-or-string"] == true;
+    for name in ["anyOf", "allOf", "oneOf"] {
+        for (index, branch) in schema[name].as_array().into_iter().flatten().enumerate() {
+            let skips = int_or_string
+                && ((name == "anyOf" && is_pattern(&schema[name]))
+                    || (name == "allOf" && index == 0 && is_pattern(&branch["anyOf"])));
+            if !skips {
+                check_nested(
+                    branch,
+                    name == "allOf",
+                    &format!("{path}.{name}[{index}]"),
+                    errors,
+                );
+            }
+        }
+    }
+    check_nested(&schema["not"], false, &format!("{path}.not"), errors);
+}
+
+fn check_nested(schema: &Value, may_have_rules: bool, path: &str, errors: &mut Vec<FieldError>) {
+    if !schema.is_object() {
+        return;
+    }
+    let forbidden = [
+        ("type", EMPTY),
+        ("additionalProperties", UNDEFINED),
+        ("default", UNDEFINED),
+        ("title", EMPTY),
+        ("description", EMPTY),
+        ("nullable", FALSE),
+        ("x-kubernetes-preserve-unknown-fields", FALSE),
+        ("x-kubernetes-embedded-resource", FALSE),
+        ("x-kubernetes-int-or-string", FALSE),
+        ("x-kubernetes-list-map-keys", EMPTY),
+        ("x-kubernetes-list-type", UNDEFINED),
+        ("x-kubernetes-map-type", UNDEFINED),
+        ("x-kubernetes-validations", EMPTY),
+    ];
+    for (name, detail) in forbidden {
+        let value = &schema[name];
+        let allowed = value.is_null()
+            || *value == false
+            || *value == ""
+            || (name == "x-kubernetes-validations" && may_have_rules);
+        if !allowed {
+            errors.push(FieldError::forbidden(&format!("{path}.{name}"), detail));
+        }
+    }
+    for (name, schema) in schema["properties"].as_object().into_iter().flatten() {
+        let below = format!("{path}.properties[{name}]");
+        if name == "metadata" {
+            errors.push(FieldError::forbidden(
+                &below,
+                "must not be specified in a nested context",
+            ));
+        }
+        check_nested(schema, may_have_rules, &below, errors);
+    }
+    check_nested(&schema["items"], may_have_rules, &format!("{path}.items"), errors);
+    check_values(schema, path, errors);
+}
+
+fn check_rules(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
+    const REASONS: [&str; 4] = [
+        "FieldValueDuplicate",
+        "FieldValueForbidden",
+        "FieldValueInvalid",
+        "FieldValueRequired",
+    ];
+    for (index, rule) in schema["x-kubernetes-validations"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .enumerate()
+    {
+        let at = |name: &str| format!("{path}.x-kubernetes-validations[{index}].{name}");
+        let text = rule["rule"].as_str().unwrap_or_default();
+        if text.trim().is_empty() {
+            errors.push(FieldError::required(&at("rule"), "rule is not specified"));
+        } else if let Some(message) = rules::syntax_error(rule) {
+            errors.push(
+                FieldError::invalid(&at("rule"), "", format!("compilation failed: {message}"))
+                    .showing(shown(rule)),
+            );
+        }
+        if let Some(message) = rule["message"].as_str().filter(|message| !message.is_empty()) {
+            if message.trim().is_empty() {
+                errors.push(FieldError::invalid(
+                    &at("message"),
+                    message,
+                    "must be non-empty if specified",
+                ));
+            } else if message.contains('\n') {
+                errors.push(FieldError::invalid(
+                    &at("message"),
+                    message,
+                    "must not contain line breaks",
+                ));
+            }
+        }
+        if let Some(reason) = rule["reason"].as_str().filter(|reason| !REASONS.contains(reason)) {
+            errors.push(FieldError::not_supported(&at("reason"), reason, REASONS));
+        }
+        if let Some(field) = rule["fieldPath"]
+            .as_str()
+            .filter(|field| !declared::names_field(schema, field))
+        {
+            errors.push(FieldError::invalid(
+                &at("fieldPath"),
+                field,
+                "must be a valid path",
+            ));
+        }
+        if rule["optionalOldSelf"] == true && !text.contains("oldSelf") {
+            errors.push(FieldError::invalid(
+                &at("optionalOldSelf"),
+                true,
+                "may not be set if oldSelf is not used in rule",
+            ));
+        }
+    }
+}
+
+/// A rule as the real server shows it: with the names that it has in Go, and in their order.
+fn shown(rule: &Value) -> String {
+    let text = |name: &str| Value::from(rule[name].as_str().unwrap_or_default());
+    let fields = [
+        ("Rule", text("rule")),
+        ("Message", text("message")),
+        ("MessageExpression", text("messageExpression")),
+        ("Reason", rule["reason"].clone()),
+        ("FieldPath", text("fieldPath")),
+        ("OptionalOldSelf", rule["optionalOldSelf"].clone()),
+    ];
+    let fields = fields.map(|(name, value)| format!("{name:?}:{value}"));
+    format!("{{{}}}", fields.join(","))
+}

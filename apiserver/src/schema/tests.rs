@@ -1,0 +1,120 @@
+use super::*;
+use serde_json::json;
+use std::collections::BTreeSet;
+
+/// Runs an object through decoding and validation as a write does.
+fn written(schema: &Schema, mut object: Value, old: Option<&Value>) -> (Vec<String>, Vec<FieldError>, Value) {
+    let warnings = schema
+        .prune(&mut object)
+        .iter()
+        .map(|path| format!("unknown field \"{path}\""))
+        .collect();
+    schema.drop_nulls(&mut object);
+    schema.default(&mut object);
+    let errors = schema.validate(&object, old);
+    (warnings, errors, object)
+}
+
+#[test]
+fn objects_are_decoded_and_validated_as_on_the_real_server() {
+    let table: Value = serde_json::from_str(include_str!("tests/objects.json")).unwrap();
+    let schema = Schema::new(&table["schema"]);
+    let mut failures = Vec::new();
+    let cases = table["cases"].as_array().unwrap();
+    for case in cases {
+        let with_spec = |spec: &Value| {
+            let mut object = json!({"apiVersion": "x.io/v1", "kind": "Val", "metadata": {"name": "v"}});
+            if !spec.is_null() {
+                object["spec"] = spec.clone();
+            }
+            object
+        };
+        let object = case
+            .get("object")
+            .cloned()
+            .unwrap_or_else(|| with_spec(&case["spec"]));
+        let old = case.get("old").map(with_spec);
+        let mut object = object;
+        // It is a subresource.
+        object.as_object_mut().unwrap().remove("status");
+        let (warnings, errors, object) = written(&schema, object, old.as_ref());
+        let ours: BTreeSet<String> = errors.iter().map(|error| error.cause().to_string()).collect();
+        let expected: BTreeSet<String> = case["causes"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(Value::to_string)
+            .collect();
+        if ours != expected {
+            failures.push(format!("{case}\n  ours {ours:?}"));
+            continue;
+        }
+        if let [_] = &errors[..] {
+            assert_eq!(
+                crate::field::invalid_message("Val.x.io", "v", &errors),
+                case["message"].as_str().unwrap()
+            );
+        }
+        let expected: Vec<Value> = case["warnings"].as_array().cloned().unwrap_or_default();
+        if case.get("code").is_none()
+            && warnings.iter().map(|text| json!(text)).collect::<Vec<_>>() != expected
+        {
+            failures.push(format!("{case}\n  ours {warnings:?}"));
+        }
+        if case.get("code").is_none() && object["spec"] != case["result"] && !case["spec"]["i"].is_f64() {
+            failures.push(format!("{case}\n  ours {}", object["spec"]));
+        }
+    }
+    assert!(
+        failures.is_empty(),
+        "{} of {} cases differ:\n{}",
+        failures.len(),
+        cases.len(),
+        failures.join("\n")
+    );
+}
+
+#[test]
+fn schemas_are_refused_for_what_the_real_server_refuses_them() {
+    let table: Value = serde_json::from_str(include_str!("tests/schemas.json")).unwrap();
+    let cases = table["cases"].as_array().unwrap();
+    assert!(cases.len() > 50);
+    let mut failures = Vec::new();
+    for case in cases {
+        let errors = check_structural(&case["schema"], "spec.validation.openAPIV3Schema");
+        let mut ours: Vec<(String, String, String)> = errors
+            .iter()
+            .map(|error| (error.field.clone(), error.kind.reason().to_owned(), error.body()))
+            .collect();
+        let text = |cause: &Value, name: &str| cause[name].as_str().unwrap().to_owned();
+        let observed = case["causes"].as_array().unwrap().iter();
+        let mut theirs: Vec<_> = causes
+            .map(|cause| {
+                (
+                    text(cause, "field"),
+                    text(cause, "reason"),
+                    text(cause, "message"),
+                )
+            })
+            .collect();
+        ours.sort();
+        theirs.sort();
+        let same = ours.len() == theirs.len()
+            && ours.iter().zip(&theirs).all(|(ours, theirs)| {
+                ours.0 == theirs.0 && ours.1 == theirs.1 && ours.2.starts_with(&theirs.2)
+            });
+        if !same {
+            failures.push(format!(
+                "{}\n  ours   {ours:?}\n  theirs {theirs:?}",
+                case["schema"]
+            ));
+        }
+    }
+    assert!(
+        failures.is_empty(),
+        "{} of {} cases differ:\n{}",
+        failures.len(),
+        cases.len(),
+        failures.join("\n")
+    );
+}

@@ -1,0 +1,433 @@
+//! Whether a value fits a schema, with the messages of the real server.
+
+use super::format::has_format;
+use super::lists;
+use crate::field::FieldError;
+use regex::Regex;
+use serde_json::{Map, Number, Value, json};
+use std::collections::HashMap;
+
+/// The patterns of a schema, compiled once. One that does not compile matches nothing.
+pub(super) type Patterns = HashMap<String, Option<Regex>>;
+
+/// Collects the patterns of a schema and of all within it.
+pub(super) fn patterns(schema: &Value, found: &mut Patterns) {
+    match schema {
+        Value::Object(fields) => {
+            if let Some(Value::String(pattern)) = fields.get("pattern") {
+                found
+                    .entry(pattern.clone())
+                    .or_insert_with(|| Regex::new(pattern).ok());
+            }
+            fields.values().for_each(|value| patterns(value, found));
+        }
+        Value::Array(items) => items.iter().for_each(|value| patterns(value, found)),
+        _ => {}
+    }
+}
+
+pub(super) struct Validator<'a> {
+    pub(super) patterns: &'a Patterns,
+}
+
+/// The faults of a value, and how much of a schema was looked at: of alternatives that all fail, the one that got furthest is reported.
+#[derive(Default)]
+pub(super) struct Outcome {
+    pub(super) errors: Vec<FieldError>,
+    visited: usize,
+}
+
+impl Outcome {
+    fn merge(&mut self, other: Self) {
+        self.errors.extend(other.errors);
+        self.visited += other.visited;
+    }
+}
+
+impl Validator<'_> {
+    /// Compares a value with a schema. What was there before and is the same is not reported.
+    pub(super) fn validate(&self, value: &Value, old: Option<&Value>, schema: &Value, path: &str) -> Outcome {
+        let mut outcome = self.validate_all(value, old, schema, path);
+        // The type and kind are never the same thing as before: they are what the request is about.
+        let ratchets = path != "apiVersion" && path != "kind";
+        if ratchets && old == Some(value) {
+            outcome.errors.clear();
+        }
+        outcome
+    }
+
+    fn validate_all(&self, value: &Value, old: Option<&Value>, schema: &Value, path: &str) -> Outcome {
+        let mut outcome = Outcome {
+            visited: 1,
+            ..Outcome::default()
+        };
+        let types = types(schema);
+        outcome.errors.extend(type_error(value, schema, &types, path));
+        if value.is_null() {
+            outcome.errors.extend(enum_error(value, schema, path));
+            return outcome;
+        }
+        self.combinations(value, old, schema, path, &mut outcome);
+        match value {
+            Value::String(text) => {
+                outcome.errors.extend(self.string_error(text, schema, path));
+                if let Some(format) = string_format(schema, &types).filter(|format| !has_format(text, format))
+                {
+                    let message = format!("{path} in body must be of type {format}: {text:?}");
+                    outcome
+                        .errors
+                        .push(FieldError::type_invalid(path, text.as_str(), message));
+                }
+            }
+            Value::Number(number) => outcome.errors.extend(number_errors(number, schema, &types, path)),
+            Value::Array(items) => self.array(items, old, schema, path, &mut outcome),
+            _ => {}
+        }
+        outcome.errors.extend(enum_error(value, schema, path));
+        if let Value::Object(fields) = value {
+            self.object(fields, old, schema, path, &mut outcome);
+        }
+        outcome
+    }
+
+    fn combinations(
+        &self,
+        value: &Value,
+        old: Option<&Value>,
+        schema: &Value,
+        path: &str,
+        outcome: &mut Outcome,
+    ) {
+        let of_object = |detail: String| FieldError::invalid("", "", detail);
+        let alternatives = |name: &str| schema[name].as_array().map(Vec::as_slice).unwrap_or_default();
+        let run = |schema: &Value| self.validate(value, old, schema, path);
+        let furthest = |outcomes: Vec<Outcome>| {
+            outcomes
+                .into_iter()
+                .rev()
+                .max_by_key(|outcome| outcome.visited)
+                .unwrap_or_default()
+        };
+        let any = alternatives("anyOf");
+        if !any.is_empty() {
+            let outcomes: Vec<Outcome> = any.iter().map(run).collect();
+            if outcomes.iter().all(|outcome| !outcome.errors.is_empty()) {
+                outcome.errors.push(of_object(format!(
+                    "\"{path}\" must validate at least one schema (anyOf)"
+                )));
+                outcome.merge(furthest(outcomes));
+            }
+        }
+        let one = alternatives("oneOf");
+        if !one.is_empty() {
+            let outcomes: Vec<Outcome> = one.iter().map(run).collect();
+            let valid = outcomes
+                .iter()
+                .filter(|outcome| outcome.errors.is_empty())
+                .count();
+            if valid != 1 {
+                let found = if valid == 0 {
+                    "Found none valid".to_owned()
+                } else {
+                    format!("Found {valid} valid alternatives")
+                };
+                outcome.errors.push(of_object(format!(
+                    "\"{path}\" must validate one and only one schema (oneOf). {found}"
+                )));
+                if valid == 0 {
+                    outcome.merge(furthest(outcomes));
+                }
+            }
+        }
+        let all = alternatives("allOf");
+        let outcomes: Vec<Outcome> = all.iter().map(run).collect();
+        let failed = outcomes
+            .iter()
+            .filter(|outcome| !outcome.errors.is_empty())
+            .count();
+        for each in outcomes {
+            outcome.merge(each);
+        }
+        if failed > 0 {
+            let none = if failed == all.len() {
+                ". None validated"
+            } else {
+                ""
+            };
+            outcome.errors.push(of_object(format!(
+                "\"{path}\" must validate all the schemas (allOf){none}"
+            )));
+        }
+        if schema["not"].is_object() && run(&schema["not"]).errors.is_empty() {
+            outcome.errors.push(of_object(format!(
+                "\"{path}\" must not validate the schema (not)"
+            )));
+        }
+    }
+
+    /// The first of the faults of a string.
+    fn string_error(&self, text: &str, schema: &Value, path: &str) -> Option<FieldError> {
+        let length = text.chars().count() as u64;
+        if let Some(max) = schema["maxLength"].as_u64().filter(|max| length > *max) {
+            return Some(FieldError::too_long(path, max));
+        }
+        if let Some(min) = schema["minLength"].as_u64().filter(|min| length < *min) {
+            return Some(FieldError::invalid(
+                path,
+                text,
+                format!("{path} in body should be at least {min} chars long"),
+            ));
+        }
+        let pattern = schema["pattern"].as_str().filter(|pattern| !pattern.is_empty())?;
+        let matches = self
+            .patterns
+            .get(pattern)
+            .is_some_and(|regex| regex.as_ref().is_some_and(|regex| regex.is_match(text)));
+        (!matches)
+            .then(|| FieldError::invalid(path, text, format!("{path} in body should match '{pattern}'")))
+    }
+
+    fn array(&self, items: &[Value], old: Option<&Value>, schema: &Value, path: &str, outcome: &mut Outcome) {
+        if schema["items"].is_object() {
+            for (index, item) in items.iter().enumerate() {
+                let old = lists::correlated(item, old, schema);
+                outcome.merge(self.validate(item, old, &schema["items"], &format!("{path}[{index}]")));
+            }
+        }
+        if let Some(min) = schema["minItems"]
+            .as_u64()
+            .filter(|min| (items.len() as u64) < *min)
+        {
+            outcome.errors.push(FieldError::invalid(
+                path,
+                items.len(),
+                format!("{path} in body should have at least {min} items"),
+            ));
+        }
+        if let Some(max) = schema["maxItems"]
+            .as_u64()
+            .filter(|max| items.len() as u64 > *max)
+        {
+            outcome.errors.push(FieldError::too_many(path, items.len(), max));
+        }
+        if schema["uniqueItems"] == true
+            && items
+                .iter()
+                .enumerate()
+                .any(|(index, item)| items[..index].contains(item))
+        {
+            outcome.errors.push(FieldError::invalid(
+                path,
+                "",
+                format!("{path} in body shouldn't contain duplicates"),
+            ));
+        }
+    }
+
+    fn object(
+        &self,
+        fields: &Map<String, Value>,
+        old: Option<&Value>,
+        schema: &Value,
+        path: &str,
+        outcome: &mut Outcome,
+    ) {
+        if let Some(min) = schema["minProperties"]
+            .as_u64()
+            .filter(|min| (fields.len() as u64) < *min)
+        {
+            let message = format!("{path} in body should have at least {min} properties");
+            outcome
+                .errors
+                .push(FieldError::invalid(path, fields.len(), message));
+        }
+        if let Some(max) = schema["maxProperties"]
+            .as_u64()
+            .filter(|max| fields.len() as u64 > *max)
+        {
+            outcome.errors.push(FieldError::too_many(path, fields.len(), max));
+        }
+        let below = |name: &str| {
+            if path.is_empty() {
+                name.to_owned()
+            } else {
+                format!("{path}.{name}")
+            }
+        };
+        for (name, value) in fields {
+            let schema = schema["properties"].get(name).or_else(|| {
+                schema
+                    .get("additionalProperties")
+                    .filter(|schema| schema.is_object())
+            });
+            if let Some(schema) = schema {
+                outcome.merge(self.validate(value, old.and_then(|old| old.get(name)), schema, &below(name)));
+            }
+        }
+        for name in schema["required"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+        {
+            if !fields.contains_key(name) {
+                outcome.errors.push(FieldError::required(&below(name), ""));
+            }
+        }
+    }
+}
+
+/// The types that a schema allows; none when it does not say.
+fn types(schema: &Value) -> Vec<&str> {
+    if schema["x-kubernetes-int-or-string"] == true {
+        return vec!["integer", "string"];
+    }
+    schema["type"]
+        .as_str()
+        .filter(|ty| !ty.is_empty())
+        .into_iter()
+        .collect()
+}
+
+/// The format of strings, when the real server knows it.
+fn string_format<'a>(schema: &'a Value, types: &[&str]) -> Option<&'a str> {
+    schema["format"]
+        .as_str()
+        .filter(|format| !format.is_empty() && matches!(types, [] | ["string"]))
+}
+
+fn type_error(value: &Value, schema: &Value, types: &[&str], path: &str) -> Option<FieldError> {
+    let found = match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_f64() => "number",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    };
+    let allowed = match found {
+        "null" => schema["nullable"] == true,
+        "number" => types.contains(&"number") || (types.contains(&"integer") && is_whole(value)),
+        "integer" => types.contains(&"integer") || types.contains(&"number"),
+        other => types.contains(&other),
+    };
+    if types.is_empty() || allowed {
+        return None;
+    }
+    Some(FieldError::type_invalid(
+        path,
+        found,
+        format!("{path} in body must be of type {}: \"{found}\"", types.join(",")),
+    ))
+}
+
+fn is_whole(value: &Value) -> bool {
+    value
+        .as_f64()
+        .is_some_and(|number| number.fract() == 0.0 && number.abs() < 9_007_199_254_740_992.0)
+}
+
+fn enum_error(value: &Value, schema: &Value, path: &str) -> Option<FieldError> {
+    let allowed = schema["enum"].as_array().filter(|allowed| !allowed.is_empty())?;
+    let same = |other: &Value| {
+        other == value || (value.is_number() && other.as_f64().is_some() && other.as_f64() == value.as_f64())
+    };
+    if allowed.iter().any(|other| !other.is_null() && same(other)) {
+        return None;
+    }
+    let shown = allowed
+        .iter()
+        .map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+    Some(FieldError::not_supported(path, value.clone(), shown))
+}
+
+fn number_errors(number: &Number, schema: &Value, types: &[&str], path: &str) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let format = schema["format"].as_str().unwrap_or_default();
+    let value = number.as_f64().unwrap_or_default();
+    if types == ["integer"] {
+        let narrow = format == "int32";
+        let fits = match number.as_i64() {
+            Some(number) => !narrow || i32::try_from(number).is_ok(),
+            None => is_whole(&Value::Number(number.clone())),
+        };
+        if !fits {
+            let with = if ["int32", "int64"].contains(&format) {
+                format!("with format {format}")
+            } else {
+                "(default format)".to_owned()
+            };
+            errors.push(FieldError::invalid(
+                "",
+                "",
+                format!("Checked value must be of type integer {with} in {path}"),
+            ));
+        }
+    }
+    // A whole number is compared with whole bounds.
+    let whole = number.is_i64();
+    let bound = |name: &str| {
+        schema[name]
+            .as_f64()
+            .map(|bound| if whole { bound.trunc() } else { bound })
+    };
+    let shown = || Value::Number(number.clone());
+    if let Some(factor) = bound("multipleOf") {
+        let quotient = if factor < 1.0 {
+            1.0 / factor * value
+        } else {
+            value / factor
+        };
+        if factor <= 0.0 {
+            errors.push(FieldError::invalid(
+                path,
+                "",
+                format!("factor MultipleOf declared for {path} must be positive: {factor}"),
+            ));
+        } else if quotient.fract() != 0.0 {
+            errors.push(FieldError::invalid(
+                path,
+                shown(),
+                format!("{path} in body should be a multiple of {factor}"),
+            ));
+        }
+    }
+    if let Some(min) = bound("minimum") {
+        let exclusive = schema["exclusiveMinimum"] == true;
+        if value < min || (exclusive && value <= min) {
+            let words = if exclusive {
+                "greater than"
+            } else {
+                "greater than or equal to"
+            };
+            errors.push(FieldError::invalid(
+                path,
+                shown(),
+                format!("{path} in body should be {words} {min}"),
+            ));
+        }
+    }
+    if let Some(max) = bound("maximum") {
+        let exclusive = schema["exclusiveMaximum"] == true;
+        if value > max || (exclusive && value >= max) {
+            let words = if exclusive {
+                "less than"
+            } else {
+                "less than or equal to"
+            };
+            errors.push(FieldError::invalid(
+                path,
+                shown(),
+                format!("{path} in body should be {words} {max}"),
+            ));
+        }
+    }
+    errors
+}
+
+/// What is said beside the faults when rules were not looked at because of them.
+pub(super) fn rules_not_checked() -> FieldError {
+    let detail = "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
+    FieldError::invalid("", json!(null), detail)
+}
