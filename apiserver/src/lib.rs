@@ -2,6 +2,7 @@
 //! the process.
 
 pub mod apply;
+pub mod builtin;
 pub mod field;
 pub mod patch;
 pub mod schema;
