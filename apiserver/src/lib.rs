@@ -18,7 +18,7 @@
 pub mod apply;
 pub mod audit;
 pub mod auth;
-mod builtin;
+pub mod builtin;
 pub mod crd;
 mod discovery;
 pub mod field;
@@ -34,6 +34,7 @@ pub mod selectors;
 mod server;
 pub mod status;
 pub mod store;
+mod strategy;
 mod tables;
 pub mod types;
 mod watch;

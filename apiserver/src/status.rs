@@ -1,5 +1,6 @@
 //! Refusals: what a request gets instead of an object, with the words and codes of the real server.
 
+use crate::field::FieldError;
 use crate::kinds::Kind;
 use serde_json::{Map, Value, json};
 use std::fmt;
@@ -72,6 +73,12 @@ impl Cause {
             message,
             field: field.into(),
         }
+    }
+}
+
+impl From<FieldError> for Cause {
+    fn from(error: FieldError) -> Self {
+        Self::new(error.kind.reason(), error.field.clone(), error.body())
     }
 }
 

@@ -1,43 +1,215 @@
-//! Defaults, by type: a container has the same wherever it stands.
+//! Defaults: a table of those that stand by themselves, and functions for those that depend on something.
 
-use crate::types::{self, Type};
+use crate::types::Type;
 use serde_json::{Map, Value, json};
-use std::collections::HashMap;
-use std::sync::LazyLock;
 
-static TABLE: LazyLock<HashMap<&'static str, Vec<(&'static str, Value)>>> = LazyLock::new(|| {
-    let mut table: HashMap<_, Vec<_>> = HashMap::new();
-    for line in include_str!("defaults.txt")
-        .lines()
-        .filter(|line| !line.starts_with('#'))
-    {
-        let mut words = line.splitn(3, ' ');
-        if let (Some(ty), Some(field), Some(Ok(value))) =
-            (words.next(), words.next(), words.next().map(serde_json::from_str))
-        {
-            table.entry(ty).or_default().push((field, value));
+type Object = Map<String, Value>;
+
+/// Fields that get a value when they are absent: the type, the field and the value.
+const TABLE: &[(&str, &str, &str)] = &[
+    (
+        "core.v1.Container",
+        "terminationMessagePath",
+        r#""/dev/termination-log""#,
+    ),
+    ("core.v1.Container", "terminationMessagePolicy", r#""File""#),
+    (
+        "core.v1.EphemeralContainer",
+        "terminationMessagePath",
+        r#""/dev/termination-log""#,
+    ),
+    (
+        "core.v1.EphemeralContainer",
+        "terminationMessagePolicy",
+        r#""File""#,
+    ),
+    ("core.v1.ContainerPort", "protocol", r#""TCP""#),
+    ("core.v1.ServicePort", "protocol", r#""TCP""#),
+    ("core.v1.EndpointPort", "protocol", r#""TCP""#),
+    ("core.v1.PodSpec", "dnsPolicy", r#""ClusterFirst""#),
+    ("core.v1.PodSpec", "restartPolicy", r#""Always""#),
+    ("core.v1.PodSpec", "securityContext", "{}"),
+    ("core.v1.PodSpec", "terminationGracePeriodSeconds", "30"),
+    ("core.v1.PodSpec", "schedulerName", r#""default-scheduler""#),
+    ("core.v1.Probe", "timeoutSeconds", "1"),
+    ("core.v1.Probe", "periodSeconds", "10"),
+    ("core.v1.Probe", "successThreshold", "1"),
+    ("core.v1.Probe", "failureThreshold", "3"),
+    ("core.v1.HTTPGetAction", "path", r#""/""#),
+    ("core.v1.HTTPGetAction", "scheme", r#""HTTP""#),
+    ("core.v1.GRPCAction", "service", r#""""#),
+    ("core.v1.ObjectFieldSelector", "apiVersion", r#""v1""#),
+    ("core.v1.SecretVolumeSource", "defaultMode", "420"),
+    ("core.v1.ConfigMapVolumeSource", "defaultMode", "420"),
+    ("core.v1.DownwardAPIVolumeSource", "defaultMode", "420"),
+    ("core.v1.ProjectedVolumeSource", "defaultMode", "420"),
+    (
+        "core.v1.ServiceAccountTokenProjection",
+        "expirationSeconds",
+        "3600",
+    ),
+    ("core.v1.HostPathVolumeSource", "type", r#""""#),
+    ("core.v1.RBDVolumeSource", "pool", r#""rbd""#),
+    ("core.v1.RBDVolumeSource", "user", r#""admin""#),
+    ("core.v1.RBDVolumeSource", "keyring", r#""/etc/ceph/keyring""#),
+    ("core.v1.ISCSIVolumeSource", "iscsiInterface", r#""default""#),
+    ("core.v1.ServiceSpec", "sessionAffinity", r#""None""#),
+    ("core.v1.ServiceSpec", "type", r#""ClusterIP""#),
+    ("core.v1.Secret", "type", r#""Opaque""#),
+    (
+        "core.v1.PersistentVolumeSpec",
+        "persistentVolumeReclaimPolicy",
+        r#""Retain""#,
+    ),
+    ("core.v1.PersistentVolumeSpec", "volumeMode", r#""Filesystem""#),
+    ("core.v1.PersistentVolumeStatus", "phase", r#""Pending""#),
+    (
+        "core.v1.PersistentVolumeClaimSpec",
+        "volumeMode",
+        r#""Filesystem""#,
+    ),
+    ("core.v1.PersistentVolumeClaimStatus", "phase", r#""Pending""#),
+    ("core.v1.NamespaceStatus", "phase", r#""Active""#),
+    ("core.v1.ReplicationControllerSpec", "replicas", "1"),
+    ("apps.v1.DeploymentSpec", "replicas", "1"),
+    ("apps.v1.DeploymentSpec", "revisionHistoryLimit", "10"),
+    ("apps.v1.DeploymentSpec", "progressDeadlineSeconds", "600"),
+    ("apps.v1.DeploymentStrategy", "type", r#""RollingUpdate""#),
+    ("apps.v1.RollingUpdateDeployment", "maxUnavailable", r#""25%""#),
+    ("apps.v1.RollingUpdateDeployment", "maxSurge", r#""25%""#),
+    ("apps.v1.DaemonSetSpec", "revisionHistoryLimit", "10"),
+    ("apps.v1.DaemonSetUpdateStrategy", "type", r#""RollingUpdate""#),
+    ("apps.v1.RollingUpdateDaemonSet", "maxUnavailable", "1"),
+    ("apps.v1.RollingUpdateDaemonSet", "maxSurge", "0"),
+    (
+        "apps.v1.StatefulSetSpec",
+        "podManagementPolicy",
+        r#""OrderedReady""#,
+    ),
+    ("apps.v1.StatefulSetSpec", "replicas", "1"),
+    ("apps.v1.StatefulSetSpec", "revisionHistoryLimit", "10"),
+    (
+        "apps.v1.StatefulSetSpec",
+        "persistentVolumeClaimRetentionPolicy",
+        "{}",
+    ),
+    (
+        "apps.v1.StatefulSetPersistentVolumeClaimRetentionPolicy",
+        "whenDeleted",
+        r#""Retain""#,
+    ),
+    (
+        "apps.v1.StatefulSetPersistentVolumeClaimRetentionPolicy",
+        "whenScaled",
+        r#""Retain""#,
+    ),
+    ("apps.v1.RollingUpdateStatefulSetStrategy", "partition", "0"),
+    ("apps.v1.ReplicaSetSpec", "replicas", "1"),
+    (
+        "batch.v1.PodFailurePolicyOnPodConditionsPattern",
+        "status",
+        r#""True""#,
+    ),
+    ("batch.v1.CronJobSpec", "concurrencyPolicy", r#""Allow""#),
+    ("batch.v1.CronJobSpec", "suspend", "false"),
+    ("batch.v1.CronJobSpec", "successfulJobsHistoryLimit", "3"),
+    ("batch.v1.CronJobSpec", "failedJobsHistoryLimit", "1"),
+    ("networking.v1.NetworkPolicyPort", "protocol", r#""TCP""#),
+    (
+        "networking.v1.IngressClassParametersReference",
+        "scope",
+        r#""Cluster""#,
+    ),
+    ("autoscaling.v2.HorizontalPodAutoscalerSpec", "minReplicas", "1"),
+    ("autoscaling.v1.HorizontalPodAutoscalerSpec", "minReplicas", "1"),
+    ("discovery.v1.EndpointPort", "name", r#""""#),
+    ("discovery.v1.EndpointPort", "protocol", r#""TCP""#),
+    ("storage.v1.StorageClass", "reclaimPolicy", r#""Delete""#),
+    ("storage.v1.StorageClass", "volumeBindingMode", r#""Immediate""#),
+    (
+        "scheduling.v1.PriorityClass",
+        "preemptionPolicy",
+        r#""PreemptLowerPriority""#,
+    ),
+    (
+        "admissionregistration.v1.ValidatingWebhook",
+        "failurePolicy",
+        r#""Fail""#,
+    ),
+    (
+        "admissionregistration.v1.ValidatingWebhook",
+        "matchPolicy",
+        r#""Equivalent""#,
+    ),
+    (
+        "admissionregistration.v1.ValidatingWebhook",
+        "namespaceSelector",
+        "{}",
+    ),
+    (
+        "admissionregistration.v1.ValidatingWebhook",
+        "objectSelector",
+        "{}",
+    ),
+    (
+        "admissionregistration.v1.ValidatingWebhook",
+        "timeoutSeconds",
+        "10",
+    ),
+    (
+        "admissionregistration.v1.MutatingWebhook",
+        "failurePolicy",
+        r#""Fail""#,
+    ),
+    (
+        "admissionregistration.v1.MutatingWebhook",
+        "matchPolicy",
+        r#""Equivalent""#,
+    ),
+    (
+        "admissionregistration.v1.MutatingWebhook",
+        "namespaceSelector",
+        "{}",
+    ),
+    ("admissionregistration.v1.MutatingWebhook", "objectSelector", "{}"),
+    ("admissionregistration.v1.MutatingWebhook", "timeoutSeconds", "10"),
+    (
+        "admissionregistration.v1.MutatingWebhook",
+        "reinvocationPolicy",
+        r#""Never""#,
+    ),
+    ("admissionregistration.v1.RuleWithOperations", "scope", r#""*""#),
+    ("admissionregistration.v1.ServiceReference", "port", "443"),
+    ("apiextensions.v1.ServiceReference", "port", "443"),
+    (
+        "apiextensions.v1.CustomResourceDefinitionSpec",
+        "conversion",
+        r#"{"strategy":"None"}"#,
+    ),
+];
+
+/// Fills in the defaults of a normal object of a built-in kind, its templates included. What admission adds (a pod's tolerations, its
+/// service account) and what is allocated (addresses, ports) is not filled in.
+pub fn default(object: &mut Value, ty: &Type) {
+    if let (Type::Named(named), Value::Object(fields)) = (ty, &mut *object) {
+        depending(&named.name, fields);
+        for (_, field, value) in TABLE.iter().filter(|(ty, ..)| *ty == &*named.name) {
+            if fields.get(*field).is_none_or(Value::is_null) {
+                fields.insert(
+                    (*field).to_owned(),
+                    serde_json::from_str(value).unwrap_or_default(),
+                );
+            }
         }
     }
-    table
-});
-
-/// Fills in what is absent, everywhere in a value.
-pub(super) fn fill(value: &mut Value, ty: &Type) {
-    match (ty.resolve(), value) {
-        (Type::List(list), Value::Array(items)) => items.iter_mut().for_each(|item| fill(item, &list.items)),
-        (Type::Map(map), Value::Object(object)) => {
-            if let Type::Named(named) = ty {
-                // What depends on other fields comes first: it looks at what was said.
-                depending(&named.name, object);
-                for (field, value) in TABLE.get(&*named.name).into_iter().flatten() {
-                    if object.get(*field).is_none_or(Value::is_null) {
-                        object.insert((*field).to_owned(), value.clone());
-                    }
-                }
-            }
-            for (name, value) in object {
+    match (ty.resolve(), object) {
+        (Type::List(list), Value::Array(items)) => {
+            items.iter_mut().for_each(|item| default(item, &list.items))
+        }
+        (Type::Map(map), Value::Object(fields)) => {
+            for (name, value) in fields {
                 if let Some(ty) = map.type_of(name) {
-                    fill(value, ty);
+                    default(value, ty);
                 }
             }
         }
@@ -45,140 +217,254 @@ pub(super) fn fill(value: &mut Value, ty: &Type) {
     }
 }
 
-/// The type of a kind, if the table has it.
-pub(super) fn type_of(api_version: &str, kind: &str) -> Option<&'static Type> {
-    types::builtin(api_version, kind)
-}
-
-fn depending(ty: &str, object: &mut Map<String, Value>) {
-    let is = |object: &Map<String, Value>, key: &str, text: &str| {
-        object.get(key).is_some_and(|value| value == text)
-    };
-    let has = |object: &Map<String, Value>, key: &str| object.get(key).is_some_and(|value| !value.is_null());
+/// The defaults of one object that depend on something.
+fn depending(ty: &str, object: &mut Object) {
     match ty {
-        "core.v1.Container" | "core.v1.EphemeralContainer" if !has(object, "imagePullPolicy") => {
-            let image = object.get("image").and_then(Value::as_str).unwrap_or_default();
-            object.insert("imagePullPolicy".into(), json!(pull_policy(image)));
+        "core.v1.Container" | "core.v1.EphemeralContainer" => {
+            let policy = pull_policy(object.get("image").and_then(Value::as_str).unwrap_or_default());
+            object.entry("imagePullPolicy").or_insert_with(|| policy.into());
         }
-        "core.v1.Volume" if object.keys().all(|key| key == "name") => {
-            object.insert("emptyDir".into(), json!({}));
+        "core.v1.Volume" if object.keys().all(|name| name == "name") => {
+            object.insert("emptyDir".to_owned(), json!({}));
         }
-        "core.v1.PodSpec" => mirror_account(object),
-        "apps.v1.DeploymentStrategy"
-        | "apps.v1.StatefulSetUpdateStrategy"
-        | "apps.v1.DaemonSetUpdateStrategy" => {
-            if !has(object, "rollingUpdate") && (!has(object, "type") || is(object, "type", "RollingUpdate"))
-            {
-                object.insert("rollingUpdate".into(), json!({}));
+        "core.v1.Pod" => pod(object),
+        "core.v1.ServiceSpec" => service(object),
+        "core.v1.Namespace" => namespace(object),
+        "core.v1.ReplicationController" => replication_controller(object),
+        "apps.v1.DeploymentStrategy" | "apps.v1.DaemonSetUpdateStrategy" => {
+            if object.get("type").is_none_or(|ty| ty == "RollingUpdate") {
+                object.entry("rollingUpdate").or_insert_with(|| json!({}));
             }
         }
-        "apps.v1.DeploymentSpec" if !has(object, "strategy") => {
-            object.insert("strategy".into(), json!({}));
+        "apps.v1.StatefulSetUpdateStrategy" if !object.contains_key("type") => {
+            object.insert("type".to_owned(), "RollingUpdate".into());
+            object.entry("rollingUpdate").or_insert_with(|| json!({}));
         }
-        "apps.v1.StatefulSetSpec" | "apps.v1.DaemonSetSpec" if !has(object, "updateStrategy") => {
-            object.insert("updateStrategy".into(), json!({}));
+        "apps.v1.StatefulSetSpec" => {
+            for claim in objects(object, "volumeClaimTemplates") {
+                claim.insert("apiVersion".to_owned(), "v1".into());
+                claim.insert("kind".to_owned(), "PersistentVolumeClaim".into());
+            }
         }
-        "core.v1.ServicePort"
-            if object
-                .get("targetPort")
-                .is_none_or(|port| *port == 0 || *port == "") =>
-        {
-            let port = object.get("port").cloned().unwrap_or_default();
-            object.insert("targetPort".into(), port);
+        "rbac.v1.RoleRef" if object.get("apiGroup").is_none_or(|group| group == "") => {
+            object.insert("apiGroup".to_owned(), "rbac.authorization.k8s.io".into());
         }
+        "batch.v1.Job" => job(object),
         "rbac.v1.Subject"
-            if !has(object, "apiGroup") && (is(object, "kind", "User") || is(object, "kind", "Group")) =>
+            if !object.contains_key("apiGroup")
+                && object
+                    .get("kind")
+                    .is_some_and(|kind| kind == "User" || kind == "Group") =>
         {
-            object.insert("apiGroup".into(), json!("rbac.authorization.k8s.io"));
+            object.insert("apiGroup".to_owned(), "rbac.authorization.k8s.io".into());
         }
-        "rbac.v1.RoleRef"
-            if object
-                .get("apiGroup")
-                .and_then(Value::as_str)
-                .is_none_or(str::is_empty) =>
-        {
-            object.insert("apiGroup".into(), json!("rbac.authorization.k8s.io"));
-        }
-        "networking.v1.NetworkPolicySpec" if !has(object, "policyTypes") => {
-            let egress = has(object, "egress");
-            let types = if egress {
+        "networking.v1.NetworkPolicySpec" if !object.contains_key("policyTypes") => {
+            let types = if object.contains_key("egress") {
                 json!(["Ingress", "Egress"])
             } else {
                 json!(["Ingress"])
             };
-            object.insert("policyTypes".into(), types);
+            object.insert("policyTypes".to_owned(), types);
         }
+        "autoscaling.v2.HorizontalPodAutoscalerSpec" if !object.contains_key("metrics") => {
+            let target = json!({"type": "Utilization", "averageUtilization": 80});
+            object.insert(
+                "metrics".to_owned(),
+                json!([{"type": "Resource", "resource": {"name": "cpu", "target": target}}]),
+            );
+        }
+        "apiextensions.v1.CustomResourceDefinitionSpec" => names(object),
         _ => {}
     }
 }
 
-/// Images that may change under their name are pulled each time.
+/// An image without a tag or digest is the latest, which is always pulled.
 fn pull_policy(image: &str) -> &'static str {
     let name = image.rsplit('/').next().unwrap_or_default();
-    if image.contains('@') {
-        return "IfNotPresent";
-    }
-    match name.split_once(':') {
-        None | Some((_, "latest")) => "Always",
-        Some(_) => "IfNotPresent",
+    let tag = name.split_once(':').map(|(_, tag)| tag);
+    if !name.contains('@') && matches!(tag, None | Some("latest")) {
+        "Always"
+    } else {
+        "IfNotPresent"
     }
 }
 
-/// The account has an old name and a new one.
-fn mirror_account(spec: &mut Map<String, Value>) {
-    let text = |key: &str| {
-        spec.get(key)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned()
+fn objects<'a>(object: &'a mut Object, list: &str) -> impl Iterator<Item = &'a mut Object> {
+    object
+        .get_mut(list)
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_object_mut)
+}
+
+/// What holds for pods, and not for templates.
+fn pod(pod: &mut Object) {
+    let Some(spec) = pod.get_mut("spec").and_then(Value::as_object_mut) else {
+        return;
     };
-    let (new, old) = (text("serviceAccountName"), text("serviceAccount"));
-    let account = if new.is_empty() { old } else { new };
-    if !account.is_empty() {
-        spec.insert("serviceAccountName".into(), json!(account));
-        spec.insert("serviceAccount".into(), json!(account));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn fills_in_what_is_absent() {
-        let ty = type_of("apps/v1", "Deployment").unwrap();
-        let container =
-            json!({ "name": "c", "image": "nginx:1", "readinessProbe": { "httpGet": { "port": 80 } } });
-        let mut object =
-            json!({ "spec": { "replicas": 3, "template": { "spec": { "containers": [container] } } } });
-        fill(&mut object, ty);
-        let spec = &object["spec"];
-        assert_eq!(
-            (&spec["replicas"], &spec["revisionHistoryLimit"]),
-            (&json!(3), &json!(10))
-        );
-        assert_eq!(
-            spec["strategy"],
-            json!({ "type": "RollingUpdate", "rollingUpdate": { "maxUnavailable": "25%", "maxSurge": "25%" } })
-        );
-        let container = &spec["template"]["spec"]["containers"][0];
-        assert_eq!(container["imagePullPolicy"], "IfNotPresent");
-        assert_eq!(container["readinessProbe"]["httpGet"]["scheme"], "HTTP");
-        assert_eq!(pull_policy("registry:5000/a/b"), "Always");
-    }
-
-    #[test]
-    fn every_line_of_the_table_is_read_and_names_a_field() {
-        let lines = include_str!("defaults.txt")
-            .lines()
-            .filter(|line| !line.starts_with('#'))
-            .count();
-        assert_eq!(TABLE.values().map(Vec::len).sum::<usize>(), lines);
-        for (ty, fields) in TABLE.iter() {
-            let (map, _) = types::definition(ty).and_then(Type::as_map).expect(ty);
-            for (field, _) in fields {
-                assert!(map.fields.contains_key(*field), "{ty} {field}");
+    spec.entry("enableServiceLinks").or_insert(Value::Bool(true));
+    let host_network = spec.get("hostNetwork").is_some_and(|set| *set == true);
+    for list in ["containers", "initContainers"] {
+        for container in objects(spec, list) {
+            if let Some(resources) = container.get_mut("resources").and_then(Value::as_object_mut)
+                && let Some(limits) = resources.get("limits").and_then(Value::as_object).cloned()
+                && let Some(requests) = resources
+                    .entry("requests")
+                    .or_insert_with(|| json!({}))
+                    .as_object_mut()
+            {
+                for (name, limit) in limits {
+                    requests.entry(name).or_insert(limit);
+                }
+            }
+            if host_network {
+                for port in objects(container, "ports") {
+                    if let Some(number) = port.get("containerPort").cloned() {
+                        port.entry("hostPort").or_insert(number);
+                    }
+                }
             }
         }
     }
+}
+
+fn service(spec: &mut Object) {
+    let ty = spec
+        .get("type")
+        .and_then(Value::as_str)
+        .unwrap_or("ClusterIP")
+        .to_owned();
+    match spec.get("sessionAffinity").and_then(Value::as_str) {
+        Some("ClientIP") => {
+            if spec
+                .get("sessionAffinityConfig")
+                .and_then(|config| config["clientIP"].get("timeoutSeconds"))
+                .is_none()
+            {
+                spec.insert(
+                    "sessionAffinityConfig".to_owned(),
+                    json!({"clientIP": {"timeoutSeconds": 10800}}),
+                );
+            }
+        }
+        _ => drop(spec.remove("sessionAffinityConfig")),
+    }
+    for port in objects(spec, "ports") {
+        let unset = port
+            .get("targetPort")
+            .is_none_or(|target| *target == 0 || *target == "");
+        if unset && let Some(number) = port.get("port").cloned() {
+            port.insert("targetPort".to_owned(), number);
+        }
+    }
+    let has_external_ips = spec
+        .get("externalIPs")
+        .and_then(Value::as_array)
+        .is_some_and(|ips| !ips.is_empty());
+    let external =
+        ["NodePort", "LoadBalancer"].contains(&ty.as_str()) || (ty == "ClusterIP" && has_external_ips);
+    if external {
+        spec.entry("externalTrafficPolicy")
+            .or_insert_with(|| "Cluster".into());
+    }
+    if ["NodePort", "LoadBalancer", "ClusterIP"].contains(&ty.as_str()) {
+        spec.entry("internalTrafficPolicy")
+            .or_insert_with(|| "Cluster".into());
+    }
+    if ty == "LoadBalancer" {
+        spec.entry("allocateLoadBalancerNodePorts")
+            .or_insert(Value::Bool(true));
+    }
+}
+
+fn namespace(namespace: &mut Object) {
+    let Some(metadata) = namespace.get_mut("metadata").and_then(Value::as_object_mut) else {
+        return;
+    };
+    let Some(name) = metadata
+        .get("name")
+        .filter(|name| name.as_str().is_some_and(|name| !name.is_empty()))
+        .cloned()
+    else {
+        return;
+    };
+    if let Some(labels) = metadata
+        .entry("labels")
+        .or_insert_with(|| json!({}))
+        .as_object_mut()
+    {
+        labels.insert("kubernetes.io/metadata.name".to_owned(), name);
+    }
+}
+
+fn template_labels(object: &Object) -> Option<Value> {
+    let labels = object
+        .get("spec")?
+        .get("template")?
+        .get("metadata")?
+        .get("labels")?;
+    labels
+        .as_object()
+        .is_some_and(|labels| !labels.is_empty())
+        .then(|| labels.clone())
+}
+
+fn default_labels(object: &mut Object, labels: &Value) {
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.entry("labels").or_insert_with(|| labels.clone());
+    }
+}
+
+fn replication_controller(object: &mut Object) {
+    let Some(labels) = template_labels(object) else {
+        return;
+    };
+    default_labels(object, &labels);
+    if let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) {
+        spec.entry("selector").or_insert(labels);
+    }
+}
+
+fn job(job: &mut Object) {
+    if let Some(labels) = template_labels(job) {
+        default_labels(job, &labels);
+    }
+    let Some(spec) = job.get_mut("spec").and_then(Value::as_object_mut) else {
+        return;
+    };
+    if !spec.contains_key("completions") && !spec.contains_key("parallelism") {
+        spec.insert("completions".to_owned(), json!(1));
+    }
+    spec.entry("parallelism").or_insert_with(|| json!(1));
+    let per_index = spec.contains_key("backoffLimitPerIndex");
+    spec.entry("backoffLimit")
+        .or_insert_with(|| if per_index { json!(i32::MAX) } else { json!(6) });
+    let replacement = if spec.contains_key("podFailurePolicy") {
+        "Failed"
+    } else {
+        "TerminatingOrFailed"
+    };
+    spec.entry("podReplacementPolicy")
+        .or_insert_with(|| replacement.into());
+    for name in ["manualSelector", "suspend"] {
+        spec.entry(name).or_insert(Value::Bool(false));
+    }
+    spec.entry("completionMode")
+        .or_insert_with(|| "NonIndexed".into());
+}
+
+fn names(spec: &mut Object) {
+    let Some(names) = spec.get_mut("names").and_then(Value::as_object_mut) else {
+        return;
+    };
+    let Some(kind) = names.get("kind").and_then(Value::as_str).map(str::to_owned) else {
+        return;
+    };
+    names
+        .entry("singular")
+        .or_insert_with(|| kind.to_lowercase().into());
+    names
+        .entry("listKind")
+        .or_insert_with(|| format!("{kind}List").into());
 }

@@ -3,8 +3,7 @@
 use crate::kinds::{Kind, Subresource};
 use crate::meta;
 use crate::registry::ScalePaths;
-use crate::schema::type_of;
-use crate::types::Type;
+use crate::schema::Schema;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -42,10 +41,10 @@ pub struct Version {
     pub served: bool,
     /// What users are told who still use it.
     pub deprecation: Option<String>,
-    /// The schema, `openAPIV3Schema`.
-    pub schema: Value,
-    /// Of what shape its objects are.
-    pub ty: Type,
+    /// The schema, `openAPIV3Schema`, as it is published.
+    pub document: Value,
+    /// The schema, to check objects by.
+    pub schema: Schema,
     /// Whether status is written apart.
     pub status: bool,
     /// Where the replicas are.
@@ -188,8 +187,8 @@ impl Version {
             name: text(&version["name"]),
             served: version["served"] == true,
             deprecation,
-            schema: version["schema"]["openAPIV3Schema"].clone(),
-            ty: type_of(&version["schema"]["openAPIV3Schema"]),
+            document: version["schema"]["openAPIV3Schema"].clone(),
+            schema: Schema::new(&version["schema"]["openAPIV3Schema"]),
             status: !version["subresources"]["status"].is_null(),
             scale: path("specReplicasPath")
                 .zip(path("statusReplicasPath"))

@@ -70,7 +70,7 @@ fn schema_of(kind: &Kind, wanted: &mut BTreeSet<String>) -> (String, Value) {
         let name = format!("{}.{}.{}", reversed.join("."), kind.version, kind.kind);
         let mut schema = definition
             .version(&kind.version)
-            .map_or(Value::Null, |version| version.schema.clone());
+            .map_or(Value::Null, |version| version.document.clone());
         if !schema.is_object() {
             schema = json!({ "type": "object" });
         }

@@ -23,8 +23,20 @@ impl Registry {
     }
 }
 
-/// Removes unknown fields of built-in kinds, and tells of them.
+/// Removes unknown fields, and tells of them; custom resources get their defaults, too.
 fn check_fields(kind: &Kind, object: &mut Value) -> Result<Vec<String>, ApiError> {
+    if let Some(definition) = &kind.definition {
+        let Some(version) = definition.version(&kind.version) else {
+            return Ok(vec![]);
+        };
+        let unknown = version.schema.prune(object);
+        version.schema.drop_nulls(object);
+        version.schema.default(object);
+        return Ok(unknown
+            .iter()
+            .map(|path| format!("unknown field {path:?}"))
+            .collect());
+    }
     let Some(ty) = types::builtin(&kind.api_version(), &kind.kind) else {
         return Ok(vec![]);
     };

@@ -54,7 +54,7 @@ fn with_write<T>(kind: &Kind, part: &str, manager: &str, act: impl FnOnce(Write<
                 definition
                     .version(version)
                     .filter(|_| of == group)
-                    .map(|version| &version.ty)
+                    .map(|version| version.schema.ty())
             }
         }
     };

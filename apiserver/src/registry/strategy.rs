@@ -1,8 +1,7 @@
 //! What the server makes of an object before it is kept, by kind.
 
-use crate::builtin;
 use crate::kinds::Kind;
-use crate::meta;
+use crate::{meta, strategy};
 use serde_json::{Map, Value, json};
 
 /// Makes an object ready to be created.
@@ -16,7 +15,7 @@ pub(super) fn prepare_create(kind: &Kind, object: &mut Value) {
         }
     }
     if kind.definition.is_none() {
-        builtin::fill(kind, object, None);
+        strategy::fill(kind, object, None);
     }
 }
 
@@ -29,7 +28,7 @@ pub(super) fn prepare_update(kind: &Kind, object: &mut Value, old: &Value, part:
         _ => {}
     }
     if kind.definition.is_none() {
-        builtin::fill(kind, object, Some(old));
+        strategy::fill(kind, object, Some(old));
     }
     if kind.counts_generations() {
         let generation = old["metadata"]["generation"].as_i64().unwrap_or(0);

@@ -1,18 +1,22 @@
 //! What is wrong with an object, beyond its metadata.
 
 use super::Registry;
-use crate::builtin;
 use crate::kinds::Kind;
 use crate::meta;
 use crate::status::{ApiError, Cause};
+use crate::strategy;
 use serde_json::Value;
 
 impl Registry {
     /// What is wrong with an object that is new, or replaces another.
     pub(super) fn validate(&self, kind: &Kind, object: &Value, old: Option<&Value>) -> Vec<Cause> {
         match &kind.definition {
-            Some(_) => vec![],
-            None => builtin::check(kind, object, old),
+            Some(definition) => {
+                let version = definition.version(&kind.version);
+                let errors = version.map(|version| version.schema.validate(object, old));
+                errors.into_iter().flatten().map(Cause::from).collect()
+            }
+            None => strategy::check(kind, object, old),
         }
     }
 
@@ -25,7 +29,7 @@ impl Registry {
         let services = services.map(|page| page.objects).unwrap_or_default();
         let uid = meta::uid(object).to_owned();
         let others = services.iter().map(|service| service.value());
-        if builtin::allocate(kind, object, others.filter(|other| meta::uid(other) != uid)) {
+        if strategy::allocate(kind, object, others.filter(|other| meta::uid(other) != uid)) {
             return Ok(());
         }
         Err(ApiError::internal(

@@ -88,7 +88,7 @@ fn schemas_are_refused_for_what_the_real_server_refuses_them() {
             .collect();
         let text = |cause: &Value, name: &str| cause[name].as_str().unwrap().to_owned();
         let observed = case["causes"].as_array().unwrap().iter();
-        let mut theirs: Vec<_> = causes
+        let mut theirs: Vec<_> = observed
             .map(|cause| {
                 (
                     text(cause, "field"),

@@ -1,6 +1,7 @@
 //! CustomResourceDefinitions: names that follow from others, and what must be said.
 
 use crate::meta::{self, names};
+use crate::schema::check_structural;
 use crate::status::Cause;
 use serde_json::{Value, json};
 
@@ -121,9 +122,18 @@ fn check_versions(object: &Value, causes: &mut Vec<Cause>) {
         for why in names::dns_1035(name) {
             causes.push(Cause::invalid(format!("{path}.name"), &version["name"], why));
         }
-        if version["schema"]["openAPIV3Schema"].is_null() {
+        let schema = &version["schema"]["openAPIV3Schema"];
+        if schema.is_null() {
             let why = "schemas are required";
             causes.push(Cause::required(format!("{path}.schema.openAPIV3Schema"), why));
+        } else {
+            // One schema for all versions is shown where older definitions had it.
+            let path = if versions(object).count() == 1 {
+                "spec.validation.openAPIV3Schema".to_owned()
+            } else {
+                format!("{path}.schema.openAPIV3Schema")
+            };
+            causes.extend(check_structural(schema, &path).into_iter().map(Cause::from));
         }
     }
     for version in object["status"]["storedVersions"]

@@ -1,0 +1,144 @@
+//! What the server adds to objects of built-in kinds beyond their defaults: what it allocates, what admission adds, and what follows
+//! from who they are; and what it refuses.
+
+mod definitions;
+mod jobs;
+mod namespaces;
+mod pods;
+mod secrets;
+mod services;
+mod workloads;
+
+use crate::builtin;
+use crate::kinds::Kind;
+use crate::meta;
+use crate::status::Cause;
+use crate::types;
+use serde_json::{Value, json};
+
+/// Fills in what the server gives.
+pub(crate) fn fill(kind: &Kind, object: &mut Value, old: Option<&Value>) {
+    let ty = types::builtin(&kind.api_version(), &kind.kind);
+    if let Some(ty) = ty {
+        builtin::default(object, ty);
+    }
+    match (kind.group.as_str(), kind.kind.as_str()) {
+        ("", "Namespace") => namespaces::fill(object, old),
+        ("", "Pod") => pods::fill(object, old),
+        ("", "Secret") => secrets::fill(object),
+        ("", "Service") => services::fill(object, old),
+        ("", "PersistentVolumeClaim") if old.is_none() => {
+            meta::add_finalizer(object, "kubernetes.io/pvc-protection")
+        }
+        ("", "PersistentVolume") if old.is_none() => {
+            meta::add_finalizer(object, "kubernetes.io/pv-protection");
+            meta::entry_mut(object, "status").insert("lastPhaseTransitionTime".into(), json!(meta::now()));
+        }
+        ("apps", "DaemonSet") => count_templates(object, old),
+        ("apps", "StatefulSet") => name_claims(object),
+        ("batch", "Job") => jobs::fill(object, old),
+        ("", "ReplicationController") => label_like_template(object),
+        ("", "Node") if old.is_none() => taint(object),
+        ("autoscaling", "HorizontalPodAutoscaler") => scale_by_cpu(object),
+        ("apiextensions.k8s.io", "CustomResourceDefinition") => definitions::fill(object, old),
+        _ => {}
+    }
+    if let Some(ty) = ty {
+        types::normalize(object, ty);
+    }
+}
+
+/// The claims of a stateful set say what they are.
+fn name_claims(object: &mut Value) {
+    let claims = object["spec"]["volumeClaimTemplates"].as_array_mut();
+    for claim in claims.into_iter().flatten() {
+        claim["apiVersion"] = json!("v1");
+        claim["kind"] = json!("PersistentVolumeClaim");
+    }
+}
+
+/// What has no labels has those of its template.
+fn label_like_template(object: &mut Value) {
+    let labels = object["spec"]["template"]["metadata"]["labels"].clone();
+    if object["metadata"]["labels"].is_null() && !labels.is_null() {
+        meta::metadata_mut(object).insert("labels".into(), labels);
+    }
+}
+
+/// A node is not ready until it says so.
+fn taint(node: &mut Value) {
+    let taint = json!({ "key": "node.kubernetes.io/not-ready", "effect": "NoSchedule" });
+    let taints = meta::entry_mut(node, "spec")
+        .entry("taints")
+        .or_insert_with(|| json!([]));
+    if let Value::Array(taints) = taints
+        && !taints
+            .iter()
+            .any(|present| present["key"] == taint["key"] && present["effect"] == taint["effect"])
+    {
+        taints.push(taint);
+    }
+}
+
+/// Without a metric, a pod's processor is measured.
+fn scale_by_cpu(object: &mut Value) {
+    let spec = meta::entry_mut(object, "spec");
+    if spec
+        .get("metrics")
+        .and_then(Value::as_array)
+        .is_none_or(Vec::is_empty)
+    {
+        let target = json!({ "type": "Utilization", "averageUtilization": 80 });
+        let metric = json!({ "type": "Resource", "resource": { "name": "cpu", "target": target } });
+        spec.insert("metrics".into(), json!([metric]));
+    }
+}
+
+/// Daemon sets count the versions of their template in an annotation.
+fn count_templates(object: &mut Value, old: Option<&Value>) {
+    const KEY: &str = "deprecated.daemonset.template.generation";
+    let count = |object: &Value| -> i64 {
+        let text = object["metadata"]["annotations"][KEY].as_str();
+        text.and_then(|text| text.parse().ok()).unwrap_or(0)
+    };
+    let generation = match old {
+        None => 1,
+        Some(old) if old["spec"]["template"] != object["spec"]["template"] => count(old) + 1,
+        Some(old) => count(old),
+    };
+    let annotations = meta::entry_mut(&mut object["metadata"], "annotations");
+    annotations.insert(KEY.into(), json!(generation.to_string()));
+}
+
+/// Gives an object what only one object can have; false when there is no more of it.
+pub(crate) fn allocate<'a>(
+    kind: &Kind,
+    object: &mut Value,
+    others: impl Iterator<Item = &'a Value> + Clone,
+) -> bool {
+    match (kind.group.as_str(), kind.kind.as_str()) {
+        ("", "Service") => services::allocate(object, others),
+        _ => true,
+    }
+}
+
+/// What is wrong with an object that is new, or replaces another.
+pub(crate) fn check(kind: &Kind, object: &Value, old: Option<&Value>) -> Vec<Cause> {
+    match (kind.group.as_str(), kind.kind.as_str()) {
+        ("apiextensions.k8s.io", "CustomResourceDefinition") => definitions::check(object, old),
+        ("", "ConfigMap" | "Secret") => secrets::check(object, old),
+        ("", "Pod") => workloads::check_pod(object),
+        ("apps" | "batch", _) => workloads::check(kind, object, old),
+        ("rbac.authorization.k8s.io", "RoleBinding" | "ClusterRoleBinding") => match old {
+            Some(old) if old["roleRef"] != object["roleRef"] => {
+                vec![Cause::invalid(
+                    "roleRef",
+                    &object["roleRef"],
+                    "cannot change roleRef",
+                )]
+            }
+            _ => vec![],
+        },
+        _ => vec![],
+    }
+}
