@@ -1,0 +1,9 @@
+//! The server as clients see it: over sockets, with a client that knows nothing of it.
+
+mod access;
+mod bad_input;
+mod client;
+mod definitions;
+mod garbage;
+mod objects;
+mod watches;

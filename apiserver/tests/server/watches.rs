@@ -1,0 +1,82 @@
+//! Watches.
+
+use crate::client::{MAPS, World, map};
+use kubewright_apiserver::store::HISTORY;
+use serde_json::json;
+
+fn event(kind: &str, name: &str) -> (String, String) {
+    (kind.to_owned(), name.to_owned())
+}
+
+#[tokio::test]
+async fn a_watch_goes_on_from_a_version() {
+    let world = World::start().await;
+    let first = world.create(MAPS, map("a")).await;
+    world.create(MAPS, map("b")).await;
+    let version = first["metadata"]["resourceVersion"].as_str().unwrap();
+    let mut watch = world
+        .watch(&format!("{MAPS}?watch=1&resourceVersion={version}"))
+        .await;
+    assert_eq!(watch.next_name().await, event("ADDED", "b"));
+    world.ask("DELETE", &format!("{MAPS}/a"), None).await.expect(200);
+    let gone = watch.next().await.unwrap();
+    assert_eq!(
+        (&gone["type"], &gone["object"]["metadata"]["name"]),
+        (&json!("DELETED"), &json!("a"))
+    );
+    assert_ne!(
+        gone["object"]["metadata"]["resourceVersion"],
+        first["metadata"]["resourceVersion"]
+    );
+}
+
+#[tokio::test]
+async fn a_streaming_list_ends_with_a_bookmark() {
+    let world = World::start().await;
+    world.create(MAPS, map("a")).await;
+    let query = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&timeoutSeconds=1";
+    let mut watch = world.watch(&format!("{MAPS}?{query}")).await;
+    assert_eq!(watch.next_name().await, event("ADDED", "a"));
+    let bookmark = watch.next().await.unwrap();
+    assert_eq!(bookmark["type"], "BOOKMARK");
+    assert_eq!(
+        bookmark["object"]["metadata"]["annotations"]["k8s.io/initial-events-end"],
+        "true"
+    );
+    assert_eq!(watch.next().await, None);
+}
+
+#[tokio::test]
+async fn what_enters_and_leaves_a_selection_is_added_and_deleted() {
+    let world = World::start().await;
+    let mut watch = world
+        .watch(&format!("{MAPS}?watch=1&labelSelector=name%3Da"))
+        .await;
+    world.create(MAPS, map("b")).await;
+    let path = format!("{MAPS}/b");
+    let label = |value: &str| json!({ "metadata": { "labels": { "name": value } } });
+    world
+        .patch(&path, "application/merge-patch+json", label("a"))
+        .await
+        .expect(200);
+    assert_eq!(watch.next_name().await, event("ADDED", "b"));
+    world
+        .patch(&path, "application/merge-patch+json", label("c"))
+        .await
+        .expect(200);
+    assert_eq!(watch.next_name().await, event("DELETED", "b"));
+}
+
+#[tokio::test]
+async fn a_version_beyond_the_history_is_gone() {
+    let world = World::start().await;
+    world.create(MAPS, map("a")).await;
+    for number in 0..=HISTORY {
+        let patch = json!({ "data": { "n": number.to_string() } });
+        world
+            .patch(&format!("{MAPS}/a"), "application/merge-patch+json", patch)
+            .await;
+    }
+    let answer = world.get(&format!("{MAPS}?watch=1&resourceVersion=2")).await;
+    assert_eq!(answer.expect(410)["reason"], "Expired");
+}
