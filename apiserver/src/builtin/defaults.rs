@@ -460,7 +460,12 @@ fn names(spec: &mut Object) {
     let Some(names) = spec.get_mut("names").and_then(Value::as_object_mut) else {
         return;
     };
-    let Some(kind) = names.get("kind").and_then(Value::as_str).map(str::to_owned) else {
+    let Some(kind) = names
+        .get("kind")
+        .and_then(Value::as_str)
+        .filter(|kind| !kind.is_empty())
+        .map(str::to_owned)
+    else {
         return;
     };
     names

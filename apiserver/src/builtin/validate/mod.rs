@@ -46,6 +46,13 @@ pub fn validate(object: &Value, old: Option<&Value>) -> Vec<FieldError> {
     check.errors
 }
 
+/// What is wrong with the metadata of an object, at this path: its labels, annotations, finalizers and owner references.
+pub fn validate_metadata(metadata: &Value, path: &str) -> Vec<FieldError> {
+    let mut check = Check::default();
+    check.metadata(metadata, path);
+    check.errors
+}
+
 /// The faults so far, and the checks that many kinds share. A path is that of the value.
 #[derive(Default)]
 struct Check {
