@@ -11,12 +11,14 @@ mod error;
 mod last_applied;
 mod managed;
 mod ownership;
+mod scale;
 mod set;
 mod validate;
 mod walk;
 
 pub use element::PathElement;
 pub use error::{ApplyError, ConflictCause};
+pub use scale::{parent_record, scale_record};
 pub use set::FieldSet;
 
 use crate::types::Type;

@@ -215,6 +215,54 @@ fn built_in_kinds_are_recorded_as_on_the_real_server() {
     assert!(compared > 40, "{compared} steps compared");
 }
 
+#[test]
+fn a_scale_is_recorded_in_its_parent_as_on_the_real_server() {
+    let table: Value = serde_json::from_str(include_str!("tests/scale.json")).unwrap();
+    let types = |version: &str| crate::types::builtin(version, "Scale");
+    let status = FieldSet::of_fields(&[&["status"]]);
+    let replicas = ["spec", "replicas"];
+    let steps = table["steps"].as_array().unwrap();
+    for pair in steps.windows(2) {
+        let [before, after] = pair else { unreachable!() };
+        let scale = |replicas: &Value, record: Option<Value>| {
+            let mut scale = json!({
+                "apiVersion": "autoscaling/v1", "kind": "Scale",
+                "metadata": {"name": "sc", "uid": "u"}, "spec": {"replicas": replicas}, "status": {"replicas": 0},
+            });
+            if let Some(record) = record {
+                scale["metadata"]["managedFields"] = record;
+            }
+            scale
+        };
+        let live = scale(&before["replicas"], scale_record(&before["parent"], &replicas));
+        let mut new = scale(&after["replicas"], None);
+        let write = Write {
+            manager: after["manager"].as_str().unwrap(),
+            api_version: "autoscaling/v1",
+            kind: "Scale",
+            custom: false,
+            subresource: "scale",
+            time: "2026-01-01T00:00:00Z",
+            types: &types,
+            reset: &status,
+        };
+        if after["op"] == "scale-apply" {
+            let config = json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "sc"}, "spec": new["spec"]});
+            new = apply(Some(&live), &config, true, write).unwrap();
+        } else {
+            track(Some(&live), &mut new, write);
+        }
+        let parent = parent_record(
+            &before["parent"],
+            &new["metadata"]["managedFields"],
+            "apps/v1",
+            &replicas,
+        );
+        assert_eq!(parent, Some(after["parent"].clone()), "{after}");
+    }
+    assert_eq!(steps.len(), 7);
+}
+
 /// Configurations of the type of the table: every kind of list and map in it.
 fn any_spec() -> impl Strategy<Value = Value> {
     let text = || prop_oneof![Just("1"), Just("2"), Just("3")];

@@ -204,7 +204,9 @@ pub fn default(object: &mut Value, ty: &Type) {
     }
     match (ty.resolve(), object) {
         (Type::List(list), Value::Array(items)) => {
-            items.iter_mut().for_each(|item| default(item, &list.items))
+            for item in items {
+                default(item, &list.items);
+            }
         }
         (Type::Map(map), Value::Object(fields)) => {
             for (name, value) in fields {
@@ -231,10 +233,10 @@ fn depending(ty: &str, object: &mut Object) {
         "core.v1.ServiceSpec" => service(object),
         "core.v1.Namespace" => namespace(object),
         "core.v1.ReplicationController" => replication_controller(object),
-        "apps.v1.DeploymentStrategy" | "apps.v1.DaemonSetUpdateStrategy" => {
-            if object.get("type").is_none_or(|ty| ty == "RollingUpdate") {
-                object.entry("rollingUpdate").or_insert_with(|| json!({}));
-            }
+        "apps.v1.DeploymentStrategy" | "apps.v1.DaemonSetUpdateStrategy"
+            if object.get("type").is_none_or(|ty| ty == "RollingUpdate") =>
+        {
+            object.entry("rollingUpdate").or_insert_with(|| json!({}));
         }
         "apps.v1.StatefulSetUpdateStrategy" if !object.contains_key("type") => {
             object.insert("type".to_owned(), "RollingUpdate".into());
@@ -458,7 +460,12 @@ fn names(spec: &mut Object) {
     let Some(names) = spec.get_mut("names").and_then(Value::as_object_mut) else {
         return;
     };
-    let Some(kind) = names.get("kind").and_then(Value::as_str).map(str::to_owned) else {
+    let Some(kind) = names
+        .get("kind")
+        .and_then(Value::as_str)
+        .filter(|kind| !kind.is_empty())
+        .map(str::to_owned)
+    else {
         return;
     };
     names

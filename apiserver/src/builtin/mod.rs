@@ -4,8 +4,10 @@
 //! ([`default`]) and then, with what the server itself sets, validated ([`validate`]).
 
 mod defaults;
+mod validate;
 
 pub use defaults::default;
+pub use validate::{is_label, is_label_key, is_label_value, is_subdomain, validate, validate_metadata};
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,8 @@
 use super::*;
+use crate::types::{Fault, builtin_kinds};
 use crate::types::{builtin, check, normalize};
-use serde_json::Value;
+use proptest::prelude::*;
+use serde_json::{Value, json};
 
 /// What admission, allocation and controllers' strategies add.
 const ADDED: &[(&str, &[&str])] = &[
@@ -96,4 +98,133 @@ fn objects_get_the_real_servers_defaults() {
         cases.len(),
         failures.join("\n")
     );
+}
+
+#[test]
+fn objects_are_refused_for_what_the_real_server_refuses_them() {
+    let table: Value = serde_json::from_str(include_str!("tests/faults.json")).unwrap();
+    let cases = table["cases"].as_array().unwrap();
+    assert!(cases.len() > 180);
+    let mut failures = Vec::new();
+    for case in cases {
+        let ty = builtin(
+            case["object"]["apiVersion"].as_str().unwrap(),
+            case["kind"].as_str().unwrap(),
+        )
+        .unwrap();
+        let mut object = case["object"].clone();
+        assert_eq!(check(&mut object, ty, true), [], "{object}");
+        normalize(&mut object, ty);
+        default(&mut object, ty);
+        let mut ours: Vec<(String, String, String)> = Vec::new();
+        for error in validate(&object, case.get("old")) {
+            let fault = (error.field.clone(), error.kind.reason().to_owned(), error.body());
+            if !ours.contains(&fault) {
+                ours.push(fault);
+            }
+        }
+        let text = |cause: &Value, name: &str| cause[name].as_str().unwrap().to_owned();
+        let observed = case["causes"].as_array().unwrap().iter();
+        let mut theirs: Vec<_> = observed
+            .map(|cause| {
+                (
+                    text(cause, "field"),
+                    text(cause, "reason"),
+                    text(cause, "message"),
+                )
+            })
+            .collect();
+        ours.sort();
+        theirs.sort();
+        let says = |ours: &str, theirs: &str| {
+            theirs
+                .strip_prefix('\u{2026}')
+                .map_or(ours == theirs, |end| ours.ends_with(end))
+        };
+        let same = ours.len() == theirs.len()
+            && ours
+                .iter()
+                .zip(&theirs)
+                .all(|(ours, theirs)| ours.0 == theirs.0 && ours.1 == theirs.1 && says(&ours.2, &theirs.2));
+        if !same {
+            failures.push(format!("{object}\n  ours   {ours:?}\n  theirs {theirs:?}"));
+        }
+    }
+    assert!(
+        failures.is_empty(),
+        "{} of {} cases differ:\n{}",
+        failures.len(),
+        cases.len(),
+        failures.join("\n")
+    );
+}
+
+#[test]
+fn what_the_real_server_accepts_is_accepted() {
+    let table: Value = serde_json::from_str(include_str!("tests/defaults.json")).unwrap();
+    for case in table["cases"].as_array().unwrap() {
+        let object = &case["result"];
+        assert_eq!(validate(object, None), [], "{object}");
+        assert_eq!(validate(object, Some(object)), [], "{object}");
+    }
+}
+
+fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        (-2i64..70000).prop_map(Value::from),
+        "[a-z/%.: -]{0,6}".prop_map(Value::from),
+        Just(json!("10%")),
+        Just(json!("1Gi")),
+    ];
+    leaf.prop_recursive(6, 64, 4, |inner| {
+        let name = prop_oneof![
+            Just("spec"),
+            Just("metadata"),
+            Just("template"),
+            Just("containers"),
+            Just("ports"),
+            Just("selector"),
+            Just("matchLabels"),
+            Just("matchExpressions"),
+            Just("labels"),
+            Just("data"),
+            Just("name"),
+            Just("strategy"),
+            Just("rollingUpdate"),
+            Just("resources"),
+            Just("limits"),
+            Just("rules"),
+        ];
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
+            proptest::collection::btree_map(name, inner, 0..4).prop_map(|map| map
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect()),
+        ]
+    })
+}
+
+proptest! {
+    // What comes from outside may be anything; what does not fit is left to the check of types.
+    #[test]
+    fn nothing_panics_on_an_object_of_any_shape(object in any_json(), old in any_json(), index in any::<prop::sample::Index>()) {
+        let kinds: Vec<_> = builtin_kinds().collect();
+        let (version, kind) = kinds[index.index(kinds.len())];
+        let ty = builtin(version, kind).unwrap();
+        let mut object = object;
+        if object.is_object() {
+            object["kind"] = json!(kind);
+        }
+        let _ = validate(&object, Some(&old));
+        let mismatches = check(&mut object, ty, true).iter().any(|fault| matches!(fault, Fault::Mismatch(_)));
+        normalize(&mut object, ty);
+        default(&mut object, ty);
+        let _ = validate(&object, None);
+        let once = object.clone();
+        normalize(&mut object, ty);
+        prop_assert!(mismatches || object == once, "{} became {}", once, object);
+    }
 }

@@ -1,9 +1,10 @@
 //! Objects within objects: they must say what they are.
 
+use crate::builtin;
 use crate::field::FieldError;
 use serde_json::Value;
 
-/// The faults of the embedded objects of a value. Their metadata is not looked at, beyond its types.
+/// The faults of the embedded objects of a value.
 pub(super) fn check(value: &Value, schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
     match value {
         Value::Object(fields) => {
@@ -38,6 +39,14 @@ pub(super) fn check(value: &Value, schema: &Value, path: &str, errors: &mut Vec<
 }
 
 fn check_object(fields: &serde_json::Map<String, Value>, path: &str, errors: &mut Vec<FieldError>) {
+    if let Some(metadata) = fields.get("metadata") {
+        let field = if path.is_empty() {
+            "metadata".to_owned()
+        } else {
+            format!("{path}.metadata")
+        };
+        errors.extend(builtin::validate_metadata(metadata, &field));
+    }
     for name in ["apiVersion", "kind"] {
         let field = if path.is_empty() {
             name.to_owned()

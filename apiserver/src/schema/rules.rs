@@ -11,7 +11,7 @@
 
 use super::lists;
 use crate::field::FieldError;
-use kube_cel::{CompiledSchema, ErrorKind, ValidationError, Validator, compile_schema};
+use kube_cel::{CompiledSchema, ErrorKind, ValidationError, compile_schema, validate_compiled};
 use regex::Regex;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -72,13 +72,12 @@ impl Rules {
     /// The rules that an object breaks.
     pub(super) fn check(&self, object: &Value, old: Option<&Value>, schema: &Value) -> Vec<FieldError> {
         let mut errors = Vec::new();
-        self.visit(&Validator::new(), object, old, schema, "", &mut errors);
+        self.visit(object, old, schema, "", &mut errors);
         errors
     }
 
     fn visit(
         &self,
-        validator: &Validator,
         value: &Value,
         old: Option<&Value>,
         schema: &Value,
@@ -90,7 +89,7 @@ impl Rules {
             return;
         }
         for rule in &self.here {
-            if let Err(broken) = validator.validate_compiled(&rule.compiled, value, old) {
+            if let Err(broken) = validate_compiled(&rule.compiled, value, old) {
                 errors.extend(broken.iter().map(|error| rule.error(error, value, schema, path)));
             }
         }
@@ -104,14 +103,13 @@ impl Rules {
                         } else {
                             format!("{path}.{name}")
                         };
-                        rules.visit(validator, value, old, &schema["properties"][name], &below, errors);
+                        rules.visit(value, old, &schema["properties"][name], &below, errors);
                     } else if let Some(rules) = self
                         .values
                         .as_ref()
                         .filter(|_| schema["properties"].get(name).is_none())
                     {
                         rules.visit(
-                            validator,
                             value,
                             old,
                             &schema["additionalProperties"],
@@ -125,14 +123,7 @@ impl Rules {
                 let Some(rules) = &self.items else { return };
                 for (index, item) in items.iter().enumerate() {
                     let old = lists::correlated(item, old, schema);
-                    rules.visit(
-                        validator,
-                        item,
-                        old,
-                        &schema["items"],
-                        &format!("{path}[{index}]"),
-                        errors,
-                    );
+                    rules.visit(item, old, &schema["items"], &format!("{path}[{index}]"), errors);
                 }
             }
             _ => {}

@@ -35,6 +35,26 @@ pub fn decode(bytes: &[u8]) -> Result<Decoded, String> {
     }
 }
 
+/// Writes whole numbers as Go does: 2.0 is 2. A stored object has been written and read again; call it on what is about to be stored.
+pub fn shorten_numbers(value: &mut Value) {
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            if let Some(whole) = number
+                .as_f64()
+                .filter(|number| number.fract() == 0.0 && number.abs() < 9.0e18)
+            {
+                // In range, and without a fraction.
+                #[expect(clippy::cast_possible_truncation, reason = "checked above")]
+                let whole = whole as i64;
+                *value = Value::from(whole);
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(shorten_numbers),
+        Value::Object(fields) => fields.values_mut().for_each(shorten_numbers),
+        _ => {}
+    }
+}
+
 struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -338,6 +358,13 @@ mod tests {
         assert_eq!(value("9223372036854775808"), json!(9_223_372_036_854_775_808.0));
         assert_eq!(value("1.0"), json!(1.0));
         assert!(decode(b"1e999").is_err());
+    }
+
+    #[test]
+    fn whole_numbers_are_written_short() {
+        let mut value = json!({"a": [2.0, 2.5, -0.0, 1e300], "b": 3});
+        shorten_numbers(&mut value);
+        assert_eq!(value, json!({"a": [2, 2.5, 0, 1e300], "b": 3}));
     }
 
     #[test]

@@ -11,7 +11,7 @@ mod parse;
 mod scalars;
 
 pub use check::{Fault, check};
-pub use json::{Decoded, decode};
+pub use json::{Decoded, decode, shorten_numbers};
 pub use normal::{normalize, zero};
 
 use serde_json::Value;

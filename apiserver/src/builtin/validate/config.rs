@@ -1,0 +1,164 @@
+//! Config maps, secrets, claims and leases.
+
+use super::{Check, container, fields, names, text};
+use crate::field::FieldError;
+use serde_json::Value;
+
+/// The data of a config map or a secret together may not be longer.
+const MAX_DATA: usize = 1 << 20;
+
+pub(super) fn config_map(check: &mut Check, map: &Value) {
+    let mut size = 0;
+    for list in ["data", "binaryData"] {
+        for (key, value) in fields(&map[list]) {
+            let path = format!("{list}[{key}]");
+            check.messages(&path, key, &names::config_key(key));
+            if list == "data" && map["binaryData"].get(key).is_some() {
+                check.push(FieldError::invalid(
+                    &path,
+                    key.as_str(),
+                    "duplicate of key present in binaryData",
+                ));
+            }
+            size += value.as_str().map_or(0, str::len);
+        }
+    }
+    if size > MAX_DATA {
+        check.push(FieldError::too_long("", MAX_DATA as u64));
+    }
+}
+
+/// A secret whose `stringData` has been merged into its data. What stands in the data is not looked at.
+pub(super) fn secret(check: &mut Check, secret: &Value, old: Option<&Value>) {
+    for (key, _) in fields(&secret["data"]) {
+        check.messages(&format!("data[{key}]"), key, &names::config_key(key));
+    }
+    let ty = text(secret, "type");
+    let required: &[&str] = match ty {
+        "kubernetes.io/dockercfg" => &[".dockercfg"],
+        "kubernetes.io/dockerconfigjson" => &[".dockerconfigjson"],
+        "kubernetes.io/tls" => &["tls.crt", "tls.key"],
+        "kubernetes.io/ssh-auth" => &["ssh-privatekey"],
+        "kubernetes.io/basic-auth"
+            if secret["data"].get("username").is_none() && secret["data"].get("password").is_none() =>
+        {
+            &["username", "password"]
+        }
+        _ => &[],
+    };
+    for key in required {
+        if secret["data"].get(*key).is_none() {
+            check.push(FieldError::required(&format!("data[{key}]"), ""));
+        }
+    }
+    let account = "kubernetes.io/service-account.name";
+    if ty == "kubernetes.io/service-account-token"
+        && text(&secret["metadata"]["annotations"], account).is_empty()
+    {
+        check.push(FieldError::required(
+            &format!("metadata.annotations[{account}]"),
+            "",
+        ));
+    }
+    if old.is_some_and(|old| old["type"] != secret["type"]) {
+        check.push(FieldError::invalid("type", ty, "field is immutable"));
+    }
+}
+
+pub(super) fn claim(check: &mut Check, spec: &Value, old: Option<&Value>) {
+    let modes = spec["accessModes"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    if modes.is_empty() {
+        check.push(FieldError::required(
+            "spec.accessModes",
+            "at least 1 access mode is required",
+        ));
+    }
+    for mode in modes.iter().filter_map(Value::as_str) {
+        let known = [
+            "ReadOnlyMany",
+            "ReadWriteMany",
+            "ReadWriteOnce",
+            "ReadWriteOncePod",
+        ];
+        if !known.contains(&mode) {
+            check.push(FieldError::not_supported("spec.accessModes", mode, known));
+        }
+    }
+    check.selector(&spec["selector"], "spec.selector");
+    match spec["resources"]["requests"].get("storage") {
+        None => check.push(FieldError::required("spec.resources[storage]", "")),
+        Some(size) => {
+            if container::amount(size).is_some_and(|size| size <= 0.0) {
+                check.push(FieldError::invalid(
+                    "spec.resources[storage]",
+                    size.clone(),
+                    "must be greater than zero",
+                ));
+            }
+        }
+    }
+    if let Some(class) = spec["storageClassName"]
+        .as_str()
+        .filter(|class| !class.is_empty())
+    {
+        check.messages("spec.storageClassName", class, &names::subdomain(class));
+    }
+    check.one_of(spec, "volumeMode", "spec", &["Block", "Filesystem"]);
+    if let Some(old) = old {
+        claim_update(check, spec, old);
+    }
+}
+
+/// A claim is what it was; one that is bound may ask for more. The real server adds a diff of its own types.
+fn claim_update(check: &mut Check, spec: &Value, old: &Value) {
+    let bound = old["status"]["phase"] == "Bound";
+    let fixed = |spec: &Value| {
+        let mut spec = spec.clone();
+        if let Some(spec) = spec.as_object_mut() {
+            // A volume and a class may be given once.
+            for name in ["volumeName", "storageClassName"] {
+                if old["spec"].get(name).is_none() {
+                    spec.remove(name);
+                }
+            }
+            if bound {
+                spec.remove("resources");
+                spec.remove("volumeAttributesClassName");
+            }
+        }
+        spec
+    };
+    if fixed(spec) != fixed(&old["spec"]) {
+        let detail = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims";
+        check.push(FieldError::forbidden("spec", detail));
+    }
+    let size = |spec: &Value| container::amount(&spec["resources"]["requests"]["storage"]);
+    if bound && size(spec) < size(&old["spec"]) {
+        let detail = "field can not be less than status.capacity";
+        check.push(FieldError::forbidden("spec.resources.requests.storage", detail));
+    }
+    if spec["volumeMode"] != old["spec"]["volumeMode"] {
+        check.push(FieldError::invalid(
+            "volumeMode",
+            spec["volumeMode"].clone(),
+            "field is immutable",
+        ));
+    }
+}
+
+pub(super) fn lease(check: &mut Check, spec: &Value) {
+    if let Some(seconds) = spec["leaseDurationSeconds"]
+        .as_i64()
+        .filter(|seconds| *seconds <= 0)
+    {
+        check.push(FieldError::invalid(
+            "spec.leaseDurationSeconds",
+            seconds,
+            "must be greater than 0",
+        ));
+    }
+    check.not_negative(spec, &["leaseTransitions"], "spec");
+}

@@ -1,0 +1,285 @@
+//! What the real server refuses in objects of built-in kinds: the rules that people run into. It has many more; an object that passes
+//! here may be refused there.
+
+mod batch;
+mod config;
+mod container;
+mod names;
+mod pod;
+mod rbac;
+mod service;
+mod volume;
+mod workload;
+
+pub use names::{is_label, is_label_key, is_label_value, is_subdomain};
+
+use crate::field::FieldError;
+use serde_json::{Map, Value};
+
+/// What is wrong with an object that has its defaults: with its labels and such, and with what its kind says. `old` is the stored object
+/// in an update, for what may not change. The object's name is not looked at.
+pub fn validate(object: &Value, old: Option<&Value>) -> Vec<FieldError> {
+    let mut check = Check::default();
+    check.metadata(&object["metadata"], "metadata");
+    let spec = &object["spec"];
+    match object["kind"].as_str().unwrap_or_default() {
+        "Pod" => pod::pod(&mut check, object, old),
+        "ReplicationController" => workload::replication_controller(&mut check, spec),
+        "Deployment" => workload::deployment(&mut check, spec),
+        "ReplicaSet" => workload::replica_set(&mut check, spec),
+        "StatefulSet" => workload::stateful_set(&mut check, spec),
+        "DaemonSet" => workload::daemon_set(&mut check, spec),
+        "Job" => batch::job(&mut check, object, old),
+        "CronJob" => batch::cron_job(&mut check, spec),
+        "Service" => service::service(&mut check, spec, old),
+        "ConfigMap" => config::config_map(&mut check, object),
+        "Secret" => config::secret(&mut check, object, old),
+        "PersistentVolumeClaim" => config::claim(&mut check, spec, old),
+        "Lease" => config::lease(&mut check, spec),
+        "Role" | "ClusterRole" => rbac::role(&mut check, object),
+        "RoleBinding" | "ClusterRoleBinding" => rbac::binding(&mut check, object, old),
+        _ => {}
+    }
+    if let Some(old) = old {
+        check.immutable(object, old);
+    }
+    check.errors
+}
+
+/// What is wrong with the metadata of an object, at this path: its labels, annotations, finalizers and owner references.
+pub fn validate_metadata(metadata: &Value, path: &str) -> Vec<FieldError> {
+    let mut check = Check::default();
+    check.metadata(metadata, path);
+    check.errors
+}
+
+/// The faults so far, and the checks that many kinds share. A path is that of the value.
+#[derive(Default)]
+struct Check {
+    errors: Vec<FieldError>,
+}
+
+/// The items of a list, with their paths.
+fn items<'a>(holder: &'a Value, name: &str, path: &str) -> impl Iterator<Item = (&'a Value, String)> {
+    let path = format!("{path}.{name}");
+    holder[name]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .enumerate()
+        .map(move |(index, item)| (item, format!("{path}[{index}]")))
+}
+
+/// The fields of an object; none when it is not one.
+fn fields(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    value.as_object().into_iter().flatten()
+}
+
+fn text<'a>(holder: &'a Value, name: &str) -> &'a str {
+    holder[name].as_str().unwrap_or_default()
+}
+
+impl Check {
+    fn push(&mut self, error: FieldError) {
+        self.errors.push(error);
+    }
+
+    /// The value is there: not absent, null or empty.
+    fn required(&mut self, value: &Value, path: &str) -> bool {
+        let missing = match value {
+            Value::Null => true,
+            Value::String(text) => text.is_empty(),
+            Value::Array(items) => items.is_empty(),
+            _ => false,
+        };
+        if missing {
+            self.push(FieldError::required(path, ""));
+        }
+        !missing
+    }
+
+    fn not_negative(&mut self, holder: &Value, names: &[&str], path: &str) {
+        for name in names {
+            if let Some(number) = holder[*name].as_i64().filter(|number| *number < 0) {
+                self.push(FieldError::invalid(
+                    &format!("{path}.{name}"),
+                    number,
+                    "must be greater than or equal to 0",
+                ));
+            }
+        }
+    }
+
+    /// The field, if it is there, has one of the values.
+    fn one_of(&mut self, holder: &Value, name: &str, path: &str, allowed: &[&str]) {
+        if let Some(value) = holder[name].as_str().filter(|value| !allowed.contains(value)) {
+            self.push(FieldError::not_supported(
+                &format!("{path}.{name}"),
+                value,
+                allowed,
+            ));
+        }
+    }
+
+    fn port(&mut self, value: &Value, path: &str) {
+        if let Some(number) = value.as_i64().filter(|number| !(1..=65535).contains(number)) {
+            self.push(FieldError::invalid(
+                path,
+                number,
+                "must be between 1 and 65535, inclusive",
+            ));
+        }
+    }
+
+    /// A port by number or name.
+    fn port_or_name(&mut self, value: &Value, path: &str) {
+        self.port(value, path);
+        if let Some(name) = value.as_str() {
+            self.messages(path, name, &names::port_name(name));
+        }
+    }
+
+    fn messages(&mut self, path: &str, value: &str, messages: &[&str]) {
+        for message in messages {
+            self.push(FieldError::invalid(path, value, *message));
+        }
+    }
+
+    fn metadata(&mut self, metadata: &Value, path: &str) {
+        self.labels(&metadata["labels"], &format!("{path}.labels"));
+        for (key, _) in fields(&metadata["annotations"]) {
+            self.messages(
+                &format!("{path}.annotations"),
+                key,
+                &names::qualified(&key.to_lowercase()),
+            );
+        }
+        for (finalizer, path) in items(metadata, "finalizers", path) {
+            let name = finalizer.as_str().unwrap_or_default();
+            let standard = ["kubernetes", "orphan", "foregroundDeletion"].contains(&name);
+            self.messages(&path, name, &names::qualified(name));
+            if !standard && !name.contains('/') {
+                let detail = "name is neither a standard finalizer name nor is it fully qualified";
+                self.push(FieldError::invalid(&path, name, detail));
+            }
+        }
+        for owner in metadata["ownerReferences"].as_array().into_iter().flatten() {
+            for (name, detail) in [
+                ("apiVersion", "version must not be empty"),
+                ("kind", "must not be empty"),
+                ("name", "must not be empty"),
+                ("uid", "must not be empty"),
+            ] {
+                if text(owner, name).is_empty() {
+                    self.push(FieldError::invalid(
+                        &format!("{path}.ownerReferences.{name}"),
+                        "",
+                        detail,
+                    ));
+                }
+            }
+        }
+        let controllers = metadata["ownerReferences"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter(|owner| owner["controller"] == true);
+        let controllers: Vec<&str> = controllers.map(|owner| text(owner, "name")).collect();
+        if let [.., first, second] = controllers[..] {
+            let detail = format!(
+                "Only one reference can have Controller set to true. Found \"true\" in references for {first} and {second}"
+            );
+            self.push(FieldError::invalid(
+                &format!("{path}.ownerReferences"),
+                metadata["ownerReferences"].clone(),
+                detail,
+            ));
+        }
+    }
+
+    fn labels(&mut self, labels: &Value, path: &str) {
+        for (key, value) in fields(labels) {
+            self.messages(path, key, &names::qualified(key));
+            let value = value.as_str().unwrap_or_default();
+            self.messages(path, value, &names::label_value(value));
+        }
+    }
+
+    fn selector(&mut self, selector: &Value, path: &str) {
+        self.labels(&selector["matchLabels"], &format!("{path}.matchLabels"));
+        for (requirement, path) in items(selector, "matchExpressions", path) {
+            let values = requirement["values"]
+                .as_array()
+                .is_some_and(|values| !values.is_empty());
+            match text(requirement, "operator") {
+                "In" | "NotIn" if !values => {
+                    let detail = "must be specified when `operator` is 'In' or 'NotIn'";
+                    self.push(FieldError::required(&format!("{path}.values"), detail));
+                }
+                "Exists" | "DoesNotExist" if values => {
+                    let detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
+                    self.push(FieldError::forbidden(&format!("{path}.values"), detail));
+                }
+                "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
+                other => self.push(FieldError::invalid(
+                    &format!("{path}.operator"),
+                    other,
+                    "not a valid selector operator",
+                )),
+            }
+            let key = text(requirement, "key");
+            self.messages(&format!("{path}.key"), key, &names::qualified(key));
+        }
+    }
+
+    /// What may not change, beyond what a kind's own check says.
+    fn immutable(&mut self, object: &Value, old: &Value) {
+        const CHANGED: &str = "field is immutable";
+        const STATEFUL: [&str; 7] = [
+            "replicas",
+            "ordinals",
+            "template",
+            "updateStrategy",
+            "revisionHistoryLimit",
+            "persistentVolumeClaimRetentionPolicy",
+            "minReadySeconds",
+        ];
+        match object["kind"].as_str().unwrap_or_default() {
+            "Deployment" | "ReplicaSet" | "DaemonSet"
+                if object["spec"]["selector"] != old["spec"]["selector"] =>
+            {
+                self.push(FieldError::invalid(
+                    "spec.selector",
+                    object["spec"]["selector"].clone(),
+                    CHANGED,
+                ));
+            }
+            "StatefulSet" => {
+                let fixed = |object: &Value| -> Map<String, Value> {
+                    let fields =
+                        fields(&object["spec"]).filter(|(name, _)| !STATEFUL.contains(&name.as_str()));
+                    fields
+                        .map(|(name, value)| (name.clone(), value.clone()))
+                        .collect()
+                };
+                if fixed(object) != fixed(old) {
+                    let detail = "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', \
+                                  'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden";
+                    self.push(FieldError::forbidden("spec", detail));
+                }
+            }
+            "ConfigMap" | "Secret" if old["immutable"] == true => {
+                let detail = "field is immutable when `immutable` is set";
+                if object["immutable"] != true {
+                    self.push(FieldError::forbidden("immutable", detail));
+                }
+                for name in ["data", "binaryData"] {
+                    if object[name] != old[name] {
+                        self.push(FieldError::forbidden(name, detail));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}

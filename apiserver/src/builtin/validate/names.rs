@@ -1,0 +1,171 @@
+//! Names, and what the real server says of those that are none.
+
+const LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an \
+                     alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
+const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end \
+                         with an alphanumeric character (e.g. 'example.com', regex used for validation is \
+                         '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+const QUALIFIED: &str = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric \
+                         character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is \
+                         '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+const LABEL_VALUE: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end \
+                           with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is \
+                           '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
+const CONFIG_KEY: &str = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or \
+                          'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
+
+type Messages = Vec<&'static str>;
+
+/// Whether a text is a DNS label: lower case, digits and hyphens, at most 63 bytes.
+pub fn is_label(text: &str) -> bool {
+    label(text).is_empty()
+}
+
+/// Whether a text is a DNS subdomain: labels with dots between them, at most 253 bytes.
+pub fn is_subdomain(text: &str) -> bool {
+    subdomain(text).is_empty()
+}
+
+/// Whether a text can be a label's key.
+pub fn is_label_key(text: &str) -> bool {
+    qualified(text).is_empty()
+}
+
+/// Whether a text can be a label's value.
+pub fn is_label_value(text: &str) -> bool {
+    label_value(text).is_empty()
+}
+
+fn ends_alphanumeric(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && text.ends_with(|c: char| c.is_ascii_alphanumeric())
+}
+
+fn is_plain_label(text: &str) -> bool {
+    ends_alphanumeric(text)
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+}
+
+fn is_name_part(text: &str) -> bool {
+    ends_alphanumeric(text)
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+}
+
+pub(super) fn label(text: &str) -> Messages {
+    let mut messages = Vec::new();
+    if text.len() > 63 {
+        messages.push("must be no more than 63 bytes");
+    }
+    if !is_plain_label(text) {
+        messages.push(LABEL);
+    }
+    messages
+}
+
+pub(super) fn subdomain(text: &str) -> Messages {
+    let mut messages = Vec::new();
+    if text.len() > 253 {
+        messages.push("must be no more than 253 bytes");
+    }
+    if !text.split('.').all(is_plain_label) {
+        messages.push(SUBDOMAIN);
+    }
+    messages
+}
+
+/// A name with an optional prefix: a label's key.
+pub(super) fn qualified(text: &str) -> Messages {
+    let parts: Vec<&str> = text.split('/').collect();
+    let mut messages = Vec::new();
+    let name = match parts[..] {
+        [name] => name,
+        ["", name] => {
+            messages.push("prefix part must be non-empty");
+            name
+        }
+        [prefix, name] => {
+            if !is_subdomain(prefix) {
+                messages.push(PREFIX);
+            }
+            name
+        }
+        _ => return vec![PARTS],
+    };
+    if name.is_empty() {
+        messages.push("name part must be non-empty");
+    } else if name.len() > 63 {
+        messages.push("name part must be no more than 63 bytes");
+    }
+    if !is_name_part(name) {
+        messages.push(QUALIFIED);
+    }
+    messages
+}
+
+const PARTS: &str = "a valid label key must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric \
+                     character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is \
+                     '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
+const PREFIX: &str = "prefix part a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start \
+                      and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
+                      '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+
+pub(super) fn label_value(text: &str) -> Messages {
+    let mut messages = Vec::new();
+    if text.len() > 63 {
+        messages.push("must be no more than 63 bytes");
+    }
+    if !text.is_empty() && !is_name_part(text) {
+        messages.push(LABEL_VALUE);
+    }
+    messages
+}
+
+/// A port's name.
+pub(super) fn port_name(text: &str) -> Messages {
+    let mut messages = Vec::new();
+    if text.len() > 15 {
+        messages.push("must be no more than 15 characters");
+    }
+    if !text
+        .bytes()
+        .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+    {
+        messages.push("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)");
+    }
+    if !text.bytes().any(|byte| byte.is_ascii_lowercase()) {
+        messages.push("must contain at least one letter (a-z)");
+    }
+    if text.contains("--") {
+        messages.push("must not contain consecutive hyphens");
+    }
+    if text.starts_with('-') || text.ends_with('-') {
+        messages.push("must not begin or end with a hyphen");
+    }
+    messages
+}
+
+/// A key of a config map or a secret.
+pub(super) fn config_key(text: &str) -> Messages {
+    let mut messages = Vec::new();
+    if text.len() > 253 {
+        messages.push("must be no more than 253 bytes");
+    }
+    if text.is_empty()
+        || !text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+    {
+        messages.push(CONFIG_KEY);
+    }
+    match text {
+        "." => messages.push("must not be '.'"),
+        ".." => messages.push("must not be '..'"),
+        _ if text.starts_with("..") => messages.push("must not start with '..'"),
+        _ => {}
+    }
+    messages
+}

@@ -1,0 +1,178 @@
+//! Pods and their templates.
+
+use super::{Check, container, items, names, text, volume};
+use crate::field::FieldError;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+pub(super) fn pod(check: &mut Check, pod: &Value, old: Option<&Value>) {
+    spec(check, &pod["spec"], "spec");
+    if let Some(old) = old {
+        update(check, &pod["spec"], &old["spec"]);
+    }
+}
+
+/// A template with its labels.
+pub(super) fn template(check: &mut Check, template: &Value, path: &str) {
+    // The real server leaves `metadata` out of these paths.
+    check.metadata(&template["metadata"], path);
+    spec(check, &template["spec"], &format!("{path}.spec"));
+}
+
+fn spec(check: &mut Check, spec: &Value, path: &str) {
+    let volumes = volume::volumes(check, spec, path);
+    let mut names_seen = BTreeSet::new();
+    if check.required(&spec["containers"], &format!("{path}.containers")) {
+        container::containers(check, spec, "containers", path, &mut names_seen, &volumes);
+    }
+    container::containers(check, spec, "initContainers", path, &mut names_seen, &volumes);
+    check.one_of(spec, "restartPolicy", path, &["Always", "OnFailure", "Never"]);
+    check.one_of(
+        spec,
+        "dnsPolicy",
+        path,
+        &["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"],
+    );
+    check.labels(&spec["nodeSelector"], &format!("{path}.nodeSelector"));
+    for name in ["hostname", "subdomain"] {
+        if let Some(value) = spec[name].as_str().filter(|value| !value.is_empty()) {
+            check.messages(&format!("{path}.{name}"), value, &names::label(value));
+        }
+    }
+    if let Some(account) = spec["serviceAccountName"]
+        .as_str()
+        .filter(|account| !account.is_empty())
+    {
+        check.messages(
+            &format!("{path}.serviceAccountName"),
+            account,
+            &names::subdomain(account),
+        );
+    }
+    if let Some(seconds) = spec["activeDeadlineSeconds"]
+        .as_i64()
+        .filter(|seconds| !(1..=i64::from(i32::MAX)).contains(seconds))
+    {
+        let field = format!("{path}.activeDeadlineSeconds");
+        check.push(FieldError::invalid(
+            &field,
+            seconds,
+            "must be between 1 and 2147483647, inclusive",
+        ));
+    }
+    tolerations(check, spec, path);
+}
+
+fn tolerations(check: &mut Check, spec: &Value, path: &str) {
+    for (toleration, path) in items(spec, "tolerations", path) {
+        let operator = text(toleration, "operator");
+        let field = format!("{path}.operator");
+        let key = text(toleration, "key");
+        if key.is_empty() && operator != "Exists" {
+            let detail =
+                "operator must be Exists when `key` is empty, which means \"match all values and all keys\"";
+            check.push(FieldError::invalid(&field, operator, detail));
+        } else if !key.is_empty() {
+            check.messages(&format!("{path}.key"), key, &names::qualified(key));
+        }
+        if !["", "Equal", "Exists"].contains(&operator) {
+            check.push(FieldError::not_supported(&field, operator, ["Equal", "Exists"]));
+        }
+        check.one_of(
+            toleration,
+            "effect",
+            &path,
+            &["", "NoSchedule", "PreferNoSchedule", "NoExecute"],
+        );
+    }
+}
+
+/// A pod is what it was, but for images, a deadline and more tolerations. The real server adds a diff of its own types.
+fn update(check: &mut Check, new: &Value, old: &Value) {
+    const DETAIL: &str = "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,\
+                          `spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),\
+                          `spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
+    for list in ["containers", "initContainers"] {
+        let count = |spec: &Value| spec[list].as_array().map_or(0, Vec::len);
+        if count(new) != count(old) {
+            check.push(FieldError::forbidden(
+                &format!("spec.{list}"),
+                "pod updates may not add or remove containers",
+            ));
+            return;
+        }
+    }
+    let fixed = |spec: &Value| {
+        let mut spec = spec.clone();
+        for list in ["containers", "initContainers"] {
+            for container in spec
+                .get_mut(list)
+                .and_then(Value::as_array_mut)
+                .into_iter()
+                .flatten()
+            {
+                container["image"] = json!("");
+            }
+        }
+        if let Some(fields) = spec.as_object_mut() {
+            for name in ["activeDeadlineSeconds", "tolerations", "schedulingGates"] {
+                fields.remove(name);
+            }
+            if old["terminationGracePeriodSeconds"]
+                .as_i64()
+                .is_some_and(|seconds| seconds < 0)
+            {
+                fields.remove("terminationGracePeriodSeconds");
+            }
+        }
+        spec
+    };
+    if fixed(new) != fixed(old) {
+        check.push(FieldError::forbidden("spec", DETAIL));
+    }
+    let kept = |toleration: &Value| {
+        let same = |other: &Value| {
+            let but_time = |toleration: &Value| {
+                json!([
+                    toleration["key"],
+                    toleration["operator"],
+                    toleration["value"],
+                    toleration["effect"]
+                ])
+            };
+            but_time(other) == but_time(toleration)
+        };
+        new["tolerations"]
+            .as_array()
+            .is_some_and(|tolerations| tolerations.iter().any(same))
+    };
+    if old["tolerations"]
+        .as_array()
+        .is_some_and(|tolerations| !tolerations.iter().all(kept))
+    {
+        let detail = "existing toleration can not be modified except its tolerationSeconds";
+        check.push(FieldError::forbidden("spec.tolerations", detail));
+    }
+    let (before, after) = (
+        old["activeDeadlineSeconds"].as_i64(),
+        new["activeDeadlineSeconds"].as_i64(),
+    );
+    match (before, after) {
+        (Some(before), Some(after)) if after > before => {
+            check.push(FieldError::invalid(
+                "spec.activeDeadlineSeconds",
+                after,
+                "must be less than or equal to previous value",
+            ));
+        }
+        (Some(_), None) => {
+            let detail = "must not update from a positive integer to nil value";
+            check.push(FieldError::invalid(
+                "spec.activeDeadlineSeconds",
+                Value::Null,
+                detail,
+            ));
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,112 @@
+//! Roles and bindings.
+
+use super::{Check, text};
+use crate::field::FieldError;
+use serde_json::Value;
+
+const GROUP: &str = "rbac.authorization.k8s.io";
+
+pub(super) fn role(check: &mut Check, role: &Value) {
+    let namespaced = role["kind"] == "Role";
+    for (index, rule) in role["rules"].as_array().into_iter().flatten().enumerate() {
+        let path = format!("rules[{index}]");
+        let has = |name: &str| rule[name].as_array().is_some_and(|values| !values.is_empty());
+        if !has("verbs") {
+            check.push(FieldError::required(
+                &format!("{path}.verbs"),
+                "verbs must contain at least one value",
+            ));
+        }
+        if has("nonResourceURLs") {
+            let mixed = ["apiGroups", "resources", "resourceNames"].into_iter().any(has);
+            let detail = match (namespaced, mixed) {
+                (true, _) => "namespaced rules cannot apply to non-resource URLs",
+                (_, true) => "rules cannot apply to both regular resources and non-resource URLs",
+                _ => continue,
+            };
+            check.push(FieldError::invalid(
+                &format!("{path}.nonResourceURLs"),
+                rule["nonResourceURLs"].clone(),
+                detail,
+            ));
+            continue;
+        }
+        if !has("apiGroups") {
+            check.push(FieldError::required(
+                &format!("{path}.apiGroups"),
+                "resource rules must supply at least one api group",
+            ));
+        }
+        if !has("resources") {
+            check.push(FieldError::required(
+                &format!("{path}.resources"),
+                "resource rules must supply at least one resource",
+            ));
+        }
+    }
+}
+
+/// A binding in a namespace, whose service accounts are in the same where they do not say.
+pub(super) fn binding(check: &mut Check, binding: &Value, old: Option<&Value>) {
+    let namespaced = binding["kind"] == "RoleBinding";
+    let reference = &binding["roleRef"];
+    if reference["apiGroup"] != GROUP {
+        check.push(FieldError::not_supported(
+            "roleRef.apiGroup",
+            text(reference, "apiGroup"),
+            [GROUP],
+        ));
+    }
+    let kinds: &[&str] = if namespaced {
+        &["Role", "ClusterRole"]
+    } else {
+        &["ClusterRole"]
+    };
+    if !kinds.contains(&text(reference, "kind")) {
+        check.push(FieldError::not_supported(
+            "roleRef.kind",
+            text(reference, "kind"),
+            kinds,
+        ));
+    }
+    check.required(&reference["name"], "roleRef.name");
+    for (index, subject) in binding["subjects"].as_array().into_iter().flatten().enumerate() {
+        subject_of(check, subject, namespaced, &format!("subjects[{index}]"));
+    }
+    if old.is_some_and(|old| old["roleRef"] != *reference) {
+        let shown = format!(
+            "{{\"APIGroup\":{},\"Kind\":{},\"Name\":{}}}",
+            reference["apiGroup"], reference["kind"], reference["name"]
+        );
+        check.push(FieldError::invalid("roleRef", "", "cannot change roleRef").showing(shown));
+    }
+}
+
+fn subject_of(check: &mut Check, subject: &Value, namespaced: bool, path: &str) {
+    let group = text(subject, "apiGroup");
+    check.required(&subject["name"], &format!("{path}.name"));
+    let expected = match text(subject, "kind") {
+        "ServiceAccount" => {
+            if !namespaced {
+                check.required(&subject["namespace"], &format!("{path}.namespace"));
+            }
+            ""
+        }
+        "User" | "Group" => GROUP,
+        other => {
+            check.push(FieldError::not_supported(
+                &format!("{path}.kind"),
+                other,
+                ["ServiceAccount", "User", "Group"],
+            ));
+            return;
+        }
+    };
+    if group != expected {
+        check.push(FieldError::not_supported(
+            &format!("{path}.apiGroup"),
+            group,
+            [expected],
+        ));
+    }
+}

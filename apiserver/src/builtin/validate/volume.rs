@@ -1,0 +1,44 @@
+//! Volumes.
+
+use super::{Check, fields, items, names, text};
+use crate::field::FieldError;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// Checks the volumes, and answers with the names of those that can be mounted.
+pub(super) fn volumes<'a>(check: &mut Check, spec: &'a Value, path: &str) -> BTreeSet<&'a str> {
+    let mut known = BTreeSet::new();
+    for (volume, path) in items(spec, "volumes", path) {
+        let name = text(volume, "name");
+        if check.required(&volume["name"], &format!("{path}.name")) {
+            let messages = names::label(name);
+            check.messages(&format!("{path}.name"), name, &messages);
+            if messages.is_empty() && !known.insert(name) {
+                check.push(FieldError::duplicate(&format!("{path}.name"), name));
+            }
+        }
+        let kinds: Vec<&str> = fields(volume)
+            .map(|(name, _)| name.as_str())
+            .filter(|name| *name != "name")
+            .collect();
+        for (index, kind) in kinds.into_iter().enumerate() {
+            if index > 0 {
+                check.push(FieldError::forbidden(
+                    &format!("{path}.{kind}"),
+                    "may not specify more than 1 volume type",
+                ));
+                continue;
+            }
+            let needs = match kind {
+                "configMap" => "name",
+                "secret" => "secretName",
+                "hostPath" => "path",
+                "persistentVolumeClaim" => "claimName",
+                "csi" => "driver",
+                _ => continue,
+            };
+            check.required(&volume[kind][needs], &format!("{path}.{kind}.{needs}"));
+        }
+    }
+    known
+}

@@ -1,0 +1,336 @@
+//! What keeps pods running: Deployment, ReplicaSet, StatefulSet, DaemonSet, ReplicationController.
+
+use super::{Check, fields, names, pod, text};
+use crate::field::FieldError;
+use serde_json::{Map, Value};
+
+const NO_MATCH: &str = "`selector` does not match template `labels`";
+
+pub(super) fn deployment(check: &mut Check, spec: &Value) {
+    check.not_negative(spec, &["replicas"], "spec");
+    selected_template(check, spec, "deployment");
+    deployment_strategy(check, &spec["strategy"]);
+    check.not_negative(spec, &["minReadySeconds", "revisionHistoryLimit"], "spec");
+    if let Some(deadline) = spec["progressDeadlineSeconds"].as_i64() {
+        check.not_negative(spec, &["progressDeadlineSeconds"], "spec");
+        if deadline <= spec["minReadySeconds"].as_i64().unwrap_or_default() {
+            check.push(FieldError::invalid(
+                "spec.progressDeadlineSeconds",
+                deadline,
+                "must be greater than minReadySeconds",
+            ));
+        }
+    }
+}
+
+fn deployment_strategy(check: &mut Check, strategy: &Value) {
+    let path = "spec.strategy.rollingUpdate";
+    let rolling = &strategy["rollingUpdate"];
+    match text(strategy, "type") {
+        "Recreate" if rolling.is_object() => {
+            check.push(FieldError::forbidden(
+                path,
+                "may not be specified when strategy `type` is 'Recreate'",
+            ));
+        }
+        "RollingUpdate" if rolling.is_null() => check.push(FieldError::required(
+            path,
+            "this should be defaulted and never be nil",
+        )),
+        "RollingUpdate" => {
+            number_or_percent(
+                check,
+                &rolling["maxUnavailable"],
+                &format!("{path}.maxUnavailable"),
+                true,
+            );
+            number_or_percent(check, &rolling["maxSurge"], &format!("{path}.maxSurge"), false);
+            if is_zero(&rolling["maxUnavailable"]) && is_zero(&rolling["maxSurge"]) {
+                let detail = "may not be 0 when `maxSurge` is 0";
+                check.push(FieldError::invalid(
+                    &format!("{path}.maxUnavailable"),
+                    rolling["maxUnavailable"].clone(),
+                    detail,
+                ));
+            }
+        }
+        "Recreate" => {}
+        _ => check.push(
+            FieldError::not_supported("spec.strategy", "", ["Recreate", "RollingUpdate"])
+                .showing(in_go(strategy)),
+        ),
+    }
+}
+
+pub(super) fn replica_set(check: &mut Check, spec: &Value) {
+    check.not_negative(spec, &["replicas", "minReadySeconds"], "spec");
+    selected_template(check, spec, "deployment");
+}
+
+pub(super) fn stateful_set(check: &mut Check, spec: &Value) {
+    let policy = text(spec, "podManagementPolicy");
+    if !["OrderedReady", "Parallel"].contains(&policy) {
+        check.push(FieldError::invalid(
+            "spec.podManagementPolicy",
+            policy,
+            "must be 'OrderedReady' or 'Parallel'",
+        ));
+    }
+    let strategy = &spec["updateStrategy"];
+    match text(strategy, "type") {
+        "OnDelete" if strategy["rollingUpdate"].is_object() => {
+            let detail = "only allowed for updateStrategy 'RollingUpdate'";
+            check.push(FieldError::invalid(
+                "spec.updateStrategy.rollingUpdate",
+                strategy["rollingUpdate"].clone(),
+                detail,
+            ));
+        }
+        "RollingUpdate" => check.not_negative(
+            &strategy["rollingUpdate"],
+            &["partition"],
+            "spec.updateStrategy.rollingUpdate",
+        ),
+        "OnDelete" => {}
+        _ => {
+            let detail = "must be 'RollingUpdate' or 'OnDelete'";
+            check.push(FieldError::invalid("spec.updateStrategy", "", detail).showing(in_go(strategy)));
+        }
+    }
+    check.not_negative(spec, &["replicas", "minReadySeconds"], "spec");
+    selected_template(check, spec, "statefulset");
+}
+
+pub(super) fn daemon_set(check: &mut Check, spec: &Value) {
+    check.selector(&spec["selector"], "spec.selector");
+    match_labels(check, spec);
+    if is_empty(&spec["selector"]) {
+        check.push(FieldError::invalid(
+            "spec.selector",
+            spec["selector"].clone(),
+            "empty selector is invalid for daemonset",
+        ));
+    }
+    always_template(check, spec);
+    check.not_negative(spec, &["minReadySeconds", "revisionHistoryLimit"], "spec");
+    let strategy = &spec["updateStrategy"];
+    let path = "spec.updateStrategy.rollingUpdate";
+    let rolling = &strategy["rollingUpdate"];
+    match text(strategy, "type") {
+        "RollingUpdate" => {
+            number_or_percent(
+                check,
+                &rolling["maxUnavailable"],
+                &format!("{path}.maxUnavailable"),
+                true,
+            );
+            number_or_percent(check, &rolling["maxSurge"], &format!("{path}.maxSurge"), true);
+            match (is_zero(&rolling["maxUnavailable"]), is_zero(&rolling["maxSurge"])) {
+                (true, true) => check.push(FieldError::required(
+                    &format!("{path}.maxUnavailable"),
+                    "cannot be 0 when maxSurge is 0",
+                )),
+                (false, false) => {
+                    let detail = "may not be set when maxUnavailable is non-zero";
+                    check.push(FieldError::invalid(
+                        &format!("{path}.maxSurge"),
+                        rolling["maxSurge"].clone(),
+                        detail,
+                    ));
+                }
+                _ => {}
+            }
+        }
+        "OnDelete" => {}
+        _ => check.push(
+            FieldError::not_supported("spec.updateStrategy", "", ["RollingUpdate", "OnDelete"])
+                .showing(in_go(strategy)),
+        ),
+    }
+}
+
+pub(super) fn replication_controller(check: &mut Check, spec: &Value) {
+    check.not_negative(spec, &["replicas", "minReadySeconds"], "spec");
+    let selector = &spec["selector"];
+    if fields(selector).next().is_none() {
+        check.push(FieldError::required("spec.selector", ""));
+    }
+    let labels = &spec["template"]["metadata"]["labels"];
+    if !fields(selector).all(|(key, value)| labels.get(key) == Some(value)) {
+        check.push(FieldError::invalid(
+            "spec.template.metadata.labels",
+            labels.clone(),
+            NO_MATCH,
+        ));
+    }
+    if check.required(&spec["template"], "spec.template") {
+        always_template(check, spec);
+    }
+}
+
+/// A selector that is required and may not be empty, and the template that it selects.
+fn selected_template(check: &mut Check, spec: &Value, kind: &str) {
+    let selector = &spec["selector"];
+    if selector.is_null() {
+        check.push(FieldError::required("spec.selector", ""));
+    } else {
+        check.selector(selector, "spec.selector");
+        if is_empty(selector) {
+            check.push(FieldError::invalid(
+                "spec.selector",
+                selector.clone(),
+                format!("empty selector is invalid for {kind}"),
+            ));
+        }
+    }
+    if is_valid(selector) {
+        match_labels(check, spec);
+        always_template(check, spec);
+    } else {
+        check.push(FieldError::invalid(
+            "spec.selector",
+            selector.clone(),
+            "invalid label selector",
+        ));
+    }
+}
+
+fn match_labels(check: &mut Check, spec: &Value) {
+    let labels = &spec["template"]["metadata"]["labels"];
+    if is_valid(&spec["selector"]) && !selects(&spec["selector"], labels) {
+        check.push(FieldError::invalid(
+            "spec.template.metadata.labels",
+            labels.clone(),
+            NO_MATCH,
+        ));
+    }
+}
+
+fn always_template(check: &mut Check, spec: &Value) {
+    pod::template(check, &spec["template"], "spec.template");
+    if let Some(policy) = spec["template"]["spec"]["restartPolicy"]
+        .as_str()
+        .filter(|policy| *policy != "Always")
+        && ["OnFailure", "Never"].contains(&policy)
+    {
+        check.push(FieldError::not_supported(
+            "spec.template.spec.restartPolicy",
+            policy,
+            ["Always"],
+        ));
+    }
+    if spec["template"]["spec"]["activeDeadlineSeconds"].is_number() {
+        let detail = "activeDeadlineSeconds in ReplicaSet is not Supported";
+        check.push(FieldError::forbidden(
+            "spec.template.spec.activeDeadlineSeconds",
+            detail,
+        ));
+    }
+}
+
+fn is_empty(selector: &Value) -> bool {
+    let nothing = |name: &str| match &selector[name] {
+        Value::Object(fields) => fields.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        _ => true,
+    };
+    selector.is_object() && nothing("matchLabels") && nothing("matchExpressions")
+}
+
+/// Whether the selector can be made one at all.
+fn is_valid(selector: &Value) -> bool {
+    let requirement = |requirement: &Value| {
+        let has_values = requirement["values"]
+            .as_array()
+            .is_some_and(|values| !values.is_empty());
+        let fits = match text(requirement, "operator") {
+            "In" | "NotIn" => has_values,
+            "Exists" | "DoesNotExist" => !has_values,
+            _ => false,
+        };
+        fits && names::is_label_key(text(requirement, "key"))
+    };
+    let label = |(key, value): (&String, &Value)| {
+        names::is_label_key(key) && value.as_str().is_some_and(names::is_label_value)
+    };
+    fields(&selector["matchLabels"]).all(label)
+        && selector["matchExpressions"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .all(requirement)
+}
+
+/// Whether a label selector, none selects nothing, selects these labels.
+pub(super) fn selects(selector: &Value, labels: &Value) -> bool {
+    let requirement = |requirement: &Value| {
+        let value = labels.get(text(requirement, "key"));
+        let is_in = || {
+            value.is_some_and(|value| {
+                requirement["values"]
+                    .as_array()
+                    .is_some_and(|values| values.contains(value))
+            })
+        };
+        match text(requirement, "operator") {
+            "In" => is_in(),
+            "NotIn" => !is_in(),
+            "Exists" => value.is_some(),
+            _ => value.is_none(),
+        }
+    };
+    selector.is_object()
+        && fields(&selector["matchLabels"]).all(|(key, value)| labels.get(key) == Some(value))
+        && selector["matchExpressions"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .all(requirement)
+}
+
+fn number_or_percent(check: &mut Check, value: &Value, path: &str, at_most_all: bool) {
+    const PERCENT: &str = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for \
+                           validation is '[0-9]+%')";
+    match value {
+        Value::String(text) => match percent(text) {
+            None => check.push(FieldError::invalid(path, text.as_str(), PERCENT)),
+            Some(percent) if at_most_all && percent > 100 => {
+                check.push(FieldError::invalid(
+                    path,
+                    text.as_str(),
+                    "must not be greater than 100%",
+                ));
+            }
+            Some(_) => {}
+        },
+        Value::Number(number) if number.as_i64().is_some_and(|number| number < 0) => {
+            check.push(FieldError::invalid(
+                path,
+                value.clone(),
+                "must be greater than or equal to 0",
+            ));
+        }
+        _ => {}
+    }
+}
+
+fn percent(text: &str) -> Option<u64> {
+    text.strip_suffix('%')
+        .filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))?
+        .parse()
+        .ok()
+}
+
+fn is_zero(value: &Value) -> bool {
+    value.as_i64() == Some(0) || value.as_str().is_some_and(|text| percent(text) == Some(0))
+}
+
+/// A strategy as the real server shows its own type.
+fn in_go(strategy: &Value) -> String {
+    let mut shown = Map::new();
+    shown.insert("RollingUpdate".to_owned(), strategy["rollingUpdate"].clone());
+    format!(
+        "{{\"Type\":{},\"RollingUpdate\":{}}}",
+        strategy["type"], shown["RollingUpdate"]
+    )
+}
