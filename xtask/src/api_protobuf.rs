@@ -71,7 +71,7 @@ fn read(text: &str, messages: &mut BTreeMap<String, Vec<String>>) -> Result<()> 
     let (mut package, mut message) = (String::new(), None);
     for line in text.lines().map(str::trim) {
         if let Some(name) = line.strip_prefix("package ") {
-            package = name.trim_end_matches(';').to_owned();
+            name.trim_end_matches(';').clone_into(&mut package);
         } else if let Some(name) = line.strip_prefix("message ") {
             let name = short(&format!("{package}.{}", name.trim_end_matches(['{', ' '])));
             messages.insert(name.clone(), vec![]);

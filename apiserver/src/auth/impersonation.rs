@@ -55,15 +55,12 @@ pub(crate) fn impersonate(
     let account = name
         .strip_prefix("system:serviceaccount:")
         .and_then(|account| account.split_once(':'));
-    let mut acting = match account {
-        Some((namespace, account)) => {
-            require("", "serviceaccounts", "", namespace, account)?;
-            User::service_account(namespace, account)
-        }
-        None => {
-            require("", "users", "", "", name)?;
-            User::new(name.clone(), &[])
-        }
+    let mut acting = if let Some((namespace, account)) = account {
+        require("", "serviceaccounts", "", namespace, account)?;
+        User::service_account(namespace, account)
+    } else {
+        require("", "users", "", "", name)?;
+        User::new(name.clone(), &[])
     };
     for group in &groups {
         require("", "groups", "", "", group)?;

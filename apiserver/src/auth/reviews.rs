@@ -15,9 +15,9 @@ pub(crate) fn review(
     namespace: &str,
     review: &mut Value,
 ) -> Result<(), ApiError> {
-    review["metadata"]
-        .as_object_mut()
-        .map(|metadata| metadata.retain(|_, value| !value.is_null()));
+    if let Value::Object(metadata) = &mut review["metadata"] {
+        metadata.retain(|_, value| !value.is_null());
+    }
     let status = match kind.kind.as_str() {
         "SelfSubjectAccessReview" => access(registry, user, kind, &review["spec"])?,
         "SubjectAccessReview" | "LocalSubjectAccessReview" => {

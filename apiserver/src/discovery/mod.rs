@@ -9,6 +9,7 @@ use crate::server::Shared;
 use http::header::ACCEPT;
 use http::request::Parts;
 use serde_json::json;
+use std::fmt::Write as _;
 
 /// Answers a request about no resource.
 pub(crate) fn answer(
@@ -63,8 +64,10 @@ fn metrics(shared: &Shared) -> String {
     );
     for kind in shared.registry.catalog().stored() {
         let count = shared.registry.store.count(&kind.table());
-        text += &format!(
-            "apiserver_storage_objects{{resource=\"{}\"}} {count}\n",
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "apiserver_storage_objects{{resource=\"{}\"}} {count}",
             kind.qualified()
         );
     }

@@ -17,10 +17,10 @@ pub(crate) async fn run(registry: Arc<Registry>) {
     loop {
         changes.mark_unchanged();
         let waits = collector.collect(&registry) | namespaces::clean(&registry);
-        let changed = changes.changed();
+        let next = changes.changed();
         if waits {
-            let _ = tokio::time::timeout(PATIENCE, changed).await;
-        } else if changed.await.is_err() {
+            let _ = tokio::time::timeout(PATIENCE, next).await;
+        } else if next.await.is_err() {
             return;
         }
     }

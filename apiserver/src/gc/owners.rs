@@ -184,7 +184,7 @@ impl Collector {
         let outcome = context
             .registry
             .rewrite(target, |object| meta::remove_finalizer(object, ORPHAN));
-        outcome.map(|_| ()).or_else(gone)
+        outcome.map(|_| ()).or_else(|error| gone(&error))
     }
 
     /// It goes when nothing that it owns holds it back.
@@ -208,7 +208,7 @@ impl Collector {
         let outcome = context
             .registry
             .rewrite(target, |object| meta::remove_finalizer(object, FOREGROUND));
-        outcome.map(|_| ()).or_else(gone)
+        outcome.map(|_| ()).or_else(|error| gone(&error))
     }
 
     /// An object all of whose owners are gone, or wait for it, goes.
@@ -246,7 +246,7 @@ impl Collector {
             .registry
             .delete(target, &options)
             .map(|_| ())
-            .or_else(gone)
+            .or_else(|error| gone(&error))
     }
 
     fn state(&self, context: &Context<'_>, dependent: &Target, owner: &Value) -> State {
@@ -312,11 +312,11 @@ fn disown(registry: &Registry, target: &Target, lost: &[&str]) -> Result<(), ()>
             }
         }
     });
-    outcome.map(|_| ()).or_else(gone)
+    outcome.map(|_| ()).or_else(|error| gone(&error))
 }
 
 /// What is gone needs nothing; what changed comes again by its change.
-fn gone(error: crate::status::ApiError) -> Result<(), ()> {
+fn gone(error: &crate::status::ApiError) -> Result<(), ()> {
     if matches!(error.code, 404 | 409) {
         Ok(())
     } else {

@@ -114,10 +114,13 @@ impl Form {
 }
 
 fn quality(clause: &str) -> f32 {
-    let quality = clause
+    let mut quality = clause
         .split(';')
         .filter_map(|part| part.trim().strip_prefix("q="));
-    quality.last().and_then(|text| text.parse().ok()).unwrap_or(1.0)
+    quality
+        .next_back()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(1.0)
 }
 
 #[cfg(test)]

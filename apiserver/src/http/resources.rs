@@ -56,9 +56,7 @@ pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, ApiError> {
         "update" | "patch" | "delete" => path_named,
         _ => true,
     };
-    if !fits
-        || !verbs.contains(&info.verb) && !(info.verb == "watch" && verbs.iter().any(|verb| verb == "list"))
-    {
+    if !fits || !serves(verbs, &info.verb) {
         return Err(ApiError::method_not_allowed());
     }
     match (info.verb.as_str(), info.subresource.as_str()) {
@@ -79,6 +77,13 @@ pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, ApiError> {
         ("deletecollection", _) => delete_collection(call, &target),
         _ => Err(ApiError::method_not_allowed()),
     }
+}
+
+/// What can be listed can be watched, even where the table does not say so.
+fn serves(verbs: &[String], verb: &str) -> bool {
+    verbs
+        .iter()
+        .any(|known| known == verb || known == "list" && verb == "watch")
 }
 
 /// The object of the path. Namespaces lie in none, though their path names one.

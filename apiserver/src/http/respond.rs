@@ -100,7 +100,11 @@ pub(crate) fn object(code: u16, form: Form, kind: &Kind, object: &Object) -> Ans
         Shape::Partial => value(code, form, &partial(object.value())),
         Shape::Table => {
             let metadata = json!({ "resourceVersion": object.revision.to_string() });
-            value(code, form, &tables::table(kind, [object.value()], metadata, true))
+            value(
+                code,
+                form,
+                &tables::table(kind, [object.value()], &metadata, true),
+            )
         }
     }
 }
@@ -170,7 +174,7 @@ pub(crate) fn list(form: Form, kind: &Kind, listing: &Listing) -> Answer {
         }
         Shape::Table => {
             let objects = listing.objects.iter().map(|object| object.value());
-            value(200, form, &tables::table(kind, objects, metadata, true))
+            value(200, form, &tables::table(kind, objects, &metadata, true))
         }
     }
 }

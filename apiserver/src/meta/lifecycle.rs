@@ -1,6 +1,6 @@
 //! What happens to metadata when an object is created or updated, whoever asked.
 
-use super::{metadata_mut, name, names, now, owners};
+use super::{metadata_mut, name, names, now};
 use crate::kinds::Kind;
 use crate::status::Cause;
 use rand::RngExt as _;
@@ -45,7 +45,7 @@ fn new_uid() -> String {
     let mut bytes: [u8; 16] = rand::rng().random();
     bytes[6] = bytes[6] & 0x0f | 0x40;
     bytes[8] = bytes[8] & 0x3f | 0x80;
-    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let hex = format!("{:032x}", u128::from_be_bytes(bytes));
     [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
 }
 
@@ -72,8 +72,6 @@ pub fn check_create(kind: &Kind, object: &Value) -> Vec<Cause> {
             causes.push(Cause::invalid("metadata.name", &metadata["name"], why));
         }
     }
-    names::metadata(metadata, &mut causes);
-    check_owners(object, &mut causes);
     causes
 }
 
@@ -105,58 +103,12 @@ pub fn check_update(object: &Value, old: &Value) -> Vec<Cause> {
             causes.push(Cause::forbidden("metadata.finalizers", why));
         }
     }
-    names::metadata(new, &mut causes);
-    check_owners(object, &mut causes);
     causes
-}
-
-fn check_owners(object: &Value, causes: &mut Vec<Cause>) {
-    let mut controller: Option<&Value> = None;
-    for (at, owner) in owners(object).iter().enumerate() {
-        let path = format!("metadata.ownerReferences[{at}]");
-        let version = owner["apiVersion"].as_str().unwrap_or_default();
-        if version.is_empty() || version.matches('/').count() > 1 {
-            let why = "version must not be empty";
-            causes.push(Cause::invalid(format!("{path}.apiVersion"), &json!(version), why));
-        }
-        for (key, why) in [
-            ("kind", "must not be empty"),
-            ("name", "must not be empty"),
-            ("uid", "must not be empty"),
-        ] {
-            if owner[key].as_str().is_none_or(str::is_empty) {
-                let value = json!(owner[key].as_str().unwrap_or_default());
-                causes.push(Cause::invalid(format!("{path}.{key}"), &value, why));
-            }
-        }
-        if owner["controller"] == true {
-            if let Some(first) = controller {
-                let why = format!(
-                    "Only one reference can have Controller set to true. Found \"true\" in references for {}/{} and {}/{}",
-                    text(first, "kind"),
-                    text(first, "name"),
-                    text(owner, "kind"),
-                    text(owner, "name"),
-                );
-                causes.push(Cause::invalid(
-                    "metadata.ownerReferences",
-                    &json!(owners(object)),
-                    why,
-                ));
-            }
-            controller = Some(owner);
-        }
-    }
-}
-
-fn text<'a>(value: &'a Value, key: &str) -> &'a str {
-    value[key].as_str().unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kinds::Catalog;
 
     #[test]
     fn generated_names_fit() {
@@ -185,16 +137,5 @@ mod tests {
         );
         new["metadata"]["finalizers"] = json!([]);
         assert_eq!(check_update(&new, &old), []);
-    }
-
-    #[test]
-    fn owners_must_be_whole() {
-        let catalog = Catalog::built_in().unwrap();
-        let kind = catalog.resource("", "v1", "configmaps").unwrap();
-        let owner = json!({ "apiVersion": "v1", "kind": "Pod", "name": "p", "controller": true });
-        let object = json!({ "metadata": { "name": "a", "ownerReferences": [owner] } });
-        let causes = check_create(kind, &object);
-        assert_eq!(causes.len(), 1);
-        assert_eq!(causes[0].field, "metadata.ownerReferences[0].uid");
     }
 }

@@ -1,8 +1,6 @@
 //! The forms of names, labels and annotations, and what is said of others.
 
 use crate::kinds::Kind;
-use crate::status::Cause;
-use serde_json::{Value, json};
 
 const LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an \
 alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
@@ -91,48 +89,6 @@ pub fn label_value(value: &str) -> Option<String> {
         return Some("must be no more than 63 bytes".to_owned());
     }
     (!value.is_empty() && !is_word(value)).then(|| LABEL_VALUE.to_owned())
-}
-
-/// What is wrong with labels or annotations or finalizers.
-pub(super) fn metadata(metadata: &Value, causes: &mut Vec<Cause>) {
-    for (key, value) in metadata["labels"].as_object().into_iter().flatten() {
-        for why in qualified_name(key) {
-            causes.push(Cause::invalid("metadata.labels", &json!(key), why));
-        }
-        if let Some(why) = label_value(value.as_str().unwrap_or_default()) {
-            causes.push(Cause::invalid("metadata.labels", value, why));
-        }
-    }
-    let mut size = 0;
-    for (key, value) in metadata["annotations"].as_object().into_iter().flatten() {
-        size += key.len() + value.as_str().map_or(0, str::len);
-        for why in qualified_name(&key.to_lowercase()) {
-            causes.push(Cause::invalid("metadata.annotations", &json!(key), why));
-        }
-    }
-    if size > 256 << 10 {
-        let message = format!("Too long: may not be more than {} bytes", 256 << 10);
-        causes.push(Cause::new("FieldValueTooLong", "metadata.annotations", message));
-    }
-    for (at, finalizer) in metadata["finalizers"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .enumerate()
-    {
-        let name = finalizer.as_str().unwrap_or_default();
-        for why in qualified_name(name) {
-            causes.push(Cause::invalid("metadata.finalizers", finalizer, why));
-        }
-        if !name.contains('/') && !["orphan", "foregroundDeletion", "kubernetes"].contains(&name) {
-            let why = "name is neither a standard finalizer name nor is it fully qualified";
-            causes.push(Cause::invalid(
-                format!("metadata.finalizers[{at}]"),
-                finalizer,
-                why,
-            ));
-        }
-    }
 }
 
 fn path_segment(name: &str) -> Vec<String> {

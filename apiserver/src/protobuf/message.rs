@@ -137,13 +137,19 @@ fn one(field: &Field, value: Wire<'_>, ty: &Type, depth: usize) -> Result<Value,
         ("string", Wire::Bytes(text)) => json!(String::from_utf8_lossy(text)),
         ("bytes", Wire::Bytes(bytes)) => json!(STANDARD.encode(bytes)),
         ("bool", Wire::Number(number)) => json!(number != 0),
-        ("int32", Wire::Number(number)) => json!(number.cast_signed() as i32),
+        ("int32", Wire::Number(number)) => json!(int32(number)),
         ("int64", Wire::Number(number)) => json!(number.cast_signed()),
         ("double", Wire::Fixed64(bits)) => json!(f64::from_bits(bits)),
         ("float", Wire::Fixed32(bits)) => json!(f32::from_bits(bits)),
         (message, Wire::Bytes(bytes)) => decode(bytes, message, ty, depth + 1)?,
         _ => return Err(format!("proto: wrong wireType for field {}", field.name)),
     })
+}
+
+/// Negative numbers come as 64 bits; more is cut off, as Go does.
+fn int32(number: u64) -> i32 {
+    let [a, b, c, d, ..] = number.to_le_bytes();
+    i32::from_le_bytes([a, b, c, d])
 }
 
 fn time(object: &Map<String, Value>, micros: bool) -> Value {

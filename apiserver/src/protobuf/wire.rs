@@ -9,8 +9,11 @@ pub(super) enum Wire<'a> {
     Bytes(&'a [u8]),
 }
 
+/// A field's number and value, and what follows.
+type Found<'a> = (u64, Wire<'a>, &'a [u8]);
+
 /// The next field of a message, and what follows it; None at the end.
-pub(super) fn next(bytes: &[u8]) -> Result<Option<(u64, Wire<'_>, &[u8])>, String> {
+pub(super) fn next(bytes: &[u8]) -> Result<Option<Found<'_>>, String> {
     if bytes.is_empty() {
         return Ok(None);
     }

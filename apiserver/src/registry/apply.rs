@@ -1,5 +1,6 @@
 //! Server-side apply.
 
+use super::managed::applied;
 use super::{Bodied, Registry, Target, WriteOptions, Written};
 use crate::meta;
 use crate::status::{ApiError, Cause};
@@ -37,7 +38,7 @@ impl Registry {
                 let old = old.unwrap_or(&Value::Null);
                 return self.with_scale(target, old, &config);
             }
-            let mut object = self.applied(target, old, &config, part, by)?;
+            let mut object = applied(target, old, &config, part, by)?;
             let Some(old) = old else { return Ok(object) };
             warnings = self.decode(target, &mut object, by.options)?;
             if meta::resource_version(&config).is_empty() {

@@ -1,5 +1,7 @@
 //! Creation.
 
+use super::managed::track_fields;
+use super::validate::validate;
 use super::{Registry, Target, WriteOptions, Written, convert, strategy};
 use crate::auth::User;
 use crate::meta;
@@ -67,12 +69,12 @@ impl Registry {
             strategy::prepare_create(kind, &mut object);
             self.allocate(kind, &mut object)?;
             let mut causes = meta::check_create(kind, &object);
-            causes.extend(self.validate(kind, &object, None));
+            causes.extend(validate(kind, &object, None));
             if !causes.is_empty() {
                 return Err(ApiError::invalid(kind, meta::name(&object), &causes));
             }
             if !by.options.applied {
-                self.track_fields(target, None, &mut object, "", by);
+                track_fields(target, None, &mut object, "", by);
             }
             let target = Target::new(kind, &target.namespace, meta::name(&object));
             if by.options.dry_run {

@@ -1,6 +1,6 @@
 //! Who owns which fields.
 
-use super::{Bodied, Registry, Target};
+use super::{Bodied, Target};
 use crate::apply::{self, ApplyError, FieldSet, Write};
 use crate::kinds::Kind;
 use crate::meta::now;
@@ -8,40 +8,36 @@ use crate::status::{ApiError, Cause};
 use crate::types::{self, Type};
 use serde_json::{Value, json};
 
-impl Registry {
-    /// Notes who changed which fields.
-    pub(super) fn track_fields(
-        &self,
-        target: &Target,
-        before: Option<&Value>,
-        object: &mut Value,
-        part: &str,
-        by: Bodied<'_>,
-    ) {
-        let manager = match by.options.field_manager.as_str() {
-            "" => "unknown",
-            manager => manager,
-        };
-        with_write(&target.kind, part, manager, |write| {
-            apply::track(before, object, write)
-        });
-    }
+/// Notes who changed which fields.
+pub(super) fn track_fields(
+    target: &Target,
+    before: Option<&Value>,
+    object: &mut Value,
+    part: &str,
+    by: Bodied<'_>,
+) {
+    let manager = match by.options.field_manager.as_str() {
+        "" => "unknown",
+        manager => manager,
+    };
+    with_write(&target.kind, part, manager, |write| {
+        apply::track(before, object, write);
+    });
+}
 
-    /// What an apply makes of an object, with the record of who owns what.
-    pub(super) fn applied(
-        &self,
-        target: &Target,
-        live: Option<&Value>,
-        config: &Value,
-        part: &str,
-        by: Bodied<'_>,
-    ) -> Result<Value, ApiError> {
-        let (manager, force) = (by.options.field_manager.as_str(), by.options.force == Some(true));
-        let outcome = with_write(&target.kind, part, manager, |write| {
-            apply::apply(live, config, force, write)
-        });
-        outcome.map_err(refusal)
-    }
+/// What an apply makes of an object, with the record of who owns what.
+pub(super) fn applied(
+    target: &Target,
+    live: Option<&Value>,
+    config: &Value,
+    part: &str,
+    by: Bodied<'_>,
+) -> Result<Value, ApiError> {
+    let (manager, force) = (by.options.field_manager.as_str(), by.options.force == Some(true));
+    let outcome = with_write(&target.kind, part, manager, |write| {
+        apply::apply(live, config, force, write)
+    });
+    outcome.map_err(refusal)
 }
 
 fn with_write<T>(kind: &Kind, part: &str, manager: &str, act: impl FnOnce(Write<'_, '_>) -> T) -> T {

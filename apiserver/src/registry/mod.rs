@@ -29,7 +29,7 @@ pub use read::Listing;
 pub(crate) use read::too_large;
 pub use scale::ScalePaths;
 
-use crate::auth::{Authorizer, User};
+use crate::auth::Authorizer;
 use crate::kinds::{Catalog, Kind};
 use crate::status::ApiError;
 use crate::store::{Object, Store};
@@ -114,10 +114,5 @@ impl Registry {
             .any_version(group, plural)
             .cloned()
             .ok_or_else(ApiError::no_such_resource)
-    }
-
-    /// The user as whom the server itself acts.
-    pub(crate) fn system(&self) -> User {
-        User::system()
     }
 }

@@ -60,10 +60,7 @@ fn keep_all_but_status(kind: &Kind, object: &mut Value, old: &Value) {
     let status = object["status"].take();
     let metadata = object["metadata"].take();
     *object = old.clone();
-    let fields = match object {
-        Value::Object(fields) => fields,
-        _ => return,
-    };
+    let Value::Object(fields) = object else { return };
     if status.is_null() {
         fields.remove("status");
     } else {

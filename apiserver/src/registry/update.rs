@@ -1,6 +1,8 @@
 //! Updates: of whole objects and of their parts, by replacement or by a patch.
 
 use super::create::{Bodied, check_namespace};
+use super::managed::track_fields;
+use super::validate::validate;
 use super::{Registry, Target, Written, convert, strategy};
 use crate::auth::Access;
 use crate::meta;
@@ -62,12 +64,12 @@ impl Registry {
                 self.admit_owners(target, Some(before), &new, by.user)?;
             }
             let mut causes = meta::check_update(&new, before);
-            causes.extend(self.validate(kind, &new, Some(before)));
+            causes.extend(validate(kind, &new, Some(before)));
             if !causes.is_empty() {
                 return Err(ApiError::invalid(kind, &target.name, &causes));
             }
             if !by.options.applied {
-                self.track_fields(target, Some(before), &mut new, part, by);
+                track_fields(target, Some(before), &mut new, part, by);
             }
             if is_same(&new, before) {
                 return Ok(written(old));

@@ -1,25 +1,28 @@
 //! What is wrong with an object, beyond its metadata.
 
 use super::Registry;
+use crate::builtin;
 use crate::kinds::Kind;
 use crate::meta;
 use crate::status::{ApiError, Cause};
 use crate::strategy;
 use serde_json::Value;
 
-impl Registry {
-    /// What is wrong with an object that is new, or replaces another.
-    pub(super) fn validate(&self, kind: &Kind, object: &Value, old: Option<&Value>) -> Vec<Cause> {
-        match &kind.definition {
-            Some(definition) => {
-                let version = definition.version(&kind.version);
-                let errors = version.map(|version| version.schema.validate(object, old));
-                errors.into_iter().flatten().map(Cause::from).collect()
-            }
-            None => strategy::check(kind, object, old),
+/// What is wrong with an object that is new, or replaces another.
+pub(super) fn validate(kind: &Kind, object: &Value, old: Option<&Value>) -> Vec<Cause> {
+    match &kind.definition {
+        Some(definition) => {
+            let metadata = builtin::validate_metadata(&object["metadata"], "metadata");
+            let version = definition.version(&kind.version);
+            let errors = version.map(|version| version.schema.validate(object, old));
+            let errors = metadata.into_iter().chain(errors.into_iter().flatten());
+            errors.map(Cause::from).collect()
         }
+        None => strategy::check(kind, object, old),
     }
+}
 
+impl Registry {
     /// Gives an object what only one object can have, as addresses.
     pub(super) fn allocate(&self, kind: &Kind, object: &mut Value) -> Result<(), ApiError> {
         if kind.kind != "Service" || !kind.group.is_empty() {

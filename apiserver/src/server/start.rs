@@ -123,7 +123,7 @@ fn create_first(registry: &Registry) -> Result<(), ApiError> {
     objects.extend(bootstrap());
     let catalog = registry.catalog();
     let (user, options) = (
-        registry.system(),
+        User::system(),
         WriteOptions {
             field_manager: "kube-apiserver".to_owned(),
             ..WriteOptions::default()

@@ -7,7 +7,6 @@ mod namespaces;
 mod pods;
 mod secrets;
 mod services;
-mod workloads;
 
 use crate::builtin;
 use crate::kinds::Kind;
@@ -28,7 +27,7 @@ pub(crate) fn fill(kind: &Kind, object: &mut Value, old: Option<&Value>) {
         ("", "Secret") => secrets::fill(object),
         ("", "Service") => services::fill(object, old),
         ("", "PersistentVolumeClaim") if old.is_none() => {
-            meta::add_finalizer(object, "kubernetes.io/pvc-protection")
+            meta::add_finalizer(object, "kubernetes.io/pvc-protection");
         }
         ("", "PersistentVolume") if old.is_none() => {
             meta::add_finalizer(object, "kubernetes.io/pv-protection");
@@ -124,21 +123,12 @@ pub(crate) fn allocate<'a>(
 
 /// What is wrong with an object that is new, or replaces another.
 pub(crate) fn check(kind: &Kind, object: &Value, old: Option<&Value>) -> Vec<Cause> {
-    match (kind.group.as_str(), kind.kind.as_str()) {
-        ("apiextensions.k8s.io", "CustomResourceDefinition") => definitions::check(object, old),
-        ("", "ConfigMap" | "Secret") => secrets::check(object, old),
-        ("", "Pod") => workloads::check_pod(object),
-        ("apps" | "batch", _) => workloads::check(kind, object, old),
-        ("rbac.authorization.k8s.io", "RoleBinding" | "ClusterRoleBinding") => match old {
-            Some(old) if old["roleRef"] != object["roleRef"] => {
-                vec![Cause::invalid(
-                    "roleRef",
-                    &object["roleRef"],
-                    "cannot change roleRef",
-                )]
-            }
-            _ => vec![],
-        },
-        _ => vec![],
+    let mut causes: Vec<Cause> = builtin::validate(object, old)
+        .into_iter()
+        .map(Cause::from)
+        .collect();
+    if kind.kind == "CustomResourceDefinition" {
+        causes.extend(definitions::check(object, old));
     }
+    causes
 }

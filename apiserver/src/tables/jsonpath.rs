@@ -26,7 +26,7 @@ fn walk<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
                 found.is_some_and(|found| {
                     found
                         .as_str()
-                        .map_or_else(|| found.to_string() == wanted, |text| text == wanted)
+                        .map_or_else(|| found.to_string().as_str() == wanted, |text| text == wanted)
                 })
             })?;
             return walk(item, rest);

@@ -20,7 +20,7 @@ https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions
 pub(crate) fn table<'a>(
     kind: &Kind,
     objects: impl IntoIterator<Item = &'a Value>,
-    metadata: Value,
+    metadata: &Value,
     headed: bool,
 ) -> Value {
     let columns = columns(kind);

@@ -39,7 +39,7 @@ pub(super) fn event(what: &str, kind: &Kind, form: Form, object: &Object) -> Vec
         Shape::Table => {
             let metadata = json!({ "resourceVersion": object.revision.to_string() });
             let headed = what == "ADDED";
-            tables::table(kind, [object.value()], metadata, headed)
+            tables::table(kind, [object.value()], &metadata, headed)
                 .to_string()
                 .into_bytes()
         }
@@ -58,7 +58,7 @@ pub(super) fn bookmark(kind: &Kind, form: Form, revision: u64, initial_end: bool
             json!({ "kind": kind.kind, "apiVersion": kind.api_version(), "metadata": metadata })
         }
         Shape::Partial => partial(&json!({ "metadata": metadata })),
-        Shape::Table => tables::table(kind, [], metadata, false),
+        Shape::Table => tables::table(kind, [], &metadata, false),
     };
     line("BOOKMARK", object.to_string().as_bytes())
 }

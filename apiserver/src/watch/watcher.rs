@@ -20,7 +20,7 @@ use tokio::time::Instant;
 /// How many changes are read at once.
 const BATCH: usize = 256;
 /// How often a quiet watch is told of the newest version.
-const BOOKMARKS: Duration = Duration::from_secs(60);
+const BOOKMARKS: Duration = Duration::from_mins(1);
 /// How long a watch lasts that says nothing of it, at least, in seconds; at most twice that.
 const SHORTEST: u64 = 1800;
 

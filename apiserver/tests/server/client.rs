@@ -1,5 +1,12 @@
 //! A plain HTTP client, which speaks HTTP/1.0 so that bodies end with the connection.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::needless_pass_by_value,
+    reason = "helpers of tests, called with json!"
+)]
+
 use kubewright_apiserver::{ApiServer, Tls, auth::User};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -71,14 +78,14 @@ impl World {
         self.ask("POST", path, Some(object)).await.expect(201)
     }
 
-    pub(crate) async fn patch(&self, path: &str, way: &str, patch: Value) -> Answer {
+    pub(crate) async fn patch(&self, path: &str, way: &str, change: Value) -> Answer {
         let content = ("Content-Type", way);
         self.send(
             self.server.admin_token(),
             "PATCH",
             path,
             &[content],
-            patch.to_string().as_bytes(),
+            change.to_string().as_bytes(),
         )
         .await
     }
@@ -136,10 +143,10 @@ impl World {
         let mut stream = TcpStream::connect(self.server.address()).await.unwrap();
         let mut head = format!("{method} {path} HTTP/1.0\r\nContent-Length: {}\r\n", body.len());
         if !token.is_empty() {
-            head += &format!("Authorization: Bearer {token}\r\n");
+            head.extend(["Authorization: Bearer ", token, "\r\n"]);
         }
         for (name, value) in headers {
-            head += &format!("{name}: {value}\r\n");
+            head.extend([*name, ": ", *value, "\r\n"]);
         }
         head += "\r\n";
         stream.write_all(head.as_bytes()).await.unwrap();
