@@ -75,7 +75,8 @@ impl Form {
         }
         let form = clauses.iter().find_map(|(_, clause)| Self::of(clause, pretty));
         form.ok_or_else(|| {
-            let message = "only the following media types are accepted: application/json, application/yaml";
+            let message = "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, \
+                application/vnd.kubernetes.protobuf";
             ApiError::generic(406, "NotAcceptable", message)
         })
     }

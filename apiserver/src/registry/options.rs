@@ -186,7 +186,7 @@ impl WriteOptions {
             "Ignore" => FieldValidation::Ignore,
             "Strict" => FieldValidation::Strict,
             other => {
-                let known = ["Ignore", "Strict", "Warn"];
+                let known = ["", "Ignore", "Strict", "Warn"];
                 causes.push(Cause::not_supported("fieldValidation", &json!(other), &known));
                 FieldValidation::Warn
             }

@@ -23,6 +23,7 @@ impl Registry {
         object: &Value,
         by: Bodied<'_>,
     ) -> Result<Written, ApiError> {
+        check_name(target, object)?;
         let creates = target.kind.creates_on_update() && part.is_empty();
         let mut warnings = vec![];
         let mut written = self.change(target, part, creates, by, |_| {

@@ -33,9 +33,7 @@ impl LabelSelector {
             tokens: tokens(text),
             at: 0,
         };
-        let requirements = parser
-            .requirements()
-            .map_err(|why| ApiError::bad_request(format!("unable to parse requirement: {why}")))?;
+        let requirements = parser.requirements().map_err(ApiError::bad_request)?;
         Ok(Self { requirements })
     }
 
@@ -149,7 +147,11 @@ impl<'a> Parser<'a> {
                 "," => {
                     return Err("found ',' expected: !, identifier, or 'end of string'".to_owned());
                 }
-                _ => requirements.push(self.requirement()?),
+                _ => {
+                    let requirement = self.requirement();
+                    requirements
+                        .push(requirement.map_err(|why| format!("unable to parse requirement: {why}"))?);
+                }
             }
             match self.next() {
                 "" => return Ok(requirements),
@@ -172,7 +174,7 @@ impl<'a> Parser<'a> {
             return Err(format!("found '{key}', expected: identifier"));
         }
         if let Some(why) = names::qualified_name(key).into_iter().next() {
-            return Err(format!(r#"key: Invalid value: "{key}": {why}"#));
+            return Err(format!(r#"<nil>: Invalid value: "{key}": {why}"#));
         }
         let key_text = key.to_owned();
         let operator = if absent {
@@ -200,7 +202,7 @@ impl<'a> Parser<'a> {
                 let value = self.value(key)?;
                 let number = value.parse().map_err(|_| {
                     format!(
-                        "values[0][{key}]: Invalid value: {value:?}: for 'Gt', 'Lt' operators, the value must be an integer"
+                        "values[0]: Invalid value: {value:?}: for 'Gt', 'Lt' operators, the value must be an integer"
                     )
                 })?;
                 if operator == ">" {
@@ -256,7 +258,7 @@ impl<'a> Parser<'a> {
 
 fn check_value(key: &str, value: &str) -> Result<String, String> {
     match names::label_value(value) {
-        Some(why) => Err(format!("values[0][{key}]: Invalid value: {value:?}: {why}")),
+        Some(why) => Err(format!("values[0]: Invalid value: {value:?}: {why}")),
         None => Ok(value.to_owned()),
     }
 }

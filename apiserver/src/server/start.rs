@@ -28,6 +28,9 @@ const PRIORITIES: &[(&str, i64, &str)] = &[
     ),
 ];
 
+/// Since when tokens of an old kind are watched: every server has it.
+const TRACKING: &str = "kube-apiserver-legacy-service-account-token-tracking";
+
 /// Why a server did not come up.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
@@ -121,6 +124,13 @@ fn create_first(registry: &Registry) -> Result<(), ApiError> {
         objects.push(class);
     }
     objects.extend(bootstrap());
+    let mut tracking = version(
+        "v1",
+        "ConfigMap",
+        json!({ "name": TRACKING, "namespace": "kube-system" }),
+    );
+    tracking["data"] = json!({ "since": crate::meta::now()[.."2026-01-01".len()] });
+    objects.push(tracking);
     let catalog = registry.catalog();
     let (user, options) = (
         User::system(),
