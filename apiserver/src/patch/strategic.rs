@@ -208,6 +208,7 @@ fn merge_ordered(
     let key = place.patch.merge_key.as_deref();
     list::check_order(patched.as_deref().unwrap_or_default(), &wanted, key)?;
     let server_order = current.clone().unwrap_or_default();
+    let sent = patched.clone().unwrap_or_default();
     let merged = match (current, patched) {
         (None, None) => return Ok(()),
         (Some(current), None) => current,
@@ -215,6 +216,10 @@ fn merge_ordered(
         (Some(current), Some(patched)) if place.patch.merge => merge_list(current, patched, &place, false)?,
         (Some(_), Some(patched)) => patched,
     };
+    if server_order.is_empty() && sent.is_empty() {
+        return internal("no elements in any of the given slices".to_owned());
+    }
+    list::check_same_types(&server_order, &sent)?;
     patch.remove(name);
     original.insert(
         name.to_owned(),

@@ -77,7 +77,15 @@ fn merge_patches_do_what_the_real_server_does() {
 
 #[test]
 fn strategic_merge_patches_do_what_the_real_server_does() {
-    let table = include_str!("tests/strategic.json");
+    of_a_deployment(include_str!("tests/strategic.json"));
+}
+
+#[test]
+fn random_strategic_merge_patches_do_what_the_real_server_does() {
+    of_a_deployment(include_str!("tests/strategic_random.json"));
+}
+
+fn of_a_deployment(table: &str) {
     let object = serde_json::from_str::<Value>(table).unwrap()["object"].take();
     let ty = builtin("apps/v1", "Deployment").unwrap();
     for_each_case(table, |case, body, decoding| {
