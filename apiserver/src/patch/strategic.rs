@@ -1,7 +1,8 @@
 //! Strategic merge patch: lists are merged by a key where the kind says so, and directives in the patch delete, replace and order.
 
 use super::{Decoding, PatchError, Patched, go};
-use crate::types::{Field, PatchStrategy, Type, decode};
+use crate::field::FieldError;
+use crate::types::{Field, PatchStrategy, Type, decode, restore};
 use list::{merge_list, order};
 use serde_json::{Map, Value};
 
@@ -32,8 +33,12 @@ pub fn strategic_merge_patch(
             )));
         }
     };
+    let shown = go::show(&Value::Object(patch.clone()));
     let original = object.as_object().cloned().unwrap_or_default();
     let object = Value::Object(merge_map(original, patch, ty)?);
+    if let Err(detail) = restore(&object, ty) {
+        return Err(PatchError::Invalid(FieldError::invalid("patch", shown, detail)));
+    }
     let duplicates = decoded.duplicates.iter().filter(|_| decoding == Decoding::Strict);
     Ok(Patched {
         object,

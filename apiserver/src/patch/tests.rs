@@ -51,6 +51,9 @@ fn compare(case: &Value, outcome: Result<Patched, PatchError>, result: impl Fn(V
             let observed =
                 json!({"code": case["code"], "reason": case["reason"], "message": case["message"]});
             assert_eq!(answer, observed, "{case}");
+            if let Some(cause) = error.cause() {
+                assert_eq!(json!([cause.cause()]), case["causes"]);
+            }
         }
     }
 }
@@ -226,4 +229,16 @@ proptest! {
         let patch = json!([{"op": op, "path": path, "from": from, "value": value}]);
         let _ = json_patch(&object, patch.to_string().as_bytes(), Decoding::Strict);
     }
+}
+
+#[test]
+fn what_is_refused_by_strict_decoding_is_shown() {
+    let errors = ["duplicate field \"spec.replicas\"".to_owned()];
+    let body = br#"{"spec":{"replicas":1,"replicas":2}}"#;
+    let strategic = strict_refusal(&json!({}), Some(body), &errors);
+    let expected = r#" "" is invalid: patch: Invalid value: "map[spec:map[replicas:2]]": strict decoding error: duplicate field "spec.replicas""#;
+    assert_eq!(strategic.to_string(), expected);
+    let merge = strict_refusal(&json!({"a": 1}), None, &errors);
+    let expected = r#" "" is invalid: patch: Invalid value: "{\"a\":1}": strict decoding error: duplicate field "spec.replicas""#;
+    assert_eq!(merge.to_string(), expected);
 }
