@@ -13,7 +13,8 @@ const ANCIENT: &str = "ancient-changes";
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Manager {
     pub(super) name: String,
-    pub(super) applies: bool,
+    /// Appliers come before updaters.
+    pub(super) updates: bool,
     /// Empty for an applier.
     api_version: String,
     subresource: String,
@@ -24,7 +25,7 @@ impl Manager {
         let name = if name.is_empty() { "unknown" } else { name };
         Self {
             name: name.to_owned(),
-            applies,
+            updates: !applies,
             api_version: if applies {
                 String::new()
             } else {
@@ -41,7 +42,7 @@ impl fmt::Display for Manager {
         if !self.subresource.is_empty() {
             write!(formatter, " with subresource {:?}", self.subresource)?;
         }
-        if !self.applies {
+        if self.updates {
             write!(formatter, " using {}", self.api_version)?;
         }
         Ok(())
@@ -90,7 +91,7 @@ pub(super) fn decode(entries: &Value) -> Result<Managers, String> {
         let set = set.ok_or_else(|| format!("error decoding fieldsV1 in managed fields entry {index}"))?;
         let manager = Manager {
             name: text("manager").to_owned(),
-            applies,
+            updates: !applies,
             api_version: if applies {
                 String::new()
             } else {
@@ -116,7 +117,7 @@ pub(super) fn encode(managers: &Managers) -> Option<Value> {
     let mut entries: Vec<(&Manager, &Owned)> = managers.iter().collect();
     entries.sort_by_key(|(manager, owned)| {
         (
-            !manager.applies,
+            manager.updates,
             &owned.time,
             &manager.name,
             &owned.api_version,
@@ -130,7 +131,7 @@ pub(super) fn encode(managers: &Managers) -> Option<Value> {
         }
         entry.insert(
             "operation".to_owned(),
-            json!(if manager.applies { "Apply" } else { "Update" }),
+            json!(if manager.updates { "Update" } else { "Apply" }),
         );
         entry.insert("apiVersion".to_owned(), json!(owned.api_version));
         if let Some(time) = &owned.time {
@@ -150,7 +151,7 @@ pub(super) fn encode(managers: &Managers) -> Option<Value> {
 pub(super) fn cap(managers: &mut Managers) {
     let mut updaters: Vec<(Option<String>, Manager)> = managers
         .iter()
-        .filter(|(manager, _)| !manager.applies)
+        .filter(|(manager, _)| manager.updates)
         .map(|(manager, owned)| (owned.time.clone(), manager.clone()))
         .collect();
     updaters.sort();

@@ -13,6 +13,8 @@ pub use json::json_patch;
 pub use merge::merge_patch;
 pub use strategic::strategic_merge_patch;
 
+use crate::field::FieldError;
+use crate::types::decode;
 use serde_json::Value;
 
 /// An object after a patch.
@@ -23,6 +25,17 @@ pub struct Patched {
     /// What a strict decoder holds against the patch itself: `duplicate field "spec.a"`, `json patch unknown field "[0].x"`. They are
     /// warnings under `fieldValidation=Warn`, and errors under `Strict`; none were looked for under `Ignore`.
     pub strict_errors: Vec<String>,
+}
+
+/// The error for what a strict decoder holds against a patch and its outcome: [`Patched::strict_errors`], and of the outcome
+/// `unknown field "spec.x"`. The real server shows the outcome, but of a strategic merge patch the body.
+pub fn strict_refusal(outcome: &Value, strategic_body: Option<&[u8]>, errors: &[String]) -> PatchError {
+    let detail = format!("strict decoding error: {}", errors.join(", "));
+    let shown = match strategic_body.and_then(|body| decode(body).ok()) {
+        Some(patch) => go::show(&patch.value),
+        None => outcome.to_string(),
+    };
+    PatchError::Invalid(FieldError::invalid("patch", shown, detail))
 }
 
 /// What `fieldValidation` asks for.

@@ -1,7 +1,8 @@
 //! Strategic merge patch: lists are merged by a key where the kind says so, and directives in the patch delete, replace and order.
 
 use super::{Decoding, PatchError, Patched, go};
-use crate::types::{Field, PatchStrategy, Type, decode};
+use crate::field::FieldError;
+use crate::types::{Field, PatchStrategy, Type, decode, restore};
 use list::{merge_list, order};
 use serde_json::{Map, Value};
 
@@ -32,8 +33,12 @@ pub fn strategic_merge_patch(
             )));
         }
     };
+    let shown = go::show(&Value::Object(patch.clone()));
     let original = object.as_object().cloned().unwrap_or_default();
     let object = Value::Object(merge_map(original, patch, ty)?);
+    if let Err(detail) = restore(&object, ty) {
+        return Err(PatchError::Invalid(FieldError::invalid("patch", shown, detail)));
+    }
     let duplicates = decoded.duplicates.iter().filter(|_| decoding == Decoding::Strict);
     Ok(Patched {
         object,
@@ -208,6 +213,7 @@ fn merge_ordered(
     let key = place.patch.merge_key.as_deref();
     list::check_order(patched.as_deref().unwrap_or_default(), &wanted, key)?;
     let server_order = current.clone().unwrap_or_default();
+    let sent = patched.clone().unwrap_or_default();
     let merged = match (current, patched) {
         (None, None) => return Ok(()),
         (Some(current), None) => current,
@@ -215,6 +221,10 @@ fn merge_ordered(
         (Some(current), Some(patched)) if place.patch.merge => merge_list(current, patched, &place, false)?,
         (Some(_), Some(patched)) => patched,
     };
+    if server_order.is_empty() && sent.is_empty() {
+        return internal("no elements in any of the given slices".to_owned());
+    }
+    list::check_same_types(&server_order, &sent)?;
     patch.remove(name);
     original.insert(
         name.to_owned(),

@@ -51,6 +51,9 @@ fn compare(case: &Value, outcome: Result<Patched, PatchError>, result: impl Fn(V
             let observed =
                 json!({"code": case["code"], "reason": case["reason"], "message": case["message"]});
             assert_eq!(answer, observed, "{case}");
+            if let Some(cause) = error.cause() {
+                assert_eq!(json!([cause.cause()]), case["causes"]);
+            }
         }
     }
 }
@@ -77,7 +80,15 @@ fn merge_patches_do_what_the_real_server_does() {
 
 #[test]
 fn strategic_merge_patches_do_what_the_real_server_does() {
-    let table = include_str!("tests/strategic.json");
+    of_a_deployment(include_str!("tests/strategic.json"));
+}
+
+#[test]
+fn random_strategic_merge_patches_do_what_the_real_server_does() {
+    of_a_deployment(include_str!("tests/strategic_random.json"));
+}
+
+fn of_a_deployment(table: &str) {
     let object = serde_json::from_str::<Value>(table).unwrap()["object"].take();
     let ty = builtin("apps/v1", "Deployment").unwrap();
     for_each_case(table, |case, body, decoding| {
@@ -218,4 +229,16 @@ proptest! {
         let patch = json!([{"op": op, "path": path, "from": from, "value": value}]);
         let _ = json_patch(&object, patch.to_string().as_bytes(), Decoding::Strict);
     }
+}
+
+#[test]
+fn what_is_refused_by_strict_decoding_is_shown() {
+    let errors = ["duplicate field \"spec.replicas\"".to_owned()];
+    let body = br#"{"spec":{"replicas":1,"replicas":2}}"#;
+    let strategic = strict_refusal(&json!({}), Some(body), &errors);
+    let expected = r#" "" is invalid: patch: Invalid value: "map[spec:map[replicas:2]]": strict decoding error: duplicate field "spec.replicas""#;
+    assert_eq!(strategic.to_string(), expected);
+    let merge = strict_refusal(&json!({"a": 1}), None, &errors);
+    let expected = r#" "" is invalid: patch: Invalid value: "{\"a\":1}": strict decoding error: duplicate field "spec.replicas""#;
+    assert_eq!(merge.to_string(), expected);
 }

@@ -8,11 +8,13 @@ mod check;
 mod json;
 mod normal;
 mod parse;
+mod restore;
 mod scalars;
 
 pub use check::{Fault, check};
 pub use json::{Decoded, decode, shorten_numbers};
 pub use normal::{normalize, zero};
+pub(crate) use restore::restore;
 
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};

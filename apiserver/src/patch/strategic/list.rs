@@ -14,22 +14,7 @@ pub(super) fn merge_list(
     let Some(first) = original.first().or(patch.first()) else {
         return Ok(original);
     };
-    if first.is_array() {
-        return Err(PatchError::Unprocessable(
-            "lists of lists are not supported".to_owned(),
-        ));
-    }
-    if original
-        .iter()
-        .chain(&patch)
-        .any(|item| discriminant(item) != discriminant(first))
-    {
-        let lists = Value::Array(vec![Value::Array(original), Value::Array(patch)]);
-        return internal(format!(
-            "list element types are not identical: {}",
-            go::show(&lists)
-        ));
-    }
+    check_same_types(&original, &patch)?;
     if !first.is_object() {
         if deletes {
             return Ok(original
@@ -64,6 +49,33 @@ pub(super) fn merge_list(
         }
     }
     order(merged, &patch, &server_order, Some(key))
+}
+
+/// The items of both lists are of one type, and no lists.
+pub(super) fn check_same_types(original: &[Value], patch: &[Value]) -> Result<(), PatchError> {
+    let Some(first) = original.first().or(patch.first()) else {
+        return Ok(());
+    };
+    if first.is_array() {
+        return Err(PatchError::Unprocessable(
+            "lists of lists are not supported".to_owned(),
+        ));
+    }
+    if original
+        .iter()
+        .chain(patch)
+        .any(|item| discriminant(item) != discriminant(first))
+    {
+        let lists = Value::Array(vec![
+            Value::Array(original.to_vec()),
+            Value::Array(patch.to_vec()),
+        ]);
+        return internal(format!(
+            "list element types are not identical: {}",
+            go::show(&lists)
+        ));
+    }
+    Ok(())
 }
 
 fn key_of<'a>(fields: &'a Object, key: &str) -> Result<&'a Value, PatchError> {
@@ -156,33 +168,32 @@ pub(super) fn check_order(patch: &[Value], wanted: &[Value], key: Option<&str>) 
     if patch.is_empty() || wanted.is_empty() {
         return Ok(());
     }
-    let mut wanted_left = wanted.iter();
-    for item in patch {
-        if item.get(DIRECTIVE).is_some() {
+    let is_delete =
+        |item: &&Value| key.is_some() && item.get(DIRECTIVE).is_some_and(|directive| directive == "delete");
+    let items: Vec<&Value> = patch.iter().filter(|item| !is_delete(item)).collect();
+    let mut found = 0;
+    let mut orders = wanted.iter();
+    // An item with another directive needs no place, but only as long as there are places left: so does the real server count.
+    while let Some(item) = items.get(found) {
+        if item.get(DIRECTIVE).is_some() && orders.len() > 0 {
+            found += 1;
             continue;
         }
-        let mut found = false;
-        for other in wanted_left.by_ref() {
-            let same = match (key, item, other) {
-                (Some(key), Value::Object(item), Value::Object(other)) => {
-                    key_of(item, key)? == key_of(other, key)?
-                }
-                _ => item == other,
-            };
-            if same {
-                found = true;
-                break;
+        let Some(other) = orders.next() else { break };
+        let same = match (key, item, other) {
+            (Some(key), Value::Object(item), Value::Object(other)) => {
+                key_of(item, key)? == key_of(other, key)?
             }
-        }
-        if !found {
-            let (patch, wanted) = (
-                go::show(&Value::Array(patch.to_vec())),
-                go::show(&Value::Array(wanted.to_vec())),
-            );
-            return internal(format!(
-                "The order in patch list:\n{patch}\n doesn't match $setElementOrder list:\n{wanted}\n"
-            ));
-        }
+            _ => *item == other,
+        };
+        found += usize::from(same);
     }
-    Ok(())
+    if found == items.len() {
+        return Ok(());
+    }
+    let shown = |items: &[Value]| go::show(&Value::Array(items.to_vec()));
+    let (patch, wanted) = (shown(patch), shown(wanted));
+    internal(format!(
+        "The order in patch list:\n{patch}\n doesn't match $setElementOrder list:\n{wanted}\n"
+    ))
 }
