@@ -1,9 +1,10 @@
 //! Brings what is served up to what is defined, and takes objects away with their definition.
 
 use super::{FINALIZER, definition, has_condition, set_condition};
+use crate::auth::User;
 use crate::kinds::Kind;
 use crate::meta;
-use crate::registry::{DeleteOptions, ListOptions, Registry, Target};
+use crate::registry::{Bodied, DeleteOptions, ListOptions, Registry, Target, WriteOptions};
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,7 +44,19 @@ fn reconcile(registry: &Registry, kind: &Arc<Kind>) -> bool {
             let others: Vec<&Value> = listing.objects.iter().map(|object| object.value()).collect();
             let conflict = conflict(registry, &others, object.value());
             // It went meanwhile: there is a change to come.
-            let _ = registry.rewrite(&target, |definition| accept(definition, conflict.as_deref()));
+            let (user, options) = (
+                User::system(),
+                WriteOptions {
+                    field_manager: "kube-apiserver".to_owned(),
+                    ..WriteOptions::default()
+                },
+            );
+            let by = Bodied::new(&user, &options);
+            let _ = registry.change(&target, "status", false, by, |old| {
+                let mut definition = old.cloned().unwrap_or_default();
+                accept(&mut definition, conflict.as_deref());
+                Ok(definition)
+            });
         }
     }
     serve(registry, kind);

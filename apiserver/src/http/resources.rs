@@ -6,7 +6,7 @@ use crate::auth::{self, User};
 use crate::kinds::Kind;
 use crate::registry::{
     Bodied, DeleteOptions, Deletion, ListOptions, Target, VersionMatch, WriteOptions, Written, revision,
-    too_large, unparsable,
+    too_large, track_fields, unparsable,
 };
 use crate::server::Shared;
 use crate::status::ApiError;
@@ -261,6 +261,8 @@ fn review(call: &Call<'_>, target: &Target, kind: &Kind) -> Result<Answer, ApiEr
     }
     let shared = call.shared;
     let namespace = &target.namespace;
+    let options = options(call, "CreateOptions")?;
+    track_fields(kind, None, &mut review, "", by(call, &options));
     auth::review(
         &shared.registry,
         &shared.authenticator,

@@ -59,6 +59,10 @@ impl Registry {
         let named = !meta::name(&object).is_empty();
         let prefix = object["metadata"]["generateName"].as_str().map(str::to_owned);
         let mut object = object;
+        // What the server adds from here on belongs to nobody.
+        if !by.options.applied {
+            track_fields(kind, None, &mut object, "", by);
+        }
         meta::fill_on_create(kind, &mut object);
         for _ in 0..ATTEMPTS {
             let mut object = object.clone();
@@ -72,9 +76,6 @@ impl Registry {
             causes.extend(validate(kind, &object, None));
             if !causes.is_empty() {
                 return Err(ApiError::invalid(kind, meta::name(&object), &causes));
-            }
-            if !by.options.applied {
-                track_fields(target, None, &mut object, "", by);
             }
             let target = Target::new(kind, &target.namespace, meta::name(&object));
             if by.options.dry_run {

@@ -1,6 +1,7 @@
 //! The object of a request: of the right kind, with metadata that is metadata.
 
 use super::{FieldValidation, Registry, Target, WriteOptions};
+use crate::builtin;
 use crate::kinds::{Catalog, Kind};
 use crate::meta;
 use crate::status::{ApiError, Cause};
@@ -23,7 +24,7 @@ impl Registry {
     }
 }
 
-/// Removes unknown fields, and tells of them; custom resources get their defaults, too.
+/// Removes unknown fields, tells of them, and fills in defaults.
 fn check_fields(kind: &Kind, object: &mut Value) -> Result<Vec<String>, ApiError> {
     if let Some(definition) = &kind.definition {
         let Some(version) = definition.version(&kind.version) else {
@@ -48,6 +49,7 @@ fn check_fields(kind: &Kind, object: &mut Value) -> Result<Vec<String>, ApiError
         }
     }
     types::normalize(object, ty);
+    builtin::default(object, ty);
     Ok(unknown)
 }
 

@@ -9,8 +9,8 @@ use crate::types::{self, Type};
 use serde_json::{Value, json};
 
 /// Notes who changed which fields.
-pub(super) fn track_fields(
-    target: &Target,
+pub(crate) fn track_fields(
+    kind: &Kind,
     before: Option<&Value>,
     object: &mut Value,
     part: &str,
@@ -20,7 +20,7 @@ pub(super) fn track_fields(
         "" => "unknown",
         manager => manager,
     };
-    with_write(&target.kind, part, manager, |write| {
+    with_write(kind, part, manager, |write| {
         apply::track(before, object, write);
     });
 }

@@ -23,6 +23,7 @@ mod validate;
 pub use convert::present;
 pub use create::Bodied;
 pub use delete::Deletion;
+pub(crate) use managed::track_fields;
 pub use options::{DeleteOptions, FieldValidation, ListOptions, VersionMatch, WriteOptions};
 pub(crate) use options::{revision, unparsable};
 pub use read::Listing;

@@ -59,6 +59,10 @@ impl Registry {
             let mut new = change(Some(before))?;
             check_identity(target, &mut new, before)?;
             let conditional = check_version(target, &mut new, before)?;
+            // What the server adds from here on belongs to nobody.
+            if !by.options.applied {
+                track_fields(kind, Some(before), &mut new, part, by);
+            }
             strategy::prepare_update(kind, &mut new, before, part);
             self.allocate(kind, &mut new)?;
             if part.is_empty() {
@@ -68,9 +72,6 @@ impl Registry {
             causes.extend(validate(kind, &new, Some(before)));
             if !causes.is_empty() {
                 return Err(ApiError::invalid(kind, &target.name, &causes));
-            }
-            if !by.options.applied {
-                track_fields(target, Some(before), &mut new, part, by);
             }
             if is_same(&new, before) {
                 return Ok(written(old));

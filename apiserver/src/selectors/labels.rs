@@ -258,7 +258,7 @@ impl<'a> Parser<'a> {
 
 fn check_value(key: &str, value: &str) -> Result<String, String> {
     match names::label_value(value) {
-        Some(why) => Err(format!("values[0]: Invalid value: {value:?}: {why}")),
+        Some(why) => Err(format!("values[0][{key}]: Invalid value: {value:?}: {why}")),
         None => Ok(value.to_owned()),
     }
 }

@@ -80,10 +80,7 @@ impl Builder {
             .map(|_| char::from(rand::rng().random_range(b'a'..=b'z')))
             .collect();
         let mut tokens = self.tokens;
-        tokens.insert(
-            admin_token.clone(),
-            User::new("kubewright:admin", &["system:masters"]),
-        );
+        tokens.insert(admin_token.clone(), User::new("admin", &["system:masters"]));
         let shared = Arc::new(Shared {
             registry: registry.clone(),
             authenticator: Authenticator {

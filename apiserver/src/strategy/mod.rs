@@ -18,9 +18,6 @@ use serde_json::{Value, json};
 /// Fills in what the server gives.
 pub(crate) fn fill(kind: &Kind, object: &mut Value, old: Option<&Value>) {
     let ty = types::builtin(&kind.api_version(), &kind.kind);
-    if let Some(ty) = ty {
-        builtin::default(object, ty);
-    }
     match (kind.group.as_str(), kind.kind.as_str()) {
         ("", "Namespace") => namespaces::fill(object, old),
         ("", "Pod") => pods::fill(object, old),

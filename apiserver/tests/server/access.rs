@@ -117,8 +117,5 @@ async fn every_request_is_recorded() {
             )
         })
         .collect();
-    assert_eq!(
-        lines,
-        ["alice get configmaps/a 403", "kubewright:admin get / 200"]
-    );
+    assert_eq!(lines, ["alice get configmaps/a 403", "admin get / 200"]);
 }
