@@ -243,7 +243,12 @@ fn update_scale(call: &Call<'_>, target: &Target) -> Result<Answer, ApiError> {
     let scale = body::object(&call.parts.headers, call.body, "Scale", false)?;
     let registry = &call.shared.registry;
     let written = registry.change(target, "scale", false, by(call, &options), |old| {
-        registry.with_scale(target, old.unwrap_or(&Value::Null), &scale)
+        registry.with_scale(
+            target,
+            old.unwrap_or(&Value::Null),
+            scale.clone(),
+            by(call, &options),
+        )
     })?;
     Ok(respond::value(
         200,

@@ -36,7 +36,7 @@ impl Registry {
         let mut written = self.change(target, part, creates, Bodied::new(by.user, &options), |old| {
             if part == "scale" {
                 let old = old.unwrap_or(&Value::Null);
-                return self.with_scale(target, old, &config);
+                return self.with_scale(target, old, config.clone(), by);
             }
             let mut object = applied(target, old, &config, part, by)?;
             let Some(old) = old else { return Ok(object) };

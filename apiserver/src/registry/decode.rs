@@ -5,6 +5,7 @@ use crate::builtin;
 use crate::kinds::{Catalog, Kind};
 use crate::meta;
 use crate::status::{ApiError, Cause};
+use crate::strategy;
 use crate::types::{self, Fault};
 use serde_json::Value;
 
@@ -50,6 +51,7 @@ fn check_fields(kind: &Kind, object: &mut Value) -> Result<Vec<String>, ApiError
     }
     types::normalize(object, ty);
     builtin::default(object, ty);
+    strategy::read(kind, object);
     Ok(unknown)
 }
 

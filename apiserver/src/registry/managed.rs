@@ -40,6 +40,25 @@ pub(super) fn applied(
     outcome.map_err(refusal)
 }
 
+/// Notes who changed a scale.
+pub(super) fn track_scale(live: &Value, scale: &mut Value, manager: &str) {
+    const VERSION: &str = "autoscaling/v1";
+    scale["apiVersion"] = json!(VERSION);
+    scale["kind"] = json!("Scale");
+    let types = |version: &str| types::builtin(version, "Scale");
+    let write = Write {
+        manager: if manager.is_empty() { "unknown" } else { manager },
+        api_version: VERSION,
+        kind: "Scale",
+        custom: false,
+        subresource: "scale",
+        time: &now(),
+        types: &types,
+        reset: &FieldSet::of_fields(&[]),
+    };
+    apply::track(Some(live), scale, write);
+}
+
 fn with_write<T>(kind: &Kind, part: &str, manager: &str, act: impl FnOnce(Write<'_, '_>) -> T) -> T {
     let group = &kind.group;
     let types = |api_version: &str| -> Option<&Type> {

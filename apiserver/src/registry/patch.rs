@@ -47,7 +47,7 @@ impl Registry {
             if part == "scale" {
                 let scale = self.scale(target, old)?;
                 let scale = patched(target, way, &scale, body, decoding)?.object;
-                return self.with_scale(target, old, &scale);
+                return self.with_scale(target, old, scale, by);
             }
             let Patched {
                 mut object,

@@ -1,6 +1,8 @@
 //! The scale subresource: how many replicas are wanted, in the same form for every kind.
 
-use super::{Registry, Target};
+use super::managed::track_scale;
+use super::{Bodied, Registry, Target};
+use crate::apply;
 use crate::kinds::Kind;
 use crate::meta;
 use crate::status::{ApiError, Cause};
@@ -46,7 +48,13 @@ impl Registry {
     }
 
     /// The object with the replicas that a scale wants.
-    pub fn with_scale(&self, target: &Target, object: &Value, scale: &Value) -> Result<Value, ApiError> {
+    pub fn with_scale(
+        &self,
+        target: &Target,
+        object: &Value,
+        mut scale: Value,
+        by: Bodied<'_>,
+    ) -> Result<Value, ApiError> {
         let replicas = match &scale["spec"]["replicas"] {
             Value::Null => 0,
             value => value.as_i64().ok_or_else(|| {
@@ -59,17 +67,23 @@ impl Registry {
             return Err(ApiError::invalid_of(
                 "autoscaling",
                 "Scale",
-                meta::name(scale),
+                meta::name(&scale),
                 &[cause],
             ));
         }
+        let path = paths(&target.kind)?.spec;
+        let record = self.record(target, object, &mut scale, &path, by)?;
         let mut object = object.clone();
         let mut place = &mut object;
-        for key in &paths(&target.kind)?.spec {
+        for key in &path {
             place = meta::entry_mut_any(place, key);
         }
         *place = json!(replicas);
         let metadata = meta::metadata_mut(&mut object);
+        match record {
+            Some(record) => metadata.insert("managedFields".into(), record),
+            None => metadata.remove("managedFields"),
+        };
         match &scale["metadata"]["resourceVersion"] {
             Value::String(version) if !version.is_empty() => {
                 metadata.insert("resourceVersion".into(), json!(version));
@@ -77,6 +91,32 @@ impl Registry {
             _ => {}
         }
         Ok(object)
+    }
+}
+
+impl Registry {
+    /// Who owns what of the object once its scale was written: the replicas belong to who wrote the scale.
+    fn record(
+        &self,
+        target: &Target,
+        object: &Value,
+        scale: &mut Value,
+        path: &[String],
+        by: Bodied<'_>,
+    ) -> Result<Option<Value>, ApiError> {
+        let path: Vec<&str> = path.iter().map(String::as_str).collect();
+        let mut live = self.scale(target, object)?;
+        if let Some(record) = apply::scale_record(&object["metadata"]["managedFields"], &path) {
+            live["metadata"]["managedFields"] = record.clone();
+            scale["metadata"]["managedFields"] = record;
+        }
+        track_scale(&live, scale, &by.options.field_manager);
+        let version = target.kind.api_version();
+        let (parent, child) = (
+            &object["metadata"]["managedFields"],
+            &scale["metadata"]["managedFields"],
+        );
+        Ok(apply::parent_record(parent, child, &version, &path))
     }
 }
 

@@ -60,7 +60,7 @@ impl Registry {
             check_identity(target, &mut new, before)?;
             let conditional = check_version(target, &mut new, before)?;
             // What the server adds from here on belongs to nobody.
-            if !by.options.applied {
+            if !by.options.applied && part != "scale" {
                 track_fields(kind, Some(before), &mut new, part, by);
             }
             strategy::prepare_update(kind, &mut new, before, part);

@@ -15,20 +15,35 @@ use crate::status::Cause;
 use crate::types;
 use serde_json::{Value, json};
 
+/// Where daemon sets count the versions of their template.
+const TEMPLATES: &str = "deprecated.daemonset.template.generation";
+
+/// What reading alone makes of an object, so that who sent it owns it.
+pub(crate) fn read(kind: &Kind, object: &mut Value) {
+    match (kind.group.as_str(), kind.kind.as_str()) {
+        ("", "Secret") => secrets::fill(object),
+        ("apps", "DaemonSet") => {
+            let annotations = meta::entry_mut(&mut object["metadata"], "annotations");
+            annotations.entry(TEMPLATES).or_insert(json!("0"));
+        }
+        _ => {}
+    }
+}
+
 /// Fills in what the server gives.
 pub(crate) fn fill(kind: &Kind, object: &mut Value, old: Option<&Value>) {
     let ty = types::builtin(&kind.api_version(), &kind.kind);
     match (kind.group.as_str(), kind.kind.as_str()) {
         ("", "Namespace") => namespaces::fill(object, old),
         ("", "Pod") => pods::fill(object, old),
-        ("", "Secret") => secrets::fill(object),
         ("", "Service") => services::fill(object, old),
         ("", "PersistentVolumeClaim") if old.is_none() => {
             meta::add_finalizer(object, "kubernetes.io/pvc-protection");
+            meta::entry_mut(object, "status").insert("phase".into(), json!("Pending"));
         }
         ("", "PersistentVolume") if old.is_none() => {
             meta::add_finalizer(object, "kubernetes.io/pv-protection");
-            meta::entry_mut(object, "status").insert("lastPhaseTransitionTime".into(), json!(meta::now()));
+            object["status"] = json!({ "phase": "Pending", "lastPhaseTransitionTime": meta::now() });
         }
         ("apps", "DaemonSet") => count_templates(object, old),
         ("apps", "StatefulSet") => name_claims(object),
@@ -92,9 +107,8 @@ fn scale_by_cpu(object: &mut Value) {
 
 /// Daemon sets count the versions of their template in an annotation.
 fn count_templates(object: &mut Value, old: Option<&Value>) {
-    const KEY: &str = "deprecated.daemonset.template.generation";
     let count = |object: &Value| -> i64 {
-        let text = object["metadata"]["annotations"][KEY].as_str();
+        let text = object["metadata"]["annotations"][TEMPLATES].as_str();
         text.and_then(|text| text.parse().ok()).unwrap_or(0)
     };
     let generation = match old {
@@ -103,7 +117,7 @@ fn count_templates(object: &mut Value, old: Option<&Value>) {
         Some(old) => count(old),
     };
     let annotations = meta::entry_mut(&mut object["metadata"], "annotations");
-    annotations.insert(KEY.into(), json!(generation.to_string()));
+    annotations.insert(TEMPLATES.into(), json!(generation.to_string()));
 }
 
 /// Gives an object what only one object can have; false when there is no more of it.
