@@ -527,7 +527,7 @@ async fn requests_before_the_operator_is_connected_say_so() {
     let early = client.get(&web()).await.unwrap_err();
     let source = std::error::Error::source(&early).unwrap().to_string();
     assert!(source.contains("not connected yet"), "{source}");
-    slot.connect(seeded().connection().kube_client());
+    slot.connect(&seeded().connection());
     client.get(&web()).await.unwrap();
 }
 

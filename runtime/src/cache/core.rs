@@ -5,6 +5,7 @@ use std::{
     time::Duration,
 };
 
+use futures::{FutureExt as _, StreamExt as _, stream::FuturesUnordered};
 use parking_lot::Mutex;
 use serde_json::json;
 use tokio::{sync::watch, time::Instant};
@@ -12,6 +13,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     HandlerOptions, InformerOptions, InformerStats, Keep, ListerWatcher, QueueKind, SeedError,
+    absorbing::absorbing,
     compression::Settling,
     fifo::{Delta, Namespace, SharedFifo},
     hot::HotSet,
@@ -191,15 +193,16 @@ impl Core {
         if self.fifo.set(fifo.clone()).is_err() {
             return;
         }
+        let parts = FuturesUnordered::new();
         for (namespace, source) in sources {
             let reflector = Reflector::new(self.clone(), source, namespace, fifo.clone(), options.clone());
-            let cancel = cancel.clone();
-            tracker.spawn(async move { cancel.run_until_cancelled(reflector.run()).await });
+            parts.push(reflector.run().boxed());
         }
         let processor = Processor::new(self.registrations.clone(), tracker.clone(), cancel.clone());
-        let process = self.clone().process(fifo, processor);
+        parts.push(self.clone().process(fifo, processor).boxed());
         let cancel = cancel.clone();
-        tracker.spawn(async move { cancel.run_until_cancelled(process).await });
+        // One task: what a reflector has read is in the store before anything else is read.
+        tracker.spawn(async move { cancel.run_until_cancelled(absorbing(parts.collect::<()>())).await });
     }
 
     /// Moves batches from the queue to the store, then tells the listeners. The only writer of the store, and the only one who tells.

@@ -7,6 +7,7 @@
 //! `reflector` → `fifo` → `store` → `processor` → `core`, which puts them together without types → `informer` → `factory` → `lister`, the
 //! typed skin. `views` is where bytes are decoded, `handler` says what is told of changes.
 
+mod absorbing;
 mod api_source;
 mod backoff;
 mod complaints;

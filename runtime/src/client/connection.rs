@@ -7,19 +7,32 @@ use std::{
 
 use futures::future::BoxFuture;
 use http::{HeaderValue, Request, Response, header::USER_AGENT};
-use kube::client::{Body, ClientBuilder};
+use kube::{
+    Config,
+    client::{Body, ClientBuilder},
+};
 use tower::{BoxError, Service};
+
+use super::driven::{self, ByReader, DrivenBody};
 
 /// A client that can be handed out before the operator is connected, so that registering does no I/O. Cloning copies a pointer.
 #[derive(Clone)]
 pub struct Connection {
-    client: kube::Client,
+    clients: Clients,
     field_manager: Arc<str>,
 }
 
-/// Where the real client is put once it is known; see [`Connection::late`].
+/// Where the real connection is put once it is known; see [`Connection::late`].
 #[derive(Clone)]
-pub struct ConnectionSlot(Arc<OnceLock<kube::Client>>);
+pub struct ConnectionSlot(Arc<OnceLock<Clients>>);
+
+#[derive(Clone)]
+struct Clients {
+    /// Its connections are kept for later requests, and driven by tasks of their own.
+    pooled: kube::Client,
+    /// For responses that last: those who read them drive the connections.
+    driven: kube::Client,
+}
 
 /// The configuration makes no client.
 #[derive(Debug, thiserror::Error)]
@@ -42,17 +55,26 @@ struct NotConnected;
 impl Connection {
     /// A connection through a client that exists. Give it a client with `default_retry` off, as [`connect`](Self::connect) does.
     pub fn new(client: kube::Client) -> Self {
+        Self::of(Clients {
+            pooled: client.clone(),
+            driven: client,
+        })
+    }
+
+    fn of(clients: Clients) -> Self {
         Self {
-            client,
+            clients,
             field_manager: "kubewright".into(),
         }
     }
 
     /// A connection to the API server of `config` for the operator `name`, which is the user agent and the field manager.
     ///
-    /// Nothing is sent yet. A request is sent once: kube's own retry is turned off, whatever `config` says, because it would repeat
+    /// Nothing is sent yet. Watches have connections of their own, and a client of their own, which asks a credential plugin for itself.
+    ///
+    /// A request is sent once: kube's own retry is turned off, whatever `config` says, because it would repeat
     /// requests that may have been carried out.
-    pub fn connect(mut config: kube::Config, name: &str) -> Result<Self, ConnectError> {
+    pub fn connect(mut config: Config, name: &str) -> Result<Self, ConnectError> {
         let (version, os, arch) = (
             env!("CARGO_PKG_VERSION"),
             std::env::consts::OS,
@@ -63,16 +85,32 @@ impl Connection {
         config.headers.retain(|(header, _)| header != USER_AGENT);
         config.headers.push((USER_AGENT, user_agent));
         config.default_retry = false;
-        let client = ClientBuilder::try_from(config)
-            .map_err(ConnectError::Config)?
-            .build();
-        Ok(Self::new(client).with_field_manager(name))
+        let driven = ClientBuilder::try_from((config.clone(), ByReader)).map_err(ConnectError::Config)?;
+        let pooled = ClientBuilder::try_from(config).map_err(ConnectError::Config)?;
+        let clients = Clients {
+            pooled: pooled.build(),
+            driven: driven.build(),
+        };
+        Ok(Self::of(clients).with_field_manager(name))
     }
 
-    /// A connection whose client is put into the slot later; requests before that are errors. Must be called within a tokio runtime.
+    /// A connection that is put into the slot later; requests before that are errors. Must be called within a tokio runtime.
     pub fn late() -> (Self, ConnectionSlot) {
         let slot = ConnectionSlot(Arc::new(OnceLock::new()));
-        (Self::new(kube::Client::new(Late(slot.clone()), "default")), slot)
+        let late = |which| {
+            kube::Client::new(
+                Late {
+                    slot: slot.clone(),
+                    which,
+                },
+                "default",
+            )
+        };
+        let clients = Clients {
+            pooled: late(|clients| &clients.pooled),
+            driven: late(|clients| &clients.driven),
+        };
+        (Self::of(clients), slot)
     }
 
     /// The same connection with another field manager: who the API server says manages what typed clients write.
@@ -91,23 +129,34 @@ impl Connection {
 
     /// The client, for raw use.
     pub fn kube_client(&self) -> kube::Client {
-        self.client.clone()
+        self.clients.pooled.clone()
     }
 
     pub(crate) fn client(&self) -> &kube::Client {
-        &self.client
+        &self.clients.pooled
+    }
+
+    /// Sends a request whose response lasts.
+    pub(crate) async fn send_and_drive(
+        &self,
+        request: Request<Body>,
+    ) -> Result<Response<DrivenBody>, kube::Error> {
+        driven::send(&self.clients.driven, request).await
     }
 }
 
 impl ConnectionSlot {
-    /// Connects; the first client stays.
-    pub fn connect(&self, client: kube::Client) {
-        let _ = self.0.set(client);
+    /// Connects; the first connection stays.
+    pub fn connect(&self, connection: &Connection) {
+        let _ = self.0.set(connection.clients.clone());
     }
 }
 
 #[derive(Clone)]
-struct Late(ConnectionSlot);
+struct Late {
+    slot: ConnectionSlot,
+    which: fn(&Clients) -> &kube::Client,
+}
 
 impl Service<Request<Body>> for Late {
     type Response = Response<Body>;
@@ -119,7 +168,7 @@ impl Service<Request<Body>> for Late {
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        let client = self.0.0.get().cloned();
+        let client = self.slot.0.get().map(self.which).cloned();
         Box::pin(async move { Ok(client.ok_or(NotConnected)?.send(request).await?) })
     }
 }

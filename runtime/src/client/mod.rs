@@ -8,6 +8,7 @@ mod builtin;
 mod call;
 mod connection;
 mod discovery;
+mod driven;
 mod error;
 mod list;
 mod patch;

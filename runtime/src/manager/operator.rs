@@ -122,11 +122,12 @@ impl Operator {
     /// Runs until `stop`, or until something fails. Whatever happens, all that was started has ended when this returns.
     pub(super) async fn run(self, stop: CancellationToken) -> Result<(), Error> {
         let Connected {
-            client,
+            connection,
             address,
             in_cluster,
         } = self.source.connect(&self.args, &self.product).await?;
-        self.slot.connect(client.clone());
+        self.slot.connect(&connection);
+        let client = connection.kube_client();
         let elector = self.args.leader_elect.unwrap_or(in_cluster).then(|| {
             let flag = self.args.leader_election_namespace.as_deref();
             let namespace = place::leader_namespace(flag, client.default_namespace());
@@ -209,7 +210,7 @@ impl Operator {
 
 /// A client, and where it goes.
 struct Connected {
-    client: kube::Client,
+    connection: Connection,
     /// The API server's, where it is known.
     address: Option<String>,
     /// Whether that is the cluster that the operator runs in.
@@ -221,7 +222,7 @@ impl Source {
         let Cluster { config, in_cluster } = match self {
             Self::Client(client) => {
                 return Ok(Connected {
-                    client,
+                    connection: Connection::new(client),
                     address: None,
                     in_cluster: false,
                 });
@@ -234,7 +235,7 @@ impl Source {
         };
         Ok(Connected {
             address: Some(config.cluster_url.to_string()),
-            client: Connection::connect(config, product)?.kube_client(),
+            connection: Connection::connect(config, product)?,
             in_cluster,
         })
     }

@@ -9,6 +9,7 @@ use tokio::time::{Instant, sleep};
 use super::{Reflector, SILENCE, in_time, next};
 use crate::cache::{
     Chunks, SourceError, WatchOptions,
+    absorbing::give_way,
     fifo::Delta,
     index::Index,
     scan::{Lines, WatchEvent},
@@ -137,6 +138,8 @@ impl Reflector {
                 Some(chunk) if deltas.len() < MOST_AT_ONCE => chunk,
                 Some(chunk) => {
                     self.push(&mut deltas, &mut told);
+                    // Else what is queued would grow as long as the server sends faster than this reads.
+                    give_way().await;
                     chunk
                 }
                 None => {
