@@ -151,7 +151,7 @@ impl Core {
         InformerStats {
             objects,
             bytes,
-            kept_bytes,
+            kept_bytes: kept_bytes + self.settling.exemplars(),
             index_errors: index_errors.sum(),
             queued: self.fifo.get().map_or(0, |fifo| fifo.len()),
             pending: self.registrations.pending(),

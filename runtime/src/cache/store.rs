@@ -180,6 +180,11 @@ impl Store {
         (objects.len(), bytes, kept)
     }
 
+    /// The length of all objects' JSON.
+    pub(super) fn bytes(&self) -> usize {
+        self.inner.read().bytes
+    }
+
     /// How many values each index holds, that of namespaces first.
     #[cfg(test)]
     pub(super) fn index_sizes(&self) -> Vec<usize> {

@@ -6,7 +6,11 @@ use bytes::Bytes;
 use parking_lot::RwLock;
 use zstd_safe::DCtx;
 
-use super::dictionary::{Compressor, Dictionary};
+use super::{
+    dictionary::{Compressor, Dictionary},
+    difference::restore,
+    families::Exemplar,
+};
 
 /// The JSON of an object: raw at first, later perhaps compressed, in place and unseen by readers.
 #[derive(Debug)]
@@ -22,6 +26,11 @@ enum Form {
         bytes: Box<[u8]>,
         /// None: compressed by itself.
         dictionary: Option<Arc<Dictionary>>,
+    },
+    /// The difference to another object.
+    Different {
+        bytes: Box<[u8]>,
+        from: Arc<Exemplar>,
     },
 }
 
@@ -47,7 +56,7 @@ impl Payload {
     pub(in crate::cache) fn kept(&self) -> usize {
         match &*self.form.read() {
             Form::Raw(json) => json.len(),
-            Form::Compressed { bytes, .. } => bytes.len(),
+            Form::Compressed { bytes, .. } | Form::Different { bytes, .. } => bytes.len(),
         }
     }
 
@@ -86,6 +95,7 @@ impl Payload {
         let done = match &*self.form.read() {
             Form::Raw(_) => false,
             Form::Compressed { dictionary: used, .. } => same(used.as_ref(), dictionary),
+            Form::Different { .. } => true,
         };
         if done {
             return self.kept();
@@ -106,15 +116,20 @@ impl Payload {
     /// The dictionary that is needed to read it.
     pub(super) fn dictionary(&self) -> Option<Arc<Dictionary>> {
         match &*self.form.read() {
-            Form::Raw(_) => None,
+            Form::Raw(_) | Form::Different { .. } => None,
             Form::Compressed { dictionary, .. } => dictionary.clone(),
         }
     }
 
-    fn raw(&self) -> Option<Bytes> {
+    /// From now on it is kept as this, which must be the difference of its own JSON.
+    pub(super) fn keep_difference(&self, bytes: Box<[u8]>, from: Arc<Exemplar>) {
+        *self.form.write() = Form::Different { bytes, from };
+    }
+
+    pub(super) fn raw(&self) -> Option<Bytes> {
         match &*self.form.read() {
             Form::Raw(json) => Some(json.clone()),
-            Form::Compressed { .. } => None,
+            Form::Compressed { .. } | Form::Different { .. } => None,
         }
     }
 
@@ -122,22 +137,20 @@ impl Payload {
         thread_local! {
             static CONTEXT: RefCell<DCtx<'static>> = RefCell::new(DCtx::create());
         }
-        let form = self.form.read();
-        let (bytes, dictionary) = match &*form {
-            Form::Raw(json) => {
-                to.clear();
-                to.extend_from_slice(json);
-                return Ok(to);
-            }
-            Form::Compressed { bytes, dictionary } => (bytes, dictionary),
-        };
         to.clear();
         to.reserve(self.length);
-        let length = CONTEXT.with_borrow_mut(|context| match dictionary {
-            Some(dictionary) => dictionary.decompress(context, bytes, &mut to),
-            None => context.decompress(&mut to, bytes).ok(),
-        });
-        if length == Some(self.length) {
+        match &*self.form.read() {
+            Form::Raw(json) => to.extend_from_slice(json),
+            Form::Different { bytes, from } => restore(from.json(), bytes, &mut to).ok_or(Damaged)?,
+            Form::Compressed { bytes, dictionary } => {
+                let length = CONTEXT.with_borrow_mut(|context| match dictionary {
+                    Some(dictionary) => dictionary.decompress(context, bytes, &mut to),
+                    None => context.decompress(&mut to, bytes).ok(),
+                });
+                length.ok_or(Damaged)?;
+            }
+        }
+        if to.len() == self.length {
             Ok(to)
         } else {
             Err(Damaged)

@@ -13,6 +13,7 @@ use parking_lot::Mutex;
 use super::{
     super::{object::StoredObject, store::Store},
     dictionary::{Compressor, Dictionary},
+    families::Families,
 };
 
 /// What arrived last stays raw up to so many bytes of JSON: it is the most likely to be read, or replaced, soon.
@@ -41,6 +42,7 @@ struct Inner {
     fresh: VecDeque<(Weak<StoredObject>, usize)>,
     fresh_bytes: usize,
     compressor: Compressor,
+    families: Families,
     newest: Option<Arc<Dictionary>>,
     older: Option<Arc<Dictionary>>,
     window: Window,
@@ -70,6 +72,11 @@ impl Settling {
     /// From now on nothing is compressed.
     pub(in crate::cache) fn switch_off(&self) {
         self.off.store(true, Ordering::Relaxed);
+    }
+
+    /// The bytes of what others are kept as differences to.
+    pub(in crate::cache) fn exemplars(&self) -> usize {
+        self.inner.lock().families.bytes()
     }
 
     /// Takes note of a new object. What is compressed instead is older.
@@ -102,6 +109,15 @@ impl Settling {
 
 impl Inner {
     fn settle(&mut self, object: &StoredObject, store: &Store) {
+        let raw = object.payload.raw();
+        let difference = raw.and_then(|json| {
+            self.families
+                .difference(&object.metadata, &json, || store.bytes())
+        });
+        if let Some((bytes, exemplar)) = difference {
+            object.payload.keep_difference(bytes, exemplar);
+            return;
+        }
         if self.newest.is_none() && self.window.objects == 0 {
             self.train(object, store);
         }
@@ -192,7 +208,7 @@ mod tests {
         let entries = (0..12).map(|entry| {
             (
                 format!("{}-{entry}", digest(style)),
-                digest(style * 100 + entry).repeat(3),
+                digest(style * 100 + (entry + number) % 12).repeat(3),
             )
         });
         let data: serde_json::Map<_, _> = entries.map(|(key, value)| (key, value.into())).collect();
