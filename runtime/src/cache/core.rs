@@ -14,7 +14,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::{
     HandlerOptions, InformerOptions, InformerStats, Keep, ListerWatcher, QueueKind, SeedError,
     absorbing::absorbing,
-    compression::Settling,
+    compression::{Fresh, Settling},
     fifo::{Delta, Namespace, SharedFifo},
     hot::HotSet,
     index::{Index, IndexSpec},
@@ -83,6 +83,11 @@ impl Core {
     pub(super) async fn wait_for_sync(&self) {
         // The sender lives as long as `self`.
         let _ = self.synced.subscribe().wait_for(|synced| *synced).await;
+    }
+
+    /// Where objects lie before they are compressed.
+    pub(super) fn fresh(&self) -> Option<Fresh> {
+        self.settling.fresh()
     }
 
     pub(super) fn is_started(&self) -> bool {

@@ -158,10 +158,10 @@ pub(super) struct StoredObject {
 }
 
 impl StoredObject {
-    pub(super) fn new(metadata: Metadata, json: &[u8], defect: Option<Box<str>>) -> Self {
+    pub(super) fn new(metadata: Metadata, payload: Payload, defect: Option<Box<str>>) -> Self {
         Self {
             metadata,
-            payload: Payload::new(json),
+            payload,
             defect,
             indexed: Mutex::default(),
             reported: AtomicBool::new(false),

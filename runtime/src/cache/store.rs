@@ -251,15 +251,18 @@ impl Store {
         objects: &[Arc<StoredObject>],
         changes: &mut Vec<Stored>,
     ) {
+        let there = match namespace {
+            Some(namespace) => inner.namespaces.get(&**namespace),
+            None => inner.objects.clone(),
+        };
+        if there.is_empty() {
+            return;
+        }
         let mut listed: HashTable<usize> = HashTable::with_capacity(objects.len());
         let hash = |position: &usize| self.hash(objects[*position].name());
         for position in 0..objects.len() {
             listed.insert_unique(hash(&position), position, hash);
         }
-        let there = match namespace {
-            Some(namespace) => inner.namespaces.get(&**namespace),
-            None => inner.objects.clone(),
-        };
         let is_listed = |object: &StoredObject| {
             let same = |position: &usize| objects[*position].name() == object.name();
             listed.find(self.hash(object.name()), same).is_some()

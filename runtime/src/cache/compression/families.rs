@@ -47,6 +47,8 @@ pub(super) struct Families {
     buffer: Vec<u8>,
     /// So many settled since families were forgotten.
     settled: usize,
+    /// Of all that ever settled.
+    settled_bytes: usize,
 }
 
 #[derive(Debug)]
@@ -81,7 +83,7 @@ impl Family {
 }
 
 impl Families {
-    /// The object as its difference to its family's exemplar, if that is short. `all` tells the length of all objects of the kind.
+    /// The object as its difference to its family's exemplar, if that is short. `all` tells the length of all objects in the store.
     pub(super) fn difference(
         &mut self,
         metadata: &Metadata,
@@ -89,6 +91,7 @@ impl Families {
         all: impl FnOnce() -> usize,
     ) -> Option<(Box<[u8]>, Arc<Exemplar>)> {
         self.settled += 1;
+        self.settled_bytes = self.settled_bytes.saturating_add(json.len());
         if self.settled >= FORGOTTEN_AFTER.max(self.families.len()) {
             self.forget_unused();
         }
@@ -106,8 +109,10 @@ impl Families {
                 if family.wait > 0 {
                     return None;
                 }
-                if self.bytes + json.len() > LEAST.max(all() / SHARE) {
-                    *family = Family::waiting(PATIENT);
+                // During the first list the store is empty.
+                let all = Some(all()).filter(|all| *all > 0).unwrap_or(self.settled_bytes);
+                if self.bytes + json.len() > LEAST.max(all / SHARE) {
+                    family.wait = MEMBERS * SLOWER;
                     return None;
                 }
                 self.bytes += json.len();
@@ -186,7 +191,7 @@ mod tests {
 
     fn settle(families: &mut Families, pod: &StoredObject) -> Option<(Box<[u8]>, Arc<Exemplar>)> {
         let json = pod.payload.raw().unwrap();
-        let difference = families.difference(&pod.metadata, &json, || 0);
+        let difference = families.difference(&pod.metadata, &json, || 1);
         if let Some((bytes, exemplar)) = &difference {
             let mut restored = Vec::new();
             restore(exemplar.json(), bytes, &mut restored).unwrap();

@@ -22,6 +22,8 @@ pub(in crate::cache) struct Payload {
 #[derive(Debug)]
 enum Form {
     Raw(Bytes),
+    /// Raw, in a block that it shares with others: not for long.
+    Fresh(Bytes),
     Compressed {
         bytes: Box<[u8]>,
         /// None: compressed by itself.
@@ -47,6 +49,14 @@ impl Payload {
         }
     }
 
+    /// To be compressed before long.
+    pub(super) fn fresh(json: Bytes) -> Self {
+        Self {
+            length: json.len(),
+            form: RwLock::new(Form::Fresh(json)),
+        }
+    }
+
     /// Bytes of the JSON.
     pub(in crate::cache) fn length(&self) -> usize {
         self.length
@@ -55,17 +65,17 @@ impl Payload {
     /// Bytes that are kept of it.
     pub(in crate::cache) fn kept(&self) -> usize {
         match &*self.form.read() {
-            Form::Raw(json) => json.len(),
+            Form::Raw(json) | Form::Fresh(json) => json.len(),
             Form::Compressed { bytes, .. } | Form::Different { bytes, .. } => bytes.len(),
         }
     }
 
-    /// The JSON, in memory of its own where it is kept compressed.
+    /// The JSON, in memory of its own where it is not kept raw for good.
     pub(in crate::cache) fn json(&self) -> Result<Bytes, Damaged> {
-        match self.raw() {
-            Some(json) => Ok(json),
-            None => self.decompressed(Vec::new()).map(Bytes::from),
+        if let Form::Raw(json) = &*self.form.read() {
+            return Ok(json.clone());
         }
+        self.decompressed(Vec::new()).map(Bytes::from)
     }
 
     /// Hands the JSON to `read`, without a lock. Memory for it is kept from one read of the thread to the next.
@@ -93,7 +103,7 @@ impl Payload {
         dictionary: Option<&Arc<Dictionary>>,
     ) -> usize {
         let done = match &*self.form.read() {
-            Form::Raw(_) => false,
+            Form::Raw(_) | Form::Fresh(_) => false,
             Form::Compressed { dictionary: used, .. } => same(used.as_ref(), dictionary),
             Form::Different { .. } => true,
         };
@@ -101,9 +111,13 @@ impl Payload {
             return self.kept();
         }
         let bytes = self.with_json(|json| compressor.compress(json, dictionary));
-        // What does not shrink stays as it is.
         let Ok(Some(bytes)) = bytes else {
-            return self.kept();
+            // What does not shrink stays raw.
+            let mut form = self.form.write();
+            if let Form::Fresh(json) = &*form {
+                *form = Form::Raw(Bytes::copy_from_slice(json));
+            }
+            return self.length;
         };
         let kept = bytes.len();
         *self.form.write() = Form::Compressed {
@@ -116,7 +130,7 @@ impl Payload {
     /// The dictionary that is needed to read it.
     pub(super) fn dictionary(&self) -> Option<Arc<Dictionary>> {
         match &*self.form.read() {
-            Form::Raw(_) | Form::Different { .. } => None,
+            Form::Raw(_) | Form::Fresh(_) | Form::Different { .. } => None,
             Form::Compressed { dictionary, .. } => dictionary.clone(),
         }
     }
@@ -128,7 +142,7 @@ impl Payload {
 
     pub(super) fn raw(&self) -> Option<Bytes> {
         match &*self.form.read() {
-            Form::Raw(json) => Some(json.clone()),
+            Form::Raw(json) | Form::Fresh(json) => Some(json.clone()),
             Form::Compressed { .. } | Form::Different { .. } => None,
         }
     }
@@ -140,7 +154,7 @@ impl Payload {
         to.clear();
         to.reserve(self.length);
         match &*self.form.read() {
-            Form::Raw(json) => to.extend_from_slice(json),
+            Form::Raw(json) | Form::Fresh(json) => to.extend_from_slice(json),
             Form::Different { bytes, from } => restore(from.json(), bytes, &mut to).ok_or(Damaged)?,
             Form::Compressed { bytes, dictionary } => {
                 let length = CONTEXT.with_borrow_mut(|context| match dictionary {

@@ -46,7 +46,7 @@ impl Stream {
     }
 
     /// The next piece, if it is there already.
-    fn next_now(&mut self) -> Option<Result<Option<Bytes>, SourceError>> {
+    pub(super) fn next_now(&mut self) -> Option<Result<Option<Bytes>, SourceError>> {
         self.body.next().now_or_never().map(Option::transpose)
     }
 
@@ -173,10 +173,10 @@ impl Reflector {
     }
 
     /// Puts the changes into the queue, and how far they go: `told` is how far the queue knows.
-    fn push(&self, deltas: &mut Vec<Delta>, told: &mut Box<str>) {
+    fn push(&self, deltas: &mut Vec<Delta>, told: &mut String) {
         if *told != self.version {
             told.clone_from(&self.version);
-            deltas.push(self.reached(self.version.clone()));
+            deltas.push(self.reached(self.version.as_str().into()));
         }
         if !deltas.is_empty() {
             self.fifo.push(std::mem::take(deltas));

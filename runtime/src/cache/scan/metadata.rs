@@ -114,7 +114,8 @@ impl<'a> Found<'a> {
             Metadata {
                 name,
                 uid_length: uid.len(),
-                uid_and_version: (uid + version).into(),
+                // Of just this size: a text that grows would be copied twice.
+                uid_and_version: [&*uid, &*version].concat().into(),
                 generation: self.generation,
                 is_deleting: self.is_deleting,
                 labels: part(self.labels, &mut shared.labels, labels, defect),
