@@ -6,10 +6,12 @@
 //! A difference is a row of steps, each three numbers and some text: copy so many bytes of the other, skip so many, insert so many that
 //! follow. Numbers are written in seven bits a byte, the least first.
 
-use memchr::memchr_iter;
+use memchr::{memchr, memchr_iter};
 
 /// After a difference so many bytes must be alike again.
 const ALIKE: usize = 8;
+/// So many bytes are compared at a time.
+const WORD: usize = 8;
 /// So many quotes on either side are tried as the place where the texts are alike again.
 const QUOTES: usize = 16;
 
@@ -53,18 +55,32 @@ pub(super) fn restore(from: &[u8], mut difference: &[u8], to: &mut Vec<u8>) -> O
 
 /// How many bytes are the same at the beginning.
 fn alike(one: &[u8], other: &[u8]) -> usize {
-    const BLOCK: usize = 32;
-    let most = one.len().min(other.len());
-    let blocks = one[..most]
-        .chunks_exact(BLOCK)
-        .zip(other[..most].chunks_exact(BLOCK));
-    let same = BLOCK * blocks.take_while(|(one, other)| one == other).count();
-    let rest = one[same..most].iter().zip(&other[same..most]);
+    let (words, other_words) = (one.as_chunks::<WORD>().0, other.as_chunks::<WORD>().0);
+    let mut same = 0;
+    for (word, other_word) in words.iter().zip(other_words) {
+        let differing = u64::from_le_bytes(*word) ^ u64::from_le_bytes(*other_word);
+        if differing != 0 {
+            return same + (differing.trailing_zeros() / u8::BITS) as usize;
+        }
+        same += WORD;
+    }
+    let rest = one[same..].iter().zip(&other[same..]);
     same + rest.take_while(|(one, other)| one == other).count()
+}
+
+fn begin_alike(one: &[u8], other: &[u8]) -> bool {
+    let heads = (one.first_chunk::<ALIKE>(), other.first_chunk::<ALIKE>());
+    matches!(heads, (Some(one), Some(other)) if one == other)
 }
 
 /// How much of either is passed over before they are alike again: all of it, if they never are.
 fn next_alike(one: &[u8], other: &[u8]) -> (usize, usize) {
+    // A text of the same length, as most that are random have.
+    if let Some(end) = memchr(b'"', other)
+        && one.get(end..).is_some_and(|one| begin_alike(one, &other[end..]))
+    {
+        return (end, end);
+    }
     let (mut ones, mut others) = (Quotes::of(one), Quotes::of(other));
     // The nearest places first.
     for distance in 0..2 * QUOTES {
@@ -72,11 +88,7 @@ fn next_alike(one: &[u8], other: &[u8]) -> (usize, usize) {
             let (Some(skip), Some(insert)) = (ones.get(step), others.get(distance - step)) else {
                 continue;
             };
-            if alike(
-                &one[skip..one.len().min(skip + ALIKE)],
-                &other[insert..other.len().min(insert + ALIKE)],
-            ) == ALIKE
-            {
+            if begin_alike(&one[skip..], &other[insert..]) {
                 return (skip, insert);
             }
         }
