@@ -68,9 +68,12 @@ fn alike(one: &[u8], other: &[u8]) -> usize {
     same + rest.take_while(|(one, other)| one == other).count()
 }
 
+/// Whether they are alike for some bytes, or to the end.
 fn begin_alike(one: &[u8], other: &[u8]) -> bool {
-    let heads = (one.first_chunk::<ALIKE>(), other.first_chunk::<ALIKE>());
-    matches!(heads, (Some(one), Some(other)) if one == other)
+    match (one.first_chunk::<ALIKE>(), other.first_chunk::<ALIKE>()) {
+        (Some(one), Some(other)) => one == other,
+        _ => one == other,
+    }
 }
 
 /// How much of either is passed over before they are alike again: all of it, if they never are.
@@ -101,6 +104,7 @@ struct Quotes<'t> {
     next: memchr::Memchr<'t>,
     found: [usize; QUOTES],
     count: usize,
+    is_over: bool,
 }
 
 impl<'t> Quotes<'t> {
@@ -109,15 +113,21 @@ impl<'t> Quotes<'t> {
             next: memchr_iter(b'"', text),
             found: [0; QUOTES],
             count: 0,
+            is_over: false,
         }
     }
 
     fn get(&mut self, position: usize) -> Option<usize> {
-        while self.count <= position {
-            self.found[self.count] = self.next.next()?;
-            self.count += 1;
+        while self.count <= position && !self.is_over {
+            match self.next.next() {
+                Some(found) => {
+                    self.found[self.count] = found;
+                    self.count += 1;
+                }
+                None => self.is_over = true,
+            }
         }
-        Some(self.found[position])
+        self.found[..self.count].get(position).copied()
     }
 }
 
