@@ -3,10 +3,7 @@
 //! A family are the objects that one controller made, or all of the kind that none made. When several of a family have settled, one is its
 //! exemplar; those that settle later are kept as their difference to it, where they are alike.
 
-use std::{
-    hash::{BuildHasher as _, Hash as _, Hasher as _},
-    sync::Arc,
-};
+use std::{hash::BuildHasher as _, sync::Arc};
 
 use hashbrown::{DefaultHashBuilder, HashMap};
 
@@ -41,7 +38,7 @@ impl Exemplar {
 #[derive(Debug, Default)]
 pub(super) struct Families {
     hasher: DefaultHashBuilder,
-    families: HashMap<u64, Family>,
+    known: HashMap<u64, Family>,
     /// Of the exemplars.
     bytes: usize,
     buffer: Vec<u8>,
@@ -92,32 +89,31 @@ impl Families {
     ) -> Option<(Box<[u8]>, Arc<Exemplar>)> {
         self.settled += 1;
         self.settled_bytes = self.settled_bytes.saturating_add(json.len());
-        if self.settled >= FORGOTTEN_AFTER.max(self.families.len()) {
+        if self.settled >= FORGOTTEN_AFTER.max(self.known.len()) {
             self.forget_unused();
         }
         let name = self.hasher.hash_one(metadata.name());
         let family = self.family_of(metadata);
         let family = self
-            .families
+            .known
             .entry(family)
             .or_insert_with(|| Family::waiting(MEMBERS));
-        let exemplar = match &family.exemplar {
-            Some(exemplar) => exemplar.clone(),
-            None => {
-                family.wait -= u32::from(family.last != name && family.wait > 0);
-                family.last = name;
-                if family.wait > 0 {
-                    return None;
-                }
-                // During the first list the store is empty.
-                let all = Some(all()).filter(|all| *all > 0).unwrap_or(self.settled_bytes);
-                if self.bytes + json.len() > LEAST.max(all / SHARE) {
-                    family.wait = MEMBERS * SLOWER;
-                    return None;
-                }
-                self.bytes += json.len();
-                family.exemplar.insert(Arc::new(Exemplar(json.into()))).clone()
+        let exemplar = if let Some(exemplar) = &family.exemplar {
+            exemplar.clone()
+        } else {
+            family.wait -= u32::from(family.last != name && family.wait > 0);
+            family.last = name;
+            if family.wait > 0 {
+                return None;
             }
+            // During the first list the store is empty.
+            let all = Some(all()).filter(|all| *all > 0).unwrap_or(self.settled_bytes);
+            if self.bytes + json.len() > LEAST.max(all / SHARE) {
+                family.wait = MEMBERS * SLOWER;
+                return None;
+            }
+            self.bytes += json.len();
+            family.exemplar.insert(Arc::new(Exemplar(json.into()))).clone()
         };
         self.buffer.clear();
         if difference(exemplar.json(), json, json.len() / PART, &mut self.buffer) {
@@ -136,7 +132,7 @@ impl Families {
     fn forget_unused(&mut self) {
         self.settled = 0;
         let bytes = &mut self.bytes;
-        self.families.retain(|_, family| match &family.exemplar {
+        self.known.retain(|_, family| match &family.exemplar {
             Some(exemplar) if Arc::strong_count(exemplar) == 1 => {
                 *bytes -= exemplar.json().len();
                 false
@@ -153,9 +149,8 @@ impl Families {
     }
 
     fn family_of(&self, metadata: &Metadata) -> u64 {
-        let mut hasher = self.hasher.build_hasher();
-        metadata.controller().map(|owner| &owner.uid).hash(&mut hasher);
-        hasher.finish()
+        self.hasher
+            .hash_one(metadata.controller().map(|owner| &owner.uid))
     }
 }
 
@@ -212,7 +207,7 @@ mod tests {
                 assert_eq!(kept.is_some(), number + 1 >= MEMBERS as usize, "{number}");
             }
         }
-        assert_eq!(families.families.len(), 3);
+        assert_eq!(families.known.len(), 3);
     }
 
     #[test]

@@ -114,15 +114,13 @@ impl Reflector {
         let mut initial = Initial::default();
         let mut heard = Instant::now();
         let version = loop {
-            let chunk = match stream.next_now() {
-                Some(chunk) => chunk,
-                None => match timeout(WARN_EVERY, stream.next(SILENCE)).await {
-                    Ok(chunk) => chunk,
-                    Err(_) => {
-                        self.is_silent(heard.elapsed())?;
-                        continue;
-                    }
-                },
+            let chunk = if let Some(chunk) = stream.next_now() {
+                chunk
+            } else if let Ok(chunk) = timeout(WARN_EVERY, stream.next(SILENCE)).await {
+                chunk
+            } else {
+                self.is_silent(heard.elapsed())?;
+                continue;
             };
             let Some(chunk) = chunk? else {
                 return Err(SourceError::Broken("it ended before all objects had come".to_owned()).into());

@@ -196,7 +196,7 @@ impl Scanner {
                     keep(&mut self.kept, paths, &key, value)?;
                 }
             }
-            if seen.again(&key) {
+            if seen.again(key.clone()) {
                 found.stands_twice(&format!("metadata.{key}"));
             }
         }
@@ -246,16 +246,16 @@ const USUAL: [&str; 15] = [
 
 impl<'a> Seen<'a> {
     /// Whether the key came before.
-    fn again(&mut self, key: &Cow<'a, str>) -> bool {
-        if let Some(position) = USUAL.iter().position(|usual| usual == key) {
+    fn again(&mut self, key: Cow<'a, str>) -> bool {
+        if let Some(position) = USUAL.iter().position(|usual| *usual == key) {
             let bit = 1 << position;
             let again = self.usual & bit != 0;
             self.usual |= bit;
             return again;
         }
-        let again = self.others.contains(key);
+        let again = self.others.contains(&key);
         if !again {
-            self.others.push(key.clone());
+            self.others.push(key);
         }
         again
     }
