@@ -76,10 +76,9 @@ impl<T: ?Sized> Recent<T> {
     fn grow(&mut self) {
         let places = (2 * self.places.len()).max(FEWEST / 2);
         let known = std::mem::replace(&mut self.places, (0..places).map(|_| [None, None]).collect());
-        for place in known.into_iter().flat_map(|[newer, older]| [older, newer]) {
-            if let Some(place) = place {
-                self.put(place);
-            }
+        let known = known.into_iter().flat_map(|[newer, older]| [older, newer]);
+        for place in known.flatten() {
+            self.put(place);
         }
         self.displaced = 0;
     }
