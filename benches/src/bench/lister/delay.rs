@@ -4,7 +4,6 @@
 //! one reads and leaves the store alone: what remains between the two is the store's.
 
 use std::{
-    hint::black_box,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
