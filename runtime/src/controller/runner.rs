@@ -11,7 +11,11 @@ use super::{
     spec::{Mapping, Sink, Synced},
     worker::Worker,
 };
-use crate::{KindInfo, ObjectName, workqueue::WorkQueue};
+use crate::{
+    KindInfo, ObjectName,
+    cache::Change,
+    workqueue::{Priority, WorkQueue},
+};
 
 /// Runs one controller.
 pub struct ControllerRunner {
@@ -163,16 +167,30 @@ async fn join(worker: &Worker, workers: &mut JoinSet<()>) {
 /// Adds the keys to the queue that a change wakes.
 fn sink(mapping: Mapping, primary: KindInfo, queue: Arc<WorkQueue>) -> Sink {
     match mapping {
-        Mapping::Primary => Box::new(move |change| queue.add(change.name().clone())),
+        Mapping::Primary => Box::new(move |change| {
+            queue.add_with_priority(change.name().clone(), priority(change));
+        }),
         Mapping::Owner => Box::new(move |change| {
             for key in owner_keys(change, &primary) {
-                queue.add(key);
+                queue.add_with_priority(key, priority(change));
             }
         }),
         Mapping::Custom(map) => Box::new(move |change| {
             for key in map(change) {
-                queue.add(key);
+                queue.add_with_priority(key, priority(change));
             }
         }),
     }
+}
+
+/// What is told because a list began or time passed, not because somebody changed something, may wait for what is.
+pub(super) fn priority(change: &Change<'_>) -> Priority {
+    let is_news = match change {
+        Change::Added {
+            is_in_initial_list, ..
+        } => !is_in_initial_list,
+        Change::Updated { old, new } => old.resource_version() != new.resource_version(),
+        Change::Deleted { .. } => true,
+    };
+    if is_news { Priority::NORMAL } else { Priority::LOW }
 }

@@ -19,7 +19,7 @@
 //! | `controller_runtime_reconcile_time_seconds` | controller | histogram |
 //! | `controller_runtime_max_concurrent_reconciles` | controller | workers |
 //! | `controller_runtime_active_workers` | controller | workers that reconcile now |
-//! | `workqueue_depth` | name, controller | keys that wait |
+//! | `workqueue_depth` | name, controller, priority | keys that wait; those of the initial list and of resyncs have -100 |
 //! | `workqueue_adds_total`, `workqueue_retries_total` | name, controller | keys added, and added again after a failure or a time |
 //! | `workqueue_queue_duration_seconds`, `workqueue_work_duration_seconds` | name, controller | histograms |
 //! | `workqueue_unfinished_work_seconds`, `workqueue_longest_running_processor_seconds` | name, controller | keys in work now |

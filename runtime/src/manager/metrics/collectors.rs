@@ -12,7 +12,7 @@ use super::controller::QueueLabels;
 use crate::{
     cache::{InformerStats, SharedInformerFactory},
     events::Recorder,
-    workqueue::QueueStats,
+    workqueue::{Priority, QueueStats},
 };
 
 /// Reads the figures of one queue.
@@ -138,9 +138,25 @@ impl Collector for Queues {
             .iter()
             .map(|(name, queue)| (QueueLabels::of(name), queue()))
             .collect();
-        let depths = queues
+        let depths: Vec<_> = queues
             .iter()
-            .map(|(labels, stats)| (labels, ConstGauge::new(int(stats.depth))));
+            .flat_map(|(labels, stats)| {
+                // Those that were never used, too: a dashboard should find them.
+                let known = stats
+                    .depths
+                    .iter()
+                    .chain([(Priority::NORMAL, 0), (Priority::LOW, 0)]);
+                let mut depths: Vec<_> = known.collect();
+                depths.sort_by_key(|&(priority, _)| priority);
+                depths.dedup_by_key(|&mut (priority, _)| priority);
+                depths
+                    .into_iter()
+                    .map(|(priority, depth)| (labels.depth(priority), depth))
+            })
+            .collect();
+        let depths = depths
+            .iter()
+            .map(|(labels, depth)| (labels, ConstGauge::new(int(*depth))));
         family(&mut encoder, "workqueue_depth", "Keys that wait", depths)?;
         let unfinished = queues
             .iter()

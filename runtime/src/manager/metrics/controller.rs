@@ -15,7 +15,7 @@ use prometheus_client::{
 
 use crate::{
     controller::{ControllerMetrics, Outcome},
-    workqueue::QueueMetrics,
+    workqueue::{Priority, QueueMetrics},
 };
 
 /// controller-runtime's buckets, in seconds.
@@ -45,7 +45,23 @@ pub(super) struct QueueLabels {
     pub(super) controller: String,
 }
 
+/// Labels of a queue's depth, as controller-runtime has them.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(super) struct DepthLabels {
+    name: String,
+    controller: String,
+    priority: i8,
+}
+
 impl QueueLabels {
+    pub(super) fn depth(&self, priority: Priority) -> DepthLabels {
+        DepthLabels {
+            name: self.name.clone(),
+            controller: self.controller.clone(),
+            priority: priority.0,
+        }
+    }
+
     pub(super) fn of(controller: &str) -> Self {
         Self {
             name: controller.to_owned(),

@@ -8,7 +8,7 @@ use crate::{
     Kind,
     client::Connection,
     controller::{ControllerMetrics, Outcome},
-    workqueue::{QueueMetrics, QueueStats},
+    workqueue::{Priority, QueueMetrics, QueueStats},
 };
 
 #[tokio::test]
@@ -24,9 +24,10 @@ async fn dashboards_of_controller_runtime_find_their_names() {
     let foo = metrics.controller("foo", 2);
     let stats = QueueStats {
         depth: 3,
+        depths: [(Priority(7), 1), (Priority::NORMAL, 2)].into_iter().collect(),
         ..QueueStats::default()
     };
-    metrics.observe_queues(vec![("foo".into(), Box::new(move || stats))]);
+    metrics.observe_queues(vec![("foo".into(), Box::new(move || stats.clone()))]);
     metrics.leading().set(1);
     foo.added();
     foo.waited(Duration::from_millis(2));
@@ -58,7 +59,9 @@ async fn dashboards_of_controller_runtime_find_their_names() {
         r#"workqueue_retries_total{name="foo",controller="foo"} 0"#,
         r#"workqueue_queue_duration_seconds_count{name="foo",controller="foo"} 1"#,
         r#"workqueue_work_duration_seconds_count{name="foo",controller="foo"} 0"#,
-        r#"workqueue_depth{name="foo",controller="foo"} 3"#,
+        r#"workqueue_depth{name="foo",controller="foo",priority="-100"} 0"#,
+        r#"workqueue_depth{name="foo",controller="foo",priority="0"} 2"#,
+        r#"workqueue_depth{name="foo",controller="foo",priority="7"} 1"#,
         r#"workqueue_unfinished_work_seconds{name="foo",controller="foo"} 0.0"#,
         r#"workqueue_longest_running_processor_seconds{name="foo",controller="foo"} 0.0"#,
         r#"leader_election_master_status{name="shop"} 1"#,

@@ -12,10 +12,14 @@ use std::{
 use parking_lot::Mutex;
 use tokio::{
     task::{JoinSet, yield_now},
-    time::{advance, sleep, timeout},
+    time::{Instant, advance, sleep, timeout},
 };
 
-use super::{ItemExponential, NoQueueMetrics, QueueMetrics, QueueStats, WorkQueue, default_limiter};
+use super::{
+    ItemExponential, NoQueueMetrics, Priority, QueueMetrics, QueueStats, WorkQueue, default_limiter,
+};
+
+mod parking;
 
 type Keys = WorkQueue<&'static str>;
 
@@ -346,7 +350,7 @@ async fn adding_a_key_leaves_its_delay_alone() {
 #[tokio::test(start_paused = true)]
 async fn waiting_workers_get_delayed_keys_at_their_time() {
     let queue = queue();
-    let start = tokio::time::Instant::now();
+    let start = Instant::now();
     let mut workers = JoinSet::new();
     let cancelled = tokio::spawn({
         let queue = queue.clone();
@@ -391,7 +395,7 @@ async fn failures_of_a_key_delay_it() {
     assert_eq!(queue.num_requeues(&"one"), 0);
     assert_eq!(queue.add_rate_limited("one"), millis(1));
 
-    let start = tokio::time::Instant::now();
+    let start = Instant::now();
     let _ = (queue.get().await, queue.get().await);
     assert_eq!(start.elapsed(), millis(1), "the earliest of a key's times counts");
 }
@@ -455,6 +459,7 @@ async fn metrics_count_adds_and_measure_waiting_and_work() {
         processing: 1,
         unfinished: millis(1),
         longest_running: millis(1),
+        depths: [(Priority::NORMAL, 0)].into_iter().collect(),
         ..QueueStats::default()
     };
     assert_eq!(queue.stats(), busy);
