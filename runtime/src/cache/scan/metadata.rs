@@ -102,7 +102,7 @@ impl<'a> Found<'a> {
             Scope::Cluster => ObjectName::cluster(name),
             Scope::Namespaced => {
                 let namespace = present("namespace", self.namespace)?;
-                ObjectName::namespaced(shared.texts.share(&namespace), name)
+                ObjectName::namespaced(namespace, name)
             }
         };
         let (uid, version) = (
