@@ -18,11 +18,11 @@ mod stats;
 mod waiting;
 
 #[cfg(test)]
-mod model;
-#[cfg(test)]
 mod tests;
 
-pub use limiter::{ItemExponential, MaxOf, RateLimiter, TokenBucket, default_limiter};
+pub use limiter::{
+    ItemExponential, ItemFastSlow, Jittered, MaxOf, MaxWait, RateLimiter, TokenBucket, default_limiter,
+};
 pub use metrics::{NoQueueMetrics, QueueMetrics};
 pub use priority::Priority;
 pub use queue::WorkQueue;

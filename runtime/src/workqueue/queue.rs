@@ -27,9 +27,11 @@ use crate::ObjectName;
 ///
 /// # Priorities
 ///
-/// A key of a higher [`Priority`] is handed out before those of lower ones. These do not starve: seven times may another be preferred
-/// while keys of a priority wait, the eighth key is theirs (with more than two priorities that wait like this, they take turns then). A
-/// key that waits and is added with a higher priority is raised, to the end of that line; a lower one changes nothing. Times count
+/// A key of a higher [`Priority`] is handed out before those of lower ones. These do not starve: after seven keys that were preferred to
+/// others, the eighth is one of these, of the priority that was passed over longest. With two priorities the lower one so has an eighth
+/// of the queue at least, with more of them all but the highest share it.
+///
+/// A key that waits and is added with a higher priority is raised, to the end of that line; a lower one changes nothing. Times count
 /// before priorities: a delayed key waits until it is due. What is added without a priority while a worker holds the key, a retry that
 /// is, keeps the priority with which the key was handed out.
 ///
@@ -57,6 +59,16 @@ pub(super) struct Shared<K> {
     pub(super) seats: Seats,
 }
 
+impl<K: Key> Shared<K> {
+    fn add(&mut self, hash: u64, key: K, priority: Option<Priority>, now: u64, called: &mut Called) -> Added {
+        let added = self.state.add(hash, key, priority, now);
+        if added.is_ready() {
+            self.seats.call(1, called);
+        }
+        added
+    }
+}
+
 impl<K: Key> WorkQueue<K> {
     /// An empty queue.
     pub fn new(limiter: Box<dyn RateLimiter<K>>, metrics: Arc<dyn QueueMetrics>) -> Self {
@@ -82,24 +94,33 @@ impl<K: Key> WorkQueue<K> {
 
     /// Adds a key, or raises its priority if it waits already with a lower one.
     pub fn add_with_priority(&self, key: K, priority: Priority) {
-        self.add_now(key, Some(priority));
+        let hash = self.hash(&key);
+        let added = self.look(|shared, now, called| shared.add(hash, key, Some(priority), now, called));
+        self.added(added);
     }
 
     /// Adds a key after a time; at once if that is zero. If it is due earlier already, that time stays.
     pub fn add_after(&self, key: K, delay: Duration) {
-        if self.is_shutting_down() {
-            return;
-        }
-        self.metrics.retried();
-        if delay.is_zero() {
-            return self.add_now(key, None);
-        }
-        let (hash, at) = (self.hash(&key), self.clock.after(delay));
-        self.look(|shared, _, called| {
-            if shared.state.delay(hash, key, None, at) {
-                shared.seats.call_timekeeper(called);
+        let hash = self.hash(&key);
+        let at = (!delay.is_zero()).then(|| self.clock.after(delay));
+        let added = self.look(|shared, now, called| {
+            if shared.state.is_shut_down() {
+                return None;
+            }
+            match at {
+                None => Some(shared.add(hash, key, None, now, called)),
+                Some(at) => {
+                    if shared.state.delay(hash, key, None, at) {
+                        shared.seats.call_timekeeper(called);
+                    }
+                    Some(Added::No)
+                }
             }
         });
+        if let Some(added) = added {
+            self.metrics.retried();
+            self.added(added);
+        }
     }
 
     /// Adds a key after the time that the rate limiter says, and answers that time. It counts as one more failure of the key.
@@ -131,12 +152,12 @@ impl<K: Key> WorkQueue<K> {
     /// Gives a key back that [`get`](Self::get) handed out. If it was added meanwhile, it waits again.
     pub fn done(&self, key: &K) {
         let hash = self.hash(key);
-        let (done, is_idle) = self.look(|shared, now, called| {
+        let (done, is_drained) = self.look(|shared, now, called| {
             let done = shared.state.done(hash, key, now);
             if done.as_ref().is_some_and(|done| done.again) {
                 shared.seats.call(1, called);
             }
-            (done, shared.state.is_idle())
+            (done, shared.state.is_drained())
         });
         let Some(Done { worked, dropped, .. }) = done else {
             return;
@@ -145,7 +166,7 @@ impl<K: Key> WorkQueue<K> {
         if self.is_timed {
             self.metrics.worked(worked);
         }
-        if is_idle {
+        if is_drained {
             self.drained.notify_waiters();
         }
     }
@@ -164,20 +185,12 @@ impl<K: Key> WorkQueue<K> {
             if is_first {
                 shared.seats.call_timekeeper(called);
             }
-            Some(shared.state.is_idle())
+            Some(())
         });
-        match parked {
-            None => {
-                self.done(key);
-                false
-            }
-            Some(is_idle) => {
-                if is_idle {
-                    self.drained.notify_waiters();
-                }
-                true
-            }
+        if parked.is_none() {
+            self.done(key);
         }
+        parked.is_some()
     }
 
     /// Makes a parked key wait for a worker again. Answers whether it was parked: if not, nothing happens.
@@ -188,10 +201,7 @@ impl<K: Key> WorkQueue<K> {
             shared.seats.call(1, called);
             Some(added)
         });
-        if added.is_some_and(Added::is_new) {
-            self.metrics.added();
-        }
-        added.is_some()
+        added.inspect(|&added| self.added(added)).is_some()
     }
 
     /// The keys that workers hold, in no particular order.
@@ -276,15 +286,7 @@ impl<K: Key> WorkQueue<K> {
         self.hasher.hash_one(key)
     }
 
-    fn add_now(&self, key: K, priority: Option<Priority>) {
-        let hash = self.hash(&key);
-        let added = self.look(|shared, now, called| {
-            let added = shared.state.add(hash, key, priority, now);
-            if added.is_ready() {
-                shared.seats.call(1, called);
-            }
-            added
-        });
+    fn added(&self, added: Added) {
         if added.is_new() {
             self.metrics.added();
         }

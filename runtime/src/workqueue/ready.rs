@@ -5,8 +5,8 @@ use super::{
     slots::{NONE, Slot, Slots},
 };
 
-/// A line that was passed over so often while keys waited in it comes next.
-const PATIENCE: u32 = 7;
+/// So often in a row is the highest priority preferred while others wait.
+const PREFERRED: u32 = 7;
 
 /// The keys that a worker can take, longest waiting first within a priority.
 #[derive(Default)]
@@ -14,6 +14,8 @@ pub(super) struct Ready {
     /// Highest priority first; a line stays when it is empty.
     lines: Vec<Line>,
     len: usize,
+    /// How often in a row the highest priority was preferred to others.
+    preferred: u32,
 }
 
 /// Keys of one priority, linked through their slots.
@@ -25,7 +27,7 @@ struct Line {
     len: usize,
     /// Slots in the line that a key left for another line.
     left: usize,
-    /// How often another line was served since this one was, while keys waited here.
+    /// How often another line was served since this one was, while keys waited in both.
     passed: u32,
 }
 
@@ -81,24 +83,29 @@ impl Ready {
         self.len -= 1;
     }
 
-    /// The highest priority whose line is not empty, unless another was passed over too often.
+    /// The highest priority whose line is not empty; every eighth time, if others wait, that of them which was passed over most often.
     fn choose(&mut self) -> usize {
-        let mut chosen = None;
-        let mut longest = PATIENCE - 1;
+        let (mut first, mut other) = (None, None::<usize>);
         for (i, line) in self.lines.iter().enumerate().filter(|(_, line)| line.len > 0) {
-            if chosen.is_none() || line.passed > longest {
-                chosen = Some(i);
-                longest = longest.max(line.passed);
+            if first.is_none() {
+                first = Some(i);
+            } else if other.is_none_or(|other| self.lines[other].passed < line.passed) {
+                other = Some(i);
             }
         }
-        let chosen = chosen.unwrap_or_default();
-        for (i, line) in self.lines.iter_mut().enumerate() {
-            line.passed = if i == chosen || line.len == 0 {
-                0
-            } else {
-                line.passed + 1
-            };
+        let first = first.unwrap_or_default();
+        let Some(other) = other else {
+            self.preferred = 0;
+            self.lines[first].passed = 0;
+            return first;
+        };
+        for line in self.lines.iter_mut().filter(|line| line.len > 0) {
+            line.passed = line.passed.saturating_add(1);
         }
+        let is_turn = self.preferred == PREFERRED;
+        self.preferred = if is_turn { 0 } else { self.preferred + 1 };
+        let chosen = if is_turn { other } else { first };
+        self.lines[chosen].passed = 0;
         chosen
     }
 

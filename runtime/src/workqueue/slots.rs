@@ -127,8 +127,8 @@ impl<K: Key> Slots<K> {
         slot
     }
 
-    pub(super) fn remove(&mut self, slot: Slot) -> Option<K> {
-        let hash = rehash(&self.chunks, &self.hasher, slot);
+    /// Removes a key of this hash.
+    pub(super) fn remove(&mut self, hash: u64, slot: Slot) -> Option<K> {
         if let Ok(entry) = self.table.find_entry(hash, |&other| other == slot) {
             entry.remove();
         }
@@ -137,7 +137,7 @@ impl<K: Key> Slots<K> {
 
     /// Moves a key to a new slot. The old one has none then, keeps its place in a line, and is to be [released](Self::release).
     pub(super) fn relocate(&mut self, slot: Slot) -> Slot {
-        let hash = rehash(&self.chunks, &self.hasher, slot);
+        let hash = self.hash(slot);
         let Some(key) = self.chunks[slot as usize / CHUNK].keys[slot as usize % CHUNK].take() else {
             return slot;
         };
@@ -151,6 +151,10 @@ impl<K: Key> Slots<K> {
             *entry = new;
         }
         new
+    }
+
+    pub(super) fn hash(&self, slot: Slot) -> u64 {
+        rehash(&self.chunks, &self.hasher, slot)
     }
 
     /// Frees a slot, which no line holds any more.

@@ -93,16 +93,15 @@ impl<K: Key> State<K> {
     /// Does what was to be done by now, as if it had been done in time.
     pub(super) fn promote(&mut self, now: u64) -> Promoted {
         let mut promoted = Promoted::default();
-        while let Some(due) = self.delayed.first().filter(|due| due.at <= now) {
-            let slots = &mut self.slots;
-            self.delayed
-                .remove(0, |slot, position| slots.set_due(slot, position));
-            slots.set_due(due.slot, NONE);
-            let priority = slots.due_priority(due.slot);
-            promoted.count(self.mark(due.slot, priority, due.at));
-        }
-        while let Some(due) = self.parked.first().filter(|due| due.at <= now) {
-            promoted.count(self.release_parked(due.slot, due.at));
+        while let Some(at) = self.next_due().filter(|&at| at <= now) {
+            let added = match self.delayed.first().filter(|due| due.at == at) {
+                Some(due) => self.release_delayed(due.slot, at),
+                None => match self.parked.first() {
+                    Some(due) => self.release_parked(due.slot, at),
+                    None => break,
+                },
+            };
+            promoted.count(added);
         }
         promoted
     }
@@ -134,7 +133,7 @@ impl<K: Key> State<K> {
             self.ready.push(&mut self.slots, slot);
             None
         } else {
-            self.drop_unknown(slot)
+            self.drop_unknown(hash, slot)
         };
         Some(Done {
             worked: Duration::from_nanos(now.saturating_sub(held.since)),
@@ -178,11 +177,11 @@ impl<K: Key> State<K> {
                 self.depths.remove(self.slots.priority(slot));
             }
             self.slots.set_flags(slot, 0);
-            dropped.extend(self.drop_unknown(slot));
+            dropped.extend(self.drop_unknown(self.slots.hash(slot), slot));
         }
         for slot in self.delayed.take() {
             self.slots.set_due(slot, NONE);
-            dropped.extend(self.drop_unknown(slot));
+            dropped.extend(self.drop_unknown(self.slots.hash(slot), slot));
         }
         dropped
     }
@@ -194,6 +193,11 @@ impl<K: Key> State<K> {
     /// Whether no worker holds a key.
     pub(super) fn is_idle(&self) -> bool {
         self.held.is_empty()
+    }
+
+    /// Whether somebody waited for that.
+    pub(super) fn is_drained(&self) -> bool {
+        self.draining && self.is_idle()
     }
 
     /// When something becomes due.
@@ -228,6 +232,11 @@ impl<K: Key> State<K> {
             unfinished: Duration::from_nanos(unfinished),
             longest_running: Duration::from_nanos(longest),
         }
+    }
+
+    #[cfg(test)]
+    pub(super) fn slots_made(&self) -> usize {
+        self.slots.capacity()
     }
 
     fn held_priority(&self, slot: Slot) -> Priority {
@@ -281,6 +290,15 @@ impl<K: Key> State<K> {
         self.ready.push(&mut self.slots, new);
     }
 
+    fn release_delayed(&mut self, slot: Slot, now: u64) -> Added {
+        let slots = &mut self.slots;
+        self.delayed
+            .remove(slots.due(slot), |slot, position| slots.set_due(slot, position));
+        slots.set_due(slot, NONE);
+        let priority = slots.due_priority(slot);
+        self.mark(slot, priority, now)
+    }
+
     fn release_parked(&mut self, slot: Slot, now: u64) -> Added {
         let slots = &mut self.slots;
         self.parked
@@ -309,12 +327,12 @@ impl<K: Key> State<K> {
         Some(held)
     }
 
-    /// Drops a key of which nothing is known any more.
-    fn drop_unknown(&mut self, slot: Slot) -> Option<K> {
+    /// Drops a key of this hash if nothing is known of it any more.
+    fn drop_unknown(&mut self, hash: u64, slot: Slot) -> Option<K> {
         if self.slots.flags(slot) != 0 || self.slots.due(slot) != NONE {
             return None;
         }
-        let key = self.slots.remove(slot);
+        let key = self.slots.remove(hash, slot);
         if self.slots.len() == 0 && self.slots.capacity() > KEPT {
             self.slots = Slots::new(self.hasher.clone(), self.slots.is_timed());
             self.ready = Ready::default();
