@@ -23,8 +23,8 @@ impl Clock {
         self.at(Instant::now())
     }
 
-    pub(super) fn after(&self, delay: Duration) -> u64 {
-        self.now().saturating_add(nanos(delay.min(FAR)))
+    pub(super) fn after(now: u64, delay: Duration) -> u64 {
+        now.saturating_add(nanos(delay.min(FAR)))
     }
 
     pub(super) fn at(&self, instant: Instant) -> u64 {

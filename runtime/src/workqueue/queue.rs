@@ -10,7 +10,7 @@ use super::{
     Key, Priority, QueueMetrics, QueueStats, RateLimiter,
     clock::Clock,
     seats::{Called, Seats},
-    state::{Added, Done, State},
+    state::{Added, Done, Promoted, State},
     waiting::Wait,
 };
 use crate::ObjectName;
@@ -95,28 +95,29 @@ impl<K: Key> WorkQueue<K> {
     /// Adds a key, or raises its priority if it waits already with a lower one.
     pub fn add_with_priority(&self, key: K, priority: Priority) {
         let hash = self.hash(&key);
-        let added = self.look(|shared, now, called| shared.add(hash, key, Some(priority), now, called));
+        let added = self.touch(|shared, now, called| shared.add(hash, key, Some(priority), now, called));
         self.added(added);
     }
 
     /// Adds a key after a time; at once if that is zero. If it is due earlier already, that time stays.
     pub fn add_after(&self, key: K, delay: Duration) {
-        let hash = self.hash(&key);
-        let at = (!delay.is_zero()).then(|| self.clock.after(delay));
-        let added = self.look(|shared, now, called| {
+        let (hash, now) = (self.hash(&key), self.clock.now());
+        let (added, promoted) = self.touch(|shared, _, called| {
             if shared.state.is_shut_down() {
-                return None;
+                return (None, Promoted::default());
             }
-            match at {
-                None => Some(shared.add(hash, key, None, now, called)),
-                Some(at) => {
-                    if shared.state.delay(hash, key, None, at) {
-                        shared.seats.call_timekeeper(called);
-                    }
-                    Some(Added::No)
-                }
+            // What is due already must not take the new time up.
+            let promoted = shared.state.promote(now);
+            shared.seats.call(promoted.ready, called);
+            if delay.is_zero() {
+                return (Some(shared.add(hash, key, None, now, called)), promoted);
             }
+            if shared.state.delay(hash, key, None, Clock::after(now, delay)) {
+                shared.seats.call_timekeeper(called);
+            }
+            (Some(Added::No), promoted)
         });
+        self.promoted(promoted);
         if let Some(added) = added {
             self.metrics.retried();
             self.added(added);
@@ -152,7 +153,7 @@ impl<K: Key> WorkQueue<K> {
     /// Gives a key back that [`get`](Self::get) handed out. If it was added meanwhile, it waits again.
     pub fn done(&self, key: &K) {
         let hash = self.hash(key);
-        let (done, is_drained) = self.look(|shared, now, called| {
+        let (done, is_drained) = self.touch(|shared, now, called| {
             let done = shared.state.done(hash, key, now);
             if done.as_ref().is_some_and(|done| done.again) {
                 shared.seats.call(1, called);
@@ -180,7 +181,7 @@ impl<K: Key> WorkQueue<K> {
     /// nor as waiting, and the end of it as an addition.
     pub fn park(&self, key: &K, deadline: Instant) -> bool {
         let (hash, at) = (self.hash(key), self.clock.at(deadline));
-        let parked = self.look(|shared, _, called| {
+        let parked = self.touch(|shared, _, called| {
             let is_first = shared.state.park(hash, key, at)?;
             if is_first {
                 shared.seats.call_timekeeper(called);
@@ -196,7 +197,7 @@ impl<K: Key> WorkQueue<K> {
     /// Makes a parked key wait for a worker again. Answers whether it was parked: if not, nothing happens.
     pub fn unpark(&self, key: &K) -> bool {
         let hash = self.hash(key);
-        let added = self.look(|shared, now, called| {
+        let added = self.touch(|shared, now, called| {
             let added = shared.state.unpark(hash, key, now)?;
             shared.seats.call(1, called);
             Some(added)
@@ -258,28 +259,32 @@ impl<K: Key> WorkQueue<K> {
         }
     }
 
-    /// Looks at the state as it is now: what is due is done first. Who is called is woken afterwards.
+    /// Looks at the state as it is now: what is due is done first.
     pub(super) fn look<T>(&self, look: impl FnOnce(&mut Shared<K>, u64, &mut Called) -> T) -> T {
-        let mut called = Called::default();
-        let timed = self.is_timed.then(|| self.clock.now());
-        let (added, seen) = {
-            let mut shared = self.shared.lock();
-            let now = match timed {
-                Some(now) => now,
-                None if shared.state.next_due().is_some() => self.clock.now(),
-                None => 0,
-            };
+        let (promoted, seen) = self.touch(|shared, now, called| {
+            if shared.state.next_due().is_none() {
+                return (Promoted::default(), look(shared, now, called));
+            }
+            let now = if self.is_timed { now } else { self.clock.now() };
             let promoted = shared.state.promote(now);
-            let seen = look(&mut shared, now, &mut called);
+            let seen = look(shared, now, called);
+            // One of them may have been taken just now.
             let ready = promoted.ready.min(shared.state.len());
-            shared.seats.call(ready, &mut called);
-            (promoted.added, seen)
-        };
-        called.wake();
-        for _ in 0..added {
-            self.metrics.added();
-        }
+            shared.seats.call(ready, called);
+            (promoted, seen)
+        });
+        self.promoted(promoted);
         seen
+    }
+
+    /// Works on the state, whatever is due: who takes keys looks after that. Who is called is woken afterwards. In a queue that is not
+    /// timed the time is zero.
+    fn touch<T>(&self, work: impl FnOnce(&mut Shared<K>, u64, &mut Called) -> T) -> T {
+        let now = if self.is_timed { self.clock.now() } else { 0 };
+        let mut called = Called::default();
+        let done = work(&mut self.shared.lock(), now, &mut called);
+        called.wake();
+        done
     }
 
     fn hash(&self, key: &K) -> u64 {
@@ -288,6 +293,12 @@ impl<K: Key> WorkQueue<K> {
 
     fn added(&self, added: Added) {
         if added.is_new() {
+            self.metrics.added();
+        }
+    }
+
+    fn promoted(&self, promoted: Promoted) {
+        for _ in 0..promoted.added {
             self.metrics.added();
         }
     }
