@@ -11,7 +11,7 @@ use crate::{
     CustomKind, Kind,
     cache::{RegisteredKind, SharedInformerFactory},
     client::{Connection, TypedClient, Verbs},
-    events::Recorder,
+    events::{EventsApi, Recorder},
 };
 
 /// Records what an operator is made of. Registering does no I/O: the same calls run the operator and print its manifests.
@@ -235,6 +235,12 @@ impl Setup {
         kinds
     }
 
+    /// Through which API events are written: `events.k8s.io` unless said otherwise, before or after [`recorder`](Self::recorder). The
+    /// permission follows. Said twice, the first counts.
+    pub fn events_api(&mut self, api: EventsApi) {
+        self.recorder.set_api(api);
+    }
+
     /// Whether events are written.
     pub fn recorder_used(&self) -> bool {
         self.recorder_used
@@ -253,7 +259,10 @@ impl Setup {
                 .map(|(kind, _)| Permission::informer(kind))
                 .chain(self.permissions.iter().cloned())
                 .chain(owners.filter_map(ControllerSpec::primary).map(Permission::owner))
-                .chain(self.recorder_used.then(Permission::events)),
+                .chain(
+                    self.recorder_used
+                        .then(|| Permission::events(self.recorder.api())),
+                ),
         )
     }
 

@@ -28,6 +28,7 @@
 //! | `kubewright_informer_lists_total`, `…_watches_total`, `…_watch_events_total`, `…_failures_total` | group, kind, namespaces, selector | list and watch |
 //! | `kubewright_informer_decode_errors_total`, `…_index_errors_total` | group, kind, namespaces, selector | objects and values of another shape |
 //! | `kubewright_events_dropped_total` | | events that the queue did not take |
+//! | `kubewright_events_suppressed_total` | | events left out because there were too many about their objects |
 
 mod address;
 mod args;

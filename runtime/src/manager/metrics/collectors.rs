@@ -183,11 +183,22 @@ impl Collector for Queues {
 
 impl Collector for Events {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let dropped = ConstCounter::new(self.0.dropped());
-        let help = "Events that the queue did not take.";
-        let metric =
-            encoder.encode_descriptor("kubewright_events_dropped", help, None, dropped.metric_type())?;
-        dropped.encode(metric)
+        for (name, help, count) in [
+            (
+                "kubewright_events_dropped",
+                "Events that the queue did not take.",
+                self.0.dropped(),
+            ),
+            (
+                "kubewright_events_suppressed",
+                "Events left out because there were too many about their objects.",
+                self.0.suppressed(),
+            ),
+        ] {
+            let count = ConstCounter::new(count);
+            count.encode(encoder.encode_descriptor(name, help, None, count.metric_type())?)?;
+        }
+        Ok(())
     }
 }
 

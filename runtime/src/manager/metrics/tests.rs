@@ -68,6 +68,7 @@ async fn dashboards_of_controller_runtime_find_their_names() {
         r#"kubewright_informer_objects{group="apps",kind="Deployment",namespaces="",selector=""} 1"#,
         r#"kubewright_informer_decode_errors_total{group="apps",kind="Deployment",namespaces="",selector=""} 0"#,
         "kubewright_events_dropped_total 0",
+        "kubewright_events_suppressed_total 0",
         "# EOF",
     ] {
         assert!(
