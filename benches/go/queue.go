@@ -2,10 +2,13 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -21,37 +24,35 @@ type (
 // One thread has so many keys in the queue at once.
 const atOnce = 1000
 
-// measureQueue prints the figure of one case; ../src/bench/queue/subject.rs does the same with ours.
+// measureQueue prints the figures of one case; ../src/bench/queue/subject.rs does the same with ours.
 func measureQueue(which, count string) error {
 	number, err := strconv.Atoi(count)
 	if err != nil {
 		return err
 	}
 	keys := names(number)
-	var figure float64
+	var figures []float64
 	switch which {
 	case "one-thread":
-		figure = oneThread(keys)
+		figures = oneThread(keys)
 	case "one-and-one":
-		figure = crowd(keys, 1, false)
+		figures = crowd(keys, 1, false)
 	case "four-and-four":
-		figure = crowd(keys, 4, false)
+		figures = crowd(keys, 4, false)
 	case "rate-limited":
-		figure = crowd(keys, 1, true)
+		figures = crowd(keys, 1, true)
 	case "waiting":
-		figure, err = bytes(keys, newQueue(nil), func(q queue, key name) { q.Add(key) })
+		figures, err = bytes(keys, newQueue(nil), func(q queue, key name) { q.Add(key) })
 	case "waiting-metered":
-		figure, err = bytes(keys, newQueue(counted{}), func(q queue, key name) { q.Add(key) })
+		figures, err = bytes(keys, newQueue(counted{}), func(q queue, key name) { q.Add(key) })
 	case "delayed":
-		figure, err = bytes(keys, newQueue(nil), func(q queue, key name) { q.AddAfter(key, time.Hour) })
-	case "late-most":
-		figure = late(keys, 0.99)
-	case "late-worst":
-		figure = late(keys, 1)
+		figures, err = bytes(keys, newQueue(nil), func(q queue, key name) { q.AddAfter(key, time.Hour) })
+	case "late":
+		figures = late(keys)
 	default:
 		err = fmt.Errorf("unknown case %s", which)
 	}
-	if err == nil {
+	for _, figure := range figures {
 		fmt.Println(figure)
 	}
 	return err
@@ -78,13 +79,47 @@ func names(count int) []name {
 	return keys
 }
 
-func each(since time.Time, keys []name) float64 {
-	return float64(time.Since(since).Nanoseconds()) / float64(len(keys))
+// stopwatch measures what happens from now on.
+type stopwatch struct {
+	clock time.Time
+	cpu   uint64
 }
 
-func oneThread(keys []name) float64 {
+func start() stopwatch {
+	return stopwatch{time.Now(), cpu()}
+}
+
+// each is nanoseconds a key, of CPU and on the clock.
+func (s stopwatch) each(keys []name) []float64 {
+	clock := time.Since(s.clock).Nanoseconds()
+	count := float64(len(keys))
+	return []float64{float64(cpu()-s.cpu) / count, float64(clock) / count}
+}
+
+// cpu is nanoseconds that the threads of this process ran.
+func cpu() uint64 {
+	files, err := filepath.Glob("/proc/self/task/*/schedstat")
+	if err != nil {
+		panic(err)
+	}
+	var sum uint64
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			panic(err)
+		}
+		ran, err := strconv.ParseUint(strings.Fields(string(text))[0], 10, 64)
+		if err != nil {
+			panic(err)
+		}
+		sum += ran
+	}
+	return sum
+}
+
+func oneThread(keys []name) []float64 {
 	q := newQueue(nil)
-	start := time.Now()
+	watch := start()
 	for some := range slices.Chunk(keys, atOnce) {
 		for _, key := range some {
 			q.Add(key)
@@ -94,15 +129,15 @@ func oneThread(keys []name) float64 {
 			q.Done(key)
 		}
 	}
-	return each(start, keys)
+	return watch.each(keys)
 }
 
 // crowd has producers and as many consumers.
-func crowd(keys []name, size int, limited bool) float64 {
+func crowd(keys []name, size int, limited bool) []float64 {
 	q := newQueue(nil)
 	var producers, consumers, handled sync.WaitGroup
 	handled.Add(len(keys))
-	start := time.Now()
+	watch := start()
 	for range size {
 		consumers.Go(func() {
 			for {
@@ -131,14 +166,14 @@ func crowd(keys []name, size int, limited bool) float64 {
 	}
 	producers.Wait()
 	handled.Wait()
-	figure := each(start, keys)
+	figures := watch.each(keys)
 	q.ShutDown()
 	consumers.Wait()
-	return figure
+	return figures
 }
 
 // bytes is what a key takes of the live heap: without what the garbage collector has not collected, and what it keeps in reserve.
-func bytes(keys []name, q queue, add func(queue, name)) (float64, error) {
+func bytes(keys []name, q queue, add func(queue, name)) ([]float64, error) {
 	before := live()
 	for _, key := range keys {
 		add(q, key)
@@ -148,7 +183,7 @@ func bytes(keys []name, q queue, add func(queue, name)) (float64, error) {
 	after := live()
 	q.ShutDown()
 	runtime.KeepAlive(keys)
-	return float64(after-before) / float64(len(keys)), nil
+	return []float64{float64(after-before) / float64(len(keys))}, nil
 }
 
 func live() uint64 {
@@ -160,7 +195,7 @@ func live() uint64 {
 }
 
 // late says how many milliseconds after its time a key comes, all of them due within one second.
-func late(keys []name, quantile float64) float64 {
+func late(keys []name) []float64 {
 	q := newQueue(nil)
 	step := time.Second / time.Duration(len(keys))
 	due := make(map[name]time.Time, len(keys))
@@ -177,7 +212,8 @@ func late(keys []name, quantile float64) float64 {
 		q.Done(key)
 	}
 	slices.Sort(delays)
-	return delays[int(float64(len(delays)-1)*quantile)].Seconds() * 1e3
+	last := len(delays) - 1
+	return []float64{delays[last*99/100].Seconds() * 1e3, delays[last].Seconds() * 1e3}
 }
 
 // counted is metrics that count nothing: what they cost is what the queue keeps for them.

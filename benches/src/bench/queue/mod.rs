@@ -38,37 +38,53 @@ enum One {
     Case { case: Case, keys: usize },
 }
 
-/// The rows: a name, the case, how many of the keys it takes, how many decimals its figure has.
-const ROWS: [(&str, Case, usize, usize); 9] = [
-    ("add, get, done: one thread, ns a key", Case::OneThread, 1, 0),
+/// What is measured: the case, what part of the keys it takes, its figures and how many decimals they have.
+const CASES: [(Case, usize, &[&str], usize); 8] = [
     (
-        "the same, 1 producer and 1 consumer, ns a key",
+        Case::OneThread,
+        1,
+        &["add, get, done, one thread: CPU ns a key", "… on the clock"],
+        0,
+    ),
+    (
         Case::OneAndOne,
         1,
+        &["… 1 producer, 1 consumer: CPU ns a key", "… on the clock"],
         0,
     ),
-    ("the same, 4 and 4, ns a key", Case::FourAndFour, 1, 0),
     (
-        "rate limited, 1 producer and 1 consumer, ns a key",
+        Case::FourAndFour,
+        1,
+        &["… 4 producers, 4 consumers: CPU ns a key", "… on the clock"],
+        0,
+    ),
+    (
         Case::RateLimited,
         1,
+        &["… 1 and 1, rate limited: CPU ns a key", "… on the clock"],
         0,
     ),
-    ("bytes a waiting key", Case::Waiting, 10, 0),
-    ("bytes a waiting key, with metrics", Case::WaitingMetered, 10, 0),
-    ("bytes a delayed key", Case::Delayed, 10, 0),
-    ("keys due within a second: late, p99, ms", Case::LateMost, 10, 2),
+    (Case::Waiting, 10, &["bytes a waiting key"], 0),
     (
-        "keys due within a second: late, the worst, ms",
-        Case::LateWorst,
+        Case::WaitingMetered,
         10,
+        &["bytes a waiting key, with metrics"],
+        0,
+    ),
+    (Case::Delayed, 10, &["bytes a delayed key"], 0),
+    (
+        Case::Late,
+        10,
+        &["keys due within a second: p99 ms late", "… the worst, ms late"],
         2,
     ),
 ];
 
 pub(crate) fn measure(arguments: &Arguments) -> Result<()> {
     if let Some(One::Case { case, keys }) = arguments.one {
-        println!("{}", subject::run(case, keys)?);
+        let figures = subject::run(case, keys)?;
+        let texts: Vec<String> = figures.iter().map(f64::to_string).collect();
+        println!("{}", texts.join(" "));
         return Ok(());
     }
     let peers = arguments
@@ -76,24 +92,26 @@ pub(crate) fn measure(arguments: &Arguments) -> Result<()> {
         .as_deref()
         .context("--peers says where the Go program is")?;
     let this = std::env::current_exe()?;
-    let mut figures = ROWS.map(|_| [Vec::new(), Vec::new()]);
+    let mut figures = CASES.map(|_| [Vec::new(), Vec::new()]);
     for _ in 0..arguments.rounds {
-        for ((_, case, part, _), [ours, theirs]) in ROWS.iter().zip(&mut figures) {
+        for ((case, part, ..), [ours, theirs]) in CASES.iter().zip(&mut figures) {
             let keys = arguments.keys / part;
-            ours.push(figure(&this, &["queue", "case"], *case, keys)?);
-            theirs.push(figure(peers, &["queue"], *case, keys)?);
+            ours.push(run(&this, &["queue", "case"], *case, keys)?);
+            theirs.push(run(peers, &["queue"], *case, keys)?);
         }
     }
-    let rows = ROWS
+    let rows = CASES
         .iter()
         .zip(&figures)
-        .map(|((name, _, part, decimals), [ours, theirs])| {
-            let (ours, theirs) = (median(ours.iter().copied()), median(theirs.iter().copied()));
-            format!(
-                "| {name} | {} | {ours:.decimals$} | {theirs:.decimals$} | {:.2}× |\n",
-                arguments.keys / part,
-                ours / theirs
-            )
+        .flat_map(|((_, part, names, decimals), [ours, theirs])| {
+            names.iter().enumerate().map(move |(i, name)| {
+                let of = |runs: &[Vec<f64>]| median(runs.iter().filter_map(|run| run.get(i).copied()));
+                let (keys, ours, theirs) = (arguments.keys / part, of(ours), of(theirs));
+                format!(
+                    "| {name} | {keys} | {ours:.decimals$} | {theirs:.decimals$} | {:.2}× |\n",
+                    ours / theirs
+                )
+            })
         });
     let text = format!(
         "{}\n\nMedians of {} interleaved rounds.\n\n| | keys | kubewright | client-go | ratio |\n|---|---:|---:|---:|---:|\n{}",
@@ -108,7 +126,8 @@ pub(crate) fn measure(arguments: &Arguments) -> Result<()> {
     }
 }
 
-fn figure(program: &Path, first: &[&str], case: Case, keys: usize) -> Result<f64> {
+/// The figures that a program prints for a case.
+fn run(program: &Path, first: &[&str], case: Case, keys: usize) -> Result<Vec<f64>> {
     let name = case.name();
     let output = Command::new(program)
         .args(first)
@@ -124,5 +143,7 @@ fn figure(program: &Path, first: &[&str], case: Case, keys: usize) -> Result<f64
     );
     let text = String::from_utf8_lossy(&output.stdout);
     eprintln!("{name}: {}: {}", program.display(), text.trim());
-    Ok(text.trim().parse()?)
+    text.split_whitespace()
+        .map(|figure| Ok(figure.parse()?))
+        .collect()
 }

@@ -23,8 +23,7 @@ pub(crate) enum Case {
     Waiting,
     WaitingMetered,
     Delayed,
-    LateMost,
-    LateWorst,
+    Late,
 }
 
 impl Case {
@@ -39,8 +38,8 @@ const AT_ONCE: usize = 1000;
 
 type Queue = Arc<WorkQueue<ObjectName>>;
 
-/// The figure of a case.
-pub(super) fn run(case: Case, keys: usize) -> Result<f64> {
+/// The figures of a case: of those that take time, CPU and clock; of lateness, the 99th percentile and the worst.
+pub(super) fn run(case: Case, keys: usize) -> Result<Vec<f64>> {
     let one = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build()?;
@@ -50,17 +49,16 @@ pub(super) fn run(case: Case, keys: usize) -> Result<f64> {
     let _guard = many.enter();
     let keys = names(keys);
     match case {
-        Case::OneThread => Ok(one.block_on(one_thread(&keys))),
-        Case::OneAndOne => Ok(many.block_on(tokio::spawn(crowd(keys, 1, false)))?),
-        Case::FourAndFour => Ok(many.block_on(tokio::spawn(crowd(keys, 4, false)))?),
-        Case::RateLimited => Ok(many.block_on(tokio::spawn(crowd(keys, 1, true)))?),
+        Case::OneThread => one.block_on(one_thread(&keys)),
+        Case::OneAndOne => many.block_on(tokio::spawn(crowd(keys, 1, false)))?,
+        Case::FourAndFour => many.block_on(tokio::spawn(crowd(keys, 4, false)))?,
+        Case::RateLimited => many.block_on(tokio::spawn(crowd(keys, 1, true)))?,
         Case::Waiting => bytes(&keys, Arc::new(NoQueueMetrics), |queue, key| queue.add(key)),
         Case::WaitingMetered => bytes(&keys, Arc::new(Counted), |queue, key| queue.add(key)),
         Case::Delayed => bytes(&keys, Arc::new(NoQueueMetrics), |queue, key| {
             queue.add_after(key, Duration::from_hours(1));
         }),
-        Case::LateMost => many.block_on(tokio::spawn(late(keys, 0.99)))?,
-        Case::LateWorst => many.block_on(tokio::spawn(late(keys, 1.0)))?,
+        Case::Late => many.block_on(tokio::spawn(late(keys)))?,
     }
 }
 
@@ -79,15 +77,45 @@ fn names(count: usize) -> Vec<ObjectName> {
         .collect()
 }
 
-/// Nanoseconds a key.
-#[expect(clippy::cast_precision_loss, reason = "far from 2^52")]
-fn each(time: Duration, keys: usize) -> f64 {
-    time.as_nanos() as f64 / keys as f64
+/// Measures what happens from now on.
+struct Stopwatch {
+    clock: Instant,
+    cpu: u64,
 }
 
-async fn one_thread(keys: &[ObjectName]) -> f64 {
+impl Stopwatch {
+    fn start() -> Result<Self> {
+        Ok(Self {
+            cpu: cpu()?,
+            clock: Instant::now(),
+        })
+    }
+
+    /// Nanoseconds a key, of CPU and on the clock.
+    #[expect(clippy::cast_precision_loss, reason = "far from 2^52")]
+    fn each(&self, keys: usize) -> Result<Vec<f64>> {
+        let clock = self.clock.elapsed().as_nanos() as f64;
+        Ok(vec![
+            (cpu()? - self.cpu) as f64 / keys as f64,
+            clock / keys as f64,
+        ])
+    }
+}
+
+/// Nanoseconds that the threads of this process ran.
+fn cpu() -> Result<u64> {
+    let mut sum = 0;
+    for thread in std::fs::read_dir("/proc/self/task")? {
+        let text = std::fs::read_to_string(thread?.path().join("schedstat"))?;
+        let ran = text.split(' ').next().unwrap_or_default();
+        sum += ran.parse::<u64>()?;
+    }
+    Ok(sum)
+}
+
+async fn one_thread(keys: &[ObjectName]) -> Result<Vec<f64>> {
     let queue = queue(Arc::new(NoQueueMetrics));
-    let start = Instant::now();
+    let watch = Stopwatch::start()?;
     for some in keys.chunks(AT_ONCE) {
         for key in some {
             queue.add(key.clone());
@@ -98,16 +126,16 @@ async fn one_thread(keys: &[ObjectName]) -> f64 {
             }
         }
     }
-    each(start.elapsed(), keys.len())
+    watch.each(keys.len())
 }
 
 /// Producers and as many consumers, all of them tasks.
-async fn crowd(keys: Vec<ObjectName>, size: usize, is_limited: bool) -> f64 {
+async fn crowd(keys: Vec<ObjectName>, size: usize, is_limited: bool) -> Result<Vec<f64>> {
     let (queue, count) = (queue(Arc::new(NoQueueMetrics)), keys.len());
     let parts: Vec<Vec<ObjectName>> = keys.chunks(count.div_ceil(size)).map(<[_]>::to_vec).collect();
     drop(keys);
     let (mut producers, mut consumers) = (JoinSet::new(), JoinSet::new());
-    let start = Instant::now();
+    let watch = Stopwatch::start()?;
     for _ in 0..size {
         let queue = queue.clone();
         consumers.spawn(async move {
@@ -141,9 +169,9 @@ async fn crowd(keys: Vec<ObjectName>, size: usize, is_limited: bool) -> f64 {
     }
     queue.shut_down();
     consumers.join_all().await;
-    let time = start.elapsed();
+    let figures = watch.each(count);
     drop(parts);
-    each(time, count)
+    figures
 }
 
 /// Resident bytes a key.
@@ -151,7 +179,7 @@ fn bytes(
     keys: &[ObjectName],
     metrics: Arc<dyn QueueMetrics>,
     add: impl Fn(&WorkQueue<ObjectName>, ObjectName),
-) -> Result<f64> {
+) -> Result<Vec<f64>> {
     let queue = queue(metrics);
     let before = resident()?;
     for key in keys {
@@ -161,7 +189,7 @@ fn bytes(
     let stats = queue.stats();
     anyhow::ensure!(stats.depth + stats.delayed == keys.len(), "keys are missing");
     #[expect(clippy::cast_precision_loss, reason = "far from 2^52")]
-    Ok((after - before) as f64 / keys.len() as f64)
+    Ok(vec![(after - before) as f64 / keys.len() as f64])
 }
 
 fn resident() -> Result<u64> {
@@ -175,8 +203,8 @@ fn resident() -> Result<u64> {
     Ok(kb * 1024)
 }
 
-/// How many milliseconds after its time a key comes, all keys due within one second: the quantile.
-async fn late(keys: Vec<ObjectName>, quantile: f64) -> Result<f64> {
+/// How many milliseconds after its time a key comes, all keys due within one second.
+async fn late(keys: Vec<ObjectName>) -> Result<Vec<f64>> {
     /// Time to add them all.
     const HEAD_START: Duration = Duration::from_millis(500);
     let queue = queue(Arc::new(NoQueueMetrics));
@@ -196,12 +224,6 @@ async fn late(keys: Vec<ObjectName>, quantile: f64) -> Result<f64> {
         queue.done(&key);
     }
     late.sort_unstable();
-    #[expect(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a quantile"
-    )]
-    let at = ((late.len() - 1) as f64 * quantile) as usize;
-    Ok(late[at].as_secs_f64() * 1e3)
+    let at = |percent: usize| late[(late.len() - 1) * percent / 100].as_secs_f64() * 1e3;
+    Ok(vec![at(99), at(100)])
 }

@@ -395,23 +395,31 @@ proptest! {
     }
 }
 
-/// On real threads: no key is in two hands, and the last add of each key is followed by a get.
+/// On real threads, with priorities, and with workers that park keys: no key is in two hands, and the last add of each key is followed by a
+/// get.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn threads_lose_no_key_and_share_none() {
     const ROUNDS: usize = 2000;
+    const SOON: Duration = Duration::from_micros(200);
     let queue = Arc::new(new_queue());
     let world: Arc<[(AtomicUsize, AtomicUsize, AtomicUsize); KEYS]> = Arc::default();
     let (mut producers, mut workers) = (JoinSet::new(), JoinSet::new());
     for _ in 0..WORKERS {
         let (queue, world) = (queue.clone(), world.clone());
         workers.spawn(async move {
+            let mut turn = 0;
             while let Some(key) = queue.get().await {
                 let (wanted, seen, hands) = &world[key];
                 assert_eq!(hands.fetch_add(1, Ordering::SeqCst), 0, "{key} is in two hands");
                 seen.store(wanted.load(Ordering::SeqCst), Ordering::SeqCst);
                 yield_now().await;
                 hands.fetch_sub(1, Ordering::SeqCst);
-                queue.done(&key);
+                turn += 1;
+                if turn % 5 == 0 {
+                    queue.park(&key, Instant::now() + SOON);
+                } else {
+                    queue.done(&key);
+                }
             }
         });
     }
@@ -421,14 +429,16 @@ async fn threads_lose_no_key_and_share_none() {
             for round in 0..ROUNDS {
                 let key = (round * (producer + 1)) % KEYS;
                 world[key].0.fetch_add(1, Ordering::SeqCst);
-                match round % 3 {
-                    0 => queue.add_after(key, Duration::from_micros(200)),
+                match round % 4 {
+                    0 => queue.add_after(key, SOON),
                     1 => {
                         queue.add_rate_limited(key);
                         queue.forget(&key);
                     }
+                    2 => queue.add_with_priority(key, Priority::LOW),
                     _ => queue.add(key),
                 }
+                queue.unpark(&(round % KEYS));
                 if round % 64 == 0 {
                     yield_now().await;
                 }
@@ -436,7 +446,7 @@ async fn threads_lose_no_key_and_share_none() {
         });
     }
     producers.join_all().await;
-    while queue.stats().delayed > 0 {
+    while queue.stats().delayed + queue.stats().parked > 0 {
         sleep(Duration::from_millis(1)).await;
     }
     queue.shut_down_with_drain().await;
