@@ -42,6 +42,8 @@ pub(super) struct Core {
     pub(super) counters: Arc<Counters>,
     pub(super) error_handler: ErrorHandler,
     registrations: Arc<Registrations>,
+    /// Called when everybody was told of a batch.
+    told: Mutex<Vec<Arc<dyn Fn() + Send + Sync>>>,
     synced: watch::Sender<bool>,
     /// Set by the start.
     fifo: OnceLock<Arc<SharedFifo>>,
@@ -65,6 +67,7 @@ impl Core {
             counters,
             error_handler: ErrorHandler::default(),
             registrations: Arc::default(),
+            told: Mutex::default(),
             synced: watch::Sender::new(false),
             fifo: OnceLock::new(),
             resync: Mutex::default(),
@@ -122,6 +125,19 @@ impl Core {
             ..options
         };
         self.registrations.add(listener, options, name)
+    }
+
+    /// Calls `hook` after each batch, when it is in the store and the sinks were told of it. It must be quick.
+    pub(super) fn after_each_batch(&self, hook: Arc<dyn Fn() + Send + Sync>) {
+        self.told.lock().push(hook);
+    }
+
+    /// Everybody was told of what is in the store.
+    fn was_told(&self) {
+        let hooks = self.told.lock().clone();
+        for hook in hooks {
+            hook();
+        }
     }
 
     pub(super) fn add_index(&self, spec: &IndexSpec) {
@@ -238,6 +254,7 @@ impl Core {
                     tokio::task::yield_now().await;
                 }
             }
+            self.was_told();
             if fifo.processed() && !has_synced {
                 has_synced = true;
                 processor.synced();

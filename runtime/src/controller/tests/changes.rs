@@ -15,7 +15,7 @@ use tokio::{sync::mpsc, time::sleep};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    super::{owners::owner_keys, runner::priority, *},
+    super::{feed::priority, owners::owner_keys, *},
     Calls, Scripted, deployment, factory, millis, name,
 };
 use crate::{

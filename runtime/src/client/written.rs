@@ -1,0 +1,147 @@
+//! What a running reconcile writes: noted from successful answers, for the worker that runs it.
+
+use std::{borrow::Cow, sync::Arc};
+
+use bytes::Bytes;
+use serde::{Deserialize, de::IgnoredAny};
+
+use super::call::Call;
+use crate::{KindInfo, ObjectName};
+
+/// A write that the API server has carried out.
+#[derive(Debug, Clone)]
+pub(crate) struct Write {
+    pub(crate) kind: KindInfo,
+    pub(crate) name: ObjectName,
+    /// Empty where the answer does not say.
+    pub(crate) uid: Box<str>,
+    /// Empty where the answer does not say.
+    pub(crate) version: Box<str>,
+    pub(crate) effect: Effect,
+    /// The whole object as it is now, where the answer has it.
+    pub(crate) object: Option<Bytes>,
+}
+
+/// What a write does to the object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// It is now this version.
+    Written,
+    /// It was asked to go.
+    Deleted,
+    /// The last finalizer was taken off: it is gone.
+    Removed,
+}
+
+/// Told of each write of the reconcile in whose task it is set.
+pub(crate) trait Witness: Send + Sync {
+    fn wrote(&self, write: Write);
+}
+
+tokio::task_local! {
+    static WITNESS: Arc<dyn Witness>;
+}
+
+/// The witness of the running task, if it has one.
+pub(crate) fn witness() -> Option<Arc<dyn Witness>> {
+    WITNESS.try_with(Arc::clone).ok()
+}
+
+/// `future`, whose writes are told to `witness`.
+pub(crate) fn witnessed<F: Future>(
+    witness: Arc<dyn Witness>,
+    future: F,
+) -> tokio::task::futures::TaskLocalFuture<Arc<dyn Witness>, F> {
+    WITNESS.scope(witness, future)
+}
+
+/// Tells the running task's witness of a call that succeeded. A delete of a collection says nothing of single objects; a dry run writes
+/// nothing.
+pub(super) fn note(call: &Call, is_dry_run: bool, answer: &Bytes) {
+    let is_deletion = call.action == "delete";
+    if is_dry_run || !(is_deletion || ["create", "update", "patch", "apply"].contains(&call.action)) {
+        return;
+    }
+    let Some(witness) = witness() else { return };
+    if let Some(write) = Write::read(call, is_deletion, answer) {
+        witness.wrote(write);
+    }
+}
+
+impl Write {
+    /// None where the answer is no object, nor a `Status` about one.
+    fn read(call: &Call, is_deletion: bool, answer: &Bytes) -> Option<Self> {
+        let head: Head<'_> = serde_json::from_slice(answer).ok()?;
+        let is_status = head.kind.as_deref() == Some("Status");
+        if is_status && !is_deletion {
+            return None;
+        }
+        let metadata = head.metadata;
+        // An object that the server named is not known by the name of the call.
+        let name = match &metadata.name {
+            Some(name) if !is_status => (**name).to_owned(),
+            _ => call.name.clone()?,
+        };
+        let namespace = metadata.namespace.as_deref().or(call.namespace.as_deref());
+        let uid = if is_status {
+            let Status { details } = serde_json::from_slice(answer).ok()?;
+            details.uid
+        } else {
+            metadata.uid
+        };
+        let is_gone = metadata.deletion_timestamp.is_some()
+            && metadata.finalizers.is_none_or(|finalizers| finalizers.is_empty())
+            && metadata.deletion_grace_period_seconds.unwrap_or_default() == 0;
+        Some(Self {
+            kind: call.info.clone(),
+            name: match namespace {
+                Some(namespace) => ObjectName::namespaced(namespace, name),
+                None => ObjectName::cluster(name),
+            },
+            uid: uid.unwrap_or_default().into(),
+            version: metadata.resource_version.unwrap_or_default().into(),
+            effect: match (is_deletion, is_gone) {
+                (true, _) => Effect::Deleted,
+                (false, true) => Effect::Removed,
+                (false, false) => Effect::Written,
+            },
+            object: (!is_status && call.subresource != Some("scale")).then(|| answer.clone()),
+        })
+    }
+}
+
+#[derive(Deserialize)]
+struct Head<'a> {
+    #[serde(borrow, default)]
+    kind: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    metadata: HeadMetadata<'a>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase")]
+struct HeadMetadata<'a> {
+    #[serde(borrow)]
+    name: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    namespace: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    uid: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    resource_version: Option<Cow<'a, str>>,
+    deletion_timestamp: Option<IgnoredAny>,
+    deletion_grace_period_seconds: Option<i64>,
+    finalizers: Option<Vec<IgnoredAny>>,
+}
+
+#[derive(Deserialize)]
+struct Status<'a> {
+    #[serde(borrow, default)]
+    details: Details<'a>,
+}
+
+#[derive(Deserialize, Default)]
+struct Details<'a> {
+    #[serde(borrow)]
+    uid: Option<Cow<'a, str>>,
+}
