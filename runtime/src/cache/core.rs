@@ -31,6 +31,9 @@ use crate::{KindInfo, View};
 /// After so many changes other tasks get their turn.
 const CHANGES_AT_A_TIME: usize = 1000;
 
+/// Called when everybody was told of a batch.
+type Hook = Arc<dyn Fn() + Send + Sync>;
+
 /// What every [`SharedInformer`](super::SharedInformer) and [`Lister`](super::Lister) of one store points at.
 pub(super) struct Core {
     pub(super) options: InformerOptions,
@@ -43,7 +46,7 @@ pub(super) struct Core {
     pub(super) error_handler: ErrorHandler,
     registrations: Arc<Registrations>,
     /// Called when everybody was told of a batch.
-    told: Mutex<Vec<Arc<dyn Fn() + Send + Sync>>>,
+    told: Mutex<Arc<[Hook]>>,
     synced: watch::Sender<bool>,
     /// Set by the start.
     fifo: OnceLock<Arc<SharedFifo>>,
@@ -67,7 +70,7 @@ impl Core {
             counters,
             error_handler: ErrorHandler::default(),
             registrations: Arc::default(),
-            told: Mutex::default(),
+            told: Mutex::new(Arc::new([])),
             synced: watch::Sender::new(false),
             fifo: OnceLock::new(),
             resync: Mutex::default(),
@@ -128,14 +131,15 @@ impl Core {
     }
 
     /// Calls `hook` after each batch, when it is in the store and the sinks were told of it. It must be quick.
-    pub(super) fn after_each_batch(&self, hook: Arc<dyn Fn() + Send + Sync>) {
-        self.told.lock().push(hook);
+    pub(super) fn after_each_batch(&self, hook: Hook) {
+        let mut told = self.told.lock();
+        *told = told.iter().cloned().chain([hook]).collect();
     }
 
     /// Everybody was told of what is in the store.
     fn was_told(&self) {
         let hooks = self.told.lock().clone();
-        for hook in hooks {
+        for hook in hooks.iter() {
             hook();
         }
     }

@@ -16,7 +16,7 @@ impl Pause {
         Self(Arc::new(watch::Sender::new(false)))
     }
 
-    /// Starts no reconcile from now on. A worker that just takes a key may still begin one.
+    /// Starts no reconcile from now on; one that is just being started may still be.
     pub fn pause(&self) {
         self.0.send_replace(true);
     }
@@ -31,10 +31,20 @@ impl Pause {
         *self.0.borrow()
     }
 
-    pub(super) async fn over(&self) {
-        if self.is_paused() {
-            // The sender lives as long as `self`.
-            let _ = self.0.subscribe().wait_for(|paused| !paused).await;
+    pub(super) fn watched(&self) -> Watched {
+        Watched(self.0.subscribe())
+    }
+}
+
+/// As one worker sees it.
+pub(super) struct Watched(watch::Receiver<bool>);
+
+impl Watched {
+    /// Waits until the controller is paused, or is not. Cancel safe.
+    pub(super) async fn until(&mut self, paused: bool) {
+        if self.0.wait_for(|now| *now == paused).await.is_err() && paused {
+            // Nobody is left who could.
+            std::future::pending().await
         }
     }
 }

@@ -10,6 +10,7 @@ use tracing::Instrument;
 use super::{
     Action, BoxReconciler, ControllerMetrics, Outcome, Pause, ReconcileError,
     own_writes::{Begin, OwnWrites},
+    pause::Watched,
 };
 use crate::{KindInfo, ObjectName, client::witnessed, panics, workqueue::WorkQueue};
 
@@ -31,11 +32,12 @@ pub(super) struct Worker {
 impl Worker {
     /// Reconciles one key after the other until `stop` is cancelled or the queue is shut down and empty.
     pub(super) async fn run(&self, stop: &CancellationToken) {
+        let mut pause = self.pause.watched();
         loop {
             let key = tokio::select! {
                 biased;
                 () = stop.cancelled() => return,
-                key = self.next() => key,
+                key = self.next(&mut pause) => key,
             };
             let Some(key) = key else { return };
             match self.own_writes.begin(&key) {
@@ -49,9 +51,15 @@ impl Worker {
         }
     }
 
-    async fn next(&self) -> Option<ObjectName> {
-        self.pause.over().await;
-        self.queue.get().await
+    async fn next(&self, pause: &mut Watched) -> Option<ObjectName> {
+        loop {
+            pause.until(false).await;
+            tokio::select! {
+                biased;
+                () = pause.until(true) => {}
+                key = self.queue.get() => return key,
+            }
+        }
     }
 
     async fn reconcile(&self, key: ObjectName) {

@@ -1,8 +1,11 @@
 //! Controllers from the change to the call and back, on a paused clock: here what the tests run, in the files what they assert.
 
 mod changes;
+mod expectations;
 mod log;
+mod options;
 mod own_writes;
+mod predicates;
 mod registration;
 mod results;
 mod start;

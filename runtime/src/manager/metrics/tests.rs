@@ -35,24 +35,33 @@ async fn dashboards_of_controller_runtime_find_their_names() {
         Some(Outcome::Success),
         Some(Outcome::TerminalError),
         Some(Outcome::Panic),
+        Some(Outcome::Timeout),
         None,
     ] {
         foo.started();
         foo.finished(outcome, Duration::from_millis(20));
     }
     foo.started();
+    foo.waits();
+    foo.waits();
+    foo.wait_overdue();
+    foo.own_event();
 
     let handler = metrics.into_handler();
     assert_eq!(handler(&Uri::from_static("/other")), Answer::not_found());
     let text = handler(&Uri::from_static("/metrics")).body;
     for line in [
         r#"controller_runtime_reconcile_total{controller="foo",result="success"} 1"#,
-        r#"controller_runtime_reconcile_total{controller="foo",result="error"} 2"#,
+        r#"controller_runtime_reconcile_total{controller="foo",result="error"} 3"#,
         r#"controller_runtime_reconcile_total{controller="foo",result="requeue_after"} 0"#,
-        r#"controller_runtime_reconcile_errors_total{controller="foo"} 2"#,
+        r#"controller_runtime_reconcile_errors_total{controller="foo"} 3"#,
         r#"controller_runtime_terminal_reconcile_errors_total{controller="foo"} 1"#,
         r#"controller_runtime_reconcile_panics_total{controller="foo"} 1"#,
-        r#"controller_runtime_reconcile_time_seconds_bucket{le="0.025",controller="foo"} 3"#,
+        r#"controller_runtime_reconcile_timeouts_total{controller="foo"} 1"#,
+        r#"kubewright_controller_write_waits_total{controller="foo"} 2"#,
+        r#"kubewright_controller_write_waits_overdue_total{controller="foo"} 1"#,
+        r#"kubewright_controller_own_events_total{controller="foo"} 1"#,
+        r#"controller_runtime_reconcile_time_seconds_bucket{le="0.025",controller="foo"} 4"#,
         r#"controller_runtime_max_concurrent_reconciles{controller="foo"} 2"#,
         r#"controller_runtime_active_workers{controller="foo"} 1"#,
         r#"workqueue_adds_total{name="foo",controller="foo"} 1"#,
