@@ -37,7 +37,7 @@ mod source;
 mod stats;
 mod store;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod tree;
 mod versions;
 mod views;

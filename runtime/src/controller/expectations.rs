@@ -207,31 +207,22 @@ impl Expectations {
         if self.0.lock().keys.is_empty() {
             return;
         }
-        match *change {
-            Change::Added { new, .. } if new.is_deleting() => {
-                // It was deleted before we were told that it is there: after a restart.
-                keys()
-                    .iter()
-                    .for_each(|key| self.deletion_observed(key, new.uid()));
-            }
-            Change::Added { .. } => keys().iter().for_each(|key| self.creation_observed(key)),
+        let (created, deleted) = match *change {
+            // It was deleted before we were told that it is there: after a restart.
+            Change::Added { new, .. } if new.is_deleting() => (false, Some(new)),
+            Change::Added { .. } => (true, None),
             // The deletion and the creation that came after it were missed.
-            Change::Updated { old, new } if old.uid() != new.uid() => {
-                for key in keys() {
-                    self.deletion_observed(&key, old.uid());
-                    self.creation_observed(&key);
-                }
+            Change::Updated { old, new } if old.uid() != new.uid() => (true, Some(old)),
+            Change::Updated { new, .. } if new.is_deleting() => (false, Some(new)),
+            Change::Updated { .. } => return,
+            Change::Deleted { old, .. } => (false, Some(old)),
+        };
+        for key in keys() {
+            if let Some(deleted) = deleted {
+                self.deletion_observed(&key, deleted.uid());
             }
-            Change::Updated { new, .. } if new.is_deleting() => {
-                keys()
-                    .iter()
-                    .for_each(|key| self.deletion_observed(key, new.uid()));
-            }
-            Change::Updated { .. } => {}
-            Change::Deleted { old, .. } => {
-                keys()
-                    .iter()
-                    .for_each(|key| self.deletion_observed(key, old.uid()));
+            if created {
+                self.creation_observed(&key);
             }
         }
     }

@@ -44,7 +44,7 @@ impl Watched {
     pub(super) async fn until(&mut self, paused: bool) {
         if self.0.wait_for(|now| *now == paused).await.is_err() && paused {
             // Nobody is left who could.
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 }

@@ -142,8 +142,8 @@ impl<'a> Found<'a> {
 /// Equal texts have equal digests, and others hardly ever.
 fn digest(text: &str) -> [u8; 6] {
     static HASHER: LazyLock<DefaultHashBuilder> = LazyLock::new(DefaultHashBuilder::default);
-    let [a, b, c, d, e, f, ..] = HASHER.hash_one(text).to_le_bytes();
-    [a, b, c, d, e, f]
+    let hash = HASHER.hash_one(text).to_le_bytes();
+    std::array::from_fn(|position| hash[position])
 }
 
 /// A part of the metadata, read once for all objects that have the same text. What cannot be read is a defect.

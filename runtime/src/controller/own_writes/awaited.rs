@@ -11,11 +11,14 @@ use crate::{ObjectName, cache::Progress};
 pub(super) struct Awaited {
     /// By namespace, then in the order in which the informer will get there. An informer that lists namespaces one by one is further in
     /// one than in another.
-    versions: BTreeMap<Box<str>, BTreeMap<Version, Vec<(ObjectName, ObjectName)>>>,
+    versions: BTreeMap<Box<str>, BTreeMap<Version, Vec<Waiting>>>,
     deletions: HashSet<ObjectName>,
     /// See [`Progress::setbacks`].
     pub(super) setbacks: u64,
 }
+
+/// A key, and the object that it wrote.
+type Waiting = (ObjectName, ObjectName);
 
 /// A version that is a decimal number.
 #[derive(Debug, PartialEq, Eq)]

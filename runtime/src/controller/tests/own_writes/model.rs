@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use futures::FutureExt as _;
+use futures::{FutureExt as _, future::BoxFuture};
 use parking_lot::Mutex;
 use proptest::prelude::*;
 use rand::{SeedableRng as _, rngs::StdRng};
@@ -19,7 +19,7 @@ use tokio::time::{Instant, sleep};
 use super::{
     super::{super::*, millis},
     support::server::Streaming,
-    world::{World, cached, datum},
+    world::{Controller, World, cached, datum},
 };
 use crate::{client::PatchBody, workqueue::ItemExponential};
 
@@ -91,7 +91,7 @@ async fn they_are_not_where_keys_do_not_wait() {
     assert!(stale > 1000, "{stale}");
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 enum Step {
     /// Somebody asks for something else.
     Ask(u8),
@@ -134,15 +134,16 @@ fn asked(name: &str, datum: usize) -> Value {
     json!({"data": {"asked": datum.to_string()}, "metadata": {"namespace": "default", "name": name}})
 }
 
-async fn run(steps: Vec<Step>) -> Result<(), TestCaseError> {
-    let names = ["a0", "a1", "a2"];
-    let world = World::new(&names);
-    let (client, lister) = (world.client.clone(), world.lister());
-    // The version that each key wrote last, and the uid.
-    let written = Arc::new(Mutex::new(HashMap::<String, (String, u64)>::new()));
-    let stale = Arc::new(AtomicBool::new(false));
-    let is_stale = stale.clone();
-    let script = move |key: String, call: usize| {
+/// The uid and version that each key wrote last.
+type Written = Arc<Mutex<HashMap<String, (String, u64)>>>;
+
+/// Does what is asked for; says whether it read an older cache than it wrote.
+fn doing(
+    world: &World,
+    is_stale: Arc<AtomicBool>,
+) -> impl Fn(String, usize) -> BoxFuture<'static, Result<Action, ReconcileError>> + Send + Sync + 'static {
+    let (client, lister, written) = (world.client.clone(), world.lister(), Written::default());
+    move |key: String, call: usize| {
         let object = lister.get(&key.parse().unwrap()).ok();
         if let (Some(object), Some((uid, version))) = (&object, written.lock().get(&key)) {
             let read: u64 = object
@@ -177,20 +178,16 @@ async fn run(steps: Vec<Step>) -> Result<(), TestCaseError> {
             }
         }
         .boxed()
-    };
-    let controller = world
-        .run(
-            |spec| {
-                spec.workers(2);
-            },
-            script,
-        )
-        .await;
-    let name = |key: u8| names[usize::from(key)];
-    // Since when the watches are held back.
-    let mut held = None;
+    }
+}
+
+const NAMES: [&str; 3] = ["a0", "a1", "a2"];
+
+/// Carries out the steps; the watches are held back for five seconds at most, less than the bound.
+async fn happen(world: &World, controller: &Controller, steps: Vec<Step>) {
+    let name = |key: u8| NAMES[usize::from(key)];
+    // The rest of the object stays.
     let merged = |key: u8, datum| {
-        // The rest of the object stays.
         let mut object = world
             .server
             .get("default", name(key))
@@ -198,68 +195,71 @@ async fn run(steps: Vec<Step>) -> Result<(), TestCaseError> {
         object["data"]["asked"] = datum.to_string().into();
         object
     };
+    let mut held: Option<Instant> = None;
     for (datum, step) in steps.into_iter().enumerate() {
-        match step.clone() {
+        let ends_watches = matches!(step, Step::Cut | Step::Expire | Step::AskUnseen(_));
+        match step {
             Step::Ask(key) => world.server.put(&merged(key, datum)),
-            Step::AskUnseen(key) => {
-                world.server.put_unseen(&merged(key, datum));
-                // Or nobody could ever know.
-                world.server.cut_held();
-                world.server.reset();
-            }
+            // Somebody must notice, or nobody could ever know.
+            Step::AskUnseen(key) => world.server.put_unseen(&merged(key, datum)),
             Step::Delete(key) => world.server.delete("default", name(key)),
-            // What is held back, bookmarks come behind.
+            // Bookmarks come behind what is held back.
             Step::Bookmark if held.is_some() => {}
             Step::Bookmark => world.server.bookmark(),
-            Step::Cut => world.server.cut_held(),
-            Step::Expire => {
-                world.server.cut_held();
-                world.server.reset();
-            }
+            Step::Cut | Step::Expire => {}
             Step::Hold => {
                 world.server.hold();
                 held.get_or_insert_with(Instant::now);
             }
-            Step::Release => world.server.release(),
+            Step::Release => {
+                world.server.release();
+                held = None;
+            }
             Step::Streaming(streaming) => world.server.streaming(streaming),
             Step::Delay(delay) => world.quirks.lock().delay = millis(delay.into()),
             Step::LoseNext => world.quirks.lock().lose_next = true,
-            Step::Resync => controller.add(names[0]),
+            Step::Resync => controller.add(NAMES[0]),
             Step::Wait(time) => sleep(millis(time.into())).await,
         }
-        if matches!(
-            step,
-            Step::Release | Step::Cut | Step::Expire | Step::AskUnseen(_)
-        ) {
+        if ends_watches {
             held = None;
+            world.server.cut_held();
+            if !matches!(step, Step::Cut) {
+                world.server.reset();
+            }
         }
-        // Never for as long as the bound.
-        if held.is_some_and(|since: Instant| since.elapsed() > Duration::from_secs(5)) {
+        if held.is_some_and(|since| since.elapsed() > Duration::from_secs(5)) {
             world.server.release();
             held = None;
         }
     }
     world.server.release();
+}
+
+async fn run(steps: Vec<Step>) -> Result<(), TestCaseError> {
+    let world = World::new(&NAMES);
+    let is_stale = Arc::<AtomicBool>::default();
+    let two = |spec: &mut ControllerSpec| {
+        spec.workers(2);
+    };
+    let controller = world.run(two, doing(&world, is_stale.clone())).await;
+    happen(&world, &controller, steps).await;
     sleep(Duration::from_mins(3)).await;
-    for name in names {
+    for name in NAMES {
         let Some(object) = world.server.get("default", name) else {
             continue;
         };
-        prop_assert_eq!(
-            &object["data"]["asked"],
-            &object["data"]["done"],
-            "a change of {} was lost",
-            name
-        );
+        let (asked, done) = (&object["data"]["asked"], &object["data"]["done"]);
+        prop_assert_eq!(asked, done, "a change of {} was lost", name);
     }
     prop_assert!(
-        !stale.load(Ordering::Relaxed),
+        !is_stale.load(Ordering::Relaxed),
         "a key read an older cache than it wrote"
     );
-    let counts = |controller: &super::world::Controller| names.map(|name| controller.count(name));
-    let before = counts(&controller);
+    let counts = || NAMES.map(|name| controller.count(name));
+    let before = counts();
     sleep(Duration::from_mins(1)).await;
-    prop_assert_eq!(before, counts(&controller), "it does not go quiet");
+    prop_assert_eq!(before, counts(), "it does not go quiet");
     controller.stop().await;
     world.factory.shutdown().await;
     Ok(())
