@@ -13,8 +13,6 @@ pub(super) struct Awaited {
     /// one than in another.
     versions: BTreeMap<Box<str>, BTreeMap<Version, Vec<Waiting>>>,
     deletions: HashSet<ObjectName>,
-    /// See [`Progress::setbacks`].
-    pub(super) setbacks: u64,
 }
 
 /// A key, and the object that it wrote.
@@ -38,13 +36,6 @@ impl PartialOrd for Version {
 }
 
 impl Awaited {
-    pub(super) fn of(informer: &Progress) -> Self {
-        Self {
-            setbacks: informer.setbacks(),
-            ..Self::default()
-        }
-    }
-
     pub(super) fn version(&mut self, key: &ObjectName, object: &ObjectName, version: &str) {
         let namespace = object.namespace().unwrap_or_default();
         if !self.versions.contains_key(namespace) {

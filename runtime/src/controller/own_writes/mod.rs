@@ -10,7 +10,7 @@ mod record;
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -53,6 +53,8 @@ pub(super) struct OwnWrites {
     bound: Duration,
     own_events: OwnEvents,
     informers: Vec<Progress>,
+    /// Of each informer: the setbacks after which everything was noted that is known of it.
+    setbacks: Vec<AtomicU64>,
     state: Mutex<State>,
     /// How many waits `state` holds: most batches find none.
     awaited: AtomicUsize,
@@ -84,8 +86,11 @@ impl OwnWrites {
         (bound, own_events): (Duration, OwnEvents),
         informers: Vec<Progress>,
     ) -> Arc<Self> {
+        let setbacks = informers
+            .iter()
+            .map(|informer| AtomicU64::new(informer.setbacks()));
         let state = State {
-            awaited: informers.iter().map(Awaited::of).collect(),
+            awaited: informers.iter().map(|_| Awaited::default()).collect(),
             ..State::default()
         };
         let writes = Arc::new(Self {
@@ -94,6 +99,7 @@ impl OwnWrites {
             metrics,
             bound,
             own_events,
+            setbacks: setbacks.collect(),
             informers,
             state: Mutex::new(state),
             awaited: AtomicUsize::new(0),
@@ -196,12 +202,11 @@ impl OwnWrites {
     pub(super) fn wakes(&self, key: &ObjectName, change: &Change<'_>, place: usize) -> bool {
         let Some(new) = self.step(change) else { return true };
         let mut state = self.state.lock();
-        let State { keys, awaited } = &mut *state;
-        let Some(record) = keys.get_mut(key) else {
+        let Some(record) = state.keys.get_mut(key) else {
             return true;
         };
         // A version may have come a second time: the server forgot the first.
-        let is_known = awaited[place].setbacks == self.informers[place].setbacks();
+        let is_known = self.setbacks[place].load(Ordering::Acquire) == self.informers[place].setbacks();
         let wakes = !is_known || record.wakes(new);
         let is_own = !wakes && !record.is_running;
         drop(state);
@@ -287,17 +292,16 @@ impl OwnWrites {
 
     /// The informer told everybody of what is in its store.
     fn was_told(&self, place: usize) {
+        let informer = &self.informers[place];
+        let setbacks = informer.setbacks();
+        let is_setback = self.setbacks[place].swap(setbacks, Ordering::AcqRel) != setbacks;
         if self.awaited.load(Ordering::Acquire) == 0 {
             return;
         }
-        let informer = &self.informers[place];
         let mut unparked = Vec::new();
         {
             let mut state = self.state.lock();
             let State { keys, awaited } = &mut *state;
-            let setbacks = informer.setbacks();
-            let is_setback = setbacks != awaited[place].setbacks;
-            awaited[place].setbacks = setbacks;
             let told: HashSet<ObjectName> = if is_setback {
                 awaited[place].take_all()
             } else {
