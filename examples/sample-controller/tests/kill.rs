@@ -1,7 +1,5 @@
 //! Killed at any moment, the sample-controller takes up where it was.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
-
 use std::{
     hash::{BuildHasher as _, Hasher as _, RandomState},
     process::Command,

@@ -145,3 +145,136 @@ struct Details<'a> {
     #[serde(borrow)]
     uid: Option<Cow<'a, str>>,
 }
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::ConfigMap;
+    use parking_lot::Mutex;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::Kind as _;
+
+    #[derive(Default)]
+    struct Notes(Mutex<Vec<Write>>);
+
+    impl Witness for Notes {
+        fn wrote(&self, write: Write) {
+            self.0.lock().push(write);
+        }
+    }
+
+    /// What is noted of a call that is answered like that: name, uid, version, effect, and whether the object is known.
+    async fn noted(
+        action: &'static str,
+        subresource: Option<&'static str>,
+        answer: Value,
+    ) -> Option<(String, String, String, Effect, bool)> {
+        let call = Call {
+            action,
+            info: ConfigMap::info(),
+            subresource,
+            namespace: Some("default".to_owned()),
+            name: Some("a-".to_owned()),
+        };
+        let notes = Arc::new(Notes::default());
+        witnessed(notes.clone(), async {
+            note(&call, false, &answer.to_string().into());
+            note(&call, true, &answer.to_string().into());
+        })
+        .await;
+        note(&call, false, &answer.to_string().into());
+        let mut notes = notes.0.lock();
+        assert!(
+            notes.len() <= 1,
+            "neither a dry run nor what nobody witnesses is noted"
+        );
+        notes.pop().map(|write| {
+            let Write {
+                name, uid, version, ..
+            } = &write;
+            (
+                name.to_string(),
+                uid.to_string(),
+                version.to_string(),
+                write.effect,
+                write.object.is_some(),
+            )
+        })
+    }
+
+    fn object(more: &Value) -> Value {
+        let mut object = json!({"kind": "ConfigMap", "details": "of another shape than a Status has",
+            "metadata": {"name": "a-7", "namespace": "default", "uid": "u", "resourceVersion": "9"}});
+        for (key, value) in more.as_object().unwrap() {
+            object["metadata"][key] = value.clone();
+        }
+        object
+    }
+
+    #[tokio::test]
+    async fn writes_are_noted_from_their_answers() {
+        let text = str::to_owned;
+        let written = |effect, is_known| (text("default/a-7"), text("u"), text("9"), effect, is_known);
+        for action in ["create", "update", "patch", "apply"] {
+            let found = noted(action, None, object(&json!({}))).await;
+            assert_eq!(
+                found,
+                Some(written(Effect::Written, true)),
+                "{action}, with the name that the server gave"
+            );
+        }
+        let scale = noted("update", Some("scale"), object(&json!({}))).await;
+        assert_eq!(
+            scale,
+            Some(written(Effect::Written, false)),
+            "a Scale says nothing of labels"
+        );
+        let going = json!({"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["x"]});
+        assert_eq!(
+            noted("patch", None, object(&going)).await,
+            Some(written(Effect::Written, true))
+        );
+        assert_eq!(
+            noted("delete", None, object(&going)).await,
+            Some(written(Effect::Deleted, true))
+        );
+        let grace = json!({"deletionTimestamp": "2026-01-01T00:00:00Z", "deletionGracePeriodSeconds": 30});
+        assert_eq!(
+            noted("update", None, object(&grace)).await,
+            Some(written(Effect::Written, true))
+        );
+        let gone = json!({"deletionTimestamp": "2026-01-01T00:00:00Z", "deletionGracePeriodSeconds": 0, "finalizers": []});
+        assert_eq!(
+            noted("patch", None, object(&gone)).await,
+            Some(written(Effect::Removed, true))
+        );
+    }
+
+    #[tokio::test]
+    async fn a_deletion_may_be_answered_by_a_status() {
+        let status = json!({"kind": "Status", "metadata": {}, "status": "Success", "details": {"name": "a", "uid": "u"}});
+        let deleted = Some((
+            "default/a-".to_owned(),
+            "u".to_owned(),
+            String::new(),
+            Effect::Deleted,
+            false,
+        ));
+        assert_eq!(noted("delete", None, status.clone()).await, deleted);
+        assert_eq!(
+            noted("update", None, status.clone()).await,
+            None,
+            "it is about no object"
+        );
+        assert_eq!(noted("deletecollection", None, status).await, None);
+    }
+
+    #[tokio::test]
+    async fn reads_and_what_is_no_object_are_not_noted() {
+        for action in ["get", "list", "watch", "deletecollection"] {
+            assert_eq!(noted(action, None, object(&json!({}))).await, None, "{action}");
+        }
+        assert_eq!(noted("update", None, json!("no object")).await, None);
+    }
+}
