@@ -326,6 +326,6 @@ fn was_refused(error: &ClientError) -> bool {
     match error.cause() {
         ClientErrorCause::Refused(status) => status.code < 500,
         ClientErrorCause::Serialize(_) | ClientErrorCause::Request(_) => true,
-        ClientErrorCause::Unanswered(_) | ClientErrorCause::Answer(_) => false,
+        _ => false,
     }
 }
