@@ -31,6 +31,9 @@ use crate::{KindInfo, View};
 /// After so many changes other tasks get their turn.
 const CHANGES_AT_A_TIME: usize = 1000;
 
+/// Called when everybody was told of a batch.
+type Hook = Arc<dyn Fn() + Send + Sync>;
+
 /// What every [`SharedInformer`](super::SharedInformer) and [`Lister`](super::Lister) of one store points at.
 pub(super) struct Core {
     pub(super) options: InformerOptions,
@@ -42,6 +45,8 @@ pub(super) struct Core {
     pub(super) counters: Arc<Counters>,
     pub(super) error_handler: ErrorHandler,
     registrations: Arc<Registrations>,
+    /// Called when everybody was told of a batch.
+    told: Mutex<Arc<[Hook]>>,
     synced: watch::Sender<bool>,
     /// Set by the start.
     fifo: OnceLock<Arc<SharedFifo>>,
@@ -65,6 +70,7 @@ impl Core {
             counters,
             error_handler: ErrorHandler::default(),
             registrations: Arc::default(),
+            told: Mutex::new(Arc::new([])),
             synced: watch::Sender::new(false),
             fifo: OnceLock::new(),
             resync: Mutex::default(),
@@ -122,6 +128,20 @@ impl Core {
             ..options
         };
         self.registrations.add(listener, options, name)
+    }
+
+    /// Calls `hook` after each batch, when it is in the store and the sinks were told of it. It must be quick.
+    pub(super) fn after_each_batch(&self, hook: Hook) {
+        let mut told = self.told.lock();
+        *told = told.iter().cloned().chain([hook]).collect();
+    }
+
+    /// Everybody was told of what is in the store.
+    fn was_told(&self) {
+        let hooks = self.told.lock().clone();
+        for hook in hooks.iter() {
+            hook();
+        }
     }
 
     pub(super) fn add_index(&self, spec: &IndexSpec) {
@@ -238,6 +258,7 @@ impl Core {
                     tokio::task::yield_now().await;
                 }
             }
+            self.was_told();
             if fifo.processed() && !has_synced {
                 has_synced = true;
                 processor.synced();

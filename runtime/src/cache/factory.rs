@@ -8,8 +8,8 @@ use parking_lot::Mutex;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    IndexSpec, InformerStats, Keep, ListerWatcher, QueueKind, ReflectorOptions, SeedError, SharedInformer,
-    api_source::ApiSource, core::Core, fifo::Namespace, hints, hot::HotSet, seeding,
+    IndexSpec, InformerStats, Keep, ListerWatcher, Progress, QueueKind, ReflectorOptions, SeedError,
+    SharedInformer, api_source::ApiSource, core::Core, fifo::Namespace, hints, hot::HotSet, seeding,
 };
 use crate::{CustomKind, Kind, KindInfo, Projection, Scope, View, client::Connection};
 
@@ -305,6 +305,11 @@ impl SharedInformerFactory {
         }
         kinds.retain(|(_, all)| all.len() > 1);
         kinds
+    }
+
+    /// How far each informer is.
+    pub(crate) fn progress(&self) -> Vec<Progress> {
+        self.cores().into_iter().map(Progress::of).collect()
     }
 
     /// Figures of every informer.

@@ -14,7 +14,7 @@ use kube::{
 };
 use serde::de::DeserializeOwned;
 
-use super::{ClientError, ClientErrorCause, Connection};
+use super::{ClientError, ClientErrorCause, Connection, written};
 use crate::{KindInfo, ObjectName, Scope};
 
 /// What a request does to what.
@@ -189,8 +189,17 @@ impl Call {
 impl Prepared {
     /// Sends the request, once, and decodes the answer.
     pub(crate) async fn fetch<T: DeserializeOwned>(self, connection: &Connection) -> Result<T, ClientError> {
+        let is_dry_run = self.is_dry_run();
         let (call, body) = self.send(connection).await?;
+        written::note(&call, is_dry_run, &body);
         serde_json::from_slice(&body).map_err(|error| call.fail(ClientErrorCause::Answer(error)))
+    }
+
+    /// Deletes say it in their body.
+    fn is_dry_run(&self) -> bool {
+        let query = self.request.uri().query().unwrap_or_default();
+        let is_said = || memchr::memmem::find(self.request.body(), b"\"dryRun\"").is_some();
+        query.contains("dryRun=") || (self.call.action == "delete" && is_said())
     }
 
     async fn send(self, connection: &Connection) -> Result<(Call, Bytes), ClientError> {

@@ -16,8 +16,10 @@ mod retry;
 mod subresources;
 mod typed;
 mod verbs;
+mod written;
 
 pub(crate) use call::{Call, Prepared};
+pub(crate) use written::{Effect, Witness, Write, witness, witnessed};
 
 pub use apply::ApplyOptions;
 pub use connection::{ConnectError, Connection, ConnectionSlot};

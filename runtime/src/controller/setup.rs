@@ -1,6 +1,6 @@
 //! What an operator registers.
 
-use std::{collections::BTreeSet, error::Error};
+use std::{collections::BTreeSet, error::Error, time::Duration};
 
 use clap::Args;
 use k8s_openapi::api::rbac::v1::PolicyRule;
@@ -11,7 +11,7 @@ use crate::{
     CustomKind, Kind,
     cache::{RegisteredKind, SharedInformerFactory},
     client::{Connection, TypedClient, Verbs},
-    events::Recorder,
+    events::{EventsApi, Recorder},
 };
 
 /// Records what an operator is made of. Registering does no I/O: the same calls run the operator and print its manifests.
@@ -29,6 +29,7 @@ pub struct Setup {
     kinds: Vec<RegisteredKind>,
     controllers: Vec<ControllerSpec>,
     runnables: Vec<Runnable>,
+    resync: Option<Duration>,
 }
 
 /// What is wrong with what was registered.
@@ -104,6 +105,7 @@ impl Setup {
             kinds: Vec::new(),
             controllers: Vec::new(),
             runnables: Vec::new(),
+            resync: None,
         }
     }
 
@@ -179,10 +181,18 @@ impl Setup {
         name: impl Into<String>,
         reconciler: impl Reconciler,
     ) -> &mut ControllerSpec {
-        self.controllers
-            .push(ControllerSpec::new(name.into(), reconciler));
+        let mut spec = ControllerSpec::new(name.into(), reconciler);
+        spec.informers = Some(self.informers.clone());
+        self.controllers.push(spec);
         let last = self.controllers.len() - 1;
         &mut self.controllers[last]
+    }
+
+    /// After this time, again and again, controllers that do not say themselves are told of everything in their caches; see
+    /// [`ControllerSpec::resync`]. By default: never.
+    pub fn set_resync(&mut self, period: Duration) -> &mut Self {
+        self.resync = Some(period);
+        self
     }
 
     /// Registers something that runs beside the controllers and is started before them: start-up I/O, a server, a poller.
@@ -211,7 +221,11 @@ impl Setup {
 
     /// Hands out the controllers, to be run.
     pub fn take_controllers(&mut self) -> Vec<ControllerSpec> {
-        std::mem::take(&mut self.controllers)
+        let mut controllers = std::mem::take(&mut self.controllers);
+        for controller in &mut controllers {
+            controller.resync = controller.resync.or(self.resync);
+        }
+        controllers
     }
 
     /// The runnables, in the order of registration.
@@ -235,6 +249,12 @@ impl Setup {
         kinds
     }
 
+    /// Through which API events are written: `events.k8s.io` unless said otherwise, before or after [`recorder`](Self::recorder). The
+    /// permission follows. Said twice, the first counts.
+    pub fn events_api(&mut self, api: EventsApi) {
+        self.recorder.set_api(api);
+    }
+
     /// Whether events are written.
     pub fn recorder_used(&self) -> bool {
         self.recorder_used
@@ -253,7 +273,10 @@ impl Setup {
                 .map(|(kind, _)| Permission::informer(kind))
                 .chain(self.permissions.iter().cloned())
                 .chain(owners.filter_map(ControllerSpec::primary).map(Permission::owner))
-                .chain(self.recorder_used.then(Permission::events)),
+                .chain(
+                    self.recorder_used
+                        .then(|| Permission::events(self.recorder.api())),
+                ),
         )
     }
 

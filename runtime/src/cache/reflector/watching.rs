@@ -227,12 +227,14 @@ impl Reflector {
                 deltas.extend(before.map(|before| self.reached(before)));
                 return Ok(());
             }
-            WatchEvent::Added(object) => {
+            WatchEvent::Added(mut object) => {
+                object.metadata.from_watch = !*unordered;
                 let object = self.core.arrived(object, indexes);
                 (Delta::Upserted(object.clone()), object)
             }
-            WatchEvent::Modified(object) => {
+            WatchEvent::Modified(mut object) => {
                 *unordered = false;
+                object.metadata.from_watch = true;
                 let object = self.core.arrived(object, indexes);
                 (Delta::Upserted(object.clone()), object)
             }
