@@ -14,7 +14,7 @@ use kube::{
 };
 use serde::de::DeserializeOwned;
 
-use super::{ClientError, ClientErrorCause, Connection};
+use super::{ClientError, ClientErrorCause, Connection, fence::Fenced};
 use crate::{KindInfo, ObjectName, Scope};
 
 /// What a request does to what.
@@ -195,12 +195,21 @@ impl Prepared {
 
     async fn send(self, connection: &Connection) -> Result<(Call, Bytes), ClientError> {
         let Self { call, request } = self;
+        let fence = connection.fence().filter(|_| !request.method().is_safe());
         let answer = async {
             let response = connection.client().send(request.map(Body::from)).await?;
             let code = response.status();
             Ok((code, response.into_body().collect().await?.to_bytes()))
         };
-        match answer.await {
+        let answer = match fence {
+            None => answer.await,
+            Some(fence) => match fence.guard(answer).await {
+                Ok(answer) => answer,
+                Err(Fenced::NotSent) => return Err(call.fail(ClientErrorCause::NotLeading)),
+                Err(abandoned) => Err(kube::Error::Service(abandoned.into())),
+            },
+        };
+        match answer {
             Ok((code, body)) if code.is_success() => Ok((call, body)),
             Ok((code, body)) => Err(call.fail(ClientErrorCause::Refused(Box::new(refusal(code, &body))))),
             Err(error) => Err(call.fail(ClientErrorCause::Unanswered(error))),

@@ -13,13 +13,18 @@ use kube::{
 };
 use tower::{BoxError, Service};
 
-use super::driven::{self, ByReader, DrivenBody};
+use super::{
+    driven::{self, ByReader, DrivenBody},
+    fence::Fence,
+};
 
 /// A client that can be handed out before the operator is connected, so that registering does no I/O. Cloning copies a pointer.
 #[derive(Clone)]
 pub struct Connection {
     clients: Clients,
     field_manager: Arc<str>,
+    /// None where writes need no lease.
+    fence: Option<Fence>,
 }
 
 /// Where the real connection is put once it is known; see [`Connection::late`].
@@ -65,6 +70,7 @@ impl Connection {
         Self {
             clients,
             field_manager: "kubewright".into(),
+            fence: None,
         }
     }
 
@@ -127,9 +133,40 @@ impl Connection {
         &self.field_manager
     }
 
-    /// The client, for raw use.
+    /// The same connection whose writes need the fence to be open.
+    pub(crate) fn fenced(self, fence: Fence) -> Self {
+        Self {
+            fence: Some(fence),
+            ..self
+        }
+    }
+
+    /// The same connection for what every replica may write, not only the leader. With leader election, the connection of an operator's
+    /// [`Setup`](crate::controller::Setup) sends writes only while its replica leads.
+    #[must_use]
+    pub fn unfenced(&self) -> Self {
+        Self {
+            fence: None,
+            ..self.clone()
+        }
+    }
+
+    /// The client, for raw use. With leader election, that of an operator's setup sends nothing but reads unless the replica leads.
     pub fn kube_client(&self) -> kube::Client {
-        self.clients.pooled.clone()
+        match &self.fence {
+            None => self.clients.pooled.clone(),
+            Some(fence) => kube::Client::new(
+                Guarded {
+                    client: self.clients.pooled.clone(),
+                    fence: fence.clone(),
+                },
+                self.clients.pooled.default_namespace(),
+            ),
+        }
+    }
+
+    pub(super) fn fence(&self) -> Option<&Fence> {
+        self.fence.as_ref()
     }
 
     pub(crate) fn client(&self) -> &kube::Client {
@@ -170,5 +207,35 @@ impl Service<Request<Body>> for Late {
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         let client = self.slot.0.get().map(self.which).cloned();
         Box::pin(async move { Ok(client.ok_or(NotConnected)?.send(request).await?) })
+    }
+}
+
+/// A raw client behind a fence.
+#[derive(Clone)]
+struct Guarded {
+    client: kube::Client,
+    fence: Fence,
+}
+
+impl Service<Request<Body>> for Guarded {
+    type Response = Response<Body>;
+    type Error = BoxError;
+    type Future = BoxFuture<'static, Result<Self::Response, Self::Error>>;
+
+    fn poll_ready(&mut self, _cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let Self { client, fence } = self.clone();
+        Box::pin(async move {
+            let is_read = request.method().is_safe();
+            let answer = client.send(request);
+            Ok(if is_read {
+                answer.await?
+            } else {
+                fence.guard(answer).await??
+            })
+        })
     }
 }

@@ -33,6 +33,8 @@ pub enum ClientErrorCause {
     Serialize(serde_json::Error),
     /// The request makes no sense, as the text says; nothing was sent.
     Request(String),
+    /// A write of a replica that does not lead, or whose lease was not renewed in time; nothing was sent.
+    NotLeading,
 }
 
 impl ClientError {
@@ -128,6 +130,11 @@ impl ClientError {
         matches!(self.0.cause, ClientErrorCause::Unanswered(_))
     }
 
+    /// This replica may not write, because it does not lead; nothing was sent.
+    pub fn is_not_leading(&self) -> bool {
+        matches!(self.0.cause, ClientErrorCause::NotLeading)
+    }
+
     fn has(&self, code: u16, reason: &str) -> bool {
         self.status()
             .is_some_and(|status| status.code == code || status.reason == reason)
@@ -181,6 +188,10 @@ impl fmt::Display for ClientError {
             }
             ClientErrorCause::Serialize(_) => f.write_str("the object does not serialise to JSON"),
             ClientErrorCause::Request(why) => f.write_str(why),
+            ClientErrorCause::NotLeading => f.write_str(
+                "this replica does not hold the leader lease, nothing was sent \
+                 (what every replica may write goes through `unfenced()`)",
+            ),
         }
     }
 }
@@ -190,7 +201,9 @@ impl Error for ClientError {
         match &self.0.cause {
             ClientErrorCause::Unanswered(error) => Some(error),
             ClientErrorCause::Answer(error) | ClientErrorCause::Serialize(error) => Some(error),
-            ClientErrorCause::Refused(_) | ClientErrorCause::Request(_) => None,
+            ClientErrorCause::Refused(_) | ClientErrorCause::Request(_) | ClientErrorCause::NotLeading => {
+                None
+            }
         }
     }
 }

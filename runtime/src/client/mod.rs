@@ -10,6 +10,7 @@ mod connection;
 mod discovery;
 mod driven;
 mod error;
+mod fence;
 mod list;
 mod patch;
 mod retry;
@@ -18,6 +19,7 @@ mod typed;
 mod verbs;
 
 pub(crate) use call::{Call, Prepared};
+pub(crate) use fence::Fence;
 
 pub use apply::ApplyOptions;
 pub use connection::{ConnectError, Connection, ConnectionSlot};

@@ -23,6 +23,7 @@ use crate::{Kind, ObjectName};
 ///
 /// Names are those of the API: an object of a namespaced kind must say its namespace, nothing is put in its place. Requests are sent
 /// once and not repeated; see [`retry_on_conflict`](super::retry_on_conflict). Every write carries the connection's field manager.
+/// With leader election a write of a replica that does not lead is refused before it is sent; see [`unfenced`](Self::unfenced).
 /// Dropping a future before it is ready may leave its request carried out or not. Methods do not panic.
 ///
 /// # Which write to choose
@@ -58,6 +59,17 @@ impl<K, V> TypedClient<K, V> {
     {
         Self {
             connection,
+            types: PhantomData,
+        }
+    }
+}
+
+impl<K, V> TypedClient<K, V> {
+    /// The same client for what every replica may write, not only the leader; see [`Connection::unfenced`].
+    #[must_use]
+    pub fn unfenced(&self) -> Self {
+        Self {
+            connection: self.connection.unfenced(),
             types: PhantomData,
         }
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use tokio::time::Duration;
 
-use super::{address::BindAddress, logging, logging::LogFormat};
+use super::{address::BindAddress, leader::Timing, logging, logging::LogFormat};
 
 // Flags that every operator has. Each flag wins over its environment variable. A doc comment would be the program's help.
 #[derive(Clone, Debug, clap::Args)]
@@ -30,6 +30,18 @@ pub(super) struct ManagerArgs {
     /// Namespace of the leader lease. Default: $POD_NAMESPACE, else the pod's, else the kubeconfig context's
     #[arg(long, env = "LEADER_ELECTION_NAMESPACE", value_name = "NAME", value_parser = parse_namespace)]
     pub(super) leader_election_namespace: Option<String>,
+
+    /// After how long without a renewal another replica takes the lease: whole seconds
+    #[arg(long, env = "LEADER_ELECT_LEASE_DURATION", value_name = "DURATION", default_value = "15s", value_parser = parse_duration)]
+    leader_elect_lease_duration: Duration,
+
+    /// After how long without a renewal the leader gives up; shorter than the lease duration
+    #[arg(long, env = "LEADER_ELECT_RENEW_DEADLINE", value_name = "DURATION", default_value = "10s", value_parser = parse_duration)]
+    leader_elect_renew_deadline: Duration,
+
+    /// How often the lease is renewed, and looked at by others
+    #[arg(long, env = "LEADER_ELECT_RETRY_PERIOD", value_name = "DURATION", default_value = "2s", value_parser = parse_duration)]
+    leader_elect_retry_period: Duration,
 
     /// Where /metrics is served: `host:port`, `:port`, or 0 for off. Default: :8080 in a cluster, else any port of localhost
     #[arg(long, env = "METRICS_BIND_ADDRESS", value_name = "ADDRESS")]
@@ -63,6 +75,16 @@ pub(super) struct ManagerArgs {
 }
 
 impl ManagerArgs {
+    /// The times of the leader election, or why they do not fit.
+    pub(super) fn election_timing(&self) -> Result<Timing, String> {
+        Timing {
+            lease_duration: self.leader_elect_lease_duration,
+            renew_deadline: self.leader_elect_renew_deadline,
+            retry_period: self.leader_elect_retry_period,
+        }
+        .check()
+    }
+
     /// The namespaces to watch; empty: all. An empty variable says all, as operators are used to.
     pub(super) fn watched_namespaces(&self) -> Vec<String> {
         given(&self.watch_namespace)

@@ -49,6 +49,9 @@ pub enum Error {
         /// What there is.
         hint: String,
     },
+    /// The times of the leader election do not fit together.
+    #[error("{0}")]
+    LeaderElection(String),
     /// The process cannot listen to signals.
     #[error("cannot listen to signals: {0}")]
     Signals(#[source] io::Error),
@@ -114,7 +117,7 @@ impl Error {
     pub fn exit_code(&self) -> i32 {
         match self {
             Self::Usage(error) => error.exit_code(),
-            Self::NoSuchController { .. } => 2,
+            Self::NoSuchController { .. } | Self::LeaderElection(_) => 2,
             Self::LostLease(_) => 3,
             Self::Runnable { .. } => 4,
             Self::GracePeriod { .. } => 5,

@@ -20,7 +20,7 @@ use super::{
     signals,
 };
 use crate::{
-    client::{Connection, ConnectionSlot},
+    client::{Connection, ConnectionSlot, Fence},
     controller::Setup,
     events::{EventWriter, Recorder},
 };
@@ -45,7 +45,9 @@ type Register = Box<dyn FnOnce(&mut Setup) + Send>;
 /// runs is cancelled. A second signal ends the process at once.
 ///
 /// When the lease is lost, what only the leader may do is cancelled at once and [`run`](Self::run) fails, so that the
-/// process is started again with an empty cache. An API server that cannot be reached is waited for.
+/// process is started again with an empty cache. Before that already, once the renew deadline has passed, and in replicas that do not
+/// lead, the clients of the setup refuse to write ([`ClientError::is_not_leading`](crate::client::ClientError::is_not_leading)); what
+/// every replica may write goes through [`TypedClient::unfenced`](crate::client::TypedClient::unfenced). An API server that cannot be reached is waited for.
 ///
 /// The same program, asked with the subcommand `manifests`, prints its CRDs and permissions and needs no cluster.
 pub struct Manager {
@@ -195,7 +197,7 @@ impl Manager {
 /// What came of calling all registrations.
 struct Registered {
     setup: Setup,
-    slot: ConnectionSlot,
+    slot: (ConnectionSlot, Fence),
     events: (Recorder, EventWriter),
     /// The first of the operator's own flags that do not fit.
     refused: Option<clap::Error>,
@@ -203,11 +205,11 @@ struct Registered {
 
 impl Registered {
     fn new(name: &str, registrations: Vec<Register>, line: &CommandLine) -> Self {
-        let (connection, slot) = Connection::late();
+        let ((connection, slot), fence) = (Connection::late(), Fence::default());
         let events = Recorder::pipeline(name);
         let mut setup = Setup::new(
             name,
-            connection.with_field_manager(name),
+            connection.with_field_manager(name).fenced(fence.clone()),
             events.0.clone(),
             line.clone(),
         );
@@ -224,7 +226,7 @@ impl Registered {
         }
         Self {
             setup,
-            slot,
+            slot: (slot, fence),
             events,
             refused,
         }

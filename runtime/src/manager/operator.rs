@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     cache::SharedInformerFactory,
-    client::{Connection, ConnectionSlot},
+    client::{Connection, ConnectionSlot, Fence},
     controller::{ControllerRunner, Runnable, Setup},
     events::{EventWriter, Recorder},
 };
@@ -42,6 +42,8 @@ pub(super) struct Operator {
     product: String,
     slot: ConnectionSlot,
     connection: Connection,
+    fence: Fence,
+    timing: Timing,
     informers: SharedInformerFactory,
     events: EventWriter,
     metrics: Metrics,
@@ -53,12 +55,13 @@ impl Operator {
     /// Checks what was registered against the flags. `product` begins the user agent.
     pub(super) fn new(
         mut setup: Setup,
-        slot: ConnectionSlot,
+        (slot, fence): (ConnectionSlot, Fence),
         (recorder, events): (Recorder, EventWriter),
         source: Source,
         product: &str,
         args: ManagerArgs,
     ) -> Result<Self, Error> {
+        let timing = args.election_timing().map_err(Error::LeaderElection)?;
         let errors = setup.errors();
         if !errors.is_empty() {
             return Err(Error::Registration(errors));
@@ -106,7 +109,10 @@ impl Operator {
         );
         Ok(Self {
             name: setup.operator().to_owned(),
-            connection: setup.connection().clone(),
+            // Every replica says what happens to it.
+            connection: setup.connection().unfenced(),
+            fence,
+            timing,
             runnables: setup.take_runnables(),
             events,
             product: product.to_owned(),
@@ -132,7 +138,7 @@ impl Operator {
             let flag = self.args.leader_election_namespace.as_deref();
             let namespace = place::leader_namespace(flag, client.default_namespace());
             let lock = LeaseLock::new(client.clone(), &namespace, &self.name);
-            Elector::new(lock, place::identity(), Timing::default())
+            Elector::new(lock, place::identity(), self.timing, self.fence)
         });
 
         let readiness: Readiness = Arc::new(Mutex::new(Some("starting")));
