@@ -2,6 +2,7 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
+use futures::future::join_all;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::core::{DynamicObject, PartialObjectMeta};
 use parking_lot::Mutex;
@@ -9,7 +10,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     IndexSpec, InformerStats, Keep, ListerWatcher, QueueKind, ReflectorOptions, SeedError, SharedInformer,
-    api_source::ApiSource, core::Core, fifo::Namespace, hints, hot::HotSet, seeding,
+    api_source::ApiSource, core::Core, fifo::Namespace, hints, hot::HotSet, quorum::Quorum, seeding,
 };
 use crate::{CustomKind, Kind, KindInfo, Projection, Scope, View, client::Connection};
 
@@ -277,6 +278,36 @@ impl SharedInformerFactory {
             }
         };
         self.shared.cancel.run_until_cancelled(synced).await;
+    }
+
+    /// Waits until all started informers hold what the API server has now: each asks it for a list of one object, at a cost of one request
+    /// and at most a short watch a namespace. For whoever acts on a cache that was only looked at for a long time, as a replica does that
+    /// becomes leader.
+    ///
+    /// Waits as long as something is known to be missing; an API server that says neither yes nor no, because it sends no bookmarks, is
+    /// waited for half a minute, which is logged. Versions that are no numbers are not waited for, which is logged, too. Ends with
+    /// [`shutdown`](Self::shutdown). Cancel safe.
+    pub async fn wait_until_current(&self) {
+        let Shared {
+            sources,
+            state,
+            cancel,
+            ..
+        } = &*self.shared;
+        let State {
+            informers,
+            namespaces: factory_namespaces,
+            ..
+        } = state.lock().clone();
+        let started = informers.iter().filter(|core| core.is_started());
+        let waits = started.flat_map(|core| {
+            let namespaces = namespaces(core, &factory_namespaces).into_iter();
+            namespaces.map(move |namespace| {
+                let source = sources(core.info(), namespace.as_deref(), &core.options);
+                Quorum::new(core.clone(), namespace, source).reached()
+            })
+        });
+        cancel.run_until_cancelled(join_all(waits)).await;
     }
 
     /// Stops all informers and returns when their tasks ended. They do not start again.

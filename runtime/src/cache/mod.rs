@@ -27,6 +27,7 @@ mod keep;
 mod lister;
 mod object;
 mod processor;
+mod quorum;
 mod recent;
 mod reflector;
 mod scan;

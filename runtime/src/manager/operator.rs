@@ -279,6 +279,8 @@ impl Life<'_> {
             work.candidacy = Some(Candidacy::start(elector, self.leading));
             work.until_leading().await?;
         }
+        // What was written while this replica looked on, or while it listed from a cache of the API server's, is waited for.
+        work.meanwhile(self.informers.wait_until_current()).await?;
         let first_leaders = start(&mut work.leaders, leader_only, &work.cancel);
         work.until_completed(&first_everywhere, &first_leaders).await?;
         for runner in self.controllers {

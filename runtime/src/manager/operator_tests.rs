@@ -62,7 +62,9 @@ impl World {
                 (200, json!({}))
             }
             (_, "deployments") => {
-                self.journal.push("list".into());
+                let mut parameters = uri.query().unwrap_or_default().split('&');
+                let is_one = parameters.any(|parameter| parameter == "limit=1");
+                self.journal.push(if is_one { "quorum" } else { "list" }.into());
                 let web = json!({"metadata": {"name": "web", "namespace": "default", "uid": "u", "resourceVersion": "7"}});
                 let list = json!({"kind": "DeploymentList", "apiVersion": "apps/v1", "metadata": {"resourceVersion": "9"}, "items": [web]});
                 (200, list)
@@ -262,6 +264,7 @@ async fn starts_syncs_reconciles_and_stops_in_order() {
             "version",
             "list",
             "acquire",
+            "quorum",
             "migrated",
             "reconcile default/web",
             "reconciled",
@@ -288,7 +291,14 @@ async fn a_lost_lease_cancels_at_once_and_fails() {
     assert_eq!(error.exit_code(), 3);
     assert_eq!(
         journal(&world),
-        ["version", "list", "acquire", "reconcile default/web", "cancelled"]
+        [
+            "version",
+            "list",
+            "acquire",
+            "quorum",
+            "reconcile default/web",
+            "cancelled"
+        ]
     );
 }
 
@@ -350,7 +360,14 @@ async fn a_failed_runnable_ends_the_operator_in_order() {
     );
     assert_eq!(
         journal(&world),
-        ["version", "list", "reconcile default/web", "reconciled", "event"]
+        [
+            "version",
+            "list",
+            "quorum",
+            "reconcile default/web",
+            "reconciled",
+            "event"
+        ]
     );
 }
 
