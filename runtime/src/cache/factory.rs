@@ -353,6 +353,26 @@ impl SharedInformerFactory {
         waiting.map(|core| core.info().clone()).collect()
     }
 
+    /// What keeps the started informers of a kind from being up to date: they hold no first list yet, or have had no watch for longer
+    /// than `patience`.
+    pub fn check(&self, kind: &KindInfo, patience: Duration) -> Result<(), String> {
+        let cores = self.cores();
+        let of_kind = |core: &&Arc<Core>| core.is_started() && core.info() == kind;
+        for core in cores.iter().filter(of_kind) {
+            if !core.has_synced() {
+                return Err(format!("waiting for the first list of {}", kind.group_resource()));
+            }
+            if let Some(missing) = core.watches.missing_for().filter(|missing| *missing > patience) {
+                return Err(format!(
+                    "no watch of {} for {} s",
+                    kind.group_resource(),
+                    missing.as_secs()
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// Puts an object into the store of each informer of its kind whose namespaces and selectors it matches, as
     /// [`SharedInformer::seed`] does. Says how many those were.
     pub fn seed(&self, info: &KindInfo, object: &serde_json::Value) -> Result<usize, SeedError> {

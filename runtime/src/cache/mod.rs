@@ -41,6 +41,7 @@ mod tests;
 mod tree;
 mod versions;
 mod views;
+mod watches;
 
 pub use backoff::{Backoff, ExponentialBackoff};
 pub use factory::{InformerOptions, RegisteredKind, SharedInformerFactory};

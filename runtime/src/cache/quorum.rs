@@ -149,7 +149,7 @@ impl Quorum {
                     match scanner.watch_line(line, &[])? {
                         WatchEvent::Error(status) => return Err(SourceError::Status(status)),
                         WatchEvent::Bookmark { version: reached, .. } => {
-                            is_decided |= is_at_least(&reached, quorum)
+                            is_decided |= is_at_least(&reached, quorum);
                         }
                         WatchEvent::Added(object)
                         | WatchEvent::Modified(object)

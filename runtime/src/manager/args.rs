@@ -51,6 +51,11 @@ pub(super) struct ManagerArgs {
     #[arg(long, env = "HEALTH_BIND_ADDRESS", value_name = "ADDRESS")]
     pub(super) health_bind_address: Option<BindAddress>,
 
+    /// Whether /debug/kubewright beside /metrics shows caches and queues. Default: where metrics are served on a loopback address
+    #[arg(long, env = "DEBUG_PAGE", value_name = "BOOL", num_args = 0..=1, require_equals = true,
+          default_missing_value = "true", value_parser = clap::builder::BoolishValueParser::new())]
+    pub(super) debug_page: Option<bool>,
+
     /// How long everything may take to end after SIGTERM
     #[arg(long, env = "GRACE_PERIOD", value_name = "DURATION", default_value = "30s", value_parser = parse_duration)]
     pub(super) grace_period: Duration,

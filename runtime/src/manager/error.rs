@@ -113,7 +113,7 @@ impl Error {
     }
 
     /// With what the process ends: 2 for mistakes in the command line or environment (0 for help and version), 3 for a lost
-    /// lease, 4 for a failed runnable, 5 when the grace period was too short, 1 for everything else.
+    /// lease, 4 for a failed runnable, 5 when something was cancelled at the end of the grace period, 1 for everything else.
     pub fn exit_code(&self) -> i32 {
         match self {
             Self::Usage(error) => error.exit_code(),

@@ -33,6 +33,7 @@ mod address;
 mod args;
 mod command_line;
 mod connect;
+mod debug_page;
 mod error;
 mod group;
 mod health;

@@ -1,6 +1,6 @@
 //! The life of an operator: start in order, wait, stop in order.
 
-use std::{convert::Infallible, future::pending, sync::Arc};
+use std::{convert::Infallible, future::pending, net::SocketAddr, sync::Arc};
 
 use parking_lot::Mutex;
 use prometheus_client::metrics::gauge::Gauge;
@@ -12,6 +12,7 @@ use super::{
     Error,
     args::ManagerArgs,
     connect::{self, Cluster},
+    debug_page::DebugPage,
     group::Group,
     leader::{Candidacy, Elector, LeaseLock, Timing},
     metrics::{Metrics, Queue},
@@ -21,10 +22,12 @@ use super::{
     work::{End, Work, start},
 };
 use crate::{
+    KindInfo,
     cache::SharedInformerFactory,
     client::{Connection, ConnectionSlot, Fence},
-    controller::{ControllerRunner, Runnable, Setup},
+    controller::{ControllerRunner, HealthCheck, Runnable, Setup},
     events::{EventWriter, Recorder},
+    workqueue::WorkQueue,
 };
 
 /// Where the connection comes from.
@@ -48,6 +51,11 @@ pub(super) struct Operator {
     events: EventWriter,
     metrics: Metrics,
     controllers: Vec<ControllerRunner>,
+    /// Which kinds each controller looks at.
+    kinds: Vec<(String, Vec<KindInfo>)>,
+    /// Name, workers and queue of each.
+    queues: Vec<(String, usize, Arc<WorkQueue>)>,
+    health_checks: Vec<HealthCheck>,
     runnables: Vec<Runnable>,
 }
 
@@ -85,25 +93,32 @@ impl Operator {
         let informers = setup.informers().clone();
         informers.set_namespaces(args.watched_namespaces());
         let mut metrics = Metrics::new(setup.operator(), informers.clone(), recorder);
-        let mut controllers = Vec::new();
+        let (mut controllers, mut kinds, mut queues) = (Vec::new(), Vec::new(), Vec::new());
         for spec in setup.take_controllers() {
             if chosen.is_empty() || chosen.iter().any(|name| name == spec.name()) {
-                let counters = metrics.controller(spec.name(), spec.worker_count());
-                controllers.push(
-                    ControllerRunner::new(spec, counters)
-                        .map_err(|error| Error::Registration(vec![error]))?,
-                );
+                let (name, workers) = (spec.name().to_owned(), spec.worker_count());
+                let counters = metrics.controller(&name, workers);
+                let looks_at = spec
+                    .primary()
+                    .into_iter()
+                    .chain(spec.owned())
+                    .chain(spec.watched());
+                kinds.push((name.clone(), looks_at.cloned().collect()));
+                let runner = ControllerRunner::new(spec, counters)
+                    .map_err(|error| Error::Registration(vec![error]))?;
+                queues.push((name, workers, runner.queue().clone()));
+                controllers.push(runner);
             } else {
                 info!(controller = spec.name(), "switched off by --controllers");
             }
         }
         metrics.observe_queues(
-            controllers
+            queues
                 .iter()
-                .map(|runner| {
-                    let queue = runner.queue().clone();
+                .cloned()
+                .map(|(name, _, queue)| {
                     let read: Queue = Box::new(move || queue.stats());
-                    (runner.name().to_owned(), read)
+                    (name, read)
                 })
                 .collect(),
         );
@@ -114,6 +129,9 @@ impl Operator {
             fence,
             timing,
             runnables: setup.take_runnables(),
+            health_checks: setup.take_health_checks(),
+            kinds,
+            queues,
             events,
             product: product.to_owned(),
             args,
@@ -145,8 +163,23 @@ impl Operator {
         let grace = self.args.grace_period;
         let leading = self.metrics.leading();
         let mut servers = Servers::default();
-        let health = health_handler(&readiness, &self.informers);
-        let metrics = self.metrics.into_handler();
+        let health = health_handler(&readiness, &self.informers, self.kinds, self.health_checks);
+        let page = DebugPage {
+            operator: self.name,
+            started: Instant::now(),
+            readiness: readiness.clone(),
+            leading: elector.is_some().then(|| leading.clone()),
+            informers: self.informers.clone(),
+            controllers: self.queues,
+        };
+        let (metrics, wanted) = (self.metrics.into_handler(), self.args.debug_page);
+        let metrics = |address: SocketAddr| {
+            if wanted.unwrap_or(address.ip().is_loopback()) {
+                page.before(metrics)
+            } else {
+                metrics
+            }
+        };
         let served = async {
             servers
                 .start(
@@ -154,7 +187,7 @@ impl Operator {
                     self.args.health_bind_address,
                     in_cluster,
                     8081,
-                    health,
+                    |_| health,
                 )
                 .await?;
             servers
