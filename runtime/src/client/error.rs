@@ -158,6 +158,8 @@ impl ClientError {
             Some(format!(
                 "the operator's role does not allow `update` on the owner's finalizers: {generate}"
             ))
+        } else if self.is_unauthorized() {
+            Some("the API server does not accept the operator's credentials: renew the token or the certificate".to_owned())
         } else if self.is_kind_missing() {
             let (resource, version) = (call.info.group_resource(), &call.info.version);
             Some(format!(

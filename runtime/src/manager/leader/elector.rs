@@ -69,7 +69,18 @@ impl fmt::Display for TryError {
                 "{} (the operator may not use leases here: `kubewright generate`, then apply manifests/rbac)",
                 status.message
             ),
-            Self::Request(kube::Error::Api(status)) => f.write_str(&status.message),
+            Self::Request(kube::Error::Api(status)) if status.code == 401 => write!(
+                f,
+                "{} (the API server does not accept the operator's credentials: renew the token or the certificate)",
+                status.message
+            ),
+            Self::Request(kube::Error::Api(status)) => {
+                write!(f, "{} ({})", status.message.trim(), status.code)
+            }
+            Self::Request(kube::Error::SerdeError(error)) => write!(
+                f,
+                "the answer is no Lease, as if something else than an API server had answered: {error}"
+            ),
             Self::Request(error) => error.fmt(f),
             Self::TimedOut(after) => write!(f, "no answer of the API server for {after:?}"),
         }
