@@ -14,8 +14,11 @@ use kube::{
 use tower::{BoxError, Service};
 
 use super::{
+    agent::UserAgent,
     driven::{self, ByReader, DrivenBody},
     fence::Fence,
+    rate_limit::RateLimit,
+    requests::Requests,
 };
 
 /// A client that can be handed out before the operator is connected, so that registering does no I/O. Cloning copies a pointer.
@@ -25,11 +28,16 @@ pub struct Connection {
     field_manager: Arc<str>,
     /// None where writes need no lease.
     fence: Option<Fence>,
+    limit: RateLimit,
+    repeats: bool,
 }
 
 /// Where the real connection is put once it is known; see [`Connection::late`].
 #[derive(Clone)]
-pub struct ConnectionSlot(Arc<OnceLock<Clients>>);
+pub struct ConnectionSlot {
+    clients: Arc<OnceLock<Clients>>,
+    requests: Requests,
+}
 
 #[derive(Clone)]
 struct Clients {
@@ -37,6 +45,8 @@ struct Clients {
     pooled: kube::Client,
     /// For responses that last: those who read them drive the connections.
     driven: kube::Client,
+    /// The API server's, where it is known; for metrics.
+    host: Arc<str>,
 }
 
 /// The configuration makes no client.
@@ -63,6 +73,7 @@ impl Connection {
         Self::of(Clients {
             pooled: client.clone(),
             driven: client,
+            host: "".into(),
         })
     }
 
@@ -71,6 +82,8 @@ impl Connection {
             clients,
             field_manager: "kubewright".into(),
             fence: None,
+            limit: RateLimit::default(),
+            repeats: true,
         }
     }
 
@@ -78,8 +91,8 @@ impl Connection {
     ///
     /// Nothing is sent yet. Watches have connections of their own, and a client of their own, which asks a credential plugin for itself.
     ///
-    /// A request is sent once: kube's own retry is turned off, whatever `config` says, because it would repeat
-    /// requests that may have been carried out.
+    /// kube's own retry is turned off, whatever `config` says, because it would repeat requests that may have been carried out.
+    /// A token that stands in a file is read again every minute.
     pub fn connect(mut config: Config, name: &str) -> Result<Self, ConnectError> {
         let (version, os, arch) = (
             env!("CARGO_PKG_VERSION"),
@@ -89,20 +102,29 @@ impl Connection {
         let user_agent = HeaderValue::try_from(format!("{name} ({os}/{arch}) kubewright/{version}"))
             .map_err(|_| ConnectError::UserAgent(name.to_owned()))?;
         config.headers.retain(|(header, _)| header != USER_AGENT);
-        config.headers.push((USER_AGENT, user_agent));
         config.default_retry = false;
+        let host = config
+            .cluster_url
+            .authority()
+            .map_or("", |host| host.as_str())
+            .into();
         let driven = ClientBuilder::try_from((config.clone(), ByReader)).map_err(ConnectError::Config)?;
         let pooled = ClientBuilder::try_from(config).map_err(ConnectError::Config)?;
+        let agent = UserAgent(user_agent);
         let clients = Clients {
-            pooled: pooled.build(),
-            driven: driven.build(),
+            pooled: pooled.with_layer(&agent).build(),
+            driven: driven.with_layer(&agent).build(),
+            host,
         };
         Ok(Self::of(clients).with_field_manager(name))
     }
 
     /// A connection that is put into the slot later; requests before that are errors. Must be called within a tokio runtime.
     pub fn late() -> (Self, ConnectionSlot) {
-        let slot = ConnectionSlot(Arc::new(OnceLock::new()));
+        let slot = ConnectionSlot {
+            clients: Arc::default(),
+            requests: Requests::default(),
+        };
         let late = |which| {
             kube::Client::new(
                 Late {
@@ -115,6 +137,7 @@ impl Connection {
         let clients = Clients {
             pooled: late(|clients| &clients.pooled),
             driven: late(|clients| &clients.driven),
+            host: "".into(),
         };
         (Self::of(clients), slot)
     }
@@ -165,6 +188,34 @@ impl Connection {
         }
     }
 
+    /// The same connection, which never repeats a request by itself; see [`TypedClient`](super::TypedClient) for which it repeats.
+    #[must_use]
+    pub fn without_repeats(self) -> Self {
+        Self {
+            repeats: false,
+            ..self
+        }
+    }
+
+    pub(super) fn repeats(&self) -> bool {
+        self.repeats
+    }
+
+    /// How many requests typed clients may send a second; off unless set. Clones share it.
+    pub(crate) fn limit(&self) -> &RateLimit {
+        &self.limit
+    }
+
+    /// Lets typed clients send `per_second` requests on average, and `burst` at once. Off unless this is called, because the API server's
+    /// own priority and fairness serves better; the manager's flag is `--kube-api-qps`. Informers and the leader lease are not limited.
+    /// Clones of the connection made afterwards share the limit.
+    #[must_use]
+    pub fn with_rate_limit(self, per_second: f64, burst: u32) -> Self {
+        let limit = RateLimit::default();
+        limit.set(per_second, burst);
+        Self { limit, ..self }
+    }
+
     pub(super) fn fence(&self) -> Option<&Fence> {
         self.fence.as_ref()
     }
@@ -185,7 +236,12 @@ impl Connection {
 impl ConnectionSlot {
     /// Connects; the first connection stays.
     pub fn connect(&self, connection: &Connection) {
-        let _ = self.0.set(connection.clients.clone());
+        let _ = self.clients.set(connection.clients.clone());
+    }
+
+    /// What is sent through the connection.
+    pub(crate) fn requests(&self) -> &Requests {
+        &self.requests
     }
 }
 
@@ -205,8 +261,12 @@ impl Service<Request<Body>> for Late {
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        let client = self.slot.0.get().map(self.which).cloned();
-        Box::pin(async move { Ok(client.ok_or(NotConnected)?.send(request).await?) })
+        let Self { slot, which } = self.clone();
+        Box::pin(async move {
+            let clients = slot.clients.get().ok_or(NotConnected)?;
+            let (host, client) = (clients.host.clone(), which(clients).clone());
+            slot.requests.count(host, client, request).await
+        })
     }
 }
 

@@ -1,10 +1,10 @@
 //! Why a request failed.
 
-use std::{error::Error, fmt};
+use std::{error::Error, fmt, time::Duration};
 
 use kube::core::Status;
 
-use super::call::Call;
+use super::{call::Call, retry_after};
 
 /// Why a request failed: what was to be done to which object, and why it was not.
 ///
@@ -111,6 +111,11 @@ impl ClientError {
     /// The API server is overloaded, or cannot work at the moment: coming back later may help (429 and 5xx).
     pub fn is_overloaded(&self) -> bool {
         self.is_too_many_requests() || self.status().is_some_and(|status| status.code >= 500)
+    }
+
+    /// How long the API server asks to be left alone, in its answer's header or `Status`.
+    pub fn retry_after(&self) -> Option<Duration> {
+        retry_after::of(self.status()?)
     }
 
     /// The namespace is being deleted: nothing can be created in it.

@@ -3,6 +3,7 @@
 //! Read verbs first, then [`TypedClient`]: its methods are in typed, list, apply and subresources. Each makes a `Call`, and [`Connection`]
 //! carries it. [`ClientError`] says what became of it.
 
+mod agent;
 mod apply;
 mod builtin;
 mod call;
@@ -13,13 +14,19 @@ mod error;
 mod fence;
 mod list;
 mod patch;
+mod rate_limit;
+mod repeat;
+mod requests;
 mod retry;
+pub(crate) mod retry_after;
 mod subresources;
 mod typed;
 mod verbs;
 
+pub(crate) use agent::on_behalf_of;
 pub(crate) use call::{Call, Prepared};
 pub(crate) use fence::Fence;
+pub(crate) use requests::Requests;
 
 pub use apply::ApplyOptions;
 pub use connection::{ConnectError, Connection, ConnectionSlot};

@@ -11,7 +11,7 @@ use super::{
     spec::{Mapping, Sink, Synced},
     worker::Worker,
 };
-use crate::{KindInfo, ObjectName, workqueue::WorkQueue};
+use crate::{KindInfo, ObjectName, client::on_behalf_of, workqueue::WorkQueue};
 
 /// Runs one controller.
 pub struct ControllerRunner {
@@ -110,7 +110,8 @@ impl ControllerRunner {
         let mut workers = JoinSet::new();
         for _ in 0..self.workers {
             let (worker, stop) = (worker.clone(), stop.clone());
-            workers.spawn(async move { worker.run(&stop).await });
+            let name = worker.name.clone();
+            workers.spawn(on_behalf_of(&name, async move { worker.run(&stop).await }));
         }
         stop.cancelled().await;
         worker.queue.shut_down();

@@ -56,6 +56,14 @@ pub(super) struct ManagerArgs {
           default_missing_value = "true", value_parser = clap::builder::BoolishValueParser::new())]
     pub(super) debug_page: Option<bool>,
 
+    /// How many requests a second typed clients may send on average. Default: no limit
+    #[arg(long, env = "KUBE_API_QPS", value_name = "NUMBER", default_value = "0", hide_default_value = true, value_parser = parse_rate)]
+    pub(super) kube_api_qps: f64,
+
+    /// How many of them at once, where --kube-api-qps limits them
+    #[arg(long, env = "KUBE_API_BURST", value_name = "NUMBER", default_value = "30", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) kube_api_burst: u32,
+
     /// How long everything may take to end after SIGTERM
     #[arg(long, env = "GRACE_PERIOD", value_name = "DURATION", default_value = "30s", value_parser = parse_duration)]
     pub(super) grace_period: Duration,
@@ -121,4 +129,11 @@ fn parse_duration(text: &str) -> Result<Duration, String> {
         .ok()
         .and_then(|duration| Duration::try_from(duration).ok())
         .ok_or_else(|| "no duration: write one such as `30s` or `1m30s`".to_owned())
+}
+
+fn parse_rate(text: &str) -> Result<f64, String> {
+    text.parse()
+        .ok()
+        .filter(|rate: &f64| rate.is_finite() && *rate >= 0.0)
+        .ok_or_else(|| "no rate: write a number such as `20`, or 0 for no limit".to_owned())
 }

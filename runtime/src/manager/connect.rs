@@ -246,20 +246,13 @@ async fn ask_version(client: &kube::Client) -> Result<Answer, String> {
         .map_err(|error| format!("the answer broke off: {error}"))?
         .to_bytes();
     let is_json = serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(&body).is_ok();
-    Ok(match (code.is_server_error(), is_json) {
-        (false, true) => Answer::Version,
-        _ => {
-            let text = String::from_utf8_lossy(&body);
-            let beginning: String = text
-                .split_whitespace()
-                .collect::<Vec<_>>()
-                .join(" ")
-                .chars()
-                .take(80)
-                .collect();
-            Answer::Other(format!("{code}: {beginning:?}"))
-        }
-    })
+    if is_json && !code.is_server_error() {
+        return Ok(Answer::Version);
+    }
+    let text = String::from_utf8_lossy(&body);
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let beginning: String = words.join(" ").chars().take(80).collect();
+    Ok(Answer::Other(format!("{code}: {beginning:?}")))
 }
 
 #[cfg(test)]

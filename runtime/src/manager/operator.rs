@@ -93,6 +93,11 @@ impl Operator {
         let informers = setup.informers().clone();
         informers.set_namespaces(args.watched_namespaces());
         let mut metrics = Metrics::new(setup.operator(), informers.clone(), recorder);
+        metrics.count_requests(slot.requests());
+        setup
+            .connection()
+            .limit()
+            .set(args.kube_api_qps, args.kube_api_burst);
         let (mut controllers, mut kinds, mut queues) = (Vec::new(), Vec::new(), Vec::new());
         for spec in setup.take_controllers() {
             if chosen.is_empty() || chosen.iter().any(|name| name == spec.name()) {

@@ -5,7 +5,7 @@ use std::{convert::Infallible, net::TcpListener as StdListener, pin::pin};
 use bytes::Bytes;
 use http::{Method, Request, Response, Uri};
 use http_body_util::{BodyExt, Full, StreamBody};
-use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::{apps::v1::Deployment, core::v1::Event};
 use kube::client::Body;
 use serde_json::{Value, json};
 use tokio::{
@@ -17,6 +17,7 @@ use tokio::{
 use super::*;
 use crate::{
     Manager, ObjectName,
+    client::Create,
     controller::{Action, Probe, ReconcileError, Reconciler},
     events::EventType,
 };
@@ -348,6 +349,45 @@ async fn what_does_not_end_in_the_grace_period_is_cancelled_and_named() {
         "{error}"
     );
     assert_eq!(journal(&world).last().unwrap(), "cancelled");
+}
+
+/// A replica that does not lead sends no write, unless its author says that every replica may.
+#[tokio::test(start_paused = true)]
+async fn the_clients_of_a_standby_write_only_what_every_replica_may() {
+    let (world, stop) = (Shared::default(), CancellationToken::new());
+    world
+        .lock()
+        .put_lease(&json!({"holderIdentity": "other", "leaseDurationSeconds": 3600}));
+    let args = "--leader-elect --leader-election-namespace=default --health-bind-address=0";
+    let (said, ended) = (Arc::new(Mutex::new(Vec::new())), stop.clone());
+    let errors = said.clone();
+    let manager = operator(&world, args, Duration::ZERO, &stop).register(move |setup| {
+        let client = setup.client::<Event, (Create,)>();
+        let raw = kube::Api::<Event>::namespaced(setup.kube_client(), "default");
+        setup.runnable("greeter", async move |_stop| {
+            let metadata = json!({"namespace": "default", "name": "hello"});
+            let event: Event = serde_json::from_value(json!({"metadata": metadata, "involvedObject": {}}))?;
+            let refused = client.create(&event).await.unwrap_err();
+            assert!(refused.is_not_leading());
+            errors.lock().push(refused.to_string());
+            let refused = raw
+                .create(&kube::api::PostParams::default(), &event)
+                .await
+                .unwrap_err();
+            errors.lock().push(refused.to_string());
+            client.unfenced().create(&event).await?;
+            ended.cancel();
+            Ok(())
+        });
+    });
+    manager.run().await.unwrap();
+    assert_eq!(journal(&world), ["version", "list", "event"]);
+    let said = said.lock();
+    assert!(
+        said[0].contains("cannot create Event default/hello: this replica does not hold the leader lease"),
+        "{said:?}"
+    );
+    assert!(said[1].contains("this replica does not lead"), "{said:?}");
 }
 
 /// Every reconcile that was started ends or is cancelled within the grace period; the lease goes last; the exit code tells.

@@ -1,0 +1,181 @@
+//! Which requests are sent again, when, and which are not.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
+use std::{collections::VecDeque, convert::Infallible, sync::Arc, time::Duration};
+
+use http::{Request, Response};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kubewright::{
+    ObjectName,
+    client::{All, Answer, Connection, DeleteParams, ListParams, PatchBody, Preconditions, TypedClient},
+    kube::{Client, client::Body},
+};
+use parking_lot::Mutex;
+use serde_json::json;
+use tokio::time::Instant;
+
+/// Code, `Retry-After` and body.
+type Scripted = (u16, Option<&'static str>, &'static str);
+
+const OBJECT: Scripted = (200, None, r#"{"metadata":{"namespace":"default","name":"a"}}"#);
+const BUSY: Scripted = (429, Some("2"), "{}");
+
+#[derive(Clone, Default)]
+struct Server {
+    answers: Arc<Mutex<VecDeque<Scripted>>>,
+    requests: Arc<Mutex<Vec<String>>>,
+}
+
+impl Server {
+    fn new(answers: impl IntoIterator<Item = Scripted>) -> Self {
+        let server = Self::default();
+        server.answers.lock().extend(answers);
+        server
+    }
+
+    fn connection(&self) -> Connection {
+        let server = self.clone();
+        let service = tower::service_fn(move |request: Request<Body>| {
+            let entry = format!("{} {}", request.method(), request.uri());
+            server.requests.lock().push(entry);
+            let (code, retry_after, body) = server.answers.lock().pop_front().unwrap_or(OBJECT);
+            let mut response = Response::builder().status(code);
+            if let Some(seconds) = retry_after {
+                response = response.header("retry-after", seconds);
+            }
+            let response = response.body(Body::from(body.as_bytes().to_vec())).unwrap();
+            async { Ok::<_, Infallible>(response) }
+        });
+        Connection::new(Client::new(service, "default"))
+    }
+
+    fn client(&self) -> TypedClient<ConfigMap, All> {
+        TypedClient::new(self.connection())
+    }
+
+    fn sent(&self) -> usize {
+        self.requests.lock().len()
+    }
+}
+
+fn name() -> ObjectName {
+    ObjectName::namespaced("default", "a")
+}
+
+fn object() -> ConfigMap {
+    serde_json::from_value(json!({"metadata": {"namespace": "default", "name": "a", "resourceVersion": "7"}}))
+        .unwrap()
+}
+
+fn unit<T: 'static>(answer: Answer<T>) -> Answer<()> {
+    Box::pin(async { answer.await.map(drop) })
+}
+
+type Send<'a> = Box<dyn Fn(&TypedClient<ConfigMap, All>) -> Answer<()> + 'a>;
+
+/// client-go: TestCheckRetryHandles429And5xx, TestCheckRetryClosesBody of rest/request_test.go; there for every verb.
+#[tokio::test(start_paused = true)]
+async fn what_may_be_repeated_is_and_nothing_else() {
+    let precondition = DeleteParams {
+        preconditions: Some(Preconditions {
+            uid: Some("u".to_owned()),
+            resource_version: None,
+        }),
+        ..DeleteParams::default()
+    };
+    let calls: Vec<(&str, bool, Send<'_>)> = vec![
+        ("get", true, Box::new(|client| unit(client.get(&name())))),
+        (
+            "list",
+            true,
+            Box::new(|client| unit(client.list(None, &ListParams::default()))),
+        ),
+        ("apply", true, Box::new(|client| unit(client.apply(&object())))),
+        (
+            "delete that object",
+            true,
+            Box::new(|client| client.delete(&name(), &precondition)),
+        ),
+        (
+            "delete",
+            false,
+            Box::new(|client| client.delete(&name(), &DeleteParams::default())),
+        ),
+        ("create", false, Box::new(|client| unit(client.create(&object())))),
+        ("update", false, Box::new(|client| unit(client.update(&object())))),
+        (
+            "patch",
+            false,
+            Box::new(|client| unit(client.patch(&name(), &PatchBody::Merge(json!({}))))),
+        ),
+    ];
+    for (call, is_repeated, send) in calls {
+        let last = if call == "list" {
+            (200, None, r#"{"items":[]}"#)
+        } else {
+            OBJECT
+        };
+        let server = Server::new([BUSY, (503, Some("1"), "upstream away"), (500, None, "{}"), last]);
+        let began = Instant::now();
+        let answer = send(&server.client()).await;
+        if is_repeated {
+            answer.unwrap();
+            assert_eq!(server.sent(), 4, "{call}");
+            let waited = began.elapsed();
+            assert!((3400..=3800).contains(&waited.as_millis()), "{call}: {waited:?}");
+        } else {
+            let error = answer.unwrap_err();
+            assert_eq!(error.retry_after(), Some(Duration::from_secs(2)));
+            assert_eq!((server.sent(), began.elapsed()), (1, Duration::ZERO), "{call}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn repeating_ends() {
+    let server = Server::new([BUSY; 10]);
+    let error = server.client().get(&name()).await.unwrap_err();
+    assert!(error.is_too_many_requests() && server.sent() == 4);
+    for (answer, retry_after) in [
+        ((429, Some("60"), "{}"), Some(60)),
+        ((404, Some("1"), r#"{"code":404,"reason":"NotFound"}"#), Some(1)),
+        ((401, None, "{}"), None),
+        ((409, None, "{}"), None),
+    ] {
+        let server = Server::new([answer]);
+        let error = server.client().get(&name()).await.unwrap_err();
+        assert_eq!(server.sent(), 1, "{answer:?}");
+        assert_eq!(error.retry_after(), retry_after.map(Duration::from_secs));
+    }
+    let server = Server::new([BUSY]);
+    let client = TypedClient::<ConfigMap, All>::new(server.connection().without_repeats());
+    assert!(client.get(&name()).await.is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rate_limit_is_shared_by_clones() {
+    let server = Server::default();
+    let connection = server.connection().with_rate_limit(5.0, 2);
+    let [one, other] = [connection.clone(), connection].map(TypedClient::<ConfigMap, All>::new);
+    let began = Instant::now();
+    for _ in 0..6 {
+        one.get(&name()).await.unwrap();
+        other.get(&name()).await.unwrap();
+    }
+    // Two at once, ten more at five a second.
+    let waited = began.elapsed();
+    assert!((2000..2020).contains(&waited.as_millis()), "{waited:?}");
+}
+
+#[tokio::test]
+async fn credentials_that_are_not_accepted_are_named() {
+    let status = r#"{"kind":"Status","code":401,"reason":"Unauthorized","message":"Unauthorized"}"#;
+    let server = Server::new([(401, None, status)]);
+    let error = server.client().get(&name()).await.unwrap_err();
+    assert!(error.is_unauthorized());
+    assert!(
+        error.to_string().contains("renew the token or the certificate"),
+        "{error}"
+    );
+}
