@@ -1,14 +1,18 @@
-//! Which requests are sent again, when, and which are not.
+//! Which requests are sent again, when, and which are not; lists and watches that come as streams.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
 use std::{collections::VecDeque, convert::Infallible, sync::Arc, time::Duration};
 
+use futures::StreamExt as _;
 use http::{Request, Response};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kubewright::{
     ObjectName,
-    client::{All, Answer, Connection, DeleteParams, ListParams, PatchBody, Preconditions, TypedClient},
+    client::{
+        All, Answer, ClientError, ClientErrorCause, Connection, DeleteParams, ListParams, PatchBody,
+        Preconditions, TypedClient, WatchEvent, WatchParams,
+    },
     kube::{Client, client::Body},
 };
 use parking_lot::Mutex;
@@ -178,4 +182,159 @@ async fn credentials_that_are_not_accepted_are_named() {
         error.to_string().contains("renew the token or the certificate"),
         "{error}"
     );
+}
+
+fn names(objects: &[Result<ConfigMap, ClientError>]) -> Vec<String> {
+    let name = |object: &Result<ConfigMap, ClientError>| match object {
+        Ok(object) => object.metadata.name.clone().unwrap(),
+        Err(error) => error
+            .status()
+            .map_or_else(|| error.to_string(), |status| status.reason.clone()),
+    };
+    objects.iter().map(name).collect()
+}
+
+#[tokio::test]
+async fn a_streamed_list_asks_for_a_page_when_it_is_needed() {
+    let pages = || {
+        let first = r#"{"metadata":{"continue":"more"},"items":[{"metadata":{"name":"a"}},{"metadata":{"name":"b"}}]}"#;
+        Server::new([
+            (200, None, first),
+            (
+                200,
+                None,
+                r#"{"metadata":{"continue":""},"items":[{"metadata":{"name":"c"}}]}"#,
+            ),
+        ])
+    };
+    let server = pages();
+    let params = ListParams::default().labels("app=web");
+    let mut objects = server.client().list_stream(Some("default"), &params);
+    assert_eq!(server.sent(), 0);
+    let both = [objects.next().await.unwrap(), objects.next().await.unwrap()];
+    assert_eq!(
+        (names(&both), server.sent()),
+        (vec!["a".to_owned(), "b".to_owned()], 1)
+    );
+    let rest: Vec<_> = objects.collect().await;
+    assert_eq!(names(&rest), ["c"]);
+    let path = "GET /api/v1/namespaces/default/configmaps?&labelSelector=app%3Dweb&limit=500";
+    assert_eq!(
+        *server.requests.lock(),
+        [path.to_owned(), format!("{path}&continue=more")]
+    );
+
+    let server = pages();
+    server.answers.lock()[1] = (410, None, r#"{"code":410,"reason":"Expired"}"#);
+    let objects: Vec<_> = server
+        .client()
+        .list_stream(Some("default"), &params)
+        .collect()
+        .await;
+    assert_eq!(names(&objects), ["a", "b", "Expired"], "nothing follows an error");
+    let objects: Vec<_> = server.client().list_stream(Some("a/b"), &params).collect().await;
+    assert!(names(&objects)[0].contains("no name of a namespace"));
+}
+
+#[tokio::test]
+async fn a_watch_tells_until_it_ends_or_fails() {
+    let lines = concat!(
+        r#"{"type":"ADDED","object":{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"}}}"#,
+        "\n\n",
+        r#"{"type":"BOOKMARK","object":{"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":"8","#,
+        r#""annotations":{"k8s.io/initial-events-end":"true"}}}}"#,
+        "\n",
+        r#"{"type":"DELETED","object":{"metadata":{"name":"a"}}}"#,
+        "\n",
+    );
+    let expired =
+        r#"{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired","message":"too old"}}"#;
+    let failing = format!("{lines}{expired}\n{lines}").leak();
+    for (body, ends_badly) in [(lines, false), (&*failing, true)] {
+        let server = Server::new([(200, None, body)]);
+        let events = server
+            .client()
+            .watch(Some("default"), &WatchParams::default(), "7");
+        let mut events: Vec<_> = events.collect().await;
+        if ends_badly {
+            let error = events.pop().unwrap().unwrap_err();
+            assert!(
+                error.is_expired() && error.to_string().contains("cannot watch ConfigMap"),
+                "{error}"
+            );
+        }
+        let [
+            Ok(WatchEvent::Added(added)),
+            Ok(bookmark),
+            Ok(WatchEvent::Deleted(_)),
+        ] = &events[..]
+        else {
+            panic!("{events:?}");
+        };
+        assert_eq!(added.metadata.name.as_deref(), Some("a"));
+        let end = WatchEvent::Bookmark {
+            resource_version: "8".to_owned(),
+            ends_initial_events: true,
+        };
+        assert_eq!(*bookmark, end);
+        let request = server.requests.lock()[0].clone();
+        assert!(
+            request.starts_with("GET /api/v1/namespaces/default/configmaps?&watch=true"),
+            "{request}"
+        );
+        assert!(request.ends_with("resourceVersion=7"), "{request}");
+    }
+}
+
+#[tokio::test]
+async fn bad_watches_are_told_apart() {
+    type Check = fn(&ClientError) -> bool;
+    let cases: [(Scripted, Check); 4] = [
+        (
+            (403, None, r#"{"code":403,"reason":"Forbidden"}"#),
+            ClientError::is_forbidden,
+        ),
+        ((429, Some("1"), "{}"), ClientError::is_too_many_requests),
+        ((200, None, "<html>Please log in</html>\n"), |error| {
+            matches!(error.cause(), ClientErrorCause::Answer(_))
+        }),
+        (
+            (200, None, "{\"type\":\"ADDED\",\"object\":{\"data\":3}}\n"),
+            |error| matches!(error.cause(), ClientErrorCause::Answer(_)),
+        ),
+    ];
+    for (answer, is) in cases {
+        let server = Server::new([answer]);
+        let events: Vec<_> = server
+            .client()
+            .watch(None, &WatchParams::default(), "")
+            .collect()
+            .await;
+        let [Err(error)] = &events[..] else {
+            panic!("{answer:?}: {events:?}");
+        };
+        assert!(is(error), "{answer:?}: {error}");
+        assert_eq!(server.sent(), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_collection_is_deleted_by_selectors() {
+    let server = Server::new([(200, None, r#"{"kind":"ConfigMapList","items":[]}"#), BUSY]);
+    let (client, selected) = (server.client(), ListParams::default().labels("app=web"));
+    client
+        .delete_collection(Some("default"), &selected, &DeleteParams::default())
+        .await
+        .unwrap();
+    let path = "DELETE /api/v1/namespaces/default/configmaps?&labelSelector=app%3Dweb";
+    assert_eq!(*server.requests.lock(), [path]);
+    let refused = client
+        .delete_collection(None, &selected, &DeleteParams::default())
+        .await
+        .unwrap_err();
+    assert!(
+        refused.to_string().contains("cannot delete all ConfigMap"),
+        "{refused}"
+    );
+    assert_eq!(server.sent(), 2, "not sent again");
 }

@@ -137,10 +137,10 @@ impl Call {
 
     /// The verb that a role must grant.
     pub(crate) fn verb(&self) -> &'static str {
-        if self.action == "apply" {
-            "patch"
-        } else {
-            self.action
+        match self.action {
+            "apply" => "patch",
+            "delete all" => "deletecollection",
+            action => action,
         }
     }
 
@@ -200,6 +200,29 @@ impl Prepared {
     pub(crate) async fn fetch<T: DeserializeOwned>(self, connection: &Connection) -> Result<T, ClientError> {
         let (call, body) = self.send(connection).await?;
         serde_json::from_slice(&body).map_err(|error| call.fail(ClientErrorCause::Answer(error)))
+    }
+
+    /// Sends the request, once, for an answer that is read as it comes.
+    pub(super) async fn open(self, connection: &Connection) -> Result<(Call, Body), ClientError> {
+        let Self { call, request, .. } = self;
+        connection.limit().pass().await;
+        let opened = async {
+            let response = connection.client().send(request.map(Body::from)).await?;
+            let (head, body) = response.into_parts();
+            if head.status.is_success() {
+                return Ok(Ok(body));
+            }
+            Ok(Err(refusal(
+                head.status,
+                &head.headers,
+                &body.collect().await?.to_bytes(),
+            )))
+        };
+        match opened.await {
+            Ok(Ok(body)) => Ok((call, body)),
+            Ok(Err(status)) => Err(call.fail(ClientErrorCause::Refused(Box::new(status)))),
+            Err(error) => Err(call.fail(ClientErrorCause::Unanswered(error))),
+        }
     }
 
     async fn send(self, connection: &Connection) -> Result<(Call, Bytes), ClientError> {

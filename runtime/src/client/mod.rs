@@ -1,6 +1,6 @@
 //! Typed clients: what an operator writes, with the verbs in the type.
 //!
-//! Read verbs first, then [`TypedClient`]: its methods are in typed, list, apply and subresources. Each makes a `Call`, and [`Connection`]
+//! Read verbs first, then [`TypedClient`]: its methods are in typed, list, watch, apply and subresources. Each makes a `Call`, and [`Connection`]
 //! carries it. [`ClientError`] says what became of it.
 
 mod agent;
@@ -22,6 +22,7 @@ pub(crate) mod retry_after;
 mod subresources;
 mod typed;
 mod verbs;
+mod watch;
 
 pub(crate) use agent::on_behalf_of;
 pub(crate) use call::{Call, Prepared};
@@ -32,12 +33,13 @@ pub use apply::ApplyOptions;
 pub use connection::{ConnectError, Connection, ConnectionSlot};
 pub use discovery::DiscoveryError;
 pub use error::{ClientError, ClientErrorCause};
-pub use kube::core::params::{DeleteParams, ListParams, Preconditions, PropagationPolicy};
+pub use kube::core::params::{DeleteParams, ListParams, Preconditions, PropagationPolicy, WatchParams};
 pub use list::Listed;
 pub use patch::PatchBody;
 pub use retry::retry_on_conflict;
 pub use typed::{Answer, TypedClient};
 pub use verbs::{
-    All, Allows, Apply, ApplyStatus, Create, Delete, Get, GetScale, List, Patch, PatchStatus, Update,
-    UpdateScale, UpdateStatus, Verb, VerbRule, Verbs, may,
+    All, Allows, Apply, ApplyStatus, Create, Delete, DeleteCollection, Get, GetScale, List, Patch,
+    PatchStatus, Update, UpdateScale, UpdateStatus, Verb, VerbRule, Verbs, Watch, may,
 };
+pub use watch::WatchEvent;

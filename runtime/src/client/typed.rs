@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use futures::future::BoxFuture;
-use kube::core::params::{DeleteParams, GetParams, PatchParams, PostParams};
+use kube::core::params::{DeleteParams, GetParams, ListParams, PatchParams, PostParams};
 use serde::{
     Serialize,
     de::{DeserializeOwned, IgnoredAny},
@@ -12,7 +12,7 @@ use serde::{
 use super::{
     ClientError, Connection, PatchBody, Verbs,
     call::{Call, Prepared},
-    may::{MayCreate, MayDelete, MayGet, MayPatch, MayUpdate},
+    may::{MayCreate, MayDelete, MayDeleteCollection, MayGet, MayPatch, MayUpdate},
 };
 use crate::{Kind, ObjectName};
 
@@ -154,6 +154,28 @@ impl<K: Kind, V> TypedClient<K, V> {
             })
         });
         // A Status, or the object that waits for its finalizers.
+        let answer = self.answer::<IgnoredAny>(prepared);
+        Box::pin(async { answer.await.map(drop) })
+    }
+
+    /// Deletes all objects of a namespace, or of all namespaces, that the selectors of `selected` fit; without selectors: all.
+    ///
+    /// The API server deletes them one after the other, as [`delete`](Self::delete) does, and may fail half way; then the request can be sent
+    /// again.
+    pub fn delete_collection<At>(
+        &self,
+        namespace: Option<&str>,
+        selected: &ListParams,
+        params: &DeleteParams,
+    ) -> Answer<()>
+    where
+        V: MayDeleteCollection<At>,
+    {
+        let prepared = Call::new(K::info(), "delete all", namespace).and_then(|call| {
+            let request = call.request().delete_collection(params, selected);
+            call.prepare(request)
+        });
+        // A Status, or the list of what was deleted.
         let answer = self.answer::<IgnoredAny>(prepared);
         Box::pin(async { answer.await.map(drop) })
     }
