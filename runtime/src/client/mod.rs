@@ -19,6 +19,7 @@ mod repeat;
 mod requests;
 mod retry;
 pub(crate) mod retry_after;
+mod scheme;
 mod subresources;
 mod typed;
 mod verbs;
@@ -37,6 +38,7 @@ pub use kube::core::params::{DeleteParams, ListParams, Preconditions, Propagatio
 pub use list::Listed;
 pub use patch::PatchBody;
 pub use retry::retry_on_conflict;
+pub use scheme::{Decoded, Scheme, SchemeError};
 pub use typed::{Answer, TypedClient};
 pub use verbs::{
     All, Allows, Apply, ApplyStatus, Create, Delete, DeleteCollection, Get, GetScale, List, Patch,

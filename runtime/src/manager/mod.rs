@@ -54,7 +54,6 @@ mod servers;
 mod signals;
 mod suggest;
 mod work;
-mod yaml;
 
 pub use error::{ConfigError, DefinitionError, Error, IndexError, LostLease, ManifestError, Result};
 pub use manager::Manager;
