@@ -338,3 +338,44 @@ async fn a_collection_is_deleted_by_selectors() {
     );
     assert_eq!(server.sent(), 2, "not sent again");
 }
+
+/// A token that is rotated in its file, as the kubelet does: read again before it expires, without a restart.
+#[tokio::test]
+#[ignore = "takes a minute, because kube reads a token again when it is 50 s old, by the wall clock"]
+async fn a_rotated_token_is_read_again() {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let path = std::env::temp_dir().join(format!("kubewright-token-{}", std::process::id()));
+    std::fs::write(&path, "first\n").unwrap();
+    let mut config = kubewright::kube::Config::new(address.parse().unwrap());
+    config.auth_info.token_file = Some(path.to_str().unwrap().to_owned());
+    let client = TypedClient::<ConfigMap, All>::new(Connection::connect(config, "shop").unwrap());
+
+    let tokens = Arc::new(Mutex::new(Vec::new()));
+    let seen = tokens.clone();
+    let server = tokio::spawn(async move {
+        loop {
+            let (mut socket, _) = listener.accept().await.unwrap();
+            let (mut request, mut buffer) = (Vec::new(), [0; 1024]);
+            while !request.ends_with(b"\r\n\r\n") {
+                let read = socket.read(&mut buffer).await.unwrap();
+                request.extend_from_slice(&buffer[..read]);
+            }
+            let request = String::from_utf8(request).unwrap();
+            let token = request.lines().find_map(|line| line.strip_prefix("authorization: Bearer "));
+            seen.lock().push(token.unwrap().to_owned());
+            let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}";
+            socket.write_all(answer).await.unwrap();
+        }
+    });
+    client.get(&name()).await.unwrap();
+    std::fs::write(&path, "second\n").unwrap();
+    client.get(&name()).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(61)).await;
+    client.get(&name()).await.unwrap();
+    server.abort();
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(*tokens.lock(), ["first", "first", "second"]);
+}
