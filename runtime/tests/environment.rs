@@ -1,6 +1,8 @@
 //! What an operator says, and how it ends, when its command line, environment or kubeconfig make no sense: as a process of its own,
 //! because environment and exit code are a process's.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
 use std::{
     env, fs,
     process::{Command, Output},

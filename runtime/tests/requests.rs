@@ -364,7 +364,9 @@ async fn a_rotated_token_is_read_again() {
                 request.extend_from_slice(&buffer[..read]);
             }
             let request = String::from_utf8(request).unwrap();
-            let token = request.lines().find_map(|line| line.strip_prefix("authorization: Bearer "));
+            let token = request
+                .lines()
+                .find_map(|line| line.strip_prefix("authorization: Bearer "));
             seen.lock().push(token.unwrap().to_owned());
             let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}";
             socket.write_all(answer).await.unwrap();

@@ -226,10 +226,10 @@ impl Decoded {
     }
 
     /// The object, if it is a `K`, else this again.
-    pub fn into<K: 'static>(self) -> Result<K, Self> {
+    pub fn into_kind<K: 'static>(self) -> Result<K, Box<Self>> {
         match self.object.downcast() {
             Ok(object) => Ok(*object),
-            Err(object) => Err(Self { object, ..self }),
+            Err(object) => Err(Box::new(Self { object, ..self })),
         }
     }
 }
@@ -304,21 +304,14 @@ metadata: {name: shop}
         assert_eq!(objects[1].name("a"), Some(ObjectName::namespaced("a", "web")));
         assert_eq!(objects[2].name("a"), None);
         assert!(objects[1].get::<Namespace>().is_none());
-        let other = objects.pop().unwrap().into::<Namespace>().unwrap_err();
-        let deployment = other.into::<Deployment>().unwrap();
+        let other = objects.pop().unwrap().into_kind::<Namespace>().unwrap_err();
+        let deployment = other.into_kind::<Deployment>().unwrap();
         assert_eq!(deployment.metadata.generate_name.as_deref(), Some("web-"));
         assert!(scheme().decode_yaml("").unwrap().is_empty());
     }
 
     #[test]
     fn types_and_kinds_find_each_other() {
-        let scheme = scheme();
-        assert_eq!(scheme.kind_of::<Deployment>(), Some(&Deployment::info()));
-        assert_eq!(scheme.kind("apps/v1", "Deployment"), Some(&Deployment::info()));
-        assert_eq!(scheme.kind_of::<Service>(), None);
-        assert_eq!(scheme.kind("apps/v2", "Deployment"), None);
-        assert_eq!(scheme.kinds().count(), 3);
-
         #[derive(serde::Deserialize)]
         struct Mine {}
         impl Kind for Mine {
@@ -326,6 +319,13 @@ metadata: {name: shop}
                 Deployment::info()
             }
         }
+
+        let scheme = scheme();
+        assert_eq!(scheme.kind_of::<Deployment>(), Some(&Deployment::info()));
+        assert_eq!(scheme.kind("apps/v1", "Deployment"), Some(&Deployment::info()));
+        assert_eq!(scheme.kind_of::<Service>(), None);
+        assert_eq!(scheme.kind("apps/v2", "Deployment"), None);
+        assert_eq!(scheme.kinds().count(), 3);
         let scheme = scheme.with::<Mine>();
         assert!(scheme.kind_of::<Mine>().is_some() && scheme.kind_of::<Deployment>().is_none());
         let object = serde_json::json!({"apiVersion": "apps/v1", "kind": "Deployment"});
