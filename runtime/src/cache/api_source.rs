@@ -2,15 +2,15 @@
 
 use bytes::Bytes;
 use futures::{FutureExt as _, StreamExt as _, future::BoxFuture};
-use http::{HeaderValue, Method, Request, Response, header};
+use http::{Method, Request, Response, header};
 use http_body_util::{BodyExt as _, Limited};
-use kube::{
-    client::Body,
-    core::{Status, response::StatusDetails},
-};
+use kube::{client::Body, core::Status};
 
 use super::{Chunks, InformerOptions, Keep, ListOptions, ListerWatcher, SourceError, WatchOptions};
-use crate::{KindInfo, client::Connection};
+use crate::{
+    KindInfo,
+    client::{Connection, retry_after},
+};
 
 /// The most that is read of the body of an error.
 const MAX_ERROR_BODY: usize = 64 * 1024;
@@ -82,7 +82,7 @@ impl ApiSource {
     {
         let response = response.map_err(|error| unreachable(&error))?;
         let code = response.status();
-        let retry_after = seconds(response.headers().get(header::RETRY_AFTER));
+        let retry_after = retry_after::seconds(response.headers().get(header::RETRY_AFTER));
         let encoding = response.headers().get(header::CONTENT_ENCODING).cloned();
         let body = response.into_body();
         if !code.is_success() {
@@ -163,12 +163,6 @@ fn hex(digit: u8) -> char {
         .to_ascii_uppercase()
 }
 
-/// A `Retry-After` in seconds; API servers send no dates.
-fn seconds(header: Option<&HeaderValue>) -> u32 {
-    let seconds = header.and_then(|value| value.to_str().ok()?.trim().parse().ok());
-    seconds.unwrap_or_default()
-}
-
 fn refusal(code: u16, retry_after: u32, body: &Bytes) -> SourceError {
     let mut status = match serde_json::from_slice::<Status>(body) {
         Ok(mut status) if status.code == 0 => {
@@ -181,17 +175,7 @@ fn refusal(code: u16, retry_after: u32, body: &Bytes) -> SourceError {
             Status::failure(text.trim(), "").with_code(code)
         }
     };
-    if retry_after > 0 {
-        let details = status.details.get_or_insert_with(|| StatusDetails {
-            name: String::new(),
-            group: String::new(),
-            kind: String::new(),
-            uid: String::new(),
-            causes: Vec::new(),
-            retry_after_seconds: 0,
-        });
-        details.retry_after_seconds = details.retry_after_seconds.max(retry_after);
-    }
+    retry_after::note(&mut status, retry_after);
     SourceError::Status(Box::new(status))
 }
 

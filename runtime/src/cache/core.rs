@@ -25,6 +25,7 @@ use super::{
     stats::{Counters, count},
     store::{Store, Stored},
     views::Views,
+    watches::Watches,
 };
 use crate::{KindInfo, View};
 
@@ -44,6 +45,7 @@ pub(super) struct Core {
     pub(super) views: Arc<Views>,
     pub(super) counters: Arc<Counters>,
     pub(super) error_handler: ErrorHandler,
+    pub(super) watches: Watches,
     registrations: Arc<Registrations>,
     /// Called when everybody was told of a batch.
     told: Mutex<Arc<[Hook]>>,
@@ -69,6 +71,7 @@ impl Core {
             views: Arc::new(Views::new(info, sensitive, counters.clone(), hot)),
             counters,
             error_handler: ErrorHandler::default(),
+            watches: Watches::default(),
             registrations: Arc::default(),
             told: Mutex::new(Arc::new([])),
             synced: watch::Sender::new(false),
@@ -219,6 +222,7 @@ impl Core {
             return;
         }
         let parts = FuturesUnordered::new();
+        self.watches.start(sources.len());
         for (namespace, source) in sources {
             let reflector = Reflector::new(self.clone(), source, namespace, fifo.clone(), options.clone());
             parts.push(reflector.run().boxed());

@@ -28,6 +28,7 @@ mod lister;
 mod object;
 mod processor;
 mod progress;
+mod quorum;
 mod recent;
 mod reflector;
 mod scan;
@@ -41,6 +42,7 @@ pub(crate) mod tests;
 mod tree;
 mod versions;
 mod views;
+mod watches;
 
 pub use backoff::{Backoff, ExponentialBackoff};
 pub use factory::{InformerOptions, RegisteredKind, SharedInformerFactory};

@@ -2,10 +2,11 @@
 
 use std::{fmt, sync::Arc};
 
+use http::HeaderValue;
 use tokio::task::JoinHandle;
 use tracing::{Instrument, Span};
 
-use crate::client::{Witness, witness, witnessed};
+use crate::client::{Witness, part, with_part, witness, witnessed};
 
 /// The running reconcile, in whose name tasks can write.
 ///
@@ -27,6 +28,8 @@ use crate::client::{Witness, witness, witnessed};
 #[derive(Clone)]
 pub struct Context {
     witness: Option<Arc<dyn Witness>>,
+    /// The controller, as its requests name it.
+    part: Option<HeaderValue>,
     span: Span,
 }
 
@@ -35,6 +38,7 @@ impl Context {
     pub fn current() -> Self {
         Self {
             witness: witness(),
+            part: part(),
             span: Span::current(),
         }
     }
@@ -53,14 +57,14 @@ impl Context {
 
     /// `future` in the reconcile's name, and within its span, for those who spawn in another way: a `JoinSet`, say.
     pub fn within<F: Future>(self, future: F) -> impl Future<Output = F::Output> + use<F> {
-        let Self { witness, span } = self;
-        async move {
+        let Self { witness, part, span } = self;
+        let witnessed = async move {
             match witness {
                 Some(witness) => witnessed(witness, future).await,
                 None => future.await,
             }
-        }
-        .instrument(span)
+        };
+        with_part(part, witnessed).instrument(span)
     }
 }
 

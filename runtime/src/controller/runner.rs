@@ -14,7 +14,7 @@ use super::{
     spec::Synced,
     worker::Worker,
 };
-use crate::{KindInfo, ObjectName, cache::HandlerOptions, workqueue::WorkQueue};
+use crate::{KindInfo, ObjectName, cache::HandlerOptions, client::on_behalf_of, workqueue::WorkQueue};
 
 /// Runs one controller.
 pub struct ControllerRunner {
@@ -123,7 +123,8 @@ impl ControllerRunner {
         let mut workers = JoinSet::new();
         for _ in 0..self.workers {
             let (worker, stop) = (worker.clone(), stop.clone());
-            workers.spawn(async move { worker.run(&stop).await });
+            let name = worker.name.clone();
+            workers.spawn(on_behalf_of(&name, async move { worker.run(&stop).await }));
         }
         for mut stream in self.streams.into_inner() {
             let (queue, stop) = (worker.queue.clone(), stop.clone());

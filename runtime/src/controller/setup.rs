@@ -6,7 +6,10 @@ use clap::Args;
 use k8s_openapi::api::rbac::v1::PolicyRule;
 use tokio_util::sync::CancellationToken;
 
-use super::{ArgSource, ControllerSpec, Permission, Place, Reconciler, Runnable, permissions::distinct};
+use super::{
+    ArgSource, ControllerSpec, HealthCheck, Permission, Place, Probe, Reconciler, Runnable,
+    permissions::distinct,
+};
 use crate::{
     CustomKind, Kind,
     cache::{RegisteredKind, SharedInformerFactory},
@@ -30,6 +33,7 @@ pub struct Setup {
     controllers: Vec<ControllerSpec>,
     runnables: Vec<Runnable>,
     resync: Option<Duration>,
+    health_checks: Vec<HealthCheck>,
 }
 
 /// What is wrong with what was registered.
@@ -70,7 +74,7 @@ pub enum RegistrationError {
     /// A name that labels, logs and leases could not carry.
     #[error("{what} {name:?} needs another name: letters, digits, `-`, `_` and `.`, at least one")]
     BadName {
-        /// A controller or a runnable.
+        /// A controller, a runnable or a health check.
         what: &'static str,
         /// Its name.
         name: String,
@@ -78,7 +82,7 @@ pub enum RegistrationError {
     /// Two of one name.
     #[error("two {what}s are called {name:?}: names must differ")]
     DuplicateName {
-        /// A controller or a runnable.
+        /// A controller, a runnable or a health check.
         what: &'static str,
         /// Their name.
         name: String,
@@ -106,6 +110,7 @@ impl Setup {
             controllers: Vec::new(),
             runnables: Vec::new(),
             resync: None,
+            health_checks: Vec::new(),
         }
     }
 
@@ -209,6 +214,28 @@ impl Setup {
         &mut self.runnables[last]
     }
 
+    /// Adds a check to a probe, beside those of the manager: that it runs, and that each controller's informers are up to date.
+    ///
+    /// It is called for every probe, must be quick and must not block; what it returns as an error is shown. A panic fails the probe.
+    pub fn health_check(
+        &mut self,
+        probe: Probe,
+        name: impl Into<String>,
+        check: impl Fn() -> Result<(), String> + Send + Sync + 'static,
+    ) -> &mut Self {
+        self.health_checks.push(HealthCheck {
+            probe,
+            name: name.into(),
+            check: Box::new(check),
+        });
+        self
+    }
+
+    /// Hands out the health checks, to be asked.
+    pub fn take_health_checks(&mut self) -> Vec<HealthCheck> {
+        std::mem::take(&mut self.health_checks)
+    }
+
     /// The way to the API server.
     pub fn connection(&self) -> &Connection {
         &self.connection
@@ -293,6 +320,10 @@ impl Setup {
             self.controllers.iter().map(ControllerSpec::name),
         ));
         errors.extend(bad_names("runnable", self.runnables.iter().map(Runnable::name)));
+        for probe in [Probe::Live, Probe::Ready] {
+            let checks = self.health_checks.iter().filter(|check| check.probe == probe);
+            errors.extend(bad_names("health check", checks.map(HealthCheck::name)));
+        }
         errors
     }
 }

@@ -26,6 +26,7 @@
 //! | `workqueue_adds_total`, `workqueue_retries_total` | name, controller | keys added, and added again after a failure or a time |
 //! | `workqueue_queue_duration_seconds`, `workqueue_work_duration_seconds` | name, controller | histograms |
 //! | `workqueue_unfinished_work_seconds`, `workqueue_longest_running_processor_seconds` | name, controller | keys in work now |
+//! | `rest_client_requests_total` | code, method, host | requests by the code of their answer, `<error>` where there was none |
 //! | `leader_election_master_status` | name | 1 while this replica leads |
 //! | `kubewright_informer_objects`, `…_bytes` | group, kind, namespaces, selector | what the store holds |
 //! | `kubewright_informer_lists_total`, `…_watches_total`, `…_watch_events_total`, `…_failures_total` | group, kind, namespaces, selector | list and watch |
@@ -37,6 +38,7 @@ mod address;
 mod args;
 mod command_line;
 mod connect;
+mod debug_page;
 mod error;
 mod group;
 mod health;
@@ -56,7 +58,6 @@ mod servers;
 mod signals;
 mod suggest;
 mod work;
-mod yaml;
 
 pub use error::{ConfigError, DefinitionError, Error, IndexError, LostLease, ManifestError, Result};
 pub use manager::Manager;

@@ -10,6 +10,7 @@ use super::{Reflector, SILENCE, in_time, next};
 use crate::cache::{
     Chunks, SourceError, WatchOptions,
     absorbing::give_way,
+    core::Core,
     fifo::Delta,
     index::Index,
     scan::{Lines, WatchEvent},
@@ -36,6 +37,23 @@ pub(super) struct Stream {
     events: u64,
     /// A watch from no version begins with the objects in no order: their versions say nothing.
     unordered: bool,
+    _open: Open,
+}
+
+/// A watch that is open, for whoever asks how the informer is.
+struct Open(Arc<Core>);
+
+impl Open {
+    fn new(core: &Arc<Core>) -> Self {
+        core.watches.opened();
+        Self(core.clone())
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.watches.ended();
+    }
 }
 
 impl Stream {
@@ -118,6 +136,7 @@ impl Reflector {
             end: started + Duration::from_secs(timeout_seconds.into()) + SILENCE,
             events: 0,
             unordered: ["", "0"].contains(&version),
+            _open: Open::new(&self.core),
         })
     }
 
