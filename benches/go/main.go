@@ -10,7 +10,8 @@ const usage = `usage:
   peers encode                 reads Pods as JSON, one a line; writes each as protobuf behind its length in four bytes
   peers compare URL            compares the load server's lists in both encodings, object by object
   peers subject json|protobuf URL
-                               keeps the load server's Pods with a shared informer, and works each change`
+                               keeps the load server's Pods with a shared informer, and works each change
+  peers queue CASE KEYS        measures one case of the work queue`
 
 func main() {
 	if err := run(os.Args[1:]); err != nil {
@@ -27,6 +28,8 @@ func run(arguments []string) error {
 		return compare(arguments[1])
 	case len(arguments) == 3 && arguments[0] == "subject":
 		return subject(arguments[1], arguments[2])
+	case len(arguments) == 3 && arguments[0] == "queue":
+		return measureQueue(arguments[1], arguments[2])
 	}
 	return fmt.Errorf("unknown command\n%s", usage)
 }

@@ -116,6 +116,7 @@ mod panics;
 pub mod projection;
 pub mod testing;
 pub mod workqueue;
+mod yaml;
 
 pub use kind::{CustomKind, Kind, KindInfo, Projection, Scope, View, WithScale, WithStatus};
 pub use object_name::{ObjectName, ObjectNameError};

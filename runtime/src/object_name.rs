@@ -1,15 +1,23 @@
 //! The name that identifies an object among those of its kind: the key of stores and queues.
 
-use std::{fmt, str::FromStr, sync::Arc};
+use std::{
+    cmp::Ordering,
+    fmt,
+    hash::{Hash, Hasher},
+    str::FromStr,
+    sync::Arc,
+};
 
 /// Namespace and name of an object. Cluster-scoped objects have no namespace.
 ///
 /// Displays as `namespace/name`, or `name` without a namespace, as client-go's keys do, and parses from that form.
 /// Cloning is cheap. Ordered by namespace, then name.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct ObjectName {
-    namespace: Option<Arc<str>>,
-    name: Arc<str>,
+    /// As it is displayed: one text to hash, to compare and to count references of.
+    text: Arc<str>,
+    /// Where the name begins; at the start if there is no namespace.
+    name_at: usize,
 }
 
 /// A text that is no `namespace/name` or `name`.
@@ -19,55 +27,71 @@ pub struct ObjectNameError(String);
 
 impl ObjectName {
     /// The name of a namespaced object.
-    pub fn namespaced(namespace: impl Into<Arc<str>>, name: impl Into<Arc<str>>) -> Self {
+    pub fn namespaced(namespace: impl AsRef<str>, name: impl AsRef<str>) -> Self {
+        let namespace = namespace.as_ref();
         Self {
-            namespace: Some(namespace.into()),
-            name: name.into(),
+            text: [namespace, "/", name.as_ref()].concat().into(),
+            name_at: namespace.len() + 1,
         }
     }
 
     /// The name of a cluster-scoped object.
     pub fn cluster(name: impl Into<Arc<str>>) -> Self {
         Self {
-            namespace: None,
-            name: name.into(),
+            text: name.into(),
+            name_at: 0,
         }
     }
 
     /// The name that `metadata` carries, or nothing when it has none yet (`generateName`).
     pub fn of(metadata: &kube::core::ObjectMeta) -> Option<Self> {
-        let name = metadata.name.as_deref()?.into();
-        Some(Self {
-            namespace: metadata.namespace.as_deref().map(Into::into),
-            name,
+        let name = metadata.name.as_deref()?;
+        Some(match &metadata.namespace {
+            Some(namespace) => Self::namespaced(namespace, name),
+            None => Self::cluster(name),
         })
     }
 
     /// Another object of the same namespace.
-    pub fn sibling(&self, name: impl Into<Arc<str>>) -> Self {
+    pub fn sibling(&self, name: impl AsRef<str>) -> Self {
         Self {
-            namespace: self.namespace.clone(),
-            name: name.into(),
+            text: [&self.text[..self.name_at], name.as_ref()].concat().into(),
+            name_at: self.name_at,
         }
     }
 
     /// The namespace; none for cluster-scoped objects.
     pub fn namespace(&self) -> Option<&str> {
-        self.namespace.as_deref()
+        self.name_at.checked_sub(1).map(|slash| &self.text[..slash])
     }
 
     /// The name within the namespace.
     pub fn name(&self) -> &str {
-        &self.name
+        &self.text[self.name_at..]
+    }
+}
+
+impl Hash for ObjectName {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.text.hash(state);
+    }
+}
+
+impl Ord for ObjectName {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (self.namespace(), self.name()).cmp(&(other.namespace(), other.name()))
+    }
+}
+
+impl PartialOrd for ObjectName {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 
 impl fmt::Display for ObjectName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.namespace {
-            Some(namespace) => write!(f, "{namespace}/{}", self.name),
-            None => f.write_str(&self.name),
-        }
+        f.write_str(&self.text)
     }
 }
 
@@ -100,6 +124,29 @@ mod tests {
         for text in ["default/foo", "node-1"] {
             assert_eq!(text.parse::<ObjectName>().unwrap().to_string(), text);
         }
+    }
+
+    #[test]
+    fn says_its_parts_and_names_its_siblings() {
+        let (web, node) = (
+            ObjectName::namespaced("default", "web"),
+            ObjectName::cluster("node-1"),
+        );
+        assert_eq!((web.namespace(), web.name()), (Some("default"), "web"));
+        assert_eq!((node.namespace(), node.name()), (None, "node-1"));
+        assert_eq!(web.sibling("db"), ObjectName::namespaced("default", "db"));
+        assert_eq!(node.sibling("node-2"), ObjectName::cluster("node-2"));
+    }
+
+    #[test]
+    fn is_ordered_by_namespace_and_then_name() {
+        // As texts "a-b/c" comes before "a/z".
+        let mut names = ["a-b/c", "a/z", "a/y", "node"].map(|text| text.parse::<ObjectName>().unwrap());
+        names.sort();
+        assert_eq!(
+            names.map(|name| name.to_string()),
+            ["node", "a/y", "a/z", "a-b/c"]
+        );
     }
 
     #[test]

@@ -527,12 +527,12 @@ async fn requests_before_the_operator_is_connected_say_so() {
     let early = client.get(&web()).await.unwrap_err();
     let source = std::error::Error::source(&early).unwrap().to_string();
     assert!(source.contains("not connected yet"), "{source}");
-    slot.connect(seeded().connection().kube_client());
+    slot.connect(&seeded().connection());
     client.get(&web()).await.unwrap();
 }
 
 #[tokio::test]
-async fn a_connection_names_the_operator_and_sends_once() {
+async fn a_connection_names_the_operator_and_kube_repeats_nothing() {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -541,7 +541,7 @@ async fn a_connection_names_the_operator_and_sends_once() {
     config.default_retry = true;
     let connection = Connection::connect(config, "shop").unwrap();
     assert_eq!(connection.field_manager(), "shop");
-    let answer = TypedClient::<Deployment, All>::new(connection).get(&web());
+    let answer = TypedClient::<Deployment, All>::new(connection.without_repeats()).get(&web());
     let server = async {
         let (mut socket, _) = listener.accept().await.unwrap();
         let (mut request, mut buffer) = (Vec::new(), [0; 1024]);

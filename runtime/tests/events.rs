@@ -7,7 +7,7 @@ use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::ObjectMeta,
 };
 use kubewright::{
-    events::{EventType, EventWriter, Recorder, Regarding},
+    events::{EventType, EventWriter, EventsApi, Recorder, Regarding},
     kube::core::Status,
     testing::{Reply, Request, ScriptedApi},
 };
@@ -71,6 +71,87 @@ async fn an_event_is_written_whole() {
     // Go reads microseconds with exactly six digits.
     let time = event["eventTime"].as_str().unwrap();
     assert_eq!(time.split_once('.').unwrap().1.len(), "123456Z".len(), "{time}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_core_api_has_the_same_in_its_fields() {
+    let (api, (recorder, writer)) = (ScriptedApi::new(), Recorder::pipeline("shop"));
+    recorder.set_api(EventsApi::Core);
+    let (_cancel, _task) = run(writer, &api);
+    for _ in 0..2 {
+        recorder.event(&map("a"), EventType::Warning, "Failed", "out of paper");
+        settle().await;
+    }
+    let sent = api.requests();
+    assert_eq!(heads(&sent), ["create", "patch"]);
+    assert_eq!(
+        (sent[0].resource.as_str(), sent[0].namespace.as_deref()),
+        ("events", Some("shop"))
+    );
+    let event = &sent[0].body;
+    assert_eq!(
+        (&event["apiVersion"], &event["kind"]),
+        (&json!("v1"), &json!("Event"))
+    );
+    assert_eq!(
+        event["involvedObject"],
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "namespace": "shop", "name": "a", "uid": "uid-of-a"})
+    );
+    assert_eq!(
+        (
+            &event["type"],
+            &event["reason"],
+            &event["message"],
+            &event["count"]
+        ),
+        (
+            &json!("Warning"),
+            &json!("Failed"),
+            &json!("out of paper"),
+            &json!(1)
+        )
+    );
+    assert_eq!(event["source"], json!({"component": "shop"}));
+    assert_eq!(event["reportingComponent"], "shop");
+    assert_eq!(event["firstTimestamp"], event["lastTimestamp"]);
+    assert!(event.get("eventTime").is_none_or(serde_json::Value::is_null));
+    assert_eq!(sent[1].name, sent[0].name);
+    assert_eq!(
+        (&sent[1].body["count"], &sent[1].body["message"]),
+        (&json!(2), &json!("out of paper"))
+    );
+    assert!(sent[1].body["lastTimestamp"].is_string());
+}
+
+#[tokio::test(start_paused = true)]
+async fn similar_events_are_combined() {
+    let (api, (recorder, writer)) = (ScriptedApi::new(), Recorder::pipeline("shop"));
+    let (_cancel, _task) = run(writer, &api);
+    for note in 0..11 {
+        recorder.event(&map("a"), EventType::Normal, "Retried", format!("try {note}"));
+        settle().await;
+    }
+    let sent = api.requests();
+    assert_eq!(heads(&sent[..10]), ["create"; 10]);
+    assert_eq!(sent[9].body["note"], "(combined from similar events): try 9");
+    assert_eq!(heads(&sent[10..]), ["patch"]);
+    assert_eq!(sent[10].name, sent[9].name);
+    // The API server lets nothing else be changed.
+    assert_eq!(sent[10].body.as_object().unwrap().len(), 1);
+    assert_eq!(sent[10].body["series"]["count"], 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_flood_about_one_object_is_held_back_and_counted() {
+    let (api, (recorder, writer)) = (ScriptedApi::new(), Recorder::pipeline("shop"));
+    let (_cancel, _task) = run(writer, &api);
+    for reason in 0..40 {
+        recorder.event(&map("a"), EventType::Normal, format!("Reason{reason}"), "x");
+    }
+    recorder.event(&map("b"), EventType::Normal, "Reason", "x");
+    settle().await;
+    assert_eq!(api.requests().len(), 25 + 1);
+    assert_eq!((recorder.suppressed(), recorder.dropped()), (15, 0));
 }
 
 #[tokio::test(start_paused = true)]

@@ -32,6 +32,9 @@ pub(crate) struct Options {
     /// Measure only reads of the store
     #[arg(long, conflicts_with = "allocations")]
     lister: bool,
+    /// Measure only the work queue
+    #[arg(long, conflicts_with_all = ["allocations", "lister"])]
+    queue: bool,
     /// Arguments of the comparison, such as `--only kubewright --objects 10000 --rounds 3`
     #[arg(last = true)]
     arguments: Vec<String>,
@@ -46,32 +49,47 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     }
     let readme = root.join("benches/README.md");
     let bench = build(root, "bench", !options.smoke)?;
-    if !options.lister {
-        let mut compare = Command::new(&bench);
-        compare.args(["cache", "--peers"]).arg(peers(root, &bench)?);
+    let part = |name: &str| {
+        let mut command = Command::new(&bench);
+        command.arg(name);
+        if options.write {
+            command.arg("--write").arg(&readme);
+        }
+        command
+    };
+    let all = !options.lister && !options.queue;
+    if all {
+        let mut cache = part("cache");
+        cache.arg("--peers").arg(peers(root, &bench)?);
         match options {
             Options { smoke: true, .. } => {
-                compare.args(["--objects", "500", "--events", "512", "--rounds", "1"])
+                cache.args(["--objects", "500", "--events", "512", "--rounds", "1"])
             }
             Options { quick: true, .. } => {
-                compare.args(["--objects", "5000", "--events", "5024", "--rounds", "1"])
+                cache.args(["--objects", "5000", "--events", "5024", "--rounds", "1"])
             }
-            _ => &mut compare,
+            _ => &mut cache,
         };
-        if options.write {
-            compare.arg("--write").arg(&readme);
+        succeed(cache.args(&options.arguments))?;
+    }
+    if all || options.lister {
+        let mut lister = part("lister");
+        if options.quick || options.smoke {
+            lister.args(["--objects", "2000", "--seconds", "1"]);
         }
-        succeed(compare.args(&options.arguments))?;
+        succeed(&mut lister)?;
     }
-    let mut lister = Command::new(&bench);
-    lister.arg("lister");
-    if options.quick || options.smoke {
-        lister.args(["--objects", "2000", "--seconds", "1"]);
+    if all || options.queue {
+        let mut queue = part("queue");
+        queue.arg("--peers").arg(peers(root, &bench)?);
+        match options {
+            Options { smoke: true, .. } => queue.args(["--keys", "10000", "--rounds", "1"]),
+            Options { quick: true, .. } => queue.args(["--rounds", "1"]),
+            _ => &mut queue,
+        };
+        succeed(&mut queue)?;
     }
-    if options.write {
-        lister.arg("--write").arg(&readme);
-    }
-    succeed(&mut lister)
+    Ok(())
 }
 
 /// Counts do not depend on what the compiler makes faster: the debug build is enough.

@@ -2,15 +2,15 @@
 
 use bytes::Bytes;
 use futures::{FutureExt as _, StreamExt as _, future::BoxFuture};
-use http::{HeaderValue, Method, Request, header};
+use http::{Method, Request, Response, header};
 use http_body_util::{BodyExt as _, Limited};
-use kube::{
-    client::Body,
-    core::{Status, response::StatusDetails},
-};
+use kube::{client::Body, core::Status};
 
 use super::{Chunks, InformerOptions, Keep, ListOptions, ListerWatcher, SourceError, WatchOptions};
-use crate::{KindInfo, client::Connection};
+use crate::{
+    KindInfo,
+    client::{Connection, retry_after},
+};
 
 /// The most that is read of the body of an error.
 const MAX_ERROR_BODY: usize = 64 * 1024;
@@ -49,22 +49,22 @@ impl ApiSource {
     }
 
     /// `partial` is what is accepted where only metadata is wanted.
-    async fn send(
+    fn request(
         &self,
         partial: &'static str,
-        parameters: Vec<(&'static str, String)>,
-    ) -> Result<Chunks, SourceError> {
+        parameters: &[(&'static str, String)],
+    ) -> Result<Request<Body>, SourceError> {
         let accept = if self.metadata_only {
             partial
         } else {
             "application/json"
         };
-        let request = Request::builder()
+        Request::builder()
             .method(Method::GET)
             .uri(format!(
                 "{}?{}",
                 self.path,
-                query(self.selectors.iter().chain(&parameters))
+                query(self.selectors.iter().chain(parameters))
             ))
             .header(header::ACCEPT, accept)
             // What frames the body must see it as it was sent, at once.
@@ -72,15 +72,17 @@ impl ApiSource {
             .body(Body::empty())
             .map_err(|error| {
                 SourceError::Malformed(format!("no request can be made for {}: {error}", self.path))
-            })?;
-        let response = self
-            .connection
-            .kube_client()
-            .send(request)
-            .await
-            .map_err(|error| unreachable(&error))?;
+            })
+    }
+
+    /// The body of a response, unless it is an error.
+    async fn chunks<B>(response: Result<Response<B>, kube::Error>) -> Result<Chunks, SourceError>
+    where
+        B: http_body::Body<Data = Bytes, Error = kube::Error> + Send + 'static,
+    {
+        let response = response.map_err(|error| unreachable(&error))?;
         let code = response.status();
-        let retry_after = seconds(response.headers().get(header::RETRY_AFTER));
+        let retry_after = retry_after::seconds(response.headers().get(header::RETRY_AFTER));
         let encoding = response.headers().get(header::CONTENT_ENCODING).cloned();
         let body = response.into_body();
         if !code.is_success() {
@@ -117,7 +119,8 @@ impl ListerWatcher for ApiSource {
         if options.exact {
             parameters.push(("resourceVersionMatch", "Exact".to_owned()));
         }
-        self.send(PARTIAL_LIST, parameters).boxed()
+        let request = self.request(PARTIAL_LIST, &parameters);
+        async move { Self::chunks(self.connection.client().send(request?).await).await }.boxed()
     }
 
     fn watch(&self, options: WatchOptions) -> BoxFuture<'_, Result<Chunks, SourceError>> {
@@ -131,7 +134,8 @@ impl ListerWatcher for ApiSource {
             parameters.push(("sendInitialEvents", "true".to_owned()));
             parameters.push(("resourceVersionMatch", "NotOlderThan".to_owned()));
         }
-        self.send(PARTIAL, parameters).boxed()
+        let request = self.request(PARTIAL, &parameters);
+        async move { Self::chunks(self.connection.send_and_drive(request?).await).await }.boxed()
     }
 }
 
@@ -159,12 +163,6 @@ fn hex(digit: u8) -> char {
         .to_ascii_uppercase()
 }
 
-/// A `Retry-After` in seconds; API servers send no dates.
-fn seconds(header: Option<&HeaderValue>) -> u32 {
-    let seconds = header.and_then(|value| value.to_str().ok()?.trim().parse().ok());
-    seconds.unwrap_or_default()
-}
-
 fn refusal(code: u16, retry_after: u32, body: &Bytes) -> SourceError {
     let mut status = match serde_json::from_slice::<Status>(body) {
         Ok(mut status) if status.code == 0 => {
@@ -177,17 +175,7 @@ fn refusal(code: u16, retry_after: u32, body: &Bytes) -> SourceError {
             Status::failure(text.trim(), "").with_code(code)
         }
     };
-    if retry_after > 0 {
-        let details = status.details.get_or_insert_with(|| StatusDetails {
-            name: String::new(),
-            group: String::new(),
-            kind: String::new(),
-            uid: String::new(),
-            causes: Vec::new(),
-            retry_after_seconds: 0,
-        });
-        details.retry_after_seconds = details.retry_after_seconds.max(retry_after);
-    }
+    retry_after::note(&mut status, retry_after);
     SourceError::Status(Box::new(status))
 }
 

@@ -5,6 +5,7 @@ use std::{
     time::Duration,
 };
 
+use futures::{FutureExt as _, StreamExt as _, stream::FuturesUnordered};
 use parking_lot::Mutex;
 use serde_json::json;
 use tokio::{sync::watch, time::Instant};
@@ -12,7 +13,8 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     HandlerOptions, InformerOptions, InformerStats, Keep, ListerWatcher, QueueKind, SeedError,
-    compression::Settling,
+    absorbing::absorbing,
+    compression::{Fresh, Settling},
     fifo::{Delta, Namespace, SharedFifo},
     hot::HotSet,
     index::{Index, IndexSpec},
@@ -23,11 +25,15 @@ use super::{
     stats::{Counters, count},
     store::{Store, Stored},
     views::Views,
+    watches::Watches,
 };
 use crate::{KindInfo, View};
 
 /// After so many changes other tasks get their turn.
 const CHANGES_AT_A_TIME: usize = 1000;
+
+/// Called when everybody was told of a batch.
+type Hook = Arc<dyn Fn() + Send + Sync>;
 
 /// What every [`SharedInformer`](super::SharedInformer) and [`Lister`](super::Lister) of one store points at.
 pub(super) struct Core {
@@ -39,7 +45,10 @@ pub(super) struct Core {
     pub(super) views: Arc<Views>,
     pub(super) counters: Arc<Counters>,
     pub(super) error_handler: ErrorHandler,
+    pub(super) watches: Watches,
     registrations: Arc<Registrations>,
+    /// Called when everybody was told of a batch.
+    told: Mutex<Arc<[Hook]>>,
     synced: watch::Sender<bool>,
     /// Set by the start.
     fifo: OnceLock<Arc<SharedFifo>>,
@@ -62,7 +71,9 @@ impl Core {
             views: Arc::new(Views::new(info, sensitive, counters.clone(), hot)),
             counters,
             error_handler: ErrorHandler::default(),
+            watches: Watches::default(),
             registrations: Arc::default(),
+            told: Mutex::new(Arc::new([])),
             synced: watch::Sender::new(false),
             fifo: OnceLock::new(),
             resync: Mutex::default(),
@@ -81,6 +92,11 @@ impl Core {
     pub(super) async fn wait_for_sync(&self) {
         // The sender lives as long as `self`.
         let _ = self.synced.subscribe().wait_for(|synced| *synced).await;
+    }
+
+    /// Where objects lie before they are compressed.
+    pub(super) fn fresh(&self) -> Option<Fresh> {
+        self.settling.fresh()
     }
 
     pub(super) fn is_started(&self) -> bool {
@@ -117,6 +133,20 @@ impl Core {
         self.registrations.add(listener, options, name)
     }
 
+    /// Calls `hook` after each batch, when it is in the store and the sinks were told of it. It must be quick.
+    pub(super) fn after_each_batch(&self, hook: Hook) {
+        let mut told = self.told.lock();
+        *told = told.iter().cloned().chain([hook]).collect();
+    }
+
+    /// Everybody was told of what is in the store.
+    fn was_told(&self) {
+        let hooks = self.told.lock().clone();
+        for hook in hooks.iter() {
+            hook();
+        }
+    }
+
     pub(super) fn add_index(&self, spec: &IndexSpec) {
         match Index::by_path(spec) {
             Ok(index) => {
@@ -149,7 +179,7 @@ impl Core {
         InformerStats {
             objects,
             bytes,
-            kept_bytes,
+            kept_bytes: kept_bytes + self.settling.exemplars(),
             index_errors: index_errors.sum(),
             queued: self.fifo.get().map_or(0, |fifo| fifo.len()),
             pending: self.registrations.pending(),
@@ -191,15 +221,17 @@ impl Core {
         if self.fifo.set(fifo.clone()).is_err() {
             return;
         }
+        let parts = FuturesUnordered::new();
+        self.watches.start(sources.len());
         for (namespace, source) in sources {
             let reflector = Reflector::new(self.clone(), source, namespace, fifo.clone(), options.clone());
-            let cancel = cancel.clone();
-            tracker.spawn(async move { cancel.run_until_cancelled(reflector.run()).await });
+            parts.push(reflector.run().boxed());
         }
         let processor = Processor::new(self.registrations.clone(), tracker.clone(), cancel.clone());
-        let process = self.clone().process(fifo, processor);
+        parts.push(self.clone().process(fifo, processor).boxed());
         let cancel = cancel.clone();
-        tracker.spawn(async move { cancel.run_until_cancelled(process).await });
+        // One task: what a reflector has read is in the store before anything else is read.
+        tracker.spawn(async move { cancel.run_until_cancelled(absorbing(parts.collect::<()>())).await });
     }
 
     /// Moves batches from the queue to the store, then tells the listeners. The only writer of the store, and the only one who tells.
@@ -230,6 +262,7 @@ impl Core {
                     tokio::task::yield_now().await;
                 }
             }
+            self.was_told();
             if fifo.processed() && !has_synced {
                 has_synced = true;
                 processor.synced();

@@ -2,14 +2,16 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
+use futures::future::join_all;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::core::{DynamicObject, PartialObjectMeta};
 use parking_lot::Mutex;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    IndexSpec, InformerStats, Keep, ListerWatcher, QueueKind, ReflectorOptions, SeedError, SharedInformer,
-    api_source::ApiSource, core::Core, fifo::Namespace, hints, hot::HotSet, seeding,
+    IndexSpec, InformerStats, Keep, ListerWatcher, Progress, QueueKind, ReflectorOptions, SeedError,
+    SharedInformer, api_source::ApiSource, core::Core, fifo::Namespace, hints, hot::HotSet, quorum::Quorum,
+    seeding,
 };
 use crate::{CustomKind, Kind, KindInfo, Projection, Scope, View, client::Connection};
 
@@ -279,6 +281,36 @@ impl SharedInformerFactory {
         self.shared.cancel.run_until_cancelled(synced).await;
     }
 
+    /// Waits until all started informers hold what the API server has now: each asks it for a list of one object, at a cost of one request
+    /// and at most a short watch a namespace. For whoever acts on a cache that was only looked at for a long time, as a replica does that
+    /// becomes leader.
+    ///
+    /// Waits as long as something is known to be missing; an API server that says neither yes nor no, because it sends no bookmarks, is
+    /// waited for half a minute, which is logged. Versions that are no numbers are not waited for, which is logged, too. Ends with
+    /// [`shutdown`](Self::shutdown). Cancel safe.
+    pub async fn wait_until_current(&self) {
+        let Shared {
+            sources,
+            state,
+            cancel,
+            ..
+        } = &*self.shared;
+        let State {
+            informers,
+            namespaces: factory_namespaces,
+            ..
+        } = state.lock().clone();
+        let started = informers.iter().filter(|core| core.is_started());
+        let waits = started.flat_map(|core| {
+            let namespaces = namespaces(core, &factory_namespaces).into_iter();
+            namespaces.map(move |namespace| {
+                let source = sources(core.info(), namespace.as_deref(), &core.options);
+                Quorum::new(core.clone(), namespace, source).reached()
+            })
+        });
+        cancel.run_until_cancelled(join_all(waits)).await;
+    }
+
     /// Stops all informers and returns when their tasks ended. They do not start again.
     pub async fn shutdown(&self) {
         self.shared.cancel.cancel();
@@ -307,6 +339,11 @@ impl SharedInformerFactory {
         kinds
     }
 
+    /// How far each informer is.
+    pub(crate) fn progress(&self) -> Vec<Progress> {
+        self.cores().into_iter().map(Progress::of).collect()
+    }
+
     /// Figures of every informer.
     pub fn stats(&self) -> Vec<(KindInfo, InformerOptions, InformerStats)> {
         let stats = |core: &Arc<Core>| (core.info().clone(), core.options.clone(), core.stats());
@@ -320,6 +357,26 @@ impl SharedInformerFactory {
             .iter()
             .filter(|core| core.is_started() && !core.has_synced());
         waiting.map(|core| core.info().clone()).collect()
+    }
+
+    /// What keeps the started informers of a kind from being up to date: they hold no first list yet, or have had no watch for longer
+    /// than `patience`.
+    pub fn check(&self, kind: &KindInfo, patience: Duration) -> Result<(), String> {
+        let cores = self.cores();
+        let of_kind = |core: &&Arc<Core>| core.is_started() && core.info() == kind;
+        for core in cores.iter().filter(of_kind) {
+            if !core.has_synced() {
+                return Err(format!("waiting for the first list of {}", kind.group_resource()));
+            }
+            if let Some(missing) = core.watches.missing_for().filter(|missing| *missing > patience) {
+                return Err(format!(
+                    "no watch of {} for {} s",
+                    kind.group_resource(),
+                    missing.as_secs()
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// Puts an object into the store of each informer of its kind whose namespaces and selectors it matches, as

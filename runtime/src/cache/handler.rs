@@ -1,8 +1,8 @@
 //! What is told of changes: handlers in tasks of their own, sinks in line.
 
-use std::time::Duration;
+use std::{cmp::Ordering, time::Duration};
 
-use super::{Metadata, Object, store::Stored};
+use super::{Metadata, Object, store::Stored, versions};
 use crate::ObjectName;
 
 /// Told of every change, one at a time, in order, in a task of its own.
@@ -127,6 +127,27 @@ impl<'a> Change<'a> {
                 old: &old.metadata,
                 final_state_known: *final_state_known,
             },
+        }
+    }
+
+    /// Whether an addition or update is one step of a watch that missed nothing before it: the object became what it is by one write.
+    /// False where a list told of it, streamed or not, for an object that was there before the sink, and for a resync; false for
+    /// every deletion, because one can mean that the object no longer matches the informer's selector.
+    pub fn is_from_watch(&self) -> bool {
+        match self {
+            Self::Added {
+                new,
+                is_in_initial_list,
+            } => new.from_watch && !is_in_initial_list,
+            Self::Updated { old, new } => {
+                // A list may bring an object again that a watch brought once.
+                let is_step = |order| !matches!(order, Some(Ordering::Greater | Ordering::Equal));
+                new.from_watch
+                    && old.uid() == new.uid()
+                    && old.resource_version() != new.resource_version()
+                    && is_step(versions::compare(old.resource_version(), new.resource_version()))
+            }
+            Self::Deleted { .. } => false,
         }
     }
 

@@ -4,7 +4,7 @@ use std::{any::type_name, fmt, marker::PhantomData, sync::Arc, time::Duration};
 
 use super::{
     Change, Deleted, EventHandler, HandlerOptions, HandlerRegistration, IndexKey, IndexSpec, InformerOptions,
-    InformerStats, Lister, Object, SourceError,
+    InformerStats, Lister, Object, Progress, SourceError,
     core::Core,
     index::Index,
     processor::{Handler, Listener},
@@ -173,6 +173,10 @@ impl<K: View> SharedInformer<K> {
     /// After this time, again and again, those handlers are resynced that are added afterwards and do not say how often themselves.
     pub fn set_resync(&self, period: Option<Duration>) {
         self.core.set_resync(period);
+    }
+
+    pub(crate) fn progress(&self) -> Progress {
+        Progress::of(self.core.clone())
     }
 
     /// Figures of the informer.

@@ -5,8 +5,12 @@ use std::{fmt, marker::PhantomData, sync::Arc, vec};
 use kube::core::Selector;
 
 use super::{
-    DecodeError, IndexKey, Metadata, Object, core::Core, object::StoredObject, selector::Requirements,
-    tree::Tree, views::Views,
+    DecodeError, IndexKey, Metadata, Object,
+    core::Core,
+    object::StoredObject,
+    selector::Requirements,
+    tree::{self, Tree},
+    views::Views,
 };
 use crate::{ObjectName, View};
 
@@ -57,10 +61,36 @@ impl LookupError {
 
 /// The objects that a list found, as they were at that moment; decoded one by one as the iterator advances.
 pub struct Items<K> {
-    found: vec::IntoIter<Arc<StoredObject>>,
+    found: Found,
     views: Arc<Views>,
     kind: PhantomData<fn() -> K>,
 }
+
+#[derive(Clone)]
+enum Found {
+    All(tree::IntoIter),
+    Some(vec::IntoIter<Arc<StoredObject>>),
+}
+
+impl Iterator for Found {
+    type Item = Arc<StoredObject>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self {
+            Self::All(all) => all.next(),
+            Self::Some(some) => some.next(),
+        }
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        match self {
+            Self::All(all) => all.size_hint(),
+            Self::Some(some) => some.size_hint(),
+        }
+    }
+}
+
+impl ExactSizeIterator for Found {}
 
 impl<K: View> Iterator for Items<K> {
     type Item = Result<Arc<K>, DecodeError>;
@@ -79,17 +109,27 @@ impl<K: View> ExactSizeIterator for Items<K> {}
 
 impl<K> fmt::Debug for Items<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = self.found.as_slice().iter().map(|object| object.name());
+        let names = self.found.clone().map(|object| object.name().clone());
         f.debug_list().entries(names).finish()
     }
 }
 
 impl<K: View> Items<K> {
-    /// The objects of a snapshot that pass.
-    fn new(snapshot: &Tree, core: &Core, pass: impl Fn(&Metadata) -> bool) -> Self {
+    /// The objects of a snapshot, which is only walked as the iterator advances.
+    fn all(snapshot: Tree, core: &Core) -> Self {
+        Self::new(Found::All(snapshot.into_iter()), core)
+    }
+
+    /// Those that pass.
+    fn some(snapshot: &Tree, core: &Core, pass: impl Fn(&Metadata) -> bool) -> Self {
         let found = snapshot.iter().filter(|object| pass(&object.metadata));
+        let found = found.cloned().collect::<Vec<_>>();
+        Self::new(Found::Some(found.into_iter()), core)
+    }
+
+    fn new(found: Found, core: &Core) -> Self {
         Self {
-            found: found.cloned().collect::<Vec<_>>().into_iter(),
+            found,
             views: core.views.clone(),
             kind: PhantomData,
         }
@@ -131,13 +171,13 @@ impl<K: View> Lister<K> {
 
     /// All objects, in no particular order.
     pub fn list(&self) -> Items<K> {
-        Items::new(&self.core.store.all(), &self.core, |_| true)
+        Items::all(self.core.store.all(), &self.core)
     }
 
     /// The objects whose labels match.
     pub fn select(&self, selector: &Selector) -> Items<K> {
         let requirements = Requirements::of(selector);
-        Items::new(&self.core.store.all(), &self.core, |metadata| {
+        Items::some(&self.core.store.all(), &self.core, |metadata| {
             requirements.match_labels(metadata)
         })
     }
@@ -152,11 +192,7 @@ impl<K: View> Lister<K> {
 
     /// The objects that have `value` in the index `index`, found by hash, in no particular order; none when there is no such index.
     pub fn by_index(&self, index: &str, value: impl Into<IndexKey>) -> Items<K> {
-        Items::new(
-            &self.core.store.by_index(index, &value.into()),
-            &self.core,
-            |_| true,
-        )
+        Items::all(self.core.store.by_index(index, &value.into()), &self.core)
     }
 }
 
@@ -193,13 +229,13 @@ impl<K: View> NamespaceLister<K> {
     /// All objects of the namespace, in no particular order.
     pub fn list(&self) -> Items<K> {
         let core = &self.lister.core;
-        Items::new(&core.store.of_namespace(&self.namespace), core, |_| true)
+        Items::all(core.store.of_namespace(&self.namespace), core)
     }
 
     /// Those whose labels match.
     pub fn select(&self, selector: &Selector) -> Items<K> {
         let (core, requirements) = (&self.lister.core, Requirements::of(selector));
-        Items::new(&core.store.of_namespace(&self.namespace), core, |metadata| {
+        Items::some(&core.store.of_namespace(&self.namespace), core, |metadata| {
             requirements.match_labels(metadata)
         })
     }

@@ -7,6 +7,7 @@
 //! `reflector` → `fifo` → `store` → `processor` → `core`, which puts them together without types → `informer` → `factory` → `lister`, the
 //! typed skin. `views` is where bytes are decoded, `handler` says what is told of changes.
 
+mod absorbing;
 mod api_source;
 mod backoff;
 mod complaints;
@@ -26,6 +27,8 @@ mod keep;
 mod lister;
 mod object;
 mod processor;
+mod progress;
+mod quorum;
 mod recent;
 mod reflector;
 mod scan;
@@ -35,10 +38,11 @@ mod source;
 mod stats;
 mod store;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod tree;
 mod versions;
 mod views;
+mod watches;
 
 pub use backoff::{Backoff, ExponentialBackoff};
 pub use factory::{InformerOptions, RegisteredKind, SharedInformerFactory};
@@ -51,6 +55,7 @@ pub use keep::{Keep, Transform};
 pub use lister::{Items, Lister, LookupError, NamespaceLister};
 pub use object::{DecodeError, Metadata, Object, OwnerRef};
 pub use processor::HandlerRegistration;
+pub(crate) use progress::Progress;
 pub use reflector::ReflectorOptions;
 pub use source::{Chunks, ListOptions, ListerWatcher, SourceError, WatchOptions};
 pub use stats::InformerStats;

@@ -28,6 +28,10 @@ pub struct Metadata {
     pub(super) uid_length: usize,
     pub(super) generation: Option<i64>,
     pub(super) is_deleting: bool,
+    /// Whether a watch brought it that had told of everything before; false for what a list brought, be it streamed.
+    pub(super) from_watch: bool,
+    /// A digest of the annotations as they stand in the JSON; as many bytes as cost nothing here.
+    pub(super) annotations: [u8; 6],
     /// These are shared among objects that arrived one after the other and have the same; none: empty.
     pub(super) labels: Option<Arc<Labels>>,
     pub(super) finalizers: Option<Arc<[Box<str>]>>,
@@ -112,6 +116,10 @@ impl Metadata {
         self.is_deleting
     }
 
+    pub(crate) fn annotations_digest(&self) -> [u8; 6] {
+        self.annotations
+    }
+
     /// The value of a label.
     pub fn label(&self, key: &str) -> Option<&str> {
         self.labels().find_map(|(k, value)| (k == key).then_some(value))
@@ -158,10 +166,10 @@ pub(super) struct StoredObject {
 }
 
 impl StoredObject {
-    pub(super) fn new(metadata: Metadata, json: &[u8], defect: Option<Box<str>>) -> Self {
+    pub(super) fn new(metadata: Metadata, payload: Payload, defect: Option<Box<str>>) -> Self {
         Self {
             metadata,
-            payload: Payload::new(json),
+            payload,
             defect,
             indexed: Mutex::default(),
             reported: AtomicBool::new(false),

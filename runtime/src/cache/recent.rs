@@ -4,8 +4,9 @@ use std::{hash::BuildHasher as _, sync::Arc};
 
 use hashbrown::DefaultHashBuilder;
 
-/// Texts that are remembered. Each displaces the one that shares its place.
-const PLACES: u64 = 512;
+/// How many texts are remembered at first, and at most: as long as those that displace one another are many, there are to be more places.
+const FEWEST: usize = 64;
+const MOST: usize = 2048;
 /// Longer texts are not remembered: they are rare, and would be most of what is.
 const LONGEST: usize = 4096;
 
@@ -14,7 +15,9 @@ const LONGEST: usize = 4096;
 /// It holds on to no more than its places.
 #[derive(Debug)]
 pub(super) struct Recent<T: ?Sized> {
-    places: Box<[Option<Place<T>>]>,
+    /// Two for each hash, side by side: the newer one first.
+    places: Vec<[Option<Place<T>>; 2]>,
+    displaced: usize,
     hasher: DefaultHashBuilder,
 }
 
@@ -27,7 +30,8 @@ struct Place<T: ?Sized> {
 impl<T: ?Sized> Default for Recent<T> {
     fn default() -> Self {
         Self {
-            places: Box::default(),
+            places: Vec::new(),
+            displaced: 0,
             hasher: DefaultHashBuilder::default(),
         }
     }
@@ -43,22 +47,45 @@ impl<T: ?Sized> Recent<T> {
         if text.len() > LONGEST {
             return make(text);
         }
-        if self.places.is_empty() {
-            self.places = (0..PLACES).map(|_| None).collect();
+        if 2 * self.displaced >= self.places.len() && self.places.len() < MOST / 2 {
+            self.grow();
         }
-        let place = usize::try_from(self.hasher.hash_one(text) % PLACES).unwrap_or_default();
-        let place = &mut self.places[place];
-        if let Some(known) = place
-            && *known.text == *text
-        {
+        let place = self.place(text);
+        let known = self.places[place]
+            .iter()
+            .flatten()
+            .find(|known| *known.text == *text);
+        if let Some(known) = known {
             return Ok(known.meaning.clone());
         }
         let meaning = make(text)?;
-        *place = Some(Place {
+        self.put(Place {
             text: text.into(),
             meaning: meaning.clone(),
         });
         Ok(meaning)
+    }
+
+    fn put(&mut self, new: Place<T>) {
+        let place = self.place(&new.text);
+        let [newer, older] = &mut self.places[place];
+        let displaced = std::mem::replace(older, newer.replace(new));
+        self.displaced += usize::from(displaced.is_some());
+    }
+
+    fn grow(&mut self) {
+        let places = (2 * self.places.len()).max(FEWEST / 2);
+        let known = std::mem::replace(&mut self.places, (0..places).map(|_| [None, None]).collect());
+        let known = known.into_iter().flat_map(|[newer, older]| [older, newer]);
+        for place in known.flatten() {
+            self.put(place);
+        }
+        self.displaced = 0;
+    }
+
+    fn place(&self, text: &str) -> usize {
+        let hash = self.hasher.hash_one(text);
+        usize::try_from(hash % self.places.len() as u64).unwrap_or_default()
     }
 }
 
@@ -79,12 +106,32 @@ mod tests {
         let mut recent = Recent::<str>::default();
         let first = recent.share("kube-system");
         assert!(Arc::ptr_eq(&first, &recent.share("kube-system")));
-        for number in 0..100 * PLACES {
+        for number in 0..10 * MOST {
             assert_eq!(*recent.share(&number.to_string()), *number.to_string());
         }
         assert_eq!(Arc::strong_count(&first), 1);
         let long = "a".repeat(LONGEST + 1);
         assert!(!Arc::ptr_eq(&recent.share(&long), &recent.share(&long)));
+    }
+
+    #[test]
+    fn hundreds_that_come_again_and_again_are_all_remembered() {
+        let mut recent = Recent::<str>::default();
+        let mut made = 0;
+        for round in 0..20 {
+            if round == 10 {
+                made = 0;
+            }
+            for number in 0..400 {
+                let shared: Result<_, ()> = recent.get_or_make(&format!("labels {number}"), |text| {
+                    made += 1;
+                    Ok(text.into())
+                });
+                assert!(shared.is_ok());
+            }
+        }
+        assert!(made < 10 * 400 / 10, "{made}");
+        assert!(recent.places.len() < MOST);
     }
 
     #[test]

@@ -79,6 +79,8 @@ struct Inner {
     bytes: usize,
     /// How far each reflector has come.
     versions: Vec<(Namespace, Box<str>)>,
+    /// How often a list was older than what was reached before it.
+    setbacks: u64,
 }
 
 impl Store {
@@ -170,6 +172,19 @@ impl Store {
         version(namespace).or_else(|| version(None))
     }
 
+    /// Whether everything of a namespace up to a version is in the store; none before its first list, or where versions have no order.
+    pub(super) fn has_reached(&self, namespace: Option<&str>, version: &str) -> Option<bool> {
+        let inner = self.inner.read();
+        let of = |wanted: Option<&str>| inner.versions.iter().find(|(of, _)| of.as_deref() == wanted);
+        let (_, reached) = of(namespace).or_else(|| of(None))?;
+        Some(versions::compare(reached, version)? != Ordering::Less)
+    }
+
+    /// How often a list was older than what was reached before it, as when the server was restored from a backup.
+    pub(super) fn setbacks(&self) -> u64 {
+        self.inner.read().setbacks
+    }
+
     /// How many objects there are, the bytes of their JSON, and how many of those are kept. Looks at each object.
     pub(super) fn size(&self) -> (usize, usize, usize) {
         let (objects, bytes) = {
@@ -178,6 +193,11 @@ impl Store {
         };
         let kept = objects.iter().map(|object| object.payload.kept()).sum();
         (objects.len(), bytes, kept)
+    }
+
+    /// The length of all objects' JSON.
+    pub(super) fn bytes(&self) -> usize {
+        self.inner.read().bytes
     }
 
     /// How many values each index holds, that of namespaces first.
@@ -246,15 +266,18 @@ impl Store {
         objects: &[Arc<StoredObject>],
         changes: &mut Vec<Stored>,
     ) {
+        let there = match namespace {
+            Some(namespace) => inner.namespaces.get(&**namespace),
+            None => inner.objects.clone(),
+        };
+        if there.is_empty() {
+            return;
+        }
         let mut listed: HashTable<usize> = HashTable::with_capacity(objects.len());
         let hash = |position: &usize| self.hash(objects[*position].name());
         for position in 0..objects.len() {
             listed.insert_unique(hash(&position), position, hash);
         }
-        let there = match namespace {
-            Some(namespace) => inner.namespaces.get(&**namespace),
-            None => inner.objects.clone(),
-        };
         let is_listed = |object: &StoredObject| {
             let same = |position: &usize| objects[*position].name() == object.name();
             listed.find(self.hash(object.name()), same).is_some()
@@ -289,8 +312,15 @@ impl Inner {
 
     /// Whatever it was before.
     fn was_listed(&mut self, namespace: Namespace, version: Box<str>) {
-        self.versions.retain(|(of, _)| *of != namespace);
-        self.versions.push((namespace, version));
+        let known = self.versions.iter_mut().find(|(of, _)| *of == namespace);
+        if let Some((_, known)) = known {
+            if versions::compare(known, &version) == Some(Ordering::Greater) {
+                self.setbacks += 1;
+            }
+            *known = version;
+        } else {
+            self.versions.push((namespace, version));
+        }
     }
 
     /// Forwards only, where that can be told; not before the first list.

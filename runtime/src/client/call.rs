@@ -3,7 +3,10 @@
 use std::fmt;
 
 use bytes::Bytes;
-use http::{HeaderValue, StatusCode, header::CONTENT_TYPE};
+use http::{
+    HeaderMap, HeaderValue, StatusCode,
+    header::{CONTENT_TYPE, RETRY_AFTER, USER_AGENT},
+};
 use http_body_util::BodyExt;
 use kube::{
     client::Body,
@@ -13,8 +16,9 @@ use kube::{
     },
 };
 use serde::de::DeserializeOwned;
+use tokio::time::sleep;
 
-use super::{ClientError, ClientErrorCause, Connection};
+use super::{ClientError, ClientErrorCause, Connection, agent, fence::Fenced, repeat, retry_after, written};
 use crate::{KindInfo, ObjectName, Scope};
 
 /// What a request does to what.
@@ -34,6 +38,7 @@ pub(crate) struct Call {
 pub(crate) struct Prepared {
     call: Call,
     request: http::Request<Vec<u8>>,
+    is_repeatable: bool,
 }
 
 impl Call {
@@ -132,10 +137,10 @@ impl Call {
 
     /// The verb that a role must grant.
     pub(crate) fn verb(&self) -> &'static str {
-        if self.action == "apply" {
-            "patch"
-        } else {
-            self.action
+        match self.action {
+            "apply" => "patch",
+            "delete all" => "deletecollection",
+            action => action,
         }
     }
 
@@ -180,32 +185,113 @@ impl Call {
         request: Result<http::Request<Vec<u8>>, kube::core::request::Error>,
     ) -> Result<Prepared, ClientError> {
         match request {
-            Ok(request) => Ok(Prepared { call: self, request }),
+            Ok(request) => Ok(Prepared {
+                is_repeatable: request.method().is_safe() || self.action == "apply",
+                call: self,
+                request,
+            }),
             Err(error) => Err(self.refuse(error.to_string())),
         }
     }
 }
 
 impl Prepared {
-    /// Sends the request, once, and decodes the answer.
+    /// Sends the request, again where that is harmless and may help, and decodes the answer.
     pub(crate) async fn fetch<T: DeserializeOwned>(self, connection: &Connection) -> Result<T, ClientError> {
+        let is_dry_run = self.is_dry_run();
         let (call, body) = self.send(connection).await?;
+        written::note(&call, is_dry_run, &body);
         serde_json::from_slice(&body).map_err(|error| call.fail(ClientErrorCause::Answer(error)))
     }
 
-    async fn send(self, connection: &Connection) -> Result<(Call, Bytes), ClientError> {
-        let Self { call, request } = self;
-        let answer = async {
+    /// Deletes say it in their body.
+    fn is_dry_run(&self) -> bool {
+        let query = self.request.uri().query().unwrap_or_default();
+        let is_said = || memchr::memmem::find(self.request.body(), b"\"dryRun\"").is_some();
+        query.contains("dryRun=") || (self.call.action == "delete" && is_said())
+    }
+
+    /// Sends the request, once, for an answer that is read as it comes.
+    pub(super) async fn open(self, connection: &Connection) -> Result<(Call, Body), ClientError> {
+        let Self { call, request, .. } = self;
+        connection.limit().pass().await;
+        let opened = async {
             let response = connection.client().send(request.map(Body::from)).await?;
-            let code = response.status();
-            Ok((code, response.into_body().collect().await?.to_bytes()))
+            let (head, body) = response.into_parts();
+            if head.status.is_success() {
+                return Ok(Ok(body));
+            }
+            Ok(Err(refusal(
+                head.status,
+                &head.headers,
+                &body.collect().await?.to_bytes(),
+            )))
         };
-        match answer.await {
-            Ok((code, body)) if code.is_success() => Ok((call, body)),
-            Ok((code, body)) => Err(call.fail(ClientErrorCause::Refused(Box::new(refusal(code, &body))))),
+        match opened.await {
+            Ok(Ok(body)) => Ok((call, body)),
+            Ok(Err(status)) => Err(call.fail(ClientErrorCause::Refused(Box::new(status)))),
             Err(error) => Err(call.fail(ClientErrorCause::Unanswered(error))),
         }
     }
+
+    async fn send(self, connection: &Connection) -> Result<(Call, Bytes), ClientError> {
+        let Self {
+            call,
+            mut request,
+            is_repeatable,
+        } = self;
+        if let Some(part) = agent::part() {
+            request.headers_mut().insert(USER_AGENT, part);
+        }
+        let request = request.map(Bytes::from);
+        let mut attempt = 0;
+        loop {
+            let (code, headers, body) = match once(connection, request.clone()).await {
+                Ok((code, _, body)) if code.is_success() => return Ok((call, body)),
+                Ok(answer) => answer,
+                Err(cause) => return Err(call.fail(cause)),
+            };
+            let status = refusal(code, &headers, &body);
+            match repeat::pause(attempt, code, retry_after::of(&status)) {
+                Some(pause) if is_repeatable && connection.repeats() => {
+                    tracing::debug!(%call, %code, ?pause, "refused for now, trying again");
+                    sleep(pause).await;
+                    attempt += 1;
+                }
+                _ => return Err(call.fail(ClientErrorCause::Refused(Box::new(status)))),
+            }
+        }
+    }
+
+    /// Sending it twice does what sending it once does.
+    pub(super) fn repeatable(self) -> Self {
+        Self {
+            is_repeatable: true,
+            ..self
+        }
+    }
+}
+
+type Answer = (StatusCode, HeaderMap, Bytes);
+
+/// Sends a request, if its connection lets it pass.
+async fn once(connection: &Connection, request: http::Request<Bytes>) -> Result<Answer, ClientErrorCause> {
+    connection.limit().pass().await;
+    let fence = connection.fence().filter(|_| !request.method().is_safe());
+    let answer = async {
+        let response = connection.client().send(request.map(Body::from)).await?;
+        let (head, body) = response.into_parts();
+        Ok((head.status, head.headers, body.collect().await?.to_bytes()))
+    };
+    let answer = match fence {
+        None => answer.await,
+        Some(fence) => match fence.guard(answer).await {
+            Ok(answer) => answer,
+            Err(Fenced::NotSent) => return Err(ClientErrorCause::NotLeading),
+            Err(abandoned) => Err(kube::Error::Service(abandoned.into())),
+        },
+    };
+    answer.map_err(ClientErrorCause::Unanswered)
 }
 
 impl fmt::Display for Call {
@@ -224,20 +310,22 @@ impl fmt::Display for Call {
     }
 }
 
-/// The refusal as a `Status`, also where something between us and the API server wrote a text.
-fn refusal(code: StatusCode, body: &[u8]) -> Status {
-    if let Ok(mut status) = serde_json::from_slice::<Status>(body)
-        && (status.code != 0 || !status.reason.is_empty() || !status.message.is_empty())
-    {
-        if status.code == 0 {
-            status.code = code.as_u16();
+/// The refusal as a `Status`, also where something between us and the API server wrote a text; with what the header says of when to come
+/// back.
+fn refusal(code: StatusCode, headers: &HeaderMap, body: &[u8]) -> Status {
+    let mut status = match serde_json::from_slice::<Status>(body) {
+        Ok(status) if status.code != 0 || !status.reason.is_empty() || !status.message.is_empty() => status,
+        _ => {
+            let text = String::from_utf8_lossy(body);
+            let excerpt: String = text.trim().chars().take(200).collect();
+            Status::failure(&format!("the answer is no Status of Kubernetes: {excerpt:?}"), "")
         }
-        return status;
+    };
+    if status.code == 0 {
+        status.code = code.as_u16();
     }
-    let text = String::from_utf8_lossy(body);
-    let excerpt: String = text.trim().chars().take(200).collect();
-    Status::failure(&format!("the answer is no Status of Kubernetes: {excerpt:?}"), "")
-        .with_code(code.as_u16())
+    retry_after::note(&mut status, retry_after::seconds(headers.get(RETRY_AFTER)));
+    status
 }
 
 /// Whether a name can stand in a path; the same check as the API server's, and no character that would end the path.

@@ -7,19 +7,47 @@ use std::{
 
 use futures::future::BoxFuture;
 use http::{HeaderValue, Request, Response, header::USER_AGENT};
-use kube::client::{Body, ClientBuilder};
+use kube::{
+    Config,
+    client::{Body, ClientBuilder},
+};
 use tower::{BoxError, Service};
+
+use super::{
+    agent::UserAgent,
+    driven::{self, ByReader, DrivenBody},
+    fence::Fence,
+    rate_limit::RateLimit,
+    requests::Requests,
+};
 
 /// A client that can be handed out before the operator is connected, so that registering does no I/O. Cloning copies a pointer.
 #[derive(Clone)]
 pub struct Connection {
-    client: kube::Client,
+    clients: Clients,
     field_manager: Arc<str>,
+    /// None where writes need no lease.
+    fence: Option<Fence>,
+    limit: RateLimit,
+    repeats: bool,
 }
 
-/// Where the real client is put once it is known; see [`Connection::late`].
+/// Where the real connection is put once it is known; see [`Connection::late`].
 #[derive(Clone)]
-pub struct ConnectionSlot(Arc<OnceLock<kube::Client>>);
+pub struct ConnectionSlot {
+    clients: Arc<OnceLock<Clients>>,
+    requests: Requests,
+}
+
+#[derive(Clone)]
+struct Clients {
+    /// Its connections are kept for later requests, and driven by tasks of their own.
+    pooled: kube::Client,
+    /// For responses that last: those who read them drive the connections.
+    driven: kube::Client,
+    /// The API server's, where it is known; for metrics.
+    host: Arc<str>,
+}
 
 /// The configuration makes no client.
 #[derive(Debug, thiserror::Error)]
@@ -42,17 +70,30 @@ struct NotConnected;
 impl Connection {
     /// A connection through a client that exists. Give it a client with `default_retry` off, as [`connect`](Self::connect) does.
     pub fn new(client: kube::Client) -> Self {
+        Self::of(Clients {
+            pooled: client.clone(),
+            driven: client,
+            host: "".into(),
+        })
+    }
+
+    fn of(clients: Clients) -> Self {
         Self {
-            client,
+            clients,
             field_manager: "kubewright".into(),
+            fence: None,
+            limit: RateLimit::default(),
+            repeats: true,
         }
     }
 
     /// A connection to the API server of `config` for the operator `name`, which is the user agent and the field manager.
     ///
-    /// Nothing is sent yet. A request is sent once: kube's own retry is turned off, whatever `config` says, because it would repeat
-    /// requests that may have been carried out.
-    pub fn connect(mut config: kube::Config, name: &str) -> Result<Self, ConnectError> {
+    /// Nothing is sent yet. Watches have connections of their own, and a client of their own, which asks a credential plugin for itself.
+    ///
+    /// kube's own retry is turned off, whatever `config` says, because it would repeat requests that may have been carried out.
+    /// A token that stands in a file is read again every minute.
+    pub fn connect(mut config: Config, name: &str) -> Result<Self, ConnectError> {
         let (version, os, arch) = (
             env!("CARGO_PKG_VERSION"),
             std::env::consts::OS,
@@ -61,18 +102,44 @@ impl Connection {
         let user_agent = HeaderValue::try_from(format!("{name} ({os}/{arch}) kubewright/{version}"))
             .map_err(|_| ConnectError::UserAgent(name.to_owned()))?;
         config.headers.retain(|(header, _)| header != USER_AGENT);
-        config.headers.push((USER_AGENT, user_agent));
         config.default_retry = false;
-        let client = ClientBuilder::try_from(config)
-            .map_err(ConnectError::Config)?
-            .build();
-        Ok(Self::new(client).with_field_manager(name))
+        let host = config
+            .cluster_url
+            .authority()
+            .map_or("", |host| host.as_str())
+            .into();
+        let driven = ClientBuilder::try_from((config.clone(), ByReader)).map_err(ConnectError::Config)?;
+        let pooled = ClientBuilder::try_from(config).map_err(ConnectError::Config)?;
+        let agent = UserAgent(user_agent);
+        let clients = Clients {
+            pooled: pooled.with_layer(&agent).build(),
+            driven: driven.with_layer(&agent).build(),
+            host,
+        };
+        Ok(Self::of(clients).with_field_manager(name))
     }
 
-    /// A connection whose client is put into the slot later; requests before that are errors. Must be called within a tokio runtime.
+    /// A connection that is put into the slot later; requests before that are errors. Must be called within a tokio runtime.
     pub fn late() -> (Self, ConnectionSlot) {
-        let slot = ConnectionSlot(Arc::new(OnceLock::new()));
-        (Self::new(kube::Client::new(Late(slot.clone()), "default")), slot)
+        let slot = ConnectionSlot {
+            clients: Arc::default(),
+            requests: Requests::default(),
+        };
+        let late = |which| {
+            kube::Client::new(
+                Late {
+                    slot: slot.clone(),
+                    which,
+                },
+                "default",
+            )
+        };
+        let clients = Clients {
+            pooled: late(|clients| &clients.pooled),
+            driven: late(|clients| &clients.driven),
+            host: "".into(),
+        };
+        (Self::of(clients), slot)
     }
 
     /// The same connection with another field manager: who the API server says manages what typed clients write.
@@ -89,25 +156,100 @@ impl Connection {
         &self.field_manager
     }
 
-    /// The client, for raw use.
+    /// The same connection whose writes need the fence to be open.
+    pub(crate) fn fenced(self, fence: Fence) -> Self {
+        Self {
+            fence: Some(fence),
+            ..self
+        }
+    }
+
+    /// The same connection for what every replica may write, not only the leader. With leader election, the connection of an operator's
+    /// [`Setup`](crate::controller::Setup) sends writes only while its replica leads.
+    #[must_use]
+    pub fn unfenced(&self) -> Self {
+        Self {
+            fence: None,
+            ..self.clone()
+        }
+    }
+
+    /// The client, for raw use. With leader election, that of an operator's setup sends nothing but reads unless the replica leads.
     pub fn kube_client(&self) -> kube::Client {
-        self.client.clone()
+        match &self.fence {
+            None => self.clients.pooled.clone(),
+            Some(fence) => kube::Client::new(
+                Guarded {
+                    client: self.clients.pooled.clone(),
+                    fence: fence.clone(),
+                },
+                self.clients.pooled.default_namespace(),
+            ),
+        }
+    }
+
+    /// The same connection, which never repeats a request by itself; see [`TypedClient`](super::TypedClient) for which it repeats.
+    #[must_use]
+    pub fn without_repeats(self) -> Self {
+        Self {
+            repeats: false,
+            ..self
+        }
+    }
+
+    pub(super) fn repeats(&self) -> bool {
+        self.repeats
+    }
+
+    /// How many requests typed clients may send a second; off unless set. Clones share it.
+    pub(crate) fn limit(&self) -> &RateLimit {
+        &self.limit
+    }
+
+    /// Lets typed clients send `per_second` requests on average, and `burst` at once. Off unless this is called, because the API server's
+    /// own priority and fairness serves better; the manager's flag is `--kube-api-qps`. Informers and the leader lease are not limited.
+    /// Clones of the connection made afterwards share the limit.
+    #[must_use]
+    pub fn with_rate_limit(self, per_second: f64, burst: u32) -> Self {
+        let limit = RateLimit::default();
+        limit.set(per_second, burst);
+        Self { limit, ..self }
+    }
+
+    pub(super) fn fence(&self) -> Option<&Fence> {
+        self.fence.as_ref()
     }
 
     pub(crate) fn client(&self) -> &kube::Client {
-        &self.client
+        &self.clients.pooled
+    }
+
+    /// Sends a request whose response lasts.
+    pub(crate) async fn send_and_drive(
+        &self,
+        request: Request<Body>,
+    ) -> Result<Response<DrivenBody>, kube::Error> {
+        driven::send(&self.clients.driven, request).await
     }
 }
 
 impl ConnectionSlot {
-    /// Connects; the first client stays.
-    pub fn connect(&self, client: kube::Client) {
-        let _ = self.0.set(client);
+    /// Connects; the first connection stays.
+    pub fn connect(&self, connection: &Connection) {
+        let _ = self.clients.set(connection.clients.clone());
+    }
+
+    /// What is sent through the connection.
+    pub(crate) fn requests(&self) -> &Requests {
+        &self.requests
     }
 }
 
 #[derive(Clone)]
-struct Late(ConnectionSlot);
+struct Late {
+    slot: ConnectionSlot,
+    which: fn(&Clients) -> &kube::Client,
+}
 
 impl Service<Request<Body>> for Late {
     type Response = Response<Body>;
@@ -119,7 +261,41 @@ impl Service<Request<Body>> for Late {
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        let client = self.0.0.get().cloned();
-        Box::pin(async move { Ok(client.ok_or(NotConnected)?.send(request).await?) })
+        let Self { slot, which } = self.clone();
+        Box::pin(async move {
+            let clients = slot.clients.get().ok_or(NotConnected)?;
+            let (host, client) = (clients.host.clone(), which(clients).clone());
+            slot.requests.count(host, client, request).await
+        })
+    }
+}
+
+/// A raw client behind a fence.
+#[derive(Clone)]
+struct Guarded {
+    client: kube::Client,
+    fence: Fence,
+}
+
+impl Service<Request<Body>> for Guarded {
+    type Response = Response<Body>;
+    type Error = BoxError;
+    type Future = BoxFuture<'static, Result<Self::Response, Self::Error>>;
+
+    fn poll_ready(&mut self, _cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let Self { client, fence } = self.clone();
+        Box::pin(async move {
+            let is_read = request.method().is_safe();
+            let answer = client.send(request);
+            Ok(if is_read {
+                answer.await?
+            } else {
+                fence.guard(answer).await??
+            })
+        })
     }
 }

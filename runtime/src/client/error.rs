@@ -1,10 +1,10 @@
 //! Why a request failed.
 
-use std::{error::Error, fmt};
+use std::{error::Error, fmt, time::Duration};
 
 use kube::core::Status;
 
-use super::call::Call;
+use super::{call::Call, retry_after};
 
 /// Why a request failed: what was to be done to which object, and why it was not.
 ///
@@ -33,6 +33,8 @@ pub enum ClientErrorCause {
     Serialize(serde_json::Error),
     /// The request makes no sense, as the text says; nothing was sent.
     Request(String),
+    /// A write of a replica that does not lead, or whose lease was not renewed in time; nothing was sent.
+    NotLeading,
 }
 
 impl ClientError {
@@ -111,6 +113,11 @@ impl ClientError {
         self.is_too_many_requests() || self.status().is_some_and(|status| status.code >= 500)
     }
 
+    /// How long the API server asks to be left alone, in its answer's header or `Status`.
+    pub fn retry_after(&self) -> Option<Duration> {
+        retry_after::of(self.status()?)
+    }
+
     /// The namespace is being deleted: nothing can be created in it.
     pub fn is_namespace_terminating(&self) -> bool {
         self.status()
@@ -126,6 +133,11 @@ impl ClientError {
     /// There was no answer; whether the request was carried out is unknown.
     pub fn is_unanswered(&self) -> bool {
         matches!(self.0.cause, ClientErrorCause::Unanswered(_))
+    }
+
+    /// This replica may not write, because it does not lead; nothing was sent.
+    pub fn is_not_leading(&self) -> bool {
+        matches!(self.0.cause, ClientErrorCause::NotLeading)
     }
 
     fn has(&self, code: u16, reason: &str) -> bool {
@@ -151,6 +163,8 @@ impl ClientError {
             Some(format!(
                 "the operator's role does not allow `update` on the owner's finalizers: {generate}"
             ))
+        } else if self.is_unauthorized() {
+            Some("the API server does not accept the operator's credentials: renew the token or the certificate".to_owned())
         } else if self.is_kind_missing() {
             let (resource, version) = (call.info.group_resource(), &call.info.version);
             Some(format!(
@@ -181,6 +195,10 @@ impl fmt::Display for ClientError {
             }
             ClientErrorCause::Serialize(_) => f.write_str("the object does not serialise to JSON"),
             ClientErrorCause::Request(why) => f.write_str(why),
+            ClientErrorCause::NotLeading => f.write_str(
+                "this replica does not hold the leader lease, nothing was sent \
+                 (what every replica may write goes through `unfenced()`)",
+            ),
         }
     }
 }
@@ -190,7 +208,9 @@ impl Error for ClientError {
         match &self.0.cause {
             ClientErrorCause::Unanswered(error) => Some(error),
             ClientErrorCause::Answer(error) | ClientErrorCause::Serialize(error) => Some(error),
-            ClientErrorCause::Refused(_) | ClientErrorCause::Request(_) => None,
+            ClientErrorCause::Refused(_) | ClientErrorCause::Request(_) | ClientErrorCause::NotLeading => {
+                None
+            }
         }
     }
 }

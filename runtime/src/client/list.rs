@@ -1,5 +1,9 @@
-//! Listing a collection page by page.
+//! Listing a collection page by page: in one piece, or as a stream.
 
+use futures::{
+    StreamExt as _,
+    stream::{self, BoxStream},
+};
 use kube::core::{ListMeta, params::ListParams};
 use serde::Deserialize;
 
@@ -39,6 +43,49 @@ impl<K: Kind, V> TypedClient<K, V> {
         let (connection, params) = (self.connection.clone(), params.clone());
         let call = Call::new(K::info(), "list", namespace);
         Box::pin(async move { pages(&connection, &call?, params).await })
+    }
+}
+
+impl<K: Kind, V> TypedClient<K, V> {
+    /// The objects of [`list`](Self::list) one after the other, a page in memory at a time; the next page is asked for when it is needed.
+    ///
+    /// A page that has become too old is an error ([`ClientError::is_expired`]): objects that were handed out cannot be taken back. Nothing
+    /// follows an error.
+    pub fn list_stream<At>(
+        &self,
+        namespace: Option<&str>,
+        params: &ListParams,
+    ) -> BoxStream<'static, Result<K, ClientError>>
+    where
+        V: MayList<At>,
+    {
+        let (connection, mut params) = (self.connection.clone(), params.clone());
+        params.limit = params.limit.or(Some(PAGE));
+        let state = Some((Call::new(K::info(), "list", namespace), params));
+        let pages = stream::unfold(state, move |state| {
+            let connection = connection.clone();
+            async move {
+                let (call, mut params) = state?;
+                let page = async {
+                    let call = call?;
+                    let page: Page<K> = call
+                        .clone()
+                        .prepare(call.request().list(&params))?
+                        .fetch(&connection)
+                        .await?;
+                    Ok((call, page))
+                };
+                Some(match page.await {
+                    Ok((call, page)) => {
+                        params.continue_token = page.metadata.continue_.filter(|token| !token.is_empty());
+                        let next = params.continue_token.is_some().then_some((Ok(call), params));
+                        (page.items.unwrap_or_default().into_iter().map(Ok).collect(), next)
+                    }
+                    Err(error) => (vec![Err(error)], None),
+                })
+            }
+        });
+        pages.flat_map(stream::iter).boxed()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use futures::future::BoxFuture;
-use kube::core::params::{DeleteParams, GetParams, PatchParams, PostParams};
+use kube::core::params::{DeleteParams, GetParams, ListParams, PatchParams, PostParams};
 use serde::{
     Serialize,
     de::{DeserializeOwned, IgnoredAny},
@@ -12,7 +12,7 @@ use serde::{
 use super::{
     ClientError, Connection, PatchBody, Verbs,
     call::{Call, Prepared},
-    may::{MayCreate, MayDelete, MayGet, MayPatch, MayUpdate},
+    may::{MayCreate, MayDelete, MayDeleteCollection, MayGet, MayPatch, MayUpdate},
 };
 use crate::{Kind, ObjectName};
 
@@ -21,9 +21,20 @@ use crate::{Kind, ObjectName};
 /// `V` is a tuple of verbs, `(Get, Apply)`; a method of another verb does not compile. In an operator `setup.client()` makes clients,
 /// and the operator's role follows from their types.
 ///
-/// Names are those of the API: an object of a namespaced kind must say its namespace, nothing is put in its place. Requests are sent
-/// once and not repeated; see [`retry_on_conflict`](super::retry_on_conflict). Every write carries the connection's field manager.
+/// Names are those of the API: an object of a namespaced kind must say its namespace, nothing is put in its place. Every write carries
+/// the connection's field manager.
+/// With leader election a write of a replica that does not lead is refused before it is sent; see [`unfenced`](Self::unfenced).
 /// Dropping a future before it is ready may leave its request carried out or not. Methods do not panic.
+///
+/// # What is sent again
+///
+/// A request that is refused with 429, 500, 502, 503 or 504 (or another 5xx with `Retry-After`) is sent again, three times at most, if
+/// sending it twice does what sending it once does: every read, `apply`, and `delete` with a precondition, which cannot hit another object
+/// of the name; its repetition may find that the object is gone already. The pause is what `Retry-After` asks for, else 100, 200, 400 ms;
+/// a server that asks for more than 10 s is not waited for, and the error says [how long](ClientError::retry_after). Other writes are sent
+/// once: whether a create, an update or a patch was carried out before it failed is for the reconciler to see. A request that was not
+/// answered at all is never sent again. Where the queue retries, that is enough; [`retry_on_conflict`](super::retry_on_conflict) is for
+/// what must not wait for it.
 ///
 /// # Which write to choose
 ///
@@ -58,6 +69,17 @@ impl<K, V> TypedClient<K, V> {
     {
         Self {
             connection,
+            types: PhantomData,
+        }
+    }
+}
+
+impl<K, V> TypedClient<K, V> {
+    /// The same client for what every replica may write, not only the leader; see [`Connection::unfenced`].
+    #[must_use]
+    pub fn unfenced(&self) -> Self {
+        Self {
+            connection: self.connection.unfenced(),
             types: PhantomData,
         }
     }
@@ -125,9 +147,35 @@ impl<K: Kind, V> TypedClient<K, V> {
     {
         let prepared = Call::object(K::info(), "delete", name).and_then(|call| {
             let request = call.request().delete(call.name(), params);
-            call.prepare(request)
+            let prepared = call.prepare(request)?;
+            Ok(match params.preconditions {
+                Some(_) => prepared.repeatable(),
+                None => prepared,
+            })
         });
         // A Status, or the object that waits for its finalizers.
+        let answer = self.answer::<IgnoredAny>(prepared);
+        Box::pin(async { answer.await.map(drop) })
+    }
+
+    /// Deletes all objects of a namespace, or of all namespaces, that the selectors of `selected` fit; without selectors: all.
+    ///
+    /// The API server deletes them one after the other, as [`delete`](Self::delete) does, and may fail half way; then the request can be sent
+    /// again.
+    pub fn delete_collection<At>(
+        &self,
+        namespace: Option<&str>,
+        selected: &ListParams,
+        params: &DeleteParams,
+    ) -> Answer<()>
+    where
+        V: MayDeleteCollection<At>,
+    {
+        let prepared = Call::new(K::info(), "delete all", namespace).and_then(|call| {
+            let request = call.request().delete_collection(params, selected);
+            call.prepare(request)
+        });
+        // A Status, or the list of what was deleted.
         let answer = self.answer::<IgnoredAny>(prepared);
         Box::pin(async { answer.await.map(drop) })
     }

@@ -87,6 +87,8 @@ verbs! {
     Get, MayGet, "this client may not `Get`": Kind, None, ["get"];
     /// List objects from the API server.
     List, MayList, "this client may not `List`": Kind, None, ["list"];
+    /// Watch objects on the API server; a cache is an informer's.
+    Watch, MayWatch, "this client may not `Watch`": Kind, None, ["watch"];
     /// Create an object.
     Create, MayCreate, "this client may not `Create`": Kind, None, ["create"];
     /// Replace an object.
@@ -97,6 +99,8 @@ verbs! {
     Apply, MayApply, "this client may not `Apply`": Kind, None, ["patch", "create"];
     /// Delete an object.
     Delete, MayDelete, "this client may not `Delete`": Kind, None, ["delete"];
+    /// Delete all objects that selectors fit.
+    DeleteCollection, MayDeleteCollection, "this client may not `DeleteCollection`": Kind, None, ["deletecollection"];
     /// Replace the status.
     UpdateStatus, MayUpdateStatus, "this client may not `UpdateStatus`": WithStatus, Some("status"), ["update"];
     /// Change parts of the status.
@@ -128,7 +132,19 @@ impl<K: Kind> Verbs<K> for All {
             verbs,
         };
         vec![
-            rule(None, &["get", "list", "create", "update", "patch", "delete"]),
+            rule(
+                None,
+                &[
+                    "get",
+                    "list",
+                    "watch",
+                    "create",
+                    "update",
+                    "patch",
+                    "delete",
+                    "deletecollection",
+                ],
+            ),
             rule(Some("status"), &["update", "patch"]),
             rule(Some("scale"), &["get", "update", "patch"]),
         ]
@@ -221,7 +237,17 @@ mod tests {
     fn all_covers_every_verb_of_every_client_method() {
         let all = <All as Verbs<Deployment>>::rules();
         let single = [
-            <(Get, List, Create, Update, Patch, Apply, Delete) as Verbs<Deployment>>::rules(),
+            <(
+                Get,
+                List,
+                Watch,
+                Create,
+                Update,
+                Patch,
+                Apply,
+                Delete,
+                DeleteCollection,
+            ) as Verbs<Deployment>>::rules(),
             <(UpdateStatus, PatchStatus, ApplyStatus, GetScale, UpdateScale) as Verbs<Deployment>>::rules(),
         ];
         for rule in single.concat() {

@@ -21,7 +21,7 @@ pub fn is_present<K: Resource>(object: &K, finalizer: &str) -> bool {
 
 /// Puts the finalizer onto the object, unless it is there or the object is being deleted; API servers refuse it then.
 ///
-/// Answers the object as it is afterwards, so that reconcile goes on with it. API servers want a name with a domain, as in
+/// Answers the object as it is afterwards: go on with it in the same reconcile, because the patch does not wake the key again. API servers want a name with a domain, as in
 /// `demo.dev/cleanup`.
 pub async fn ensure<K, V, At>(
     client: &TypedClient<K, V>,

@@ -19,6 +19,8 @@ pub enum Outcome {
     TerminalError,
     /// A panic; it is retried as an error is.
     Panic,
+    /// It took too long and was dropped; it is retried as an error is.
+    Timeout,
 }
 
 impl Outcome {
@@ -28,7 +30,7 @@ impl Outcome {
             Self::Success => "success",
             Self::RequeueAfter => "requeue_after",
             Self::Requeue => "requeue",
-            Self::Error | Self::TerminalError | Self::Panic => "error",
+            Self::Error | Self::TerminalError | Self::Panic | Self::Timeout => "error",
         }
     }
 }
@@ -41,6 +43,12 @@ pub trait ControllerMetrics: QueueMetrics {
     fn finished(&self, outcome: Option<Outcome>, took: Duration) {
         let _ = (outcome, took);
     }
+    /// A key waits until the cache shows what it wrote.
+    fn waits(&self) {}
+    /// A key waited for that in vain.
+    fn wait_overdue(&self) {}
+    /// A change did not wake a key, because it was its own.
+    fn own_event(&self) {}
 }
 
 /// Counts nothing.

@@ -2,17 +2,30 @@
 //!
 //! Read in the order in which an operator meets them: [`Setup`] records what is registered, [`ControllerSpec`] one
 //! controller of it, [`Permission`] what the API server must allow; [`Reconciler`] is what the user writes, [`Action`] and
-//! [`ReconcileError`] what it answers; [`ControllerRunner`] feeds the queue and runs the workers. The rest helps inside
-//! reconcile: owner references, [`finalizer`] and [`conditions`].
+//! [`ReconcileError`] what it answers; [`ControllerRunner`] feeds the queue and runs the workers. `own_writes` is why a reconcile
+//! finds what it wrote, and is not woken by it; [`Context`] lets tasks write in its name, [`Expectations`] count what cannot be known
+//! otherwise. The rest helps inside reconcile: owner references, [`finalizer`] and [`conditions`].
+//!
+//! # The span of a reconcile
+//!
+//! Each runs within a tracing span `reconcile` with controller-runtime's fields: `controller`, `controllerGroup`, `controllerKind`,
+//! `namespace`, `name` and `reconcileID`, a random UUID.
 
 mod action;
 mod args;
 pub mod conditions;
+mod context;
 mod error;
+mod expectations;
+mod feed;
 pub mod finalizer;
+mod health_check;
 mod metrics;
+mod own_writes;
 mod owners;
+mod pause;
 mod permissions;
+pub mod predicates;
 mod reconciler;
 mod runnable;
 mod runner;
@@ -25,9 +38,14 @@ mod worker;
 pub use action::Action;
 pub use args::{ArgSource, FixedArgs};
 pub use conditions::{ConditionStatus, condition, set_condition};
+pub use context::Context;
 pub use error::ReconcileError;
+pub use expectations::Expectations;
+pub use health_check::{HealthCheck, Probe};
 pub use metrics::{ControllerMetrics, NoMetrics, Outcome};
+pub use own_writes::OwnEvents;
 pub use owners::{controller_reference, is_controlled_by};
+pub use pause::Pause;
 pub use permissions::{Permission, Place};
 pub use reconciler::{BoxReconciler, Reconciler};
 pub use runnable::Runnable;

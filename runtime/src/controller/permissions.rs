@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use k8s_openapi::api::rbac::v1::PolicyRule;
 use serde::Serialize;
 
-use crate::{KindInfo, Scope, client::VerbRule};
+use crate::{KindInfo, Scope, client::VerbRule, events::EventsApi};
 
 /// Where a permission holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -94,11 +94,11 @@ impl Permission {
     }
 
     /// What the recorder needs.
-    pub(super) fn events() -> Self {
+    pub(super) fn events(api: EventsApi) -> Self {
         Self {
             unit: "events".to_owned(),
             place: Place::Watched,
-            api_groups: vec!["events.k8s.io".to_owned()],
+            api_groups: vec![api.group().to_owned()],
             resources: vec!["events".to_owned()],
             verbs: vec!["create".to_owned(), "patch".to_owned()],
             why: "recorder".to_owned(),

@@ -2,22 +2,27 @@
 
 use std::{sync::Arc, time::Duration};
 
+use futures::{StreamExt as _, stream::BoxStream};
+use parking_lot::Mutex;
 use tokio::{task::JoinSet, time};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     ControllerMetrics, ControllerSpec, RegistrationError,
-    owners::owner_keys,
-    spec::{Mapping, Sink, Synced},
+    feed::{Feed, readable},
+    own_writes::OwnWrites,
+    spec::Synced,
     worker::Worker,
 };
-use crate::{KindInfo, ObjectName, workqueue::WorkQueue};
+use crate::{KindInfo, ObjectName, cache::HandlerOptions, client::on_behalf_of, workqueue::WorkQueue};
 
 /// Runs one controller.
 pub struct ControllerRunner {
     worker: Worker,
     workers: usize,
     informers: Vec<(KindInfo, Synced)>,
+    /// Keys from outside.
+    streams: Mutex<Vec<BoxStream<'static, ObjectName>>>,
 }
 
 /// How a controller ended.
@@ -36,31 +41,39 @@ impl ControllerRunner {
                 controller: spec.name().to_owned(),
             });
         };
-        let (name, workers, reconciler) = (spec.name().into(), spec.worker_count(), spec.reconciler());
         let queue = Arc::new(WorkQueue::new(spec.limiter, metrics.clone()));
+        let own_writes = OwnWrites::new(
+            &spec.name,
+            queue.clone(),
+            metrics.clone(),
+            (spec.write_wait, spec.own_events),
+            readable(&spec.sources, spec.informers.as_ref()),
+        );
+        let options = HandlerOptions {
+            resync: spec.resync,
+            ..HandlerOptions::default()
+        };
         let mut informers = Vec::new();
-        for source in spec.sources {
-            let sink = sink(source.mapping, primary.clone(), queue.clone());
-            (source.connect)(match source.condition {
-                None => sink,
-                Some(condition) => Box::new(move |change| {
-                    if condition(change) {
-                        sink(change);
-                    }
-                }),
-            });
-            informers.push((source.kind, source.synced));
+        for mut source in spec.sources {
+            let connect = std::mem::replace(&mut source.connect, Box::new(|_, _| {}));
+            informers.push((source.kind.clone(), source.synced.clone()));
+            let feed = Feed::new(source, primary.clone(), &queue, &own_writes);
+            connect(Box::new(move |change| feed.tell(change)), options);
         }
         Ok(Self {
             worker: Worker {
-                name,
+                name: spec.name.into(),
                 primary,
                 queue,
-                reconciler,
+                reconciler: spec.reconciler,
+                timeout: spec.timeout,
+                pause: spec.pause,
+                own_writes,
                 metrics,
             },
-            workers,
+            workers: spec.workers,
             informers,
+            streams: spec.streams,
         })
     }
 
@@ -110,7 +123,17 @@ impl ControllerRunner {
         let mut workers = JoinSet::new();
         for _ in 0..self.workers {
             let (worker, stop) = (worker.clone(), stop.clone());
-            workers.spawn(async move { worker.run(&stop).await });
+            let name = worker.name.clone();
+            workers.spawn(on_behalf_of(&name, async move { worker.run(&stop).await }));
+        }
+        for mut stream in self.streams.into_inner() {
+            let (queue, stop) = (worker.queue.clone(), stop.clone());
+            let woken = async move {
+                while let Some(key) = stream.next().await {
+                    queue.add(key);
+                }
+            };
+            workers.spawn(async move { stop.run_until_cancelled(woken).await.unwrap_or_default() });
         }
         stop.cancelled().await;
         worker.queue.shut_down();
@@ -157,22 +180,5 @@ async fn join(worker: &Worker, workers: &mut JoinSet<()>) {
         if let Some(error) = ended.err().filter(|error| !error.is_cancelled()) {
             tracing::error!(controller = &*worker.name, %error, "a worker ended");
         }
-    }
-}
-
-/// Adds the keys to the queue that a change wakes.
-fn sink(mapping: Mapping, primary: KindInfo, queue: Arc<WorkQueue>) -> Sink {
-    match mapping {
-        Mapping::Primary => Box::new(move |change| queue.add(change.name().clone())),
-        Mapping::Owner => Box::new(move |change| {
-            for key in owner_keys(change, &primary) {
-                queue.add(key);
-            }
-        }),
-        Mapping::Custom(map) => Box::new(move |change| {
-            for key in map(change) {
-                queue.add(key);
-            }
-        }),
     }
 }

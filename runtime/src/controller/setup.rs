@@ -1,17 +1,20 @@
 //! What an operator registers.
 
-use std::{collections::BTreeSet, error::Error};
+use std::{collections::BTreeSet, error::Error, time::Duration};
 
 use clap::Args;
 use k8s_openapi::api::rbac::v1::PolicyRule;
 use tokio_util::sync::CancellationToken;
 
-use super::{ArgSource, ControllerSpec, Permission, Place, Reconciler, Runnable, permissions::distinct};
+use super::{
+    ArgSource, ControllerSpec, HealthCheck, Permission, Place, Probe, Reconciler, Runnable,
+    permissions::distinct,
+};
 use crate::{
     CustomKind, Kind,
     cache::{RegisteredKind, SharedInformerFactory},
     client::{Connection, TypedClient, Verbs},
-    events::Recorder,
+    events::{EventsApi, Recorder},
 };
 
 /// Records what an operator is made of. Registering does no I/O: the same calls run the operator and print its manifests.
@@ -29,6 +32,8 @@ pub struct Setup {
     kinds: Vec<RegisteredKind>,
     controllers: Vec<ControllerSpec>,
     runnables: Vec<Runnable>,
+    resync: Option<Duration>,
+    health_checks: Vec<HealthCheck>,
 }
 
 /// What is wrong with what was registered.
@@ -69,7 +74,7 @@ pub enum RegistrationError {
     /// A name that labels, logs and leases could not carry.
     #[error("{what} {name:?} needs another name: letters, digits, `-`, `_` and `.`, at least one")]
     BadName {
-        /// A controller or a runnable.
+        /// A controller, a runnable or a health check.
         what: &'static str,
         /// Its name.
         name: String,
@@ -77,7 +82,7 @@ pub enum RegistrationError {
     /// Two of one name.
     #[error("two {what}s are called {name:?}: names must differ")]
     DuplicateName {
-        /// A controller or a runnable.
+        /// A controller, a runnable or a health check.
         what: &'static str,
         /// Their name.
         name: String,
@@ -104,6 +109,8 @@ impl Setup {
             kinds: Vec::new(),
             controllers: Vec::new(),
             runnables: Vec::new(),
+            resync: None,
+            health_checks: Vec::new(),
         }
     }
 
@@ -179,10 +186,18 @@ impl Setup {
         name: impl Into<String>,
         reconciler: impl Reconciler,
     ) -> &mut ControllerSpec {
-        self.controllers
-            .push(ControllerSpec::new(name.into(), reconciler));
+        let mut spec = ControllerSpec::new(name.into(), reconciler);
+        spec.informers = Some(self.informers.clone());
+        self.controllers.push(spec);
         let last = self.controllers.len() - 1;
         &mut self.controllers[last]
+    }
+
+    /// After this time, again and again, controllers that do not say themselves are told of everything in their caches; see
+    /// [`ControllerSpec::resync`]. By default: never.
+    pub fn set_resync(&mut self, period: Duration) -> &mut Self {
+        self.resync = Some(period);
+        self
     }
 
     /// Registers something that runs beside the controllers and is started before them: start-up I/O, a server, a poller.
@@ -199,6 +214,28 @@ impl Setup {
         &mut self.runnables[last]
     }
 
+    /// Adds a check to a probe, beside those of the manager: that it runs, and that each controller's informers are up to date.
+    ///
+    /// It is called for every probe, must be quick and must not block; what it returns as an error is shown. A panic fails the probe.
+    pub fn health_check(
+        &mut self,
+        probe: Probe,
+        name: impl Into<String>,
+        check: impl Fn() -> Result<(), String> + Send + Sync + 'static,
+    ) -> &mut Self {
+        self.health_checks.push(HealthCheck {
+            probe,
+            name: name.into(),
+            check: Box::new(check),
+        });
+        self
+    }
+
+    /// Hands out the health checks, to be asked.
+    pub fn take_health_checks(&mut self) -> Vec<HealthCheck> {
+        std::mem::take(&mut self.health_checks)
+    }
+
     /// The way to the API server.
     pub fn connection(&self) -> &Connection {
         &self.connection
@@ -211,7 +248,11 @@ impl Setup {
 
     /// Hands out the controllers, to be run.
     pub fn take_controllers(&mut self) -> Vec<ControllerSpec> {
-        std::mem::take(&mut self.controllers)
+        let mut controllers = std::mem::take(&mut self.controllers);
+        for controller in &mut controllers {
+            controller.resync = controller.resync.or(self.resync);
+        }
+        controllers
     }
 
     /// The runnables, in the order of registration.
@@ -235,6 +276,12 @@ impl Setup {
         kinds
     }
 
+    /// Through which API events are written: `events.k8s.io` unless said otherwise, before or after [`recorder`](Self::recorder). The
+    /// permission follows. Said twice, the first counts.
+    pub fn events_api(&mut self, api: EventsApi) {
+        self.recorder.set_api(api);
+    }
+
     /// Whether events are written.
     pub fn recorder_used(&self) -> bool {
         self.recorder_used
@@ -253,7 +300,10 @@ impl Setup {
                 .map(|(kind, _)| Permission::informer(kind))
                 .chain(self.permissions.iter().cloned())
                 .chain(owners.filter_map(ControllerSpec::primary).map(Permission::owner))
-                .chain(self.recorder_used.then(Permission::events)),
+                .chain(
+                    self.recorder_used
+                        .then(|| Permission::events(self.recorder.api())),
+                ),
         )
     }
 
@@ -270,6 +320,10 @@ impl Setup {
             self.controllers.iter().map(ControllerSpec::name),
         ));
         errors.extend(bad_names("runnable", self.runnables.iter().map(Runnable::name)));
+        for probe in [Probe::Live, Probe::Ready] {
+            let checks = self.health_checks.iter().filter(|check| check.probe == probe);
+            errors.extend(bad_names("health check", checks.map(HealthCheck::name)));
+        }
         errors
     }
 }

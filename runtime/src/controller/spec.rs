@@ -1,38 +1,54 @@
 //! One controller, as it was registered.
 
-use std::fmt;
+use std::{fmt, sync::Arc, time::Duration};
 
-use futures::future::BoxFuture;
+use futures::{Stream, StreamExt as _, future::BoxFuture, stream::BoxStream};
+use parking_lot::Mutex;
 
-use super::{BoxReconciler, Reconciler, RegistrationError};
+use super::{BoxReconciler, Expectations, OwnEvents, Pause, Reconciler, RegistrationError};
 use crate::{
     KindInfo, ObjectName, Scope, View,
-    cache::{Change, SharedInformer},
+    cache::{Change, HandlerOptions, Progress, SharedInformer, SharedInformerFactory},
     workqueue::{self, RateLimiter},
 };
 
+/// A key waits so long for the cache to show what it wrote.
+const WRITE_WAIT: Duration = Duration::from_secs(10);
+
 /// One controller, as it was registered; see [`Setup::controller`](super::Setup::controller).
 pub struct ControllerSpec {
-    name: String,
-    reconciler: BoxReconciler,
-    workers: usize,
+    pub(super) name: String,
+    pub(super) reconciler: BoxReconciler,
+    pub(super) workers: usize,
     pub(super) limiter: Box<dyn RateLimiter<ObjectName>>,
     pub(super) sources: Vec<Source>,
+    pub(super) timeout: Option<Duration>,
+    pub(super) write_wait: Duration,
+    pub(super) own_events: OwnEvents,
+    pub(super) pause: Pause,
+    pub(super) resync: Option<Duration>,
+    /// Keys from outside. The lock makes what can be sent shareable.
+    pub(super) streams: Mutex<Vec<BoxStream<'static, ObjectName>>>,
+    /// All informers that reconcile may read.
+    pub(super) informers: Option<SharedInformerFactory>,
 }
 
 /// An informer that feeds the controller's queue, without its type.
 pub(super) struct Source {
     pub(super) kind: KindInfo,
     pub(super) mapping: Mapping,
-    pub(super) condition: Option<Condition>,
+    pub(super) conditions: Vec<Condition>,
+    pub(super) expectations: Option<Expectations>,
     pub(super) synced: Synced,
-    pub(super) connect: Box<dyn FnOnce(Sink) + Send + Sync>,
+    pub(super) progress: Progress,
+    pub(super) connect: Box<dyn FnOnce(Sink, HandlerOptions) + Send + Sync>,
 }
 
 /// Whether an informer holds its first list, and how to wait for that.
+#[derive(Clone)]
 pub(super) struct Synced {
-    pub(super) now: Box<dyn Fn() -> bool + Send + Sync>,
-    pub(super) wait: Box<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>,
+    pub(super) now: Arc<dyn Fn() -> bool + Send + Sync>,
+    pub(super) wait: Arc<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>,
 }
 
 /// What an informer calls for each change.
@@ -61,6 +77,13 @@ impl ControllerSpec {
             workers: 1,
             limiter: Box::new(workqueue::default_limiter()),
             sources: Vec::new(),
+            timeout: None,
+            write_wait: WRITE_WAIT,
+            own_events: OwnEvents::default(),
+            pause: Pause::new(),
+            resync: None,
+            streams: Mutex::default(),
+            informers: None,
         }
     }
 
@@ -87,12 +110,59 @@ impl ControllerSpec {
     }
 
     /// Only changes that `condition` accepts wake keys, of the kind that was named just before: `.owns(&pods).when(|change| …)`. It is called in
-    /// line with the store's changes, must be quick and must not block. Without a kind named before it does nothing.
+    /// line with the store's changes, must be quick and must not block. Without a kind named before it does nothing. Said twice,
+    /// both must accept. [`predicates`](super::predicates) has the usual ones.
     pub fn when(&mut self, condition: impl Fn(&Change<'_>) -> bool + Send + Sync + 'static) -> &mut Self {
         if let Some(source) = self.sources.last_mut() {
-            source.condition = Some(Box::new(condition));
+            source.conditions.push(Box::new(condition));
         }
         self
+    }
+
+    /// Tells these expectations of the objects of the kind that was named just before, whatever conditions say; each counts for the
+    /// keys that it would wake. Without a kind named before it does nothing.
+    pub fn expects(&mut self, expectations: &Expectations) -> &mut Self {
+        if let Some(source) = self.sources.last_mut() {
+            source.expectations = Some(expectations.clone());
+        }
+        self
+    }
+
+    /// Keys that `stream` yields are woken: by a webhook, a timer, a message queue. It is polled while the controller runs, and may end.
+    pub fn wakes_on(&mut self, stream: impl Stream<Item = ObjectName> + Send + 'static) -> &mut Self {
+        self.streams.get_mut().push(stream.boxed());
+        self
+    }
+
+    /// After this time, again and again, each object in the caches of the controller's kinds is told again: those of the primary kind wake their
+    /// keys, behind all that changed. Nothing is asked of the API server. Zero: never. See [`HandlerOptions::resync`];
+    /// [`Setup::set_resync`](super::Setup::set_resync) is for all controllers that do not say.
+    pub fn resync(&mut self, period: Duration) -> &mut Self {
+        self.resync = Some(period);
+        self
+    }
+
+    /// Drops a reconcile that takes longer, at an await; it counts as failed, and is tried again with a growing delay. By default none is.
+    pub fn reconcile_timeout(&mut self, timeout: Duration) -> &mut Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// How long a key waits for the cache to show what it wrote; 10 s unless said otherwise, zero: not at all. See [`Reconciler`].
+    pub fn write_wait(&mut self, bound: Duration) -> &mut Self {
+        self.write_wait = bound;
+        self
+    }
+
+    /// Whether the events of its own writes wake a key; they do not unless said otherwise. See [`Reconciler`].
+    pub fn own_events(&mut self, own_events: OwnEvents) -> &mut Self {
+        self.own_events = own_events;
+        self
+    }
+
+    /// Stops and continues the controller while the operator runs.
+    pub fn pause_handle(&self) -> Pause {
+        self.pause.clone()
     }
 
     /// How many keys are reconciled at once; 1 unless said otherwise.
@@ -182,16 +252,18 @@ impl ControllerSpec {
         self.sources.push(Source {
             kind: informer.info().clone(),
             mapping,
-            condition: None,
+            conditions: Vec::new(),
+            expectations: None,
+            progress: informer.progress(),
             synced: Synced {
-                now: Box::new(move || looked_at.has_synced()),
-                wait: Box::new(move || {
+                now: Arc::new(move || looked_at.has_synced()),
+                wait: Arc::new(move || {
                     let informer = waited_for.clone();
                     Box::pin(async move { informer.wait_for_sync().await })
                 }),
             },
-            connect: Box::new(move |sink| {
-                connected.add_sink(sink);
+            connect: Box::new(move |sink, options| {
+                connected.add_sink_with(sink, options);
             }),
         });
         self

@@ -1,21 +1,18 @@
 //! A worker: takes a key, calls reconcile, and does what its result asks for.
 
-use std::{
-    any::Any,
-    panic::AssertUnwindSafe,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-};
+use std::{any::Any, fmt, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures::FutureExt;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
-use super::{Action, BoxReconciler, ControllerMetrics, Outcome, ReconcileError};
-use crate::{KindInfo, ObjectName, panics, workqueue::WorkQueue};
+use super::{
+    Action, BoxReconciler, ControllerMetrics, Outcome, Pause, ReconcileError,
+    own_writes::{Begin, OwnWrites},
+    pause::Watched,
+};
+use crate::{KindInfo, ObjectName, client::witnessed, panics, workqueue::WorkQueue};
 
 /// So many conflicts in a row are no error in the log: at 5 ms, 10 ms and so on, the cache catches up meanwhile.
 const USUAL_CONFLICTS: usize = 5;
@@ -26,36 +23,59 @@ pub(super) struct Worker {
     pub(super) primary: KindInfo,
     pub(super) queue: Arc<WorkQueue>,
     pub(super) reconciler: BoxReconciler,
+    pub(super) timeout: Option<Duration>,
+    pub(super) pause: Pause,
+    pub(super) own_writes: Arc<OwnWrites>,
     pub(super) metrics: Arc<dyn ControllerMetrics>,
 }
 
 impl Worker {
     /// Reconciles one key after the other until `stop` is cancelled or the queue is shut down and empty.
     pub(super) async fn run(&self, stop: &CancellationToken) {
+        let mut pause = self.pause.watched();
         loop {
             let key = tokio::select! {
                 biased;
                 () = stop.cancelled() => return,
-                key = self.queue.get() => key,
+                key = self.next(&mut pause) => key,
             };
             let Some(key) = key else { return };
-            self.reconcile(key).await;
+            match self.own_writes.begin(&key) {
+                Begin::Run => self.reconcile(key).await,
+                Begin::Parked => {}
+                Begin::Overdue => {
+                    self.queue.add_rate_limited(key.clone());
+                    self.queue.done(&key);
+                }
+            }
+        }
+    }
+
+    async fn next(&self, pause: &mut Watched) -> Option<ObjectName> {
+        loop {
+            pause.until(false).await;
+            tokio::select! {
+                biased;
+                () = pause.until(true) => {}
+                key = self.queue.get() => return key,
+            }
         }
     }
 
     async fn reconcile(&self, key: ObjectName) {
-        static NEXT_ID: AtomicU64 = AtomicU64::new(1);
         let span = tracing::info_span!(
             "reconcile",
             controller = &*self.name,
+            controllerGroup = &*self.primary.group,
+            controllerKind = &*self.primary.kind,
             namespace = key.namespace(),
             name = key.name(),
-            reconcile_id = NEXT_ID.fetch_add(1, Ordering::Relaxed),
+            reconcileID = %ReconcileId::random(),
         );
         let mut running = Running::start(self, &key);
         async {
             // The call itself stands inside, too: a future may be made by code that panics.
-            let call = AssertUnwindSafe(async { self.reconciler.reconcile(&key).await });
+            let call = AssertUnwindSafe(self.call(&key));
             let result = call.catch_unwind().await;
             running.outcome = Some(self.settle(&key, result));
         }
@@ -63,38 +83,57 @@ impl Worker {
         .await;
     }
 
+    /// None when it took too long.
+    async fn call(&self, key: &ObjectName) -> Option<Result<Action, ReconcileError>> {
+        let call = async {
+            let call = async { self.reconciler.reconcile(key).await };
+            match self.timeout {
+                Some(limit) => timeout(limit, call).await.ok(),
+                None => Some(call.await),
+            }
+        };
+        match self.own_writes.author(key) {
+            Some(author) => witnessed(author, call).await,
+            None => call.await,
+        }
+    }
+
     /// Does what the result asks for, while the worker still holds the key.
-    fn settle(&self, key: &ObjectName, result: Result<Result<Action, ReconcileError>, Panic>) -> Outcome {
+    fn settle(
+        &self,
+        key: &ObjectName,
+        result: Result<Option<Result<Action, ReconcileError>>, Panic>,
+    ) -> Outcome {
         let queue = &self.queue;
         match result {
-            Ok(Ok(Action::Done)) => {
+            Ok(Some(Ok(Action::Done))) => {
                 queue.forget(key);
                 tracing::debug!("reconciled");
                 Outcome::Success
             }
-            Ok(Ok(Action::After(delay))) => {
+            Ok(Some(Ok(Action::After(delay)))) => {
                 queue.forget(key);
                 queue.add_after(key.clone(), delay);
                 tracing::debug!(?delay, "reconciled, once more later");
                 Outcome::RequeueAfter
             }
-            Ok(Ok(Action::Again)) => {
+            Ok(Some(Ok(Action::Again))) => {
                 let delay = queue.add_rate_limited(key.clone());
                 tracing::debug!(?delay, "reconciled, once more");
                 Outcome::Requeue
             }
-            Ok(Err(error)) if error.is_terminal() => {
+            Ok(Some(Err(error))) if error.is_terminal() => {
                 queue.forget(key);
                 tracing::error!(%error, "reconcile failed for good, not retried until something changes");
                 Outcome::TerminalError
             }
-            Ok(Err(error)) if error.is_decode_of(&self.primary, key) => {
+            Ok(Some(Err(error))) if error.is_decode_of(&self.primary, key) => {
                 // The same bytes never decode; other bytes wake the key. The cache has logged it, once per version.
                 queue.forget(key);
                 tracing::debug!(%error, "not retried until the object changes");
                 Outcome::TerminalError
             }
-            Ok(Err(error)) => {
+            Ok(Some(Err(error))) => {
                 let retry_in = queue.add_rate_limited(key.clone());
                 let failures = queue.num_requeues(key);
                 // What the cache has not seen yet is no mistake of anybody; a conflict that lasts is one.
@@ -104,6 +143,12 @@ impl Worker {
                     tracing::error!(%error, ?retry_in, failures, "reconcile failed");
                 }
                 Outcome::Error
+            }
+            Ok(None) => {
+                let retry_in = queue.add_rate_limited(key.clone());
+                let failures = queue.num_requeues(key);
+                tracing::error!(limit = ?self.timeout, ?retry_in, failures, "reconcile took too long and was dropped");
+                Outcome::Timeout
             }
             Err(panic) => {
                 let retry_in = queue.add_rate_limited(key.clone());
@@ -145,6 +190,28 @@ impl<'a> Running<'a> {
 impl Drop for Running<'_> {
     fn drop(&mut self) {
         self.worker.metrics.finished(self.outcome, self.since.elapsed());
+        if self.worker.own_writes.end(&self.key) {
+            self.worker.queue.add(self.key.clone());
+        }
         self.worker.queue.done(&self.key);
+    }
+}
+
+/// A random UUID, as controller-runtime logs it.
+struct ReconcileId(u128);
+
+impl ReconcileId {
+    fn random() -> Self {
+        const VERSION: u128 = 0xf << 76;
+        const VARIANT: u128 = 0x3 << 62;
+        Self(rand::random::<u128>() & !VERSION & !VARIANT | 0x4 << 76 | 0x2 << 62)
+    }
+}
+
+impl fmt::Display for ReconcileId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let id = format!("{:032x}", self.0);
+        let parts = [&id[..8], &id[8..12], &id[12..16], &id[16..20], &id[20..]];
+        f.write_str(&parts.join("-"))
     }
 }

@@ -3,7 +3,7 @@
 use std::{
     fmt,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -11,7 +11,7 @@ use std::{
 use jiff::Timestamp;
 use tokio::sync::mpsc;
 
-use super::{EventWriter, ObjectRef, Regarding};
+use super::{EventWriter, EventsApi, ObjectRef, Regarding};
 
 /// How many events wait at most; what client-go takes.
 const QUEUE: usize = 1000;
@@ -24,12 +24,41 @@ const LONGEST_WORD: usize = 128;
 /// Events are for people. They are sent in the background, in order, at most once each, and may be lost: when a thousand wait already
 /// ([`dropped`](Self::dropped) counts them), when the API server refuses them, when the operator ends before they are sent.
 ///
-/// An event equal to one of the last six minutes (object, type, reason, action, note) makes no new event; the first becomes a series with
-/// a count.
+/// # What is written
+///
+/// - An event equal to one of the last six minutes (object, type, reason, action, note) makes no new event; the first becomes a series
+///   with a count. The first repeat is written at once, further ones every 30 seconds at most.
+/// - From the tenth different note on, within ten minutes, events of one object, type and reason are combined into one series, whose
+///   note says so.
+/// - Of each type, 25 writes about an object are allowed at once, and one more every five minutes. Above that new events are left
+///   out ([`suppressed`](Self::suppressed) counts them), counts of series are written later.
+///
+/// All of this is remembered of the last 4096 each. The limits are those of client-go's event correlator.
+///
+/// # Where
+///
+/// An event lies in the namespace of its object. About a cluster-scoped object it lies in `default`: the API server takes it nowhere else.
+/// An operator whose scope is namespaced has no permission there: its Roles cover the namespaces that it watches. Such events are
+/// refused then, which is logged once; who wants them adds a Role and RoleBinding in `default` that allow to create and patch events.
 #[derive(Clone)]
 pub struct Recorder {
     queue: mpsc::Sender<Recorded>,
-    dropped: Arc<AtomicU64>,
+    shared: Arc<Shared>,
+}
+
+/// What recorders and the writer have in common.
+#[derive(Default)]
+pub(super) struct Shared {
+    dropped: AtomicU64,
+    pub(super) suppressed: AtomicU64,
+    /// The default unless it is set.
+    api: OnceLock<EventsApi>,
+}
+
+impl Shared {
+    pub(super) fn api(&self) -> EventsApi {
+        self.api.get().copied().unwrap_or_default()
+    }
 }
 
 /// Whether an event is bad news.
@@ -66,11 +95,21 @@ impl Recorder {
     /// Needs neither a connection nor a runtime; events wait until the writer [runs](EventWriter::run).
     pub fn pipeline(controller: impl Into<Arc<str>>) -> (Self, EventWriter) {
         let (queue, events) = mpsc::channel(QUEUE);
-        let recorder = Self {
-            queue,
-            dropped: Arc::default(),
-        };
-        (recorder, EventWriter::new(controller.into(), events))
+        let shared = Arc::<Shared>::default();
+        let writer = EventWriter::new(&controller.into(), events, shared.clone());
+        (Self { queue, shared }, writer)
+    }
+
+    /// Chooses the API that events are written to, of all clones of this recorder. The first choice counts.
+    ///
+    /// In an operator, [`Setup::events_api`](crate::controller::Setup::events_api) does this.
+    pub fn set_api(&self, api: EventsApi) {
+        self.shared.api.get_or_init(|| api);
+    }
+
+    /// The API that events are written to.
+    pub fn api(&self) -> EventsApi {
+        self.shared.api()
     }
 
     /// Records an event about an object: `recorder.event(&foo, EventType::Normal, "Synced", "created deployment web")`.
@@ -102,11 +141,11 @@ impl Recorder {
             event_type,
             reason: cut(reason.into(), LONGEST_WORD),
             action: cut(action.into(), LONGEST_WORD),
-            note: cut(note.into(), LONGEST_NOTE),
+            note: cut_note(note.into()),
             time: Timestamp::now(),
         };
         if let Err(refused) = self.queue.try_send(event) {
-            self.dropped.fetch_add(1, Ordering::Relaxed);
+            self.shared.dropped.fetch_add(1, Ordering::Relaxed);
             let (mpsc::error::TrySendError::Full(event) | mpsc::error::TrySendError::Closed(event)) = refused;
             tracing::debug!(%event, "event dropped: a thousand others wait, or the operator is stopping");
         }
@@ -114,7 +153,12 @@ impl Recorder {
 
     /// How many events were dropped because too many waited.
     pub fn dropped(&self) -> u64 {
-        self.dropped.load(Ordering::Relaxed)
+        self.shared.dropped.load(Ordering::Relaxed)
+    }
+
+    /// How many events were left out because there were too many about their objects.
+    pub fn suppressed(&self) -> u64 {
+        self.shared.suppressed.load(Ordering::Relaxed)
     }
 }
 
@@ -138,6 +182,10 @@ impl fmt::Display for Recorded {
             self.reason, self.regarding.name, self.note
         )
     }
+}
+
+pub(super) fn cut_note(note: String) -> String {
+    cut(note, LONGEST_NOTE)
 }
 
 /// Cuts at a character's boundary, so that at most `limit` bytes are left.

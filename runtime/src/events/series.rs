@@ -1,72 +1,36 @@
-//! Counting repeats: pure bookkeeping, without clock or I/O of its own.
+//! Counting repeats.
 
-use std::{collections::HashMap, time::Duration};
+use std::time::Duration;
 
-use jiff::Timestamp;
 use tokio::time::Instant;
 
-use super::{EventType, ObjectRef, Recorded};
+use super::{EventType, ObjectRef, Recorded, recent::Recent, similar::SimilarKey};
 use crate::ObjectName;
 
 /// An event that was not repeated for so long is over; the next one begins anew. What client-go takes.
 const OVER: Duration = Duration::from_mins(6);
 /// The count of a running series is written so often. The first repeat is written at once.
 pub(super) const REFRESH: Duration = Duration::from_secs(30);
-/// How many different events are remembered; what client-go takes.
-const REMEMBERED: usize = 4096;
 
-/// What makes two events one.
+/// What makes events one series.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct SeriesKey {
-    pub(super) regarding: ObjectRef,
-    pub(super) related: Option<ObjectRef>,
-    pub(super) event_type: EventType,
-    pub(super) reason: String,
-    pub(super) action: String,
-    pub(super) note: String,
+pub(super) enum SeriesKey {
+    /// They are the same.
+    Same {
+        regarding: ObjectRef,
+        related: Option<ObjectRef>,
+        event_type: EventType,
+        reason: String,
+        action: String,
+        note: String,
+    },
+    /// They are among too many that are similar.
+    Combined(SimilarKey),
 }
 
-/// A count that is to be written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Repeat {
-    pub(super) key: SeriesKey,
-    /// The event that became a series.
-    pub(super) event: ObjectName,
-    pub(super) count: i32,
-    pub(super) last: Timestamp,
-}
-
-#[derive(Debug)]
-struct Series {
-    event: ObjectName,
-    count: i32,
-    /// The count that the API server has.
-    written: i32,
-    last: Timestamp,
-    last_seen: Instant,
-    last_written: Instant,
-}
-
-/// The events of the last minutes.
-#[derive(Debug, Default)]
-pub(super) struct SeriesBook {
-    running: HashMap<SeriesKey, Series>,
-}
-
-/// What becomes of an event.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
-    /// It is to be created; [`SeriesBook::began`] makes it the head of a series.
-    New,
-    /// It repeats another, whose count is to be written now.
-    Repeated(Box<Repeat>),
-    /// It repeats another and was counted.
-    Counted,
-}
-
-impl From<&Recorded> for SeriesKey {
-    fn from(event: &Recorded) -> Self {
-        Self {
+impl SeriesKey {
+    pub(super) fn of(event: &Recorded) -> Self {
+        Self::Same {
             regarding: event.regarding.clone(),
             related: event.related.clone(),
             event_type: event.event_type,
@@ -77,48 +41,82 @@ impl From<&Recorded> for SeriesKey {
     }
 }
 
+/// A count that is to be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Repeat {
+    pub(super) key: SeriesKey,
+    /// The name of the event that became a series.
+    pub(super) name: ObjectName,
+    /// The last repeat.
+    pub(super) event: Recorded,
+    pub(super) count: i32,
+}
+
+#[derive(Debug)]
+struct Series {
+    name: ObjectName,
+    event: Recorded,
+    count: i32,
+    /// The count that the API server has.
+    written: i32,
+    last_seen: Instant,
+    last_written: Instant,
+}
+
+/// The events of the last minutes.
+#[derive(Debug, Default)]
+pub(super) struct SeriesBook {
+    running: Recent<SeriesKey, Series>,
+}
+
+/// Whether an event repeats another.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Head {
+    /// It does not.
+    None,
+    /// It does, and the count is to be written now.
+    Due(Box<Repeat>),
+    /// It does, and was counted.
+    Counted,
+}
+
 impl SeriesBook {
-    pub(super) fn observe(&mut self, key: &SeriesKey, time: Timestamp, now: Instant) -> Verdict {
-        let Some(series) = self
-            .running
-            .get_mut(key)
-            .filter(|series| now - series.last_seen < OVER)
-        else {
-            return Verdict::New;
+    pub(super) fn observe(&mut self, key: &SeriesKey, event: &Recorded, now: Instant) -> Head {
+        let series = self.running.get(key);
+        let Some(series) = series.filter(|series| now - series.last_seen < OVER) else {
+            return Head::None;
         };
         series.count = series.count.saturating_add(1);
-        (series.last, series.last_seen) = (time, now);
+        series.event = event.clone();
+        series.last_seen = now;
         if series.count == 2 || now - series.last_written >= REFRESH {
-            Verdict::Repeated(Box::new(series.repeat(key)))
+            Head::Due(Box::new(series.repeat(key)))
         } else {
-            Verdict::Counted
+            Head::Counted
         }
     }
 
-    /// Remembers an event that was created; it is the first of its series.
-    pub(super) fn began(&mut self, key: SeriesKey, event: ObjectName, time: Timestamp, now: Instant) {
-        if self.running.len() >= REMEMBERED {
-            let oldest = self
-                .running
-                .iter()
-                .min_by_key(|(_, series)| series.last_seen)
-                .map(|(key, _)| key.clone());
-            oldest.and_then(|key| self.running.remove(&key));
-        }
+    pub(super) fn began(
+        &mut self,
+        key: SeriesKey,
+        event: Recorded,
+        name: ObjectName,
+        count: i32,
+        now: Instant,
+    ) {
         let series = Series {
+            name,
             event,
-            count: 1,
-            written: 1,
-            last: time,
+            count,
+            written: count,
             last_seen: now,
             last_written: now,
         };
         self.running.insert(key, series);
     }
 
-    /// Notes that the API server has the count.
     pub(super) fn written(&mut self, repeat: &Repeat, now: Instant) {
-        if let Some(series) = self.running.get_mut(&repeat.key) {
+        if let Some(series) = self.running.get(&repeat.key) {
             (series.written, series.last_written) = (repeat.count, now);
         }
     }
@@ -138,7 +136,7 @@ impl SeriesBook {
             .map(|(key, series)| series.repeat(key));
         let due = due.collect();
         self.running
-            .retain(|_, series| now - series.last_seen < OVER || series.count > series.written);
+            .retain(|series| now - series.last_seen < OVER || series.count > series.written);
         due
     }
 }
@@ -147,9 +145,9 @@ impl Series {
     fn repeat(&self, key: &SeriesKey) -> Repeat {
         Repeat {
             key: key.clone(),
+            name: self.name.clone(),
             event: self.event.clone(),
             count: self.count,
-            last: self.last,
         }
     }
 }

@@ -1,11 +1,10 @@
 //! Sending events in the background.
 
-use std::{sync::Arc, time::Duration};
-
-use k8s_openapi::{
-    api::events::v1::{Event, EventSeries},
-    apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta},
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
 };
+
 use kube::core::params::{PatchParams, PostParams};
 use serde::de::IgnoredAny;
 use tokio::{
@@ -15,11 +14,14 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Recorded,
-    series::{REFRESH, Repeat, SeriesBook, SeriesKey, Verdict},
+    EventsApi, Recorded,
+    api::Reporter,
+    correlator::{Correlator, Verdict},
+    recorder::Shared,
+    series::{REFRESH, Repeat, SeriesKey},
 };
 use crate::{
-    Kind, ObjectName,
+    ObjectName,
     client::{Call, ClientError, Connection, Prepared},
 };
 
@@ -29,11 +31,12 @@ const PAUSE: Duration = Duration::from_secs(10);
 /// How long the events that wait at the end may take.
 const FLUSH: Duration = Duration::from_secs(5);
 
-/// Sends what [`Recorder`](super::Recorder)s took, as events of `events.k8s.io/v1`.
+/// Sends what [`Recorder`](super::Recorder)s took, through the [API](EventsApi) that they were told.
 pub struct EventWriter {
-    controller: Arc<str>,
+    reporter: Reporter,
     events: mpsc::Receiver<Recorded>,
-    book: SeriesBook,
+    shared: Arc<Shared>,
+    correlator: Correlator,
     flush_within: Duration,
     /// The time in the name of the last event: names are unique because no two have the same.
     last_stamp: u64,
@@ -41,11 +44,15 @@ pub struct EventWriter {
 }
 
 impl EventWriter {
-    pub(super) fn new(controller: Arc<str>, events: mpsc::Receiver<Recorded>) -> Self {
+    pub(super) fn new(controller: &str, events: mpsc::Receiver<Recorded>, shared: Arc<Shared>) -> Self {
         Self {
-            controller,
+            reporter: Reporter {
+                controller: controller.to_owned(),
+                instance: instance(controller),
+            },
             events,
-            book: SeriesBook::default(),
+            shared,
+            correlator: Correlator::default(),
             flush_within: FLUSH,
             last_stamp: 0,
             told_of_forbidden: false,
@@ -111,95 +118,94 @@ impl EventWriter {
     }
 
     async fn take(&mut self, connection: &Connection, event: Recorded) {
-        let key = SeriesKey::from(&event);
-        match self.book.observe(&key, event.time, Instant::now()) {
+        match self.correlator.observe(event, Instant::now()) {
             Verdict::Counted => {}
+            Verdict::Spam => {
+                self.shared.suppressed.fetch_add(1, Ordering::Relaxed);
+            }
             Verdict::Repeated(repeat) => self.repeat(connection, *repeat).await,
-            Verdict::New => {
-                let event = self.event(key.clone(), event.time, None);
-                self.create(connection, key, event).await;
+            Verdict::New(new) => {
+                let (key, event) = *new;
+                self.create(connection, key, event, 1).await;
             }
         }
     }
 
     async fn refresh(&mut self, connection: &Connection, all: bool) {
-        for repeat in self.book.due(Instant::now(), all) {
+        for repeat in self.correlator.due(Instant::now(), all) {
             self.repeat(connection, repeat).await;
         }
     }
 
-    async fn create(&mut self, connection: &Connection, key: SeriesKey, event: Event) {
-        let time = event
-            .event_time
-            .as_ref()
-            .map_or_else(jiff::Timestamp::now, |time| time.0);
-        let Some(name) = ObjectName::of(&event.metadata) else {
-            return;
-        };
-        match create(connection, &event).await {
-            Ok(()) => self.book.began(key, name, time, Instant::now()),
+    async fn create(&mut self, connection: &Connection, key: SeriesKey, event: Recorded, count: i32) {
+        let name = self.name(&event);
+        match create(
+            connection,
+            self.shared.api(),
+            &name,
+            &event,
+            count,
+            &self.reporter,
+        )
+        .await
+        {
+            Ok(()) => self.correlator.began(key, event, name, count, Instant::now()),
             Err(error) => self.refused(&key, &error),
         }
     }
 
     async fn repeat(&mut self, connection: &Connection, repeat: Repeat) {
-        match patch(connection, &repeat).await {
-            Ok(()) => self.book.written(&repeat, Instant::now()),
+        match patch(connection, self.shared.api(), &repeat).await {
+            Ok(()) => self.correlator.written(&repeat, Instant::now()),
             // The API server forgets events after an hour: the series goes on in a new one.
             Err(error) if error.is_not_found() => {
-                self.book.forget(&repeat.key);
-                let series = EventSeries {
-                    count: repeat.count,
-                    last_observed_time: MicroTime(repeat.last),
-                };
-                let event = self.event(repeat.key.clone(), repeat.last, Some(series));
-                self.create(connection, repeat.key, event).await;
+                self.correlator.forget(&repeat.key);
+                self.create(connection, repeat.key, repeat.event, repeat.count)
+                    .await;
             }
             Err(error) => self.refused(&repeat.key, &error),
         }
     }
 
     fn refused(&mut self, key: &SeriesKey, error: &ClientError) {
-        self.book.forget(key);
+        self.correlator.forget(key);
         if error.is_not_found() || error.is_namespace_terminating() {
             tracing::debug!(%error, "event dropped: its object or its namespace is gone");
         } else if !error.is_forbidden() {
             tracing::warn!(error = error as &dyn std::error::Error, "event dropped");
         } else if !std::mem::replace(&mut self.told_of_forbidden, true) {
-            tracing::warn!(%error, "event dropped; further ones are dropped silently");
+            tracing::warn!(
+                %error,
+                "event dropped, further ones are dropped silently: events about cluster-scoped objects lie in `default`, \
+                 which the Roles of a namespaced operator do not cover"
+            );
         }
     }
 
-    fn event(&mut self, key: SeriesKey, time: jiff::Timestamp, series: Option<EventSeries>) -> Event {
-        let now = u64::try_from(time.as_nanosecond()).unwrap_or_default();
+    /// A new name, in the namespace of the object, or in `default`: the API server takes events about cluster-scoped objects there alone.
+    fn name(&mut self, event: &Recorded) -> ObjectName {
+        let now = u64::try_from(event.time.as_nanosecond()).unwrap_or_default();
         self.last_stamp = now.max(self.last_stamp + 1);
-        let regarding = &key.regarding.name;
-        Event {
-            metadata: ObjectMeta {
-                name: Some(event_name(regarding.name(), self.last_stamp)),
-                namespace: Some(regarding.namespace().unwrap_or("default").to_owned()),
-                ..ObjectMeta::default()
-            },
-            event_time: Some(MicroTime(time)),
-            type_: Some(key.event_type.as_str().to_owned()),
-            reason: Some(key.reason),
-            action: Some(key.action),
-            note: Some(key.note),
-            regarding: Some((&key.regarding).into()),
-            related: key.related.as_ref().map(Into::into),
-            reporting_controller: Some(self.controller.to_string()),
-            reporting_instance: Some(instance(&self.controller)),
-            series,
-            ..Event::default()
-        }
+        let regarding = &event.regarding.name;
+        ObjectName::namespaced(
+            regarding.namespace().unwrap_or("default"),
+            event_name(regarding.name(), self.last_stamp),
+        )
     }
 }
 
-async fn create(connection: &Connection, event: &Event) -> Result<(), ClientError> {
+async fn create(
+    connection: &Connection,
+    api: EventsApi,
+    name: &ObjectName,
+    event: &Recorded,
+    count: i32,
+    reporter: &Reporter,
+) -> Result<(), ClientError> {
     let sent = send(connection, || {
-        let mut call = Call::new(Event::info(), "create", event.metadata.namespace.as_deref())?;
-        call.name.clone_from(&event.metadata.name);
-        let (call, body) = call.body(event)?;
+        let mut call = Call::new(api.info(), "create", name.namespace())?;
+        call.name = Some(name.name().to_owned());
+        let (call, body) = call.body(&api.body(name, event, count, reporter))?;
         let params = PostParams {
             field_manager: Some(connection.field_manager().to_owned()),
             ..PostParams::default()
@@ -214,14 +220,10 @@ async fn create(connection: &Connection, event: &Event) -> Result<(), ClientErro
     }
 }
 
-async fn patch(connection: &Connection, repeat: &Repeat) -> Result<(), ClientError> {
-    let series = EventSeries {
-        count: repeat.count,
-        last_observed_time: MicroTime(repeat.last),
-    };
-    let body = serde_json::json!({"series": series});
+async fn patch(connection: &Connection, api: EventsApi, repeat: &Repeat) -> Result<(), ClientError> {
+    let body = api.patch(&repeat.event, repeat.count);
     let sent = send(connection, || {
-        let (call, body) = Call::object(Event::info(), "patch", &repeat.event)?.body(&body)?;
+        let (call, body) = Call::object(api.info(), "patch", &repeat.name)?.body(&body)?;
         let params = PatchParams {
             field_manager: Some(connection.field_manager().to_owned()),
             ..PatchParams::default()

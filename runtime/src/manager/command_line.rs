@@ -7,7 +7,10 @@ use std::{
     sync::Arc,
 };
 
-use clap::{Arg, ArgMatches, Args as _, Command, FromArgMatches as _, error::ErrorKind};
+use clap::{
+    Arg, ArgMatches, Args as _, Command, FromArgMatches as _,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
 use parking_lot::Mutex;
 
 use super::args::ManagerArgs;
@@ -83,13 +86,41 @@ impl CommandLine {
             .about(about.clone())
             .long_about(about)
             .mut_args(|arg| arg.hide_env_values(true));
-        let matches = command.try_get_matches_from(&self.0.line)?;
+        let mut command = command;
+        let matches = command
+            .try_get_matches_from_mut(&self.0.line)
+            .map_err(|error| self.with_origin(error, &command))?;
         Ok(match matches.subcommand() {
             Some((_, matches)) => Request::Manifests {
                 yaml: matches.get_flag("yaml"),
             },
             None => Request::Run(Box::new(ManagerArgs::from_arg_matches(&matches)?)),
         })
+    }
+
+    /// Names the environment variable where a value that does not fit comes from one.
+    fn with_origin(&self, error: clap::Error, command: &Command) -> clap::Error {
+        let Some(ContextValue::String(named)) = error.get(ContextKind::InvalidArg) else {
+            return error;
+        };
+        let flag = named.split([' ', '=', '[']).next().unwrap_or_default();
+        let is_given = |token: &OsString| {
+            let token = token.to_string_lossy();
+            token == flag || token.strip_prefix(flag).is_some_and(|rest| rest.starts_with('='))
+        };
+        let variable = find(command, flag).and_then(Arg::get_env);
+        match variable.filter(|name| std::env::var_os(name).is_some()) {
+            Some(variable) if !self.0.line.iter().any(is_given) => {
+                let text = error.to_string();
+                let text = text.strip_prefix("error: ").unwrap_or(&text).trim_end();
+                let from = variable.to_string_lossy();
+                clap::Error::raw(
+                    error.kind(),
+                    format!("{text}\n\nThe value comes from the environment variable {from}.\n"),
+                )
+            }
+            _ => error,
+        }
     }
 
     fn lenient(&self, augment: fn(Command) -> Command) -> Result<ArgMatches, clap::Error> {

@@ -5,7 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use http::Request;
+use http::{Request, StatusCode};
+use http_body_util::{BodyExt as _, Limited};
 use kube::{
     Config,
     client::Body,
@@ -176,23 +177,34 @@ fn there_are(names: &[String]) -> String {
     }
 }
 
-/// Waits until the API server answers anything at all, and says what it waits for, with the address where it is known.
+/// Waits until an API server answers, and says what it waits for, with the address where it is known. One that refuses to tell its
+/// version is one, too; a page of a proxy, or of something else at the address, is none.
 pub(super) async fn wait_for_api_server(client: &kube::Client, address: Option<&str>) {
     const LONGEST: Duration = Duration::from_secs(30);
     let (mut pause, mut said) = (Duration::from_secs(1), None);
     loop {
         match ask_version(client).await {
-            Ok(status) if status == http::StatusCode::UNAUTHORIZED => {
+            Ok(Answer::Version) => {
+                if said.is_some() {
+                    info!("the API server answers");
+                }
+                return;
+            }
+            Ok(Answer::Unauthorized) => {
                 warn!(
                     "the API server does not accept the operator's credentials (401): renew the token or the certificate"
                 );
                 return;
             }
-            Ok(_) => {
-                if said.is_some() {
-                    info!("the API server answers");
+            Ok(Answer::Other(what)) => {
+                if said.as_ref() != Some(&what) {
+                    warn!(
+                        address,
+                        answer = what,
+                        "what answers is no API server, or a proxy before one that is not there; waiting. Check the address in the kubeconfig"
+                    );
+                    said = Some(what);
                 }
-                return;
             }
             Err(error) => {
                 if said.as_ref() != Some(&error) {
@@ -210,12 +222,37 @@ pub(super) async fn wait_for_api_server(client: &kube::Client, address: Option<&
     }
 }
 
-async fn ask_version(client: &kube::Client) -> Result<http::StatusCode, String> {
+/// What came back when the API server was asked for its version.
+enum Answer {
+    Version,
+    Unauthorized,
+    /// Code and beginning of something else.
+    Other(String),
+}
+
+async fn ask_version(client: &kube::Client) -> Result<Answer, String> {
+    /// More than any version takes, and than anybody wants to read of a page.
+    const MOST: usize = 64 * 1024;
     let request = Request::get("/version")
         .body(Body::empty())
         .map_err(|error| error.to_string())?;
     let response = client.send(request).await.map_err(|error| with_sources(&error))?;
-    Ok(response.status())
+    let code = response.status();
+    if code == StatusCode::UNAUTHORIZED {
+        return Ok(Answer::Unauthorized);
+    }
+    let body = Limited::new(response.into_body(), MOST).collect().await;
+    let body = body
+        .map_err(|error| format!("the answer broke off: {error}"))?
+        .to_bytes();
+    let is_json = serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(&body).is_ok();
+    if is_json && !code.is_server_error() {
+        return Ok(Answer::Version);
+    }
+    let text = String::from_utf8_lossy(&body);
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let beginning: String = words.join(" ").chars().take(80).collect();
+    Ok(Answer::Other(format!("{code}: {beginning:?}")))
 }
 
 #[cfg(test)]

@@ -70,6 +70,19 @@ async fn a_wrong_kubeconfig_is_named_with_the_mend() {
     assert!(refused("clusters: [", None).await.contains("is damaged"));
     assert!(refused("just text", None).await.contains("is damaged"));
     assert!(
+        refused("<html>Please log in</html>", None)
+            .await
+            .contains("is damaged")
+    );
+    assert!(refused("", None).await.contains("it has no contexts at all"));
+    let folder = configure(Some(&env::temp_dir()), None).await.err().unwrap();
+    assert!(
+        folder.to_string().contains("cannot be read: Is a directory"),
+        "{folder}"
+    );
+    let no_url = KUBECONFIG.replace("http://127.0.0.1:1", "not an address");
+    assert!(refused(&no_url, Some("home")).await.contains("is damaged"));
+    assert!(
         refused(KUBECONFIG, None)
             .await
             .contains("no current context: pass --context; there are home, torn")
@@ -101,7 +114,10 @@ async fn waits_for_an_api_server_that_cannot_be_reached() {
             if nth < 5 {
                 return Err(tower::BoxError::from("connection refused"));
             }
-            Ok(Response::builder().status(403).body(Body::empty())?)
+            let forbidden = br#"{"kind":"Status","code":403,"reason":"Forbidden"}"#;
+            Ok(Response::builder()
+                .status(403)
+                .body(Body::from(forbidden.to_vec()))?)
         }
     });
     let started = Instant::now();
@@ -112,4 +128,64 @@ async fn waits_for_an_api_server_that_cannot_be_reached() {
         waited >= Duration::from_secs(15) && waited < Duration::from_secs(47),
         "{waited:?}"
     );
+}
+
+/// A proxy's login page, a load balancer whose API server is away, another web server: each is named, and asked again at leisure.
+#[tokio::test(start_paused = true)]
+async fn something_else_that_answers_is_no_api_server() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let counter = asked.clone();
+    let service = tower::service_fn(move |_: Request<Body>| {
+        let nth = counter.fetch_add(1, Ordering::Relaxed);
+        let (code, body) = match nth {
+            0 => (200, "<html>\n  <title>Please log in</title>"),
+            1 => (503, "upstream connect error"),
+            2 => (404, "404 page not found"),
+            3 => (500, r#"{"kind":"Status","code":500}"#),
+            _ => (200, r#"{"major":"1","minor":"36"}"#),
+        };
+        async move {
+            let body = Body::from(body.as_bytes().to_vec());
+            Ok::<_, tower::BoxError>(Response::builder().status(code).body(body)?)
+        }
+    });
+    let client = kube::Client::new(service, "default");
+    let Ok(Answer::Other(what)) = ask_version(&client).await else {
+        panic!("a page is no version");
+    };
+    assert_eq!(what, r#"200 OK: "<html> <title>Please log in</title>""#);
+    wait_for_api_server(&client, None).await;
+    assert_eq!(asked.load(Ordering::Relaxed), 5);
+}
+
+/// What is wrong with a kubeconfig but shows only when the client is made.
+#[tokio::test]
+async fn damaged_credentials_are_told_before_anything_is_sent() {
+    for (user, said) in [
+        (
+            r#"client-certificate-data: "@@@", client-key-data: "@@@""#,
+            "Invalid symbol",
+        ),
+        (
+            r"client-certificate: /nowhere/cert, client-key: /nowhere/key",
+            "/nowhere/cert",
+        ),
+        (r"tokenFile: /nowhere/token", "/nowhere/token"),
+    ] {
+        let text = KUBECONFIG
+            .replace("token: secret", user)
+            .replace("http:", "https:");
+        let cluster = configure_with(&text, Some("home")).await;
+        let error = match cluster {
+            Err(error) => error,
+            Ok(cluster) => match crate::client::Connection::connect(cluster.config, "shop") {
+                Err(error) => with_sources(&error),
+                Ok(_) => panic!("{user} makes no client"),
+            },
+        };
+        assert!(
+            error.contains(said) && error.contains("kubeconfig"),
+            "{user}: {error}"
+        );
+    }
 }

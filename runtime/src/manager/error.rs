@@ -49,6 +49,9 @@ pub enum Error {
         /// What there is.
         hint: String,
     },
+    /// The times of the leader election do not fit together.
+    #[error("{0}")]
+    LeaderElection(String),
     /// The process cannot listen to signals.
     #[error("cannot listen to signals: {0}")]
     Signals(#[source] io::Error),
@@ -110,11 +113,11 @@ impl Error {
     }
 
     /// With what the process ends: 2 for mistakes in the command line or environment (0 for help and version), 3 for a lost
-    /// lease, 4 for a failed runnable, 5 when the grace period was too short, 1 for everything else.
+    /// lease, 4 for a failed runnable, 5 when something was cancelled at the end of the grace period, 1 for everything else.
     pub fn exit_code(&self) -> i32 {
         match self {
             Self::Usage(error) => error.exit_code(),
-            Self::NoSuchController { .. } => 2,
+            Self::NoSuchController { .. } | Self::LeaderElection(_) => 2,
             Self::LostLease(_) => 3,
             Self::Runnable { .. } => 4,
             Self::GracePeriod { .. } => 5,

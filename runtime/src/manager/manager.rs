@@ -20,7 +20,7 @@ use super::{
     signals,
 };
 use crate::{
-    client::{Connection, ConnectionSlot},
+    client::{Connection, ConnectionSlot, Fence},
     controller::Setup,
     events::{EventWriter, Recorder},
 };
@@ -38,14 +38,26 @@ type Register = Box<dyn FnOnce(&mut Setup) + Send>;
 /// }
 /// ```
 ///
-/// The operator starts in this order: servers for health checks and metrics, informers, leader election (where it is on),
-/// runnables, controllers. It is ready when the informers hold their first lists; a replica that waits for the lease is
-/// ready, too. On SIGTERM or SIGINT it stops in the reverse order: reconciles and runnables may end, events are sent, the
-/// informers stop, the lease is given back, the servers close; all of it within `--grace-period`, after which what still
-/// runs is cancelled. A second signal ends the process at once.
+/// The operator starts in this order: servers for health checks and metrics; informers; runnables of every replica; leader
+/// election (where it is on); then, once the informers hold what a quorum list has, the leader's runnables, and, when those that are
+/// [`before_controllers`](crate::controller::Runnable::before_controllers) have ended, the controllers. It is ready when the informers
+/// hold their first lists; a replica that waits for the lease is ready, too. On SIGTERM or SIGINT reconciles and runnables may end, events
+/// are sent, the informers stop, the lease is given back, the servers close; all of it within `--grace-period`, of which the reconciles
+/// have seven tenths: what still runs then is cancelled, so that the lease is given back after the last write. A second signal ends the
+/// process at once.
 ///
 /// When the lease is lost, what only the leader may do is cancelled at once and [`run`](Self::run) fails, so that the
-/// process is started again with an empty cache. An API server that cannot be reached is waited for.
+/// process is started again with an empty cache. Before that already, once the renew deadline has passed, and in replicas that do not
+/// lead, the clients of the setup refuse to write ([`ClientError::is_not_leading`](crate::client::ClientError::is_not_leading)); what
+/// every replica may write goes through [`TypedClient::unfenced`](crate::client::TypedClient::unfenced). An API server that cannot be reached is waited for.
+///
+/// `/livez` (also `/healthz`) says that the process answers, `/readyz` that it has started and, for each controller, that its informers
+/// are up to date: no watch has been away for a minute. [`Setup::health_check`] adds others. `/debug/kubewright`, beside `/metrics`, shows
+/// caches and queues where metrics are served on a loopback address, or where `--debug-page` says so.
+///
+/// Exit codes: 0 after SIGTERM when everything ended in time; 1 when it could not start, or a controller broke; 2 for mistakes in the
+/// command line or environment; 3 when the lease was lost; 4 when a runnable failed; 5 when something had to be cancelled at the end of the
+/// grace period.
 ///
 /// The same program, asked with the subcommand `manifests`, prints its CRDs and permissions and needs no cluster.
 pub struct Manager {
@@ -195,7 +207,7 @@ impl Manager {
 /// What came of calling all registrations.
 struct Registered {
     setup: Setup,
-    slot: ConnectionSlot,
+    slot: (ConnectionSlot, Fence),
     events: (Recorder, EventWriter),
     /// The first of the operator's own flags that do not fit.
     refused: Option<clap::Error>,
@@ -203,11 +215,11 @@ struct Registered {
 
 impl Registered {
     fn new(name: &str, registrations: Vec<Register>, line: &CommandLine) -> Self {
-        let (connection, slot) = Connection::late();
+        let ((connection, slot), fence) = (Connection::late(), Fence::default());
         let events = Recorder::pipeline(name);
         let mut setup = Setup::new(
             name,
-            connection.with_field_manager(name),
+            connection.with_field_manager(name).fenced(fence.clone()),
             events.0.clone(),
             line.clone(),
         );
@@ -224,7 +236,7 @@ impl Registered {
         }
         Self {
             setup,
-            slot,
+            slot: (slot, fence),
             events,
             refused,
         }

@@ -16,23 +16,29 @@
 //! | `controller_runtime_reconcile_errors_total` | controller | failed ones, terminal ones and panics among them |
 //! | `controller_runtime_terminal_reconcile_errors_total` | controller | failed ones that are not retried |
 //! | `controller_runtime_reconcile_panics_total` | controller | panics |
+//! | `controller_runtime_reconcile_timeouts_total` | controller | reconciles that took longer than `reconcile_timeout` |
 //! | `controller_runtime_reconcile_time_seconds` | controller | histogram |
 //! | `controller_runtime_max_concurrent_reconciles` | controller | workers |
 //! | `controller_runtime_active_workers` | controller | workers that reconcile now |
-//! | `workqueue_depth` | name, controller | keys that wait |
+//! | `workqueue_depth` | name, controller, priority | keys that wait; those of the initial list and of resyncs have -100 |
+//! | `kubewright_controller_write_waits_total`, `…_write_waits_overdue_total` | controller | keys that waited until the cache showed what they wrote, and in vain |
+//! | `kubewright_controller_own_events_total` | controller | changes that did not wake the key that made them |
 //! | `workqueue_adds_total`, `workqueue_retries_total` | name, controller | keys added, and added again after a failure or a time |
 //! | `workqueue_queue_duration_seconds`, `workqueue_work_duration_seconds` | name, controller | histograms |
 //! | `workqueue_unfinished_work_seconds`, `workqueue_longest_running_processor_seconds` | name, controller | keys in work now |
+//! | `rest_client_requests_total` | code, method, host | requests by the code of their answer, `<error>` where there was none |
 //! | `leader_election_master_status` | name | 1 while this replica leads |
 //! | `kubewright_informer_objects`, `…_bytes` | group, kind, namespaces, selector | what the store holds |
 //! | `kubewright_informer_lists_total`, `…_watches_total`, `…_watch_events_total`, `…_failures_total` | group, kind, namespaces, selector | list and watch |
 //! | `kubewright_informer_decode_errors_total`, `…_index_errors_total` | group, kind, namespaces, selector | objects and values of another shape |
 //! | `kubewright_events_dropped_total` | | events that the queue did not take |
+//! | `kubewright_events_suppressed_total` | | events left out because there were too many about their objects |
 
 mod address;
 mod args;
 mod command_line;
 mod connect;
+mod debug_page;
 mod error;
 mod group;
 mod health;
@@ -52,7 +58,6 @@ mod servers;
 mod signals;
 mod suggest;
 mod work;
-mod yaml;
 
 pub use error::{ConfigError, DefinitionError, Error, IndexError, LostLease, ManifestError, Result};
 pub use manager::Manager;

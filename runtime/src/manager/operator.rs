@@ -1,6 +1,6 @@
 //! The life of an operator: start in order, wait, stop in order.
 
-use std::{convert::Infallible, future::pending, sync::Arc};
+use std::{convert::Infallible, future::pending, net::SocketAddr, sync::Arc};
 
 use parking_lot::Mutex;
 use prometheus_client::metrics::gauge::Gauge;
@@ -12,6 +12,7 @@ use super::{
     Error,
     args::ManagerArgs,
     connect::{self, Cluster},
+    debug_page::DebugPage,
     group::Group,
     leader::{Candidacy, Elector, LeaseLock, Timing},
     metrics::{Metrics, Queue},
@@ -21,10 +22,12 @@ use super::{
     work::{End, Work, start},
 };
 use crate::{
+    KindInfo,
     cache::SharedInformerFactory,
-    client::{Connection, ConnectionSlot},
-    controller::{ControllerRunner, Runnable, Setup},
+    client::{Connection, ConnectionSlot, Fence},
+    controller::{ControllerRunner, HealthCheck, Runnable, Setup},
     events::{EventWriter, Recorder},
+    workqueue::WorkQueue,
 };
 
 /// Where the connection comes from.
@@ -42,10 +45,17 @@ pub(super) struct Operator {
     product: String,
     slot: ConnectionSlot,
     connection: Connection,
+    fence: Fence,
+    timing: Timing,
     informers: SharedInformerFactory,
     events: EventWriter,
     metrics: Metrics,
     controllers: Vec<ControllerRunner>,
+    /// Which kinds each controller looks at.
+    kinds: Vec<(String, Vec<KindInfo>)>,
+    /// Name, workers and queue of each.
+    queues: Vec<(String, usize, Arc<WorkQueue>)>,
+    health_checks: Vec<HealthCheck>,
     runnables: Vec<Runnable>,
 }
 
@@ -53,12 +63,13 @@ impl Operator {
     /// Checks what was registered against the flags. `product` begins the user agent.
     pub(super) fn new(
         mut setup: Setup,
-        slot: ConnectionSlot,
+        (slot, fence): (ConnectionSlot, Fence),
         (recorder, events): (Recorder, EventWriter),
         source: Source,
         product: &str,
         args: ManagerArgs,
     ) -> Result<Self, Error> {
+        let timing = args.election_timing().map_err(Error::LeaderElection)?;
         let errors = setup.errors();
         if !errors.is_empty() {
             return Err(Error::Registration(errors));
@@ -82,32 +93,50 @@ impl Operator {
         let informers = setup.informers().clone();
         informers.set_namespaces(args.watched_namespaces());
         let mut metrics = Metrics::new(setup.operator(), informers.clone(), recorder);
-        let mut controllers = Vec::new();
+        metrics.count_requests(slot.requests());
+        setup
+            .connection()
+            .limit()
+            .set(args.kube_api_qps, args.kube_api_burst);
+        let (mut controllers, mut kinds, mut queues) = (Vec::new(), Vec::new(), Vec::new());
         for spec in setup.take_controllers() {
             if chosen.is_empty() || chosen.iter().any(|name| name == spec.name()) {
-                let counters = metrics.controller(spec.name(), spec.worker_count());
-                controllers.push(
-                    ControllerRunner::new(spec, counters)
-                        .map_err(|error| Error::Registration(vec![error]))?,
-                );
+                let (name, workers) = (spec.name().to_owned(), spec.worker_count());
+                let counters = metrics.controller(&name, workers);
+                let looks_at = spec
+                    .primary()
+                    .into_iter()
+                    .chain(spec.owned())
+                    .chain(spec.watched());
+                kinds.push((name.clone(), looks_at.cloned().collect()));
+                let runner = ControllerRunner::new(spec, counters)
+                    .map_err(|error| Error::Registration(vec![error]))?;
+                queues.push((name, workers, runner.queue().clone()));
+                controllers.push(runner);
             } else {
                 info!(controller = spec.name(), "switched off by --controllers");
             }
         }
         metrics.observe_queues(
-            controllers
+            queues
                 .iter()
-                .map(|runner| {
-                    let queue = runner.queue().clone();
+                .cloned()
+                .map(|(name, _, queue)| {
                     let read: Queue = Box::new(move || queue.stats());
-                    (runner.name().to_owned(), read)
+                    (name, read)
                 })
                 .collect(),
         );
         Ok(Self {
             name: setup.operator().to_owned(),
-            connection: setup.connection().clone(),
+            // Every replica says what happens to it.
+            connection: setup.connection().unfenced(),
+            fence,
+            timing,
             runnables: setup.take_runnables(),
+            health_checks: setup.take_health_checks(),
+            kinds,
+            queues,
             events,
             product: product.to_owned(),
             args,
@@ -122,24 +151,40 @@ impl Operator {
     /// Runs until `stop`, or until something fails. Whatever happens, all that was started has ended when this returns.
     pub(super) async fn run(self, stop: CancellationToken) -> Result<(), Error> {
         let Connected {
-            client,
+            connection,
             address,
             in_cluster,
         } = self.source.connect(&self.args, &self.product).await?;
-        self.slot.connect(client.clone());
+        self.slot.connect(&connection);
+        let client = connection.kube_client();
         let elector = self.args.leader_elect.unwrap_or(in_cluster).then(|| {
             let flag = self.args.leader_election_namespace.as_deref();
             let namespace = place::leader_namespace(flag, client.default_namespace());
             let lock = LeaseLock::new(client.clone(), &namespace, &self.name);
-            Elector::new(lock, place::identity(), Timing::default())
+            Elector::new(lock, place::identity(), self.timing, self.fence)
         });
 
         let readiness: Readiness = Arc::new(Mutex::new(Some("starting")));
         let grace = self.args.grace_period;
         let leading = self.metrics.leading();
         let mut servers = Servers::default();
-        let health = health_handler(&readiness, &self.informers);
-        let metrics = self.metrics.into_handler();
+        let health = health_handler(&readiness, &self.informers, self.kinds, self.health_checks);
+        let page = DebugPage {
+            operator: self.name,
+            started: Instant::now(),
+            readiness: readiness.clone(),
+            leading: elector.is_some().then(|| leading.clone()),
+            informers: self.informers.clone(),
+            controllers: self.queues,
+        };
+        let (metrics, wanted) = (self.metrics.into_handler(), self.args.debug_page);
+        let metrics = |address: SocketAddr| {
+            if wanted.unwrap_or(address.ip().is_loopback()) {
+                page.before(metrics)
+            } else {
+                metrics
+            }
+        };
         let served = async {
             servers
                 .start(
@@ -147,7 +192,7 @@ impl Operator {
                     self.args.health_bind_address,
                     in_cluster,
                     8081,
-                    health,
+                    |_| health,
                 )
                 .await?;
             servers
@@ -209,7 +254,7 @@ impl Operator {
 
 /// A client, and where it goes.
 struct Connected {
-    client: kube::Client,
+    connection: Connection,
     /// The API server's, where it is known.
     address: Option<String>,
     /// Whether that is the cluster that the operator runs in.
@@ -221,7 +266,7 @@ impl Source {
         let Cluster { config, in_cluster } = match self {
             Self::Client(client) => {
                 return Ok(Connected {
-                    client,
+                    connection: Connection::new(client),
                     address: None,
                     in_cluster: false,
                 });
@@ -234,7 +279,7 @@ impl Source {
         };
         Ok(Connected {
             address: Some(config.cluster_url.to_string()),
-            client: Connection::connect(config, product)?.kube_client(),
+            connection: Connection::connect(config, product)?,
             in_cluster,
         })
     }
@@ -272,6 +317,8 @@ impl Life<'_> {
             work.candidacy = Some(Candidacy::start(elector, self.leading));
             work.until_leading().await?;
         }
+        // What was written while this replica looked on, or while it listed from a cache of the API server's, is waited for.
+        work.meanwhile(self.informers.wait_until_current()).await?;
         let first_leaders = start(&mut work.leaders, leader_only, &work.cancel);
         work.until_completed(&first_everywhere, &first_leaders).await?;
         for runner in self.controllers {

@@ -5,7 +5,7 @@ use std::{convert::Infallible, net::TcpListener as StdListener, pin::pin};
 use bytes::Bytes;
 use http::{Method, Request, Response, Uri};
 use http_body_util::{BodyExt, Full, StreamBody};
-use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::{apps::v1::Deployment, core::v1::Event};
 use kube::client::Body;
 use serde_json::{Value, json};
 use tokio::{
@@ -17,7 +17,8 @@ use tokio::{
 use super::*;
 use crate::{
     Manager, ObjectName,
-    controller::{Action, ReconcileError, Reconciler},
+    client::Create,
+    controller::{Action, Probe, ReconcileError, Reconciler},
     events::EventType,
 };
 
@@ -29,6 +30,8 @@ struct World {
     version: u64,
     /// For how many more requests nobody is there.
     unreachable: usize,
+    /// How many Deployments there are beside `web`.
+    more: usize,
 }
 
 type Shared = Arc<Mutex<World>>;
@@ -62,9 +65,16 @@ impl World {
                 (200, json!({}))
             }
             (_, "deployments") => {
-                self.journal.push("list".into());
+                let mut parameters = uri.query().unwrap_or_default().split('&');
+                let is_one = parameters.any(|parameter| parameter == "limit=1");
+                self.journal.push(if is_one { "quorum" } else { "list" }.into());
                 let web = json!({"metadata": {"name": "web", "namespace": "default", "uid": "u", "resourceVersion": "7"}});
-                let list = json!({"kind": "DeploymentList", "apiVersion": "apps/v1", "metadata": {"resourceVersion": "9"}, "items": [web]});
+                let mut items = vec![web; self.more + 1];
+                for (number, item) in items.iter_mut().enumerate().skip(1) {
+                    item["metadata"]["name"] = format!("web-{number}").into();
+                    item["metadata"]["uid"] = format!("u-{number}").into();
+                }
+                let list = json!({"kind": "DeploymentList", "apiVersion": "apps/v1", "metadata": {"resourceVersion": "9"}, "items": items});
                 (200, list)
             }
             (&Method::POST, "events") => {
@@ -262,6 +272,7 @@ async fn starts_syncs_reconciles_and_stops_in_order() {
             "version",
             "list",
             "acquire",
+            "quorum",
             "migrated",
             "reconcile default/web",
             "reconciled",
@@ -288,7 +299,14 @@ async fn a_lost_lease_cancels_at_once_and_fails() {
     assert_eq!(error.exit_code(), 3);
     assert_eq!(
         journal(&world),
-        ["version", "list", "acquire", "reconcile default/web", "cancelled"]
+        [
+            "version",
+            "list",
+            "acquire",
+            "quorum",
+            "reconcile default/web",
+            "cancelled"
+        ]
     );
 }
 
@@ -333,6 +351,157 @@ async fn what_does_not_end_in_the_grace_period_is_cancelled_and_named() {
     assert_eq!(journal(&world).last().unwrap(), "cancelled");
 }
 
+/// A replica that does not lead sends no write, unless its author says that every replica may.
+#[tokio::test(start_paused = true)]
+async fn the_clients_of_a_standby_write_only_what_every_replica_may() {
+    let (world, stop) = (Shared::default(), CancellationToken::new());
+    world
+        .lock()
+        .put_lease(&json!({"holderIdentity": "other", "leaseDurationSeconds": 3600}));
+    let args = "--leader-elect --leader-election-namespace=default --health-bind-address=0";
+    let (said, ended) = (Arc::new(Mutex::new(Vec::new())), stop.clone());
+    let errors = said.clone();
+    let manager = operator(&world, args, Duration::ZERO, &stop).register(move |setup| {
+        let client = setup.client::<Event, (Create,)>();
+        let raw = kube::Api::<Event>::namespaced(setup.kube_client(), "default");
+        setup.runnable("greeter", async move |_stop| {
+            let metadata = json!({"namespace": "default", "name": "hello"});
+            let event: Event = serde_json::from_value(json!({"metadata": metadata, "involvedObject": {}}))?;
+            let refused = client.create(&event).await.unwrap_err();
+            assert!(refused.is_not_leading());
+            errors.lock().push(refused.to_string());
+            let refused = raw
+                .create(&kube::api::PostParams::default(), &event)
+                .await
+                .unwrap_err();
+            errors.lock().push(refused.to_string());
+            client.unfenced().create(&event).await?;
+            ended.cancel();
+            Ok(())
+        });
+    });
+    manager.run().await.unwrap();
+    assert_eq!(journal(&world), ["version", "list", "event"]);
+    let said = said.lock();
+    assert!(
+        said[0].contains("cannot create Event default/hello: this replica does not hold the leader lease"),
+        "{said:?}"
+    );
+    assert!(said[1].contains("this replica does not lead"), "{said:?}");
+}
+
+/// Every reconcile that was started ends or is cancelled within the grace period; the lease goes last; the exit code tells.
+#[tokio::test(start_paused = true)]
+async fn shuts_down_under_load_within_the_grace_period() {
+    for (grace, code) in [(30, None), (8, Some(5))] {
+        let (world, stop) = (Shared::default(), CancellationToken::new());
+        world.lock().more = 300;
+        let args = format!(
+            "--leader-elect --leader-election-namespace=default --health-bind-address=0 --grace-period={grace}s"
+        );
+        let mut manager = operator(&world, &args, Duration::from_secs(1), &stop);
+        // From 0.1 s to 20 s: some end within any grace.
+        for (number, lasts) in [100, 3_000, 6_000, 20_000].into_iter().enumerate() {
+            let world = world.clone();
+            manager = manager.register(move |setup| {
+                let deployments = setup.informers().of::<Deployment>();
+                let reconciler = Web {
+                    world,
+                    lasts: Duration::from_millis(lasts),
+                    deployments: deployments.lister(),
+                    events: setup.recorder(),
+                };
+                let spec = setup.controller(format!("web-{number}"), reconciler);
+                spec.reconciles(&deployments).workers(50);
+            });
+        }
+        let stopped = Mutex::new(None);
+        let ended = run_until(&world, manager, "reconciled", async || {
+            sleep(Duration::from_millis(3_500)).await;
+            *stopped.lock() = Some(Instant::now());
+            stop.cancel();
+        });
+        let ended = ended.await.err().map(|error| error.exit_code());
+        let took = stopped.into_inner().unwrap().elapsed();
+        assert!(took <= Duration::from_secs(grace), "{took:?}");
+        assert_eq!(ended, code);
+        let journal = journal(&world);
+        let count = |entry: &str| journal.iter().filter(|found| found.starts_with(entry)).count();
+        assert!(count("reconcile ") > 200, "it was under load");
+        assert_eq!(count("reconcile "), count("reconciled") + count("cancelled"));
+        assert_eq!(count("cancelled") > 0, code.is_some());
+        assert_eq!(journal.last().unwrap(), "release");
+        assert_eq!(count("release"), 1);
+    }
+}
+
+#[tokio::test]
+async fn probes_and_the_debug_page_tell_of_each_controller() {
+    let (world, stop, health, metrics) = (
+        Shared::default(),
+        CancellationToken::new(),
+        free_port(),
+        free_port(),
+    );
+    let args = format!("--health-bind-address=127.0.0.1:{health} --metrics-bind-address=127.0.0.1:{metrics}");
+    let broken = Arc::new(Mutex::new(false));
+    let check = broken.clone();
+    let manager = operator(&world, "", Duration::ZERO, &stop)
+        .with_args(args.split_whitespace())
+        .register(move |setup| {
+            setup.health_check(Probe::Live, "disk", move || {
+                if *check.lock() {
+                    Err("full".to_owned())
+                } else {
+                    Ok(())
+                }
+            });
+        });
+    let ended = run_until(&world, manager, "reconciled", async || {
+        let ready = probe(health, "/readyz?verbose").await.unwrap();
+        assert!(ready.contains("[+] controller-web ok\n"), "{ready}");
+        assert!(
+            probe(health, "/livez/disk")
+                .await
+                .unwrap()
+                .starts_with("HTTP/1.1 200")
+        );
+        *broken.lock() = true;
+        let live = probe(health, "/livez").await.unwrap();
+        assert!(
+            live.starts_with("HTTP/1.1 500") && live.contains("[-] disk failed: full"),
+            "{live}"
+        );
+        let page = probe(metrics, "/debug/kubewright").await.unwrap();
+        assert!(
+            page.contains("deployments.apps") && page.contains("\nweb "),
+            "{page}"
+        );
+        stop.cancel();
+    });
+    ended.await.unwrap();
+}
+
+#[tokio::test]
+async fn the_debug_page_can_be_switched_off() {
+    let (world, stop, metrics) = (Shared::default(), CancellationToken::new(), free_port());
+    let args =
+        format!("--health-bind-address=0 --debug-page=false --metrics-bind-address=127.0.0.1:{metrics}");
+    let manager = operator(&world, "", Duration::ZERO, &stop).with_args(args.split_whitespace());
+    let ended = run_until(&world, manager, "reconciled", async || {
+        let page = probe(metrics, "/debug/kubewright").await.unwrap();
+        assert!(page.starts_with("HTTP/1.1 404"), "{page}");
+        assert!(
+            probe(metrics, "/metrics")
+                .await
+                .unwrap()
+                .starts_with("HTTP/1.1 200")
+        );
+        stop.cancel();
+    });
+    ended.await.unwrap();
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_failed_runnable_ends_the_operator_in_order() {
     let (world, stop) = (Shared::default(), CancellationToken::new());
@@ -350,7 +519,14 @@ async fn a_failed_runnable_ends_the_operator_in_order() {
     );
     assert_eq!(
         journal(&world),
-        ["version", "list", "reconcile default/web", "reconciled", "event"]
+        [
+            "version",
+            "list",
+            "quorum",
+            "reconcile default/web",
+            "reconciled",
+            "event"
+        ]
     );
 }
 

@@ -1,6 +1,6 @@
 //! A small HTTP/1.1 server for health checks and metrics: GET only, answers made at once.
 
-use std::{convert::Infallible, io, net::SocketAddr, sync::Arc};
+use std::{convert::Infallible, sync::Arc};
 
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode, Uri, header};
@@ -53,11 +53,6 @@ pub(super) struct Server {
 impl Server {
     pub(super) fn new(listener: TcpListener, handler: Handler) -> Self {
         Self { listener, handler }
-    }
-
-    /// Where it listens, with the port that the system chose.
-    pub(super) fn local_address(&self) -> io::Result<SocketAddr> {
-        self.listener.local_addr()
     }
 
     /// Answers until `stop`; returns when the last connection is closed.
@@ -124,6 +119,8 @@ fn answer(handler: &Handler, request: &Request<Incoming>) -> Response<Full<Bytes
 
 #[cfg(test)]
 mod tests {
+    use std::net::SocketAddr;
+
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     use super::*;
@@ -151,8 +148,8 @@ mod tests {
             "/healthz" => Answer::text(StatusCode::OK, "ok\n"),
             _ => Answer::not_found(),
         });
+        let address = listener.local_addr().unwrap();
         let server = Server::new(listener, handler);
-        let address = server.local_address().unwrap();
         let stop = CancellationToken::new();
         let running = tokio::spawn(server.run(stop.clone()));
 

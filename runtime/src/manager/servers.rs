@@ -1,6 +1,6 @@
 //! The operator's two servers, health checks and metrics.
 
-use std::sync::Arc;
+use std::{net::SocketAddr, sync::Arc};
 
 use parking_lot::Mutex;
 use tokio::time::{Duration, Instant};
@@ -14,7 +14,11 @@ use super::{
     health::{self, Checks},
     server::{Handler, Server},
 };
-use crate::{KindInfo, cache::SharedInformerFactory};
+use crate::{
+    KindInfo,
+    cache::SharedInformerFactory,
+    controller::{HealthCheck, Probe},
+};
 
 /// Why the operator is not ready; none when it is.
 pub(super) type Readiness = Arc<Mutex<Option<&'static str>>>;
@@ -27,14 +31,14 @@ pub(super) struct Servers {
 }
 
 impl Servers {
-    /// Starts a server, on `port` unless the flag says otherwise.
+    /// Starts a server, on `port` unless the flag says otherwise. `handler` is made for the address where it listens.
     pub(super) async fn start(
         &mut self,
         what: &'static str,
         address: Option<BindAddress>,
         in_cluster: bool,
         port: u16,
-        handler: Handler,
+        handler: impl FnOnce(SocketAddr) -> Handler,
     ) -> Result<(), Error> {
         // Probes and scrapers come from outside the pod; on a desk nobody does, and the port may be taken.
         let address = address.unwrap_or_else(|| {
@@ -59,8 +63,8 @@ impl Servers {
         let Some(listener) = address.listen().await.map_err(failed)? else {
             return Ok(());
         };
-        let server = Server::new(listener, handler);
-        let local = server.local_address().map_err(failed)?;
+        let local = listener.local_addr().map_err(failed)?;
+        let server = Server::new(listener, handler(local));
         info!(address = %local, "serving {what}");
         let stop = self.stop.clone();
         self.group.spawn(what, async move {
@@ -77,21 +81,41 @@ impl Servers {
     }
 }
 
-/// Serves the health checks: alive as long as it answers, ready once nothing keeps the operator from being so.
-pub(super) fn health_handler(readiness: &Readiness, informers: &SharedInformerFactory) -> Handler {
-    let (readiness, informers) = (readiness.clone(), informers.clone());
+/// A watch that was lost is opened again within half a minute, unless something is wrong.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// Serves the health checks: alive as long as it answers; ready once nothing keeps the operator from being so, and while the informers
+/// of every controller are up to date. A lost API server makes no replica start again: that would help nobody.
+pub(super) fn health_handler(
+    readiness: &Readiness,
+    informers: &SharedInformerFactory,
+    controllers: Vec<(String, Vec<KindInfo>)>,
+    users: Vec<HealthCheck>,
+) -> Handler {
+    let readiness = readiness.clone();
     let started = move || (*readiness.lock()).map_or(Ok(()), |reason| Err(reason.to_owned()));
-    let caches = move || {
-        let waiting = informers.unsynced();
+    let mut livez = Checks::default().with("ping", || Ok(()));
+    let mut readyz = Checks::default().with("operator", started);
+    for (controller, kinds) in controllers {
+        let informers = informers.clone();
+        readyz = readyz.with(format!("controller-{controller}"), move || {
+            kinds.iter().try_for_each(|kind| informers.check(kind, PATIENCE))
+        });
+    }
+    let rest = informers.clone();
+    readyz = readyz.with("caches", move || {
+        let waiting = rest.unsynced();
         if waiting.is_empty() {
             return Ok(());
         }
         let names: Vec<String> = waiting.iter().map(KindInfo::group_resource).collect();
         Err(format!("waiting for the first list of {}", names.join(", ")))
-    };
-    let healthz = Checks::default().with("ping", || Ok(()));
-    health::handler(
-        healthz,
-        Checks::default().with("operator", started).with("caches", caches),
-    )
+    });
+    for HealthCheck { probe, name, check } in users {
+        match probe {
+            Probe::Live => livez = livez.with(name, check),
+            Probe::Ready => readyz = readyz.with(name, check),
+        }
+    }
+    health::handler(livez, readyz)
 }

@@ -6,6 +6,10 @@ use std::time::Duration;
 ///
 /// Depth, unfinished work and the longest running key are read when somebody looks: [`WorkQueue::stats`](super::WorkQueue::stats).
 pub trait QueueMetrics: Send + Sync + 'static {
+    /// Whether times are wanted. Asked once; a queue without them looks at the clock less and keeps eight bytes a key less.
+    fn is_timed(&self) -> bool {
+        true
+    }
     /// A key was added that did not wait yet.
     fn added(&self) {}
     /// A key was handed out, that long after it was added.
@@ -24,4 +28,8 @@ pub trait QueueMetrics: Send + Sync + 'static {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoQueueMetrics;
 
-impl QueueMetrics for NoQueueMetrics {}
+impl QueueMetrics for NoQueueMetrics {
+    fn is_timed(&self) -> bool {
+        false
+    }
+}

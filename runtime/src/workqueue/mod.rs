@@ -1,22 +1,32 @@
 //! The work queue: which keys want attention, each once, when, and by one worker at a time.
 //!
-//! Read [`WorkQueue`] first, for the contract; `state` has the rules without the waiting, [`RateLimiter`] says how long
-//! a key waits after a failure, [`QueueMetrics`] is told of what happens.
+//! Read [`WorkQueue`] first, for the contract. `state` has the rules, on what `slots` (where keys lie), `ready` (who comes next) and `due`
+//! (when) keep; `waiting` and `seats` let workers wait. [`RateLimiter`] says how long a key waits after a failure, [`QueueMetrics`] is
+//! told of what happens.
 
+mod clock;
+mod due;
 mod limiter;
 mod metrics;
+mod priority;
 mod queue;
+mod ready;
+mod seats;
+mod slots;
 mod state;
+mod stats;
+mod waiting;
 
-#[cfg(test)]
-mod model;
 #[cfg(test)]
 mod tests;
 
-pub use limiter::{ItemExponential, MaxOf, RateLimiter, TokenBucket, default_limiter};
+pub use limiter::{
+    ItemExponential, ItemFastSlow, Jittered, MaxOf, MaxWait, RateLimiter, TokenBucket, default_limiter,
+};
 pub use metrics::{NoQueueMetrics, QueueMetrics};
+pub use priority::Priority;
 pub use queue::WorkQueue;
-pub use state::QueueStats;
+pub use stats::{Depths, QueueStats};
 
 /// What a queue can hold.
 pub trait Key: std::hash::Hash + Eq + Clone + Send + 'static {}

@@ -1,84 +1,126 @@
-//! The queue: the rules of `state`, and the waiting.
+//! The queue: the rules of `state` behind a lock, and what they mean for who waits.
 
-use std::{future::pending, pin::pin, sync::Arc, time::Duration};
+use std::{hash::BuildHasher, pin::pin, sync::Arc, time::Duration};
 
+use hashbrown::DefaultHashBuilder;
 use parking_lot::Mutex;
-use tokio::{
-    sync::Notify,
-    time::{Instant, sleep_until},
-};
+use tokio::{sync::Notify, time::Instant};
 
 use super::{
-    Key, QueueMetrics, QueueStats, RateLimiter,
-    state::{Added, Promoted, State},
+    Key, Priority, QueueMetrics, QueueStats, RateLimiter,
+    clock::Clock,
+    seats::{Called, Seats},
+    state::{Added, Done, Promoted, State},
+    waiting::Wait,
 };
 use crate::ObjectName;
 
-/// A work queue with client-go's rules. All methods may be called from any thread.
+/// A work queue with client-go's rules, and priorities. All methods may be called from any thread.
 ///
-/// - A key waits at most once, however often it was added: first come, first served.
+/// - A key waits at most once, however often it was added. Of those of one priority, the one that waits longest comes first.
 /// - A key that a worker has got and not yet [`done`](Self::done) is handed to no other worker. Added meanwhile, it waits again
 ///   as soon as the worker is done.
 /// - [`add_after`](Self::add_after) keeps one time a key, the earliest. It is independent of [`add`](Self::add): a key may wait
 ///   now and be due later too.
-/// - After [`shut_down`](Self::shut_down) nothing can be added, what is delayed is given up, and what waits is still handed
+/// - After [`shut_down`](Self::shut_down) nothing can be added, what is delayed or parked is given up, and what waits is still handed
 ///   out; then [`get`](Self::get) answers `None`.
 ///
-/// Nothing runs in the background: delayed keys become due when a worker waits or anybody touches the queue. Keys are dropped
-/// when nothing is known of them any more; the limiter alone remembers their failures until [`forget`](Self::forget).
+/// # Priorities
+///
+/// A key of a higher [`Priority`] is handed out before those of lower ones. These do not starve: after seven keys that were preferred to
+/// others, the eighth is one of these, of the priority that was passed over longest. With two priorities the lower one so has an eighth
+/// of the queue at least, with more of them all but the highest share it.
+///
+/// A key that waits and is added with a higher priority is raised, to the end of that line; a lower one changes nothing. Times count
+/// before priorities: a delayed key waits until it is due. What is added without a priority while a worker holds the key, a retry that
+/// is, keeps the priority with which the key was handed out.
+///
+/// # Parking
+///
+/// A worker that got a key too early may [`park`](Self::park) it instead of being done: it is taken by nobody, and held by nobody,
+/// until it is [`unpark`](Self::unpark)ed or its deadline passes. Then it waits for a worker, whether it was added meanwhile or not.
+/// What is added meanwhile is remembered and changes nothing but the priority, if that is higher; a delay that passes is such an add.
+///
+/// Nothing runs in the background: keys become due when a worker waits or anybody touches the queue. Keys are dropped when nothing is
+/// known of them any more; the limiter alone remembers their failures until [`forget`](Self::forget).
 pub struct WorkQueue<K = ObjectName> {
-    state: Mutex<State<K>>,
-    /// A key can be taken, or there is a time to wait for and nobody does, or the queue is shut down.
-    ready: Notify,
-    /// The timekeeper sleeps too long.
-    earlier: Notify,
+    shared: Mutex<Shared<K>>,
     /// No worker holds a key, or nobody should wait for that.
     drained: Notify,
+    pub(super) clock: Clock,
+    hasher: DefaultHashBuilder,
     limiter: Box<dyn RateLimiter<K>>,
     metrics: Arc<dyn QueueMetrics>,
+    is_timed: bool,
+}
+
+pub(super) struct Shared<K> {
+    pub(super) state: State<K>,
+    pub(super) seats: Seats,
+}
+
+impl<K: Key> Shared<K> {
+    fn add(&mut self, hash: u64, key: K, priority: Option<Priority>, now: u64, called: &mut Called) -> Added {
+        let added = self.state.add(hash, key, priority, now);
+        if added.is_ready() {
+            self.seats.call(1, called);
+        }
+        added
+    }
 }
 
 impl<K: Key> WorkQueue<K> {
     /// An empty queue.
     pub fn new(limiter: Box<dyn RateLimiter<K>>, metrics: Arc<dyn QueueMetrics>) -> Self {
+        let (hasher, is_timed) = (DefaultHashBuilder::default(), metrics.is_timed());
         Self {
-            state: Mutex::new(State::new()),
-            ready: Notify::new(),
-            earlier: Notify::new(),
+            shared: Mutex::new(Shared {
+                state: State::new(hasher.clone(), is_timed),
+                seats: Seats::default(),
+            }),
             drained: Notify::new(),
+            clock: Clock::start(),
+            hasher,
             limiter,
             metrics,
+            is_timed,
         }
     }
 
-    /// Adds a key, unless it waits already.
+    /// Adds a key with [`Priority::NORMAL`], unless it waits already.
     pub fn add(&self, key: K) {
-        let added = self.look(|state, now| state.add(key, now));
-        if added != Added::No {
-            self.metrics.added();
-        }
-        if added == Added::Ready {
-            self.ready.notify_one();
-        }
+        self.add_with_priority(key, Priority::NORMAL);
     }
 
-    /// Adds a key after a time; at once if that is zero. If it is due earlier already, nothing changes.
+    /// Adds a key, or raises its priority if it waits already with a lower one.
+    pub fn add_with_priority(&self, key: K, priority: Priority) {
+        let hash = self.hash(&key);
+        let added = self.touch(|shared, now, called| shared.add(hash, key, Some(priority), now, called));
+        self.added(added);
+    }
+
+    /// Adds a key after a time; at once if that is zero. If it is due earlier already, that time stays.
     pub fn add_after(&self, key: K, delay: Duration) {
-        /// What is further away than the clock reaches: tokio's own far future.
-        const FAR: Duration = Duration::from_hours(30 * 365 * 24);
-        if self.is_shutting_down() {
-            return;
-        }
-        self.metrics.retried();
-        if delay.is_zero() {
-            return self.add(key);
-        }
-        let (is_first, has_timekeeper) =
-            self.look(|state, now| (state.delay(key, now + delay.min(FAR)), state.has_timekeeper));
-        match (is_first, has_timekeeper) {
-            (true, true) => self.earlier.notify_one(),
-            (true, false) => self.ready.notify_one(),
-            (false, _) => {}
+        let (hash, now) = (self.hash(&key), self.clock.now());
+        let (added, promoted) = self.touch(|shared, _, called| {
+            if shared.state.is_shut_down() {
+                return (None, Promoted::default());
+            }
+            // What is due already must not take the new time up.
+            let promoted = shared.state.promote(now);
+            shared.seats.call(promoted.ready, called);
+            if delay.is_zero() {
+                return (Some(shared.add(hash, key, None, now, called)), promoted);
+            }
+            if shared.state.delay(hash, key, None, Clock::after(now, delay)) {
+                shared.seats.call_timekeeper(called);
+            }
+            (Some(Added::No), promoted)
+        });
+        self.promoted(promoted);
+        if let Some(added) = added {
+            self.metrics.retried();
+            self.added(added);
         }
     }
 
@@ -99,58 +141,78 @@ impl<K: Key> WorkQueue<K> {
         self.limiter.num_requeues(key)
     }
 
-    /// Waits for a key, longest waiting first; `None` once the queue is shut down and empty. Call [`done`](Self::done) afterwards.
+    /// Waits for a key; `None` once the queue is shut down and empty. Call [`done`](Self::done) or [`park`](Self::park) afterwards.
     ///
     /// Cancel safe: a call that is dropped has taken nothing.
     pub async fn get(&self) -> Option<K> {
-        let mut timekeeper = None;
-        loop {
-            if let Taken::Key(key) = self.take() {
-                return Some(key);
-            }
-            // Registered before looking again, so that nothing added in between is missed.
-            let mut ready = pin!(self.ready.notified());
-            ready.as_mut().enable();
-            match self.take() {
-                Taken::Key(key) => return Some(key),
-                Taken::ShutDown => return None,
-                Taken::Nothing => {}
-            }
-            if timekeeper.is_none() {
-                timekeeper = Timekeeper::of(self);
-            }
-            match &timekeeper {
-                None => ready.await,
-                Some(timekeeper) => tokio::select! {
-                    () = ready => {}
-                    () = timekeeper.next_due() => {}
-                    () = self.earlier.notified() => {}
-                },
-            }
-        }
+        let mut timer = pin!(None);
+        let mut wait = Wait::new(self);
+        std::future::poll_fn(|cx| wait.poll(timer.as_mut(), cx)).await
     }
 
     /// Gives a key back that [`get`](Self::get) handed out. If it was added meanwhile, it waits again.
     pub fn done(&self, key: &K) {
-        let (done, is_idle) = self.look(|state, now| (state.done(key, now), state.is_idle()));
-        let Some(done) = done else { return };
-        self.metrics.worked(done.worked);
-        if done.again {
-            self.ready.notify_one();
+        let hash = self.hash(key);
+        let (done, is_drained) = self.touch(|shared, now, called| {
+            let done = shared.state.done(hash, key, now);
+            if done.as_ref().is_some_and(|done| done.again) {
+                shared.seats.call(1, called);
+            }
+            (done, shared.state.is_drained())
+        });
+        let Some(Done { worked, dropped, .. }) = done else {
+            return;
+        };
+        drop(dropped);
+        if self.is_timed {
+            self.metrics.worked(worked);
         }
-        if is_idle {
+        if is_drained {
             self.drained.notify_waiters();
         }
     }
 
-    /// The keys that workers hold, in no particular order. Linear in the number of keys.
+    /// Gives a key back that [`get`](Self::get) handed out, instead of [`done`](Self::done), and puts it aside until
+    /// [`unpark`](Self::unpark) or the deadline; see [above](Self#parking). Answers whether it is parked.
+    ///
+    /// What the worker waits for may have happened just before: look again afterwards, and unpark if so.
+    ///
+    /// In a queue that is shut down this is `done`. A key that no worker holds is left alone. Metrics count the time neither as work
+    /// nor as waiting, and the end of it as an addition.
+    pub fn park(&self, key: &K, deadline: Instant) -> bool {
+        let (hash, at) = (self.hash(key), self.clock.at(deadline));
+        let parked = self.touch(|shared, _, called| {
+            let is_first = shared.state.park(hash, key, at)?;
+            if is_first {
+                shared.seats.call_timekeeper(called);
+            }
+            Some(())
+        });
+        if parked.is_none() {
+            self.done(key);
+        }
+        parked.is_some()
+    }
+
+    /// Makes a parked key wait for a worker again. Answers whether it was parked: if not, nothing happens.
+    pub fn unpark(&self, key: &K) -> bool {
+        let hash = self.hash(key);
+        let added = self.touch(|shared, now, called| {
+            let added = shared.state.unpark(hash, key, now)?;
+            shared.seats.call(1, called);
+            Some(added)
+        });
+        added.inspect(|&added| self.added(added)).is_some()
+    }
+
+    /// The keys that workers hold, in no particular order.
     pub fn processing(&self) -> Vec<K> {
-        self.look(|state, _| state.processing().cloned().collect())
+        self.look(|shared, _, _| shared.state.processing().cloned().collect())
     }
 
     /// How many keys wait for a worker.
     pub fn len(&self) -> usize {
-        self.look(|state, _| state.len())
+        self.look(|shared, _, _| shared.state.len())
     }
 
     /// Whether no key waits for a worker.
@@ -158,12 +220,12 @@ impl<K: Key> WorkQueue<K> {
         self.len() == 0
     }
 
-    /// What the queue holds. Linear in the number of keys.
+    /// What the queue holds. Linear in the number of workers.
     pub fn stats(&self) -> QueueStats {
-        self.look(|state, now| state.stats(now))
+        self.look(|shared, now, _| shared.state.stats(now))
     }
 
-    /// Takes nothing more. What waits is still handed out, what is delayed is given up.
+    /// Takes nothing more. What waits is still handed out, what is delayed or parked is given up.
     /// Ends the wait of [`shut_down_with_drain`](Self::shut_down_with_drain).
     pub fn shut_down(&self) {
         self.close(false);
@@ -177,8 +239,8 @@ impl<K: Key> WorkQueue<K> {
             let mut drained = pin!(self.drained.notified());
             drained.as_mut().enable();
             {
-                let state = self.state.lock();
-                if state.is_idle() || !state.draining {
+                let shared = self.shared.lock();
+                if shared.state.is_idle() || !shared.state.draining {
                     return;
                 }
             }
@@ -188,86 +250,66 @@ impl<K: Key> WorkQueue<K> {
 
     /// Whether one of the two was called.
     pub fn is_shutting_down(&self) -> bool {
-        self.state.lock().is_shut_down()
+        self.shared.lock().state.is_shut_down()
+    }
+
+    pub(super) fn waited(&self, duration: Duration) {
+        if self.is_timed {
+            self.metrics.waited(duration);
+        }
+    }
+
+    /// Looks at the state as it is now: what is due is done first.
+    pub(super) fn look<T>(&self, look: impl FnOnce(&mut Shared<K>, u64, &mut Called) -> T) -> T {
+        let (promoted, seen) = self.touch(|shared, now, called| {
+            if shared.state.next_due().is_none() {
+                return (Promoted::default(), look(shared, now, called));
+            }
+            let now = if self.is_timed { now } else { self.clock.now() };
+            let promoted = shared.state.promote(now);
+            let seen = look(shared, now, called);
+            // One of them may have been taken just now.
+            let ready = promoted.ready.min(shared.state.len());
+            shared.seats.call(ready, called);
+            (promoted, seen)
+        });
+        self.promoted(promoted);
+        seen
+    }
+
+    /// Works on the state, whatever is due: who takes keys looks after that. Who is called is woken afterwards. In a queue that is not
+    /// timed the time is zero.
+    fn touch<T>(&self, work: impl FnOnce(&mut Shared<K>, u64, &mut Called) -> T) -> T {
+        let now = if self.is_timed { self.clock.now() } else { 0 };
+        let mut called = Called::default();
+        let done = work(&mut self.shared.lock(), now, &mut called);
+        called.wake();
+        done
+    }
+
+    fn hash(&self, key: &K) -> u64 {
+        self.hasher.hash_one(key)
+    }
+
+    fn added(&self, added: Added) {
+        if added.is_new() {
+            self.metrics.added();
+        }
+    }
+
+    fn promoted(&self, promoted: Promoted) {
+        for _ in 0..promoted.added {
+            self.metrics.added();
+        }
     }
 
     fn close(&self, drain: bool) {
-        self.look(|state, _| {
-            state.shut_down();
-            state.draining = drain;
+        let given_up = self.look(|shared, _, called| {
+            shared.state.draining = drain;
+            shared.seats.call_all(called);
+            shared.state.shut_down()
         });
-        self.ready.notify_waiters();
+        drop(given_up);
         self.drained.notify_waiters();
-    }
-
-    fn take(&self) -> Taken<K> {
-        let (taken, is_shut_down) = self.look(|state, now| (state.take(now), state.is_shut_down()));
-        match taken {
-            Some((key, waited)) => {
-                self.metrics.waited(waited);
-                Taken::Key(key)
-            }
-            None if is_shut_down => Taken::ShutDown,
-            None => Taken::Nothing,
-        }
-    }
-
-    /// Looks at the state as it is now: the keys whose time has come are added first.
-    fn look<T>(&self, look: impl FnOnce(&mut State<K>, Instant) -> T) -> T {
-        let now = Instant::now();
-        let (Promoted { added, ready }, seen) = {
-            let mut state = self.state.lock();
-            (state.promote(now), look(&mut state, now))
-        };
-        for _ in 0..added {
-            self.metrics.added();
-        }
-        for _ in 0..ready {
-            self.ready.notify_one();
-        }
-        seen
-    }
-}
-
-enum Taken<K> {
-    Key(K),
-    ShutDown,
-    Nothing,
-}
-
-/// The one waiting worker that sleeps until the first delayed key is due; the others only wait to be called. When it leaves, with a
-/// key or cancelled, it calls another.
-struct Timekeeper<'a, K: Key>(&'a WorkQueue<K>);
-
-impl<'a, K: Key> Timekeeper<'a, K> {
-    /// Nothing when there is one, or no time to wait for.
-    fn of(queue: &'a WorkQueue<K>) -> Option<Self> {
-        let mut state = queue.state.lock();
-        if state.has_timekeeper || state.next_due().is_none() {
-            return None;
-        }
-        state.has_timekeeper = true;
-        Some(Self(queue))
-    }
-
-    async fn next_due(&self) {
-        let due = self.0.state.lock().next_due();
-        match due {
-            Some(due) => sleep_until(due).await,
-            None => pending().await,
-        }
-    }
-}
-
-impl<K: Key> Drop for Timekeeper<'_, K> {
-    fn drop(&mut self) {
-        let another = {
-            let mut state = self.0.state.lock();
-            state.has_timekeeper = false;
-            state.next_due().is_some()
-        };
-        if another {
-            self.0.ready.notify_one();
-        }
     }
 }

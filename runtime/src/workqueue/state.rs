@@ -1,211 +1,343 @@
-//! The rules of the queue, without the waiting: what is dirty, what is processed, what is due when.
+//! The rules of the queue, without the waiting: what is dirty, what is held, parked, due when.
 
-use std::{
-    collections::{BTreeMap, VecDeque},
-    time::Duration,
+use std::time::Duration;
+
+use hashbrown::DefaultHashBuilder;
+
+use super::{
+    Key, Priority,
+    due::DueTimes,
+    ready::Ready,
+    slots::{DIRTY, HELD, NONE, PARKED, Slot, Slots},
+    stats::{Depths, QueueStats},
 };
 
-use hashbrown::HashMap;
-use tokio::time::Instant;
+/// An empty queue gives its memory back when it was made for more keys than this.
+const KEPT: usize = 4096;
 
-use super::Key;
-
-/// What a queue holds at one moment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct QueueStats {
-    /// Keys that wait for a worker, also those that one holds and that wait again when it is done.
-    pub depth: usize,
-    /// Keys that wait for their time.
-    pub delayed: usize,
-    /// Keys that workers hold.
-    pub processing: usize,
-    /// How long the workers have been at the keys that they hold, summed up.
-    pub unfinished: Duration,
-    /// How long the slowest of them has been at its key.
-    pub longest_running: Duration,
-}
-
-/// When a key is due; the number tells keys of one moment apart and keeps their order.
-type Due = (Instant, u64);
-
-/// What is known of one key; a key of which nothing is known has no entry.
-#[derive(Default)]
-struct Entry {
-    /// It wants attention, since then. It is in `order` unless a worker holds it.
-    dirty: Option<Instant>,
-    /// A worker holds it, since then.
-    processing: Option<Instant>,
-    /// It becomes dirty at that time.
-    due: Option<Due>,
-}
-
+/// All times are nanoseconds since the queue was made. A key of which nothing is known has no slot.
 pub(super) struct State<K> {
-    entries: HashMap<K, Entry>,
-    /// The keys that are dirty and that no worker holds, longest waiting first.
-    order: VecDeque<K>,
-    /// The keys that become dirty later, one entry each, earliest first.
-    delayed: BTreeMap<Due, K>,
-    next_number: u64,
-    /// How many entries are dirty.
-    dirty: usize,
-    /// How many entries a worker holds.
-    processing: usize,
+    slots: Slots<K>,
+    ready: Ready,
+    /// The keys that workers hold.
+    held: Vec<Held>,
+    /// The keys that become dirty later, once each.
+    delayed: DueTimes,
+    /// The keys that workers put aside.
+    parked: DueTimes,
+    /// How many keys are dirty, by priority.
+    depths: Depths,
+    hasher: DefaultHashBuilder,
     shut_down: bool,
     /// Somebody waits until no worker holds a key.
     pub(super) draining: bool,
-    /// A worker sleeps until the first delayed key is due.
-    pub(super) has_timekeeper: bool,
+}
+
+/// A key that a worker holds.
+struct Held {
+    slot: Slot,
+    since: u64,
+    /// With which it was handed out.
+    priority: Priority,
 }
 
 impl<K: Key> State<K> {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(hasher: DefaultHashBuilder, is_timed: bool) -> Self {
         Self {
-            entries: HashMap::new(),
-            order: VecDeque::new(),
-            delayed: BTreeMap::new(),
-            next_number: 0,
-            dirty: 0,
-            processing: 0,
+            slots: Slots::new(hasher.clone(), is_timed),
+            ready: Ready::default(),
+            held: Vec::new(),
+            delayed: DueTimes::default(),
+            parked: DueTimes::default(),
+            depths: Depths::default(),
+            hasher,
             shut_down: false,
             draining: false,
-            has_timekeeper: false,
         }
     }
 
-    /// Marks a key dirty. Answers whether it was not, and whether a worker can take it now.
-    pub(super) fn add(&mut self, key: K, now: Instant) -> Added {
+    /// Marks a key dirty. Without a priority: with that of the worker who holds it, or else the normal one.
+    pub(super) fn add(&mut self, hash: u64, key: K, priority: Option<Priority>, now: u64) -> Added {
         if self.shut_down {
             return Added::No;
         }
-        let entry = self.entries.entry(key.clone()).or_default();
-        if entry.dirty.is_some() {
-            return Added::No;
-        }
-        entry.dirty = Some(now);
-        self.dirty += 1;
-        if entry.processing.is_some() {
-            return Added::WhileProcessing;
-        }
-        self.order.push_back(key);
-        Added::Ready
+        let slot = self.slots.find_or_insert(hash, key);
+        let priority = priority.unwrap_or_else(|| self.held_priority(slot));
+        self.mark(slot, priority, now)
     }
 
-    /// Marks a key dirty at `at`, or at the earlier time that it has already. Answers whether it is now the first of all.
-    pub(super) fn delay(&mut self, key: K, at: Instant) -> bool {
+    /// Marks a key dirty at `at`, or at the earlier time that it has already, with the priority of [`add`](Self::add). Answers whether
+    /// it is now the first of all.
+    pub(super) fn delay(&mut self, hash: u64, key: K, priority: Option<Priority>, at: u64) -> bool {
         if self.shut_down {
             return false;
         }
-        let entry = self.entries.entry(key.clone()).or_default();
-        if let Some(due) = entry.due {
-            if due.0 <= at {
+        let slot = self.slots.find_or_insert(hash, key);
+        let priority = priority.unwrap_or_else(|| self.held_priority(slot));
+        let (position, slots) = (self.slots.due(slot), &mut self.slots);
+        if position == NONE {
+            slots.set_due_priority(slot, priority);
+            self.delayed
+                .push(at, slot, |slot, position| slots.set_due(slot, position));
+        } else {
+            slots.set_due_priority(slot, priority.max(slots.due_priority(slot)));
+            if self.delayed.at(position) <= at {
                 return false;
             }
-            self.delayed.remove(&due);
+            self.delayed
+                .hasten(position, at, |slot, position| slots.set_due(slot, position));
         }
-        let due = (at, self.next_number);
-        self.next_number += 1;
-        entry.due = Some(due);
-        self.delayed.insert(due, key);
         self.next_due() == Some(at)
     }
 
-    /// Marks the keys dirty whose time has come, as if they had been added then. Answers how many workers can take one, and how
-    /// many keys were not dirty before.
-    pub(super) fn promote(&mut self, now: Instant) -> Promoted {
+    /// Does what was to be done by now, as if it had been done in time.
+    pub(super) fn promote(&mut self, now: u64) -> Promoted {
         let mut promoted = Promoted::default();
-        while let Some(due) = self.delayed.first_entry().filter(|due| due.key().0 <= now) {
-            let ((at, _), key) = due.remove_entry();
-            if let Some(entry) = self.entries.get_mut(&key) {
-                entry.due = None;
-            }
-            match self.add(key, at) {
-                Added::No => {}
-                Added::WhileProcessing => promoted.added += 1,
-                Added::Ready => {
-                    promoted.added += 1;
-                    promoted.ready += 1;
-                }
-            }
+        while let Some(at) = self.next_due().filter(|&at| at <= now) {
+            let added = match self.delayed.first().filter(|due| due.at == at) {
+                Some(due) => self.release_delayed(due.slot, at),
+                None => match self.parked.first() {
+                    Some(due) => self.release_parked(due.slot, at),
+                    None => break,
+                },
+            };
+            promoted.count(added);
         }
         promoted
     }
 
-    /// Hands out the key that waits longest, and for how long it did.
-    pub(super) fn take(&mut self, now: Instant) -> Option<(K, Duration)> {
-        let key = self.order.pop_front()?;
-        let entry = self.entries.entry(key.clone()).or_default();
-        let since = entry.dirty.take().unwrap_or(now);
-        entry.processing = Some(now);
-        self.dirty -= 1;
-        self.processing += 1;
-        Some((key, now.saturating_duration_since(since)))
+    /// Hands out the key that comes next, and for how long it waited.
+    pub(super) fn take(&mut self, now: u64) -> Option<(K, Duration)> {
+        let slot = self.ready.pop(&mut self.slots)?;
+        let priority = self.slots.priority(slot);
+        let since = self.slots.since(slot);
+        self.depths.remove(priority);
+        self.slots.set_flags(slot, HELD);
+        #[expect(clippy::cast_possible_truncation, reason = "as many as there are slots")]
+        self.slots.set_link(slot, self.held.len() as u32);
+        self.held.push(Held {
+            slot,
+            since: now,
+            priority,
+        });
+        let key = self.slots.key(slot)?.clone();
+        Some((key, Duration::from_nanos(now.saturating_sub(since))))
     }
 
     /// Takes a key back from a worker. Answers how long the worker had it, or nothing if none had.
-    pub(super) fn done(&mut self, key: &K, now: Instant) -> Option<Done> {
-        let entry = self.entries.get_mut(key)?;
-        let since = entry.processing.take()?;
-        self.processing -= 1;
-        let again = entry.dirty.is_some();
-        if again {
-            self.order.push_back(key.clone());
-        } else if entry.due.is_none() {
-            self.entries.remove(key);
-        }
+    pub(super) fn done(&mut self, hash: u64, key: &K, now: u64) -> Option<Done<K>> {
+        let slot = self.slots.find(hash, key)?;
+        let held = self.let_go(slot)?;
+        let again = self.slots.flags(slot) == DIRTY;
+        let dropped = if again {
+            self.ready.push(&mut self.slots, slot);
+            None
+        } else {
+            self.drop_unknown(hash, slot)
+        };
         Some(Done {
-            worked: now.saturating_duration_since(since),
+            worked: Duration::from_nanos(now.saturating_sub(held.since)),
             again,
+            dropped,
         })
     }
 
-    /// Takes nothing more, and gives up what is delayed.
-    pub(super) fn shut_down(&mut self) {
+    /// Takes a key back from a worker and puts it aside until `at`. Nothing if no worker had it, or the queue is shut down: then it is
+    /// as if it was [`done`](Self::done). Otherwise, whether its time is now the first of all.
+    pub(super) fn park(&mut self, hash: u64, key: &K, at: u64) -> Option<bool> {
+        let slot = self.slots.find(hash, key)?;
+        if self.shut_down {
+            return None;
+        }
+        let held = self.let_go(slot)?;
+        let flags = self.slots.flags(slot);
+        if flags & DIRTY == 0 {
+            self.slots.set_priority(slot, held.priority);
+        }
+        self.slots.set_flags(slot, flags | PARKED);
+        self.raise(slot, held.priority);
+        let slots = &mut self.slots;
+        self.parked
+            .push(at, slot, |slot, position| slots.set_link(slot, position));
+        Some(self.next_due() == Some(at))
+    }
+
+    /// Makes a parked key wait for a worker again. Nothing if it is not parked.
+    pub(super) fn unpark(&mut self, hash: u64, key: &K, now: u64) -> Option<Added> {
+        let slot = self.slots.find(hash, key)?;
+        (self.slots.flags(slot) & PARKED != 0).then(|| self.release_parked(slot, now))
+    }
+
+    /// Takes nothing more, and gives up what is delayed or parked. Answers the keys of which nothing is known any more.
+    pub(super) fn shut_down(&mut self) -> Vec<K> {
         self.shut_down = true;
-        self.delayed.clear();
-        self.entries.retain(|_, entry| {
-            entry.due = None;
-            entry.dirty.is_some() || entry.processing.is_some()
-        });
+        let mut dropped = Vec::new();
+        for slot in self.parked.take() {
+            if self.slots.flags(slot) & DIRTY != 0 {
+                self.depths.remove(self.slots.priority(slot));
+            }
+            self.slots.set_flags(slot, 0);
+            dropped.extend(self.drop_unknown(self.slots.hash(slot), slot));
+        }
+        for slot in self.delayed.take() {
+            self.slots.set_due(slot, NONE);
+            dropped.extend(self.drop_unknown(self.slots.hash(slot), slot));
+        }
+        dropped
     }
 
     pub(super) fn is_shut_down(&self) -> bool {
         self.shut_down
     }
 
+    /// Whether no worker holds a key.
     pub(super) fn is_idle(&self) -> bool {
-        self.processing == 0
+        self.held.is_empty()
     }
 
-    pub(super) fn next_due(&self) -> Option<Instant> {
-        self.delayed.first_key_value().map(|((at, _), _)| *at)
+    /// Whether somebody waited for that.
+    pub(super) fn is_drained(&self) -> bool {
+        self.draining && self.is_idle()
     }
 
+    /// When something becomes due.
+    pub(super) fn next_due(&self) -> Option<u64> {
+        match (self.delayed.first(), self.parked.first()) {
+            (Some(delayed), Some(parked)) => Some(delayed.at.min(parked.at)),
+            (delayed, parked) => delayed.or(parked).map(|due| due.at),
+        }
+    }
+
+    /// How many keys a worker can take.
     pub(super) fn len(&self) -> usize {
-        self.order.len()
+        self.ready.len()
     }
 
     pub(super) fn processing(&self) -> impl Iterator<Item = &K> {
-        self.entries
-            .iter()
-            .filter(|(_, entry)| entry.processing.is_some())
-            .map(|(key, _)| key)
+        self.held.iter().filter_map(|held| self.slots.key(held.slot))
     }
 
-    pub(super) fn stats(&self, now: Instant) -> QueueStats {
-        let running = self.entries.values().filter_map(|entry| entry.processing);
-        let ages = running.map(|since| now.saturating_duration_since(since));
-        let (unfinished, longest_running) = ages
-            .take(self.processing)
-            .fold((Duration::ZERO, Duration::ZERO), |(sum, longest), age| {
-                (sum + age, longest.max(age))
-            });
+    pub(super) fn stats(&self, now: u64) -> QueueStats {
+        let timed = self.held.iter().filter(|_| self.slots.is_timed());
+        let ages = timed.map(|held| now.saturating_sub(held.since));
+        let (unfinished, longest) = ages.fold((0, 0), |(sum, longest): (u64, u64), age| {
+            (sum.saturating_add(age), longest.max(age))
+        });
         QueueStats {
-            depth: self.dirty,
+            depth: self.depths.sum(),
+            depths: self.depths.clone(),
             delayed: self.delayed.len(),
-            processing: self.processing,
-            unfinished,
-            longest_running,
+            parked: self.parked.len(),
+            processing: self.held.len(),
+            unfinished: Duration::from_nanos(unfinished),
+            longest_running: Duration::from_nanos(longest),
         }
+    }
+
+    #[cfg(test)]
+    pub(super) fn slots_made(&self) -> usize {
+        self.slots.capacity()
+    }
+
+    fn held_priority(&self, slot: Slot) -> Priority {
+        if self.slots.flags(slot) & HELD == 0 {
+            return Priority::NORMAL;
+        }
+        self.held[self.slots.link(slot) as usize].priority
+    }
+
+    fn mark(&mut self, slot: Slot, priority: Priority, now: u64) -> Added {
+        let flags = self.slots.flags(slot);
+        if flags & DIRTY != 0 {
+            self.raise(slot, priority);
+            return Added::No;
+        }
+        let priority = if flags & PARKED == 0 {
+            priority
+        } else {
+            priority.max(self.slots.priority(slot))
+        };
+        self.slots.set_priority(slot, priority);
+        self.slots.set_flags(slot, flags | DIRTY);
+        self.slots.set_since(slot, now);
+        self.depths.add(priority);
+        if flags != 0 {
+            return Added::Kept;
+        }
+        self.ready.push(&mut self.slots, slot);
+        Added::Ready
+    }
+
+    /// Gives a dirty key a higher priority.
+    fn raise(&mut self, slot: Slot, priority: Priority) {
+        let (flags, old) = (self.slots.flags(slot), self.slots.priority(slot));
+        if flags & DIRTY == 0 || priority <= old {
+            return;
+        }
+        self.depths.remove(old);
+        self.depths.add(priority);
+        if flags != DIRTY {
+            self.slots.set_priority(slot, priority);
+            return;
+        }
+        // It stands in a line, out of the middle of which nothing can be taken: it leaves an empty slot there.
+        let new = self.slots.relocate(slot);
+        if self.slots.due(new) != NONE {
+            self.delayed.relocated(self.slots.due(new), new);
+        }
+        self.slots.set_priority(new, priority);
+        self.ready.left(&mut self.slots, old);
+        self.ready.push(&mut self.slots, new);
+    }
+
+    fn release_delayed(&mut self, slot: Slot, now: u64) -> Added {
+        let slots = &mut self.slots;
+        self.delayed
+            .remove(slots.due(slot), |slot, position| slots.set_due(slot, position));
+        slots.set_due(slot, NONE);
+        let priority = slots.due_priority(slot);
+        self.mark(slot, priority, now)
+    }
+
+    fn release_parked(&mut self, slot: Slot, now: u64) -> Added {
+        let slots = &mut self.slots;
+        self.parked
+            .remove(slots.link(slot), |slot, position| slots.set_link(slot, position));
+        let flags = slots.flags(slot) & !PARKED;
+        slots.set_flags(slot, flags);
+        if flags & DIRTY == 0 {
+            return self.mark(slot, self.slots.priority(slot), now);
+        }
+        self.ready.push(slots, slot);
+        Added::Again
+    }
+
+    /// The worker holds the key no longer.
+    fn let_go(&mut self, slot: Slot) -> Option<Held> {
+        let flags = self.slots.flags(slot);
+        if flags & HELD == 0 {
+            return None;
+        }
+        self.slots.set_flags(slot, flags & !HELD);
+        let i = self.slots.link(slot);
+        let held = self.held.swap_remove(i as usize);
+        if let Some(moved) = self.held.get(i as usize) {
+            self.slots.set_link(moved.slot, i);
+        }
+        Some(held)
+    }
+
+    /// Drops a key of this hash if nothing is known of it any more.
+    fn drop_unknown(&mut self, hash: u64, slot: Slot) -> Option<K> {
+        if self.slots.flags(slot) != 0 || self.slots.due(slot) != NONE {
+            return None;
+        }
+        let key = self.slots.remove(hash, slot);
+        if self.slots.len() == 0 && self.slots.capacity() > KEPT {
+            self.slots = Slots::new(self.hasher.clone(), self.slots.is_timed());
+            self.ready = Ready::default();
+        }
+        key
     }
 }
 
@@ -214,22 +346,43 @@ impl<K: Key> State<K> {
 pub(super) enum Added {
     /// It was dirty already, or the queue is shut down.
     No,
-    /// A worker holds it: it waits again when that one is done.
-    WhileProcessing,
-    /// A worker can take it.
+    /// It became dirty; a worker holds it, or it is parked.
+    Kept,
+    /// It became dirty, and a worker can take it.
     Ready,
+    /// It was dirty, and now a worker can take it.
+    Again,
+}
+
+impl Added {
+    pub(super) fn is_new(self) -> bool {
+        matches!(self, Self::Kept | Self::Ready)
+    }
+
+    pub(super) fn is_ready(self) -> bool {
+        matches!(self, Self::Ready | Self::Again)
+    }
 }
 
 /// What became of the keys whose time came.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Promoted {
     pub(super) added: usize,
     pub(super) ready: usize,
 }
 
+impl Promoted {
+    pub(super) fn count(&mut self, added: Added) {
+        self.added += usize::from(added.is_new());
+        self.ready += usize::from(added.is_ready());
+    }
+}
+
 /// What a worker gave back.
-pub(super) struct Done {
+pub(super) struct Done<K> {
     pub(super) worked: Duration,
     /// The key was added meanwhile and waits again.
     pub(super) again: bool,
+    /// The key, if nothing is known of it any more: for whoever holds no lock to drop.
+    pub(super) dropped: Option<K>,
 }

@@ -12,7 +12,10 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kubewright::cache::{EventHandler, HandlerOptions, HandlerRegistration, Object, SharedInformer};
 use tokio::time::timeout;
 
-use crate::support::{server::Server, *};
+use crate::support::{
+    server::{Answer, Server, refused},
+    *,
+};
 
 async fn ends(registration: &HandlerRegistration) -> bool {
     timeout(Duration::from_secs(1), registration.ended())
@@ -178,4 +181,34 @@ async fn what_a_handler_holds_is_dropped_when_it_ends() {
     }
     let late = add();
     assert_eq!((late.len(), Arc::strong_count(&held)), (2, 1));
+}
+
+/// A controller whose informer lost its watch is not well, though its cache can be read.
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_stays_away_is_told() {
+    let (server, patience) = (Server::new(), Duration::from_mins(1));
+    server.answer_streams([Answer::Silence]);
+    let factory = server.factory();
+    let kind = factory.of::<ConfigMap>().info().clone();
+    assert_eq!(factory.check(&kind, patience), Ok(()), "not started yet");
+    factory.start();
+    settle().await;
+    assert_eq!(
+        factory.check(&kind, patience),
+        Err("waiting for the first list of configmaps".to_owned())
+    );
+    factory.shutdown().await;
+
+    let server = Server::new();
+    let (factory, _) = informer(&server).await;
+    assert_eq!(factory.check(&kind, patience), Ok(()));
+    server.answer_watches(vec![Answer::Fail(refused()); 1000]);
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    server.cut();
+    tokio::time::sleep(Duration::from_secs(50)).await;
+    assert_eq!(factory.check(&kind, patience), Ok(()), "it may be back soon");
+    tokio::time::sleep(Duration::from_secs(20)).await;
+    let said = factory.check(&kind, patience).unwrap_err();
+    assert!(said.starts_with("no watch of configmaps for 7"), "{said}");
+    factory.shutdown().await;
 }

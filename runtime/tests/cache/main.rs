@@ -14,6 +14,7 @@ mod informer;
 mod lifecycle;
 mod mirror;
 mod model;
+mod quorum;
 mod relist;
 mod replace_events;
 mod resync;

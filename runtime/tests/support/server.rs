@@ -163,6 +163,12 @@ impl Server {
         self.0.lock().put(object);
     }
 
+    /// The object as it is.
+    pub(crate) fn get(&self, namespace: &str, name: &str) -> Option<Value> {
+        let state = self.0.lock();
+        state.objects.get(&(namespace.into(), name.into())).cloned()
+    }
+
     pub(crate) fn delete(&self, namespace: &str, name: &str) {
         let mut state = self.0.lock();
         if let Some(event) = state.delete(namespace, name) {
@@ -187,6 +193,14 @@ impl Server {
     /// Tells what was held back, the last first.
     pub(crate) fn release_in_reverse(&self) {
         self.0.lock().release(|events| events.reverse());
+    }
+
+    /// Ends all watches, which are not told what was held back: those that go on from an earlier version are.
+    pub(crate) fn cut_held(&self) {
+        let mut state = self.0.lock();
+        let held = state.held.take().unwrap_or_default();
+        state.history.extend(held);
+        state.watchers.clear();
     }
 
     /// Sends a line to all watches as it is.

@@ -1,11 +1,15 @@
 //! Objects that were not touched for a while, kept small.
 //!
-//! Read [`payload`] (the bytes of one object, raw or compressed in place) → [`dictionary`] (what objects of a kind have in common) →
-//! [`settling`] (which objects are compressed, when, and with which dictionary).
+//! Read [`payload`] (the bytes of one object, raw or compressed in place) with [`fresh`] → [`dictionary`] (what objects of a kind have in common) and
+//! [`difference`] with [`families`] (what replicas have in common) → [`settling`] (which objects are compressed, when, and how).
 
 mod dictionary;
+mod difference;
+mod families;
+mod fresh;
 mod payload;
 mod settling;
 
+pub(super) use fresh::Fresh;
 pub(super) use payload::Payload;
 pub(super) use settling::Settling;

@@ -6,7 +6,11 @@ use bytes::Bytes;
 use parking_lot::RwLock;
 use zstd_safe::DCtx;
 
-use super::dictionary::{Compressor, Dictionary};
+use super::{
+    dictionary::{Compressor, Dictionary},
+    difference::restore,
+    families::Exemplar,
+};
 
 /// The JSON of an object: raw at first, later perhaps compressed, in place and unseen by readers.
 #[derive(Debug)]
@@ -18,10 +22,17 @@ pub(in crate::cache) struct Payload {
 #[derive(Debug)]
 enum Form {
     Raw(Bytes),
+    /// Raw, in a block that it shares with others: not for long.
+    Fresh(Bytes),
     Compressed {
         bytes: Box<[u8]>,
         /// None: compressed by itself.
         dictionary: Option<Arc<Dictionary>>,
+    },
+    /// The difference to another object.
+    Different {
+        bytes: Box<[u8]>,
+        from: Arc<Exemplar>,
     },
 }
 
@@ -38,6 +49,14 @@ impl Payload {
         }
     }
 
+    /// To be compressed before long.
+    pub(super) fn fresh(json: Bytes) -> Self {
+        Self {
+            length: json.len(),
+            form: RwLock::new(Form::Fresh(json)),
+        }
+    }
+
     /// Bytes of the JSON.
     pub(in crate::cache) fn length(&self) -> usize {
         self.length
@@ -46,17 +65,17 @@ impl Payload {
     /// Bytes that are kept of it.
     pub(in crate::cache) fn kept(&self) -> usize {
         match &*self.form.read() {
-            Form::Raw(json) => json.len(),
-            Form::Compressed { bytes, .. } => bytes.len(),
+            Form::Raw(json) | Form::Fresh(json) => json.len(),
+            Form::Compressed { bytes, .. } | Form::Different { bytes, .. } => bytes.len(),
         }
     }
 
-    /// The JSON, in memory of its own where it is kept compressed.
+    /// The JSON, in memory of its own where it is not kept raw for good.
     pub(in crate::cache) fn json(&self) -> Result<Bytes, Damaged> {
-        match self.raw() {
-            Some(json) => Ok(json),
-            None => self.decompressed(Vec::new()).map(Bytes::from),
+        if let Form::Raw(json) = &*self.form.read() {
+            return Ok(json.clone());
         }
+        self.decompressed(Vec::new()).map(Bytes::from)
     }
 
     /// Hands the JSON to `read`, without a lock. Memory for it is kept from one read of the thread to the next.
@@ -84,16 +103,21 @@ impl Payload {
         dictionary: Option<&Arc<Dictionary>>,
     ) -> usize {
         let done = match &*self.form.read() {
-            Form::Raw(_) => false,
+            Form::Raw(_) | Form::Fresh(_) => false,
             Form::Compressed { dictionary: used, .. } => same(used.as_ref(), dictionary),
+            Form::Different { .. } => true,
         };
         if done {
             return self.kept();
         }
         let bytes = self.with_json(|json| compressor.compress(json, dictionary));
-        // What does not shrink stays as it is.
         let Ok(Some(bytes)) = bytes else {
-            return self.kept();
+            // What does not shrink stays raw.
+            let mut form = self.form.write();
+            if let Form::Fresh(json) = &*form {
+                *form = Form::Raw(Bytes::copy_from_slice(json));
+            }
+            return self.length;
         };
         let kept = bytes.len();
         *self.form.write() = Form::Compressed {
@@ -106,15 +130,20 @@ impl Payload {
     /// The dictionary that is needed to read it.
     pub(super) fn dictionary(&self) -> Option<Arc<Dictionary>> {
         match &*self.form.read() {
-            Form::Raw(_) => None,
+            Form::Raw(_) | Form::Fresh(_) | Form::Different { .. } => None,
             Form::Compressed { dictionary, .. } => dictionary.clone(),
         }
     }
 
-    fn raw(&self) -> Option<Bytes> {
+    /// From now on it is kept as this, which must be the difference of its own JSON.
+    pub(super) fn keep_difference(&self, bytes: Box<[u8]>, from: Arc<Exemplar>) {
+        *self.form.write() = Form::Different { bytes, from };
+    }
+
+    pub(super) fn raw(&self) -> Option<Bytes> {
         match &*self.form.read() {
-            Form::Raw(json) => Some(json.clone()),
-            Form::Compressed { .. } => None,
+            Form::Raw(json) | Form::Fresh(json) => Some(json.clone()),
+            Form::Compressed { .. } | Form::Different { .. } => None,
         }
     }
 
@@ -122,22 +151,20 @@ impl Payload {
         thread_local! {
             static CONTEXT: RefCell<DCtx<'static>> = RefCell::new(DCtx::create());
         }
-        let form = self.form.read();
-        let (bytes, dictionary) = match &*form {
-            Form::Raw(json) => {
-                to.clear();
-                to.extend_from_slice(json);
-                return Ok(to);
-            }
-            Form::Compressed { bytes, dictionary } => (bytes, dictionary),
-        };
         to.clear();
         to.reserve(self.length);
-        let length = CONTEXT.with_borrow_mut(|context| match dictionary {
-            Some(dictionary) => dictionary.decompress(context, bytes, &mut to),
-            None => context.decompress(&mut to, bytes).ok(),
-        });
-        if length == Some(self.length) {
+        match &*self.form.read() {
+            Form::Raw(json) | Form::Fresh(json) => to.extend_from_slice(json),
+            Form::Different { bytes, from } => restore(from.json(), bytes, &mut to).ok_or(Damaged)?,
+            Form::Compressed { bytes, dictionary } => {
+                let length = CONTEXT.with_borrow_mut(|context| match dictionary {
+                    Some(dictionary) => dictionary.decompress(context, bytes, &mut to),
+                    None => context.decompress(&mut to, bytes).ok(),
+                });
+                length.ok_or(Damaged)?;
+            }
+        }
+        if to.len() == self.length {
             Ok(to)
         } else {
             Err(Damaged)

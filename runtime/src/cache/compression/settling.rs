@@ -13,6 +13,8 @@ use parking_lot::Mutex;
 use super::{
     super::{object::StoredObject, store::Store},
     dictionary::{Compressor, Dictionary},
+    families::Families,
+    fresh::Fresh,
 };
 
 /// What arrived last stays raw up to so many bytes of JSON: it is the most likely to be read, or replaced, soon.
@@ -25,6 +27,8 @@ const WINDOW: usize = 1000;
 const OUTDATED: f64 = 0.7;
 /// Objects of an older dictionary that are moved over for each that arrives.
 const MOVED_AT_A_TIME: usize = 2;
+/// After so many objects it is looked at how many lived until they were compressed.
+const LOOKED_AT: u32 = 64;
 
 /// Compresses objects once they are no longer fresh. One per informer.
 ///
@@ -33,6 +37,8 @@ const MOVED_AT_A_TIME: usize = 2;
 pub(in crate::cache) struct Settling {
     /// Nothing is compressed: the kind is sensitive, or the informer wants it so.
     off: AtomicBool,
+    /// Of the last objects whose time came, most were still there.
+    most_settle: Arc<AtomicBool>,
     inner: Mutex<Inner>,
 }
 
@@ -40,7 +46,9 @@ pub(in crate::cache) struct Settling {
 struct Inner {
     fresh: VecDeque<(Weak<StoredObject>, usize)>,
     fresh_bytes: usize,
+    lived: Lived,
     compressor: Compressor,
+    families: Families,
     newest: Option<Arc<Dictionary>>,
     older: Option<Arc<Dictionary>>,
     window: Window,
@@ -63,6 +71,7 @@ impl Settling {
     pub(in crate::cache) fn new(off: bool) -> Self {
         Self {
             off: off.into(),
+            most_settle: Arc::default(),
             inner: Mutex::default(),
         }
     }
@@ -70,6 +79,17 @@ impl Settling {
     /// From now on nothing is compressed.
     pub(in crate::cache) fn switch_off(&self) {
         self.off.store(true, Ordering::Relaxed);
+    }
+
+    /// Where objects lie until then; none if they are never compressed.
+    pub(in crate::cache) fn fresh(&self) -> Option<Fresh> {
+        let is_off = self.off.load(Ordering::Relaxed);
+        (!is_off).then(|| Fresh::new(self.most_settle.clone()))
+    }
+
+    /// The bytes of what others are kept as differences to.
+    pub(in crate::cache) fn exemplars(&self) -> usize {
+        self.inner.lock().families.bytes()
     }
 
     /// Takes note of a new object. What is compressed instead is older.
@@ -86,7 +106,9 @@ impl Settling {
                 break;
             };
             inner.fresh_bytes -= length;
-            if let Some(settled) = settled.upgrade() {
+            let settled = settled.upgrade();
+            inner.lived.push(settled.is_some(), &self.most_settle);
+            if let Some(settled) = settled {
                 inner.settle(&settled, store);
             }
         }
@@ -102,6 +124,15 @@ impl Settling {
 
 impl Inner {
     fn settle(&mut self, object: &StoredObject, store: &Store) {
+        let raw = object.payload.raw();
+        let difference = raw.and_then(|json| {
+            self.families
+                .difference(&object.metadata, &json, || store.bytes())
+        });
+        if let Some((bytes, exemplar)) = difference {
+            object.payload.keep_difference(bytes, exemplar);
+            return;
+        }
         if self.newest.is_none() && self.window.objects == 0 {
             self.train(object, store);
         }
@@ -169,6 +200,24 @@ impl Inner {
     }
 }
 
+/// How many of the objects whose time came were still there.
+#[derive(Debug, Default)]
+struct Lived {
+    all: u32,
+    lived: u32,
+}
+
+impl Lived {
+    fn push(&mut self, lived: bool, most: &AtomicBool) {
+        self.all += 1;
+        self.lived += u32::from(lived);
+        if self.all == LOOKED_AT {
+            most.store(2 * self.lived > self.all, Ordering::Relaxed);
+            *self = Self::default();
+        }
+    }
+}
+
 impl Window {
     #[expect(clippy::cast_precision_loss, reason = "a ratio needs no more")]
     fn ratio(&self) -> f64 {
@@ -192,7 +241,7 @@ mod tests {
         let entries = (0..12).map(|entry| {
             (
                 format!("{}-{entry}", digest(style)),
-                digest(style * 100 + entry).repeat(3),
+                digest(style * 100 + (entry + number) % 12).repeat(3),
             )
         });
         let data: serde_json::Map<_, _> = entries.map(|(key, value)| (key, value.into())).collect();
@@ -258,6 +307,23 @@ mod tests {
             let json: serde_json::Value = serde_json::from_slice(&object.payload.json().unwrap()).unwrap();
             assert_eq!(json["metadata"]["name"], *object.name().name());
         }
+    }
+
+    /// Objects lie in blocks only where a block is soon free again.
+    #[test]
+    fn few_objects_that_change_over_and_over_share_no_blocks() {
+        let mut world = World::new(false);
+        let in_blocks = |world: &World| world.settling.most_settle.load(Ordering::Relaxed);
+        for _ in 0..3000 {
+            world.arrive(0..2, 1);
+        }
+        assert!(!in_blocks(&world));
+        world.arrive(0..3000, 1);
+        assert!(in_blocks(&world));
+        for _ in 0..3000 {
+            world.arrive(0..2, 1);
+        }
+        assert!(!in_blocks(&world));
     }
 
     #[test]

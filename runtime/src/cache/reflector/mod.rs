@@ -52,7 +52,7 @@ pub(super) struct Reflector {
     backoff: Box<dyn Backoff>,
     complaints: Complaints,
     /// The version of the last list, event or bookmark; empty before the first list.
-    version: Box<str>,
+    version: String,
     /// The server refused to list at `version`.
     version_unavailable: bool,
     /// The server pages lists at version 0 too: it has no cache of them.
@@ -69,8 +69,9 @@ impl Reflector {
         fifo: Arc<SharedFifo>,
         options: ReflectorOptions,
     ) -> Self {
+        let scanner = Scanner::keeping(core.info(), &core.options.keep);
         Self {
-            scanner: Scanner::keeping(core.info(), &core.options.keep),
+            scanner: scanner.into_fresh(core.fresh()),
             complaints: Complaints::new(core.info(), namespace.as_deref()),
             core,
             source,
@@ -78,7 +79,7 @@ impl Reflector {
             fifo,
             backoff: (options.backoff)(),
             options,
-            version: "".into(),
+            version: String::new(),
             version_unavailable: false,
             paged: false,
             unstreamed_until: None,
@@ -139,8 +140,10 @@ impl Reflector {
         if version.is_empty() {
             return None;
         }
-        let before = std::mem::replace(&mut self.version, version.into());
-        (fault == Some(VersionFault::Backwards)).then_some(before)
+        let before = (fault == Some(VersionFault::Backwards)).then(|| self.version.as_str().into());
+        self.version.clear();
+        self.version.push_str(version);
+        before
     }
 
     async fn failed_and_waits(&mut self, error: &SourceError) {

@@ -114,7 +114,11 @@ impl Reflector {
         let mut initial = Initial::default();
         let mut heard = Instant::now();
         let version = loop {
-            let Ok(chunk) = timeout(WARN_EVERY, stream.next(SILENCE)).await else {
+            let chunk = if let Some(chunk) = stream.next_now() {
+                chunk
+            } else if let Ok(chunk) = timeout(WARN_EVERY, stream.next(SILENCE)).await {
+                chunk
+            } else {
                 self.is_silent(heard.elapsed())?;
                 continue;
             };

@@ -9,6 +9,8 @@ use tokio::time::{Instant, sleep};
 use super::{Reflector, SILENCE, in_time, next};
 use crate::cache::{
     Chunks, SourceError, WatchOptions,
+    absorbing::give_way,
+    core::Core,
     fifo::Delta,
     index::Index,
     scan::{Lines, WatchEvent},
@@ -35,6 +37,23 @@ pub(super) struct Stream {
     events: u64,
     /// A watch from no version begins with the objects in no order: their versions say nothing.
     unordered: bool,
+    _open: Open,
+}
+
+/// A watch that is open, for whoever asks how the informer is.
+struct Open(Arc<Core>);
+
+impl Open {
+    fn new(core: &Arc<Core>) -> Self {
+        core.watches.opened();
+        Self(core.clone())
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.watches.ended();
+    }
 }
 
 impl Stream {
@@ -45,7 +64,7 @@ impl Stream {
     }
 
     /// The next piece, if it is there already.
-    fn next_now(&mut self) -> Option<Result<Option<Bytes>, SourceError>> {
+    pub(super) fn next_now(&mut self) -> Option<Result<Option<Bytes>, SourceError>> {
         self.body.next().now_or_never().map(Option::transpose)
     }
 
@@ -117,6 +136,7 @@ impl Reflector {
             end: started + Duration::from_secs(timeout_seconds.into()) + SILENCE,
             events: 0,
             unordered: ["", "0"].contains(&version),
+            _open: Open::new(&self.core),
         })
     }
 
@@ -137,6 +157,8 @@ impl Reflector {
                 Some(chunk) if deltas.len() < MOST_AT_ONCE => chunk,
                 Some(chunk) => {
                     self.push(&mut deltas, &mut told);
+                    // Else what is queued would grow as long as the server sends faster than this reads.
+                    give_way().await;
                     chunk
                 }
                 None => {
@@ -170,10 +192,10 @@ impl Reflector {
     }
 
     /// Puts the changes into the queue, and how far they go: `told` is how far the queue knows.
-    fn push(&self, deltas: &mut Vec<Delta>, told: &mut Box<str>) {
+    fn push(&self, deltas: &mut Vec<Delta>, told: &mut String) {
         if *told != self.version {
             told.clone_from(&self.version);
-            deltas.push(self.reached(self.version.clone()));
+            deltas.push(self.reached(self.version.as_str().into()));
         }
         if !deltas.is_empty() {
             self.fifo.push(std::mem::take(deltas));
@@ -224,12 +246,14 @@ impl Reflector {
                 deltas.extend(before.map(|before| self.reached(before)));
                 return Ok(());
             }
-            WatchEvent::Added(object) => {
+            WatchEvent::Added(mut object) => {
+                object.metadata.from_watch = !*unordered;
                 let object = self.core.arrived(object, indexes);
                 (Delta::Upserted(object.clone()), object)
             }
-            WatchEvent::Modified(object) => {
+            WatchEvent::Modified(mut object) => {
                 *unordered = false;
+                object.metadata.from_watch = true;
                 let object = self.core.arrived(object, indexes);
                 (Delta::Upserted(object.clone()), object)
             }

@@ -1,7 +1,12 @@
 //! What the scan extracts of `metadata`.
 
-use std::{borrow::Cow, sync::Arc};
+use std::{
+    borrow::Cow,
+    hash::BuildHasher as _,
+    sync::{Arc, LazyLock},
+};
 
+use hashbrown::DefaultHashBuilder;
 use serde::Deserialize;
 
 use super::{
@@ -102,7 +107,7 @@ impl<'a> Found<'a> {
             Scope::Cluster => ObjectName::cluster(name),
             Scope::Namespaced => {
                 let namespace = present("namespace", self.namespace)?;
-                ObjectName::namespaced(shared.texts.share(&namespace), name)
+                ObjectName::namespaced(namespace, name)
             }
         };
         let (uid, version) = (
@@ -114,9 +119,12 @@ impl<'a> Found<'a> {
             Metadata {
                 name,
                 uid_length: uid.len(),
-                uid_and_version: (uid + version).into(),
+                // Of just this size: a text that grows would be copied twice.
+                uid_and_version: [&*uid, &*version].concat().into(),
                 generation: self.generation,
                 is_deleting: self.is_deleting,
+                from_watch: false,
+                annotations: digest(self.annotations.unwrap_or("{}")),
                 labels: part(self.labels, &mut shared.labels, labels, defect),
                 finalizers: part(self.finalizers, &mut shared.finalizers, finalizers, defect),
                 owner_references: part(
@@ -129,6 +137,13 @@ impl<'a> Found<'a> {
             self.defect,
         ))
     }
+}
+
+/// Equal texts have equal digests, and others hardly ever.
+fn digest(text: &str) -> [u8; 6] {
+    static HASHER: LazyLock<DefaultHashBuilder> = LazyLock::new(DefaultHashBuilder::default);
+    let hash = HASHER.hash_one(text).to_le_bytes();
+    std::array::from_fn(|position| hash[position])
 }
 
 /// A part of the metadata, read once for all objects that have the same text. What cannot be read is a defect.

@@ -9,7 +9,13 @@ use super::{
 };
 use crate::{
     KindInfo, Scope,
-    cache::{Keep, Transform, index::Index, keep::Paths, object::StoredObject},
+    cache::{
+        Keep, Transform,
+        compression::{Fresh, Payload},
+        index::Index,
+        keep::Paths,
+        object::StoredObject,
+    },
 };
 
 /// Bytes that stand for no object of the kind that was asked for.
@@ -29,6 +35,8 @@ pub(in crate::cache) struct Scanner {
     transform_failed: bool,
     /// What is kept of the object that is being scanned.
     kept: Vec<u8>,
+    /// Where objects are put that will be compressed.
+    fresh: Option<Fresh>,
     shared: Shared,
 }
 
@@ -62,8 +70,14 @@ impl Scanner {
             transform,
             transform_failed: false,
             kept: Vec::new(),
+            fresh: None,
             shared: Shared::default(),
         }
+    }
+
+    /// Puts what it makes there.
+    pub(in crate::cache) fn into_fresh(self, fresh: Option<Fresh>) -> Self {
+        Self { fresh, ..self }
     }
 
     /// An object from its JSON: an item of a list, or what a test puts into a store.
@@ -150,7 +164,11 @@ impl Scanner {
                 Err(_) => {}
             }
         }
-        let mut object = StoredObject::new(metadata, &self.kept, defect);
+        let payload = match &mut self.fresh {
+            Some(fresh) => fresh.payload(&self.kept),
+            None => Payload::new(&self.kept),
+        };
+        let mut object = StoredObject::new(metadata, payload, defect);
         let json = whole.map_or(&*self.kept, str::as_bytes);
         let keys = indexes
             .iter()
@@ -160,7 +178,7 @@ impl Scanner {
     }
 
     fn scan_metadata<'a>(&mut self, cursor: &mut Cursor<'a>, found: &mut Found<'a>) -> Result<(), ScanError> {
-        let mut seen: Vec<Cow<'a, str>> = Vec::with_capacity(16);
+        let mut seen = Seen::default();
         let mut first = true;
         let wanted = self.paths.as_ref().map(|paths| paths.field("metadata"));
         // None: all of it is. None within: nothing is.
@@ -178,10 +196,8 @@ impl Scanner {
                     keep(&mut self.kept, paths, &key, value)?;
                 }
             }
-            if seen.contains(&key) {
+            if seen.again(key.clone()) {
                 found.stands_twice(&format!("metadata.{key}"));
-            } else {
-                seen.push(key);
             }
         }
         if is_wanted {
@@ -202,6 +218,49 @@ impl Scanner {
 }
 
 /// Writes a field, or what is wanted of it.
+/// The keys of `metadata` that came.
+#[derive(Default)]
+struct Seen<'a> {
+    /// A bit for each of `USUAL`.
+    usual: u32,
+    others: Vec<Cow<'a, str>>,
+}
+
+const USUAL: [&str; 15] = [
+    "name",
+    "generateName",
+    "namespace",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "labels",
+    "annotations",
+    "ownerReferences",
+    "finalizers",
+    "managedFields",
+    "selfLink",
+];
+
+impl<'a> Seen<'a> {
+    /// Whether the key came before.
+    fn again(&mut self, key: Cow<'a, str>) -> bool {
+        if let Some(position) = USUAL.iter().position(|usual| *usual == key) {
+            let bit = 1 << position;
+            let again = self.usual & bit != 0;
+            self.usual |= bit;
+            return again;
+        }
+        let again = self.others.contains(&key);
+        if !again {
+            self.others.push(key);
+        }
+        again
+    }
+}
+
 fn keep(kept: &mut Vec<u8>, paths: Option<&Paths>, key: &str, value: &str) -> Result<(), ScanError> {
     let Some(paths) = paths else {
         write_key(kept, key);

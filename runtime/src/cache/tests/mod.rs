@@ -4,7 +4,7 @@
 
 #[path = "../../../tests/support/mod.rs"]
 #[allow(dead_code, reason = "shared by two test programs")]
-mod support;
+pub(crate) mod support;
 
 mod bad_input;
 mod factory;

@@ -15,7 +15,7 @@ use tokio::{sync::mpsc, time::sleep};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    super::{owners::owner_keys, *},
+    super::{feed::priority, owners::owner_keys, *},
     Calls, Scripted, deployment, factory, millis, name,
 };
 use crate::{
@@ -23,6 +23,7 @@ use crate::{
     cache::{
         Change, Chunks, ListOptions, ListerWatcher, Object, SharedInformerFactory, SourceError, WatchOptions,
     },
+    workqueue::Priority,
 };
 
 /// The metadata of an owned object, as the cache has it.
@@ -39,6 +40,33 @@ fn owned(resource_version: &str, owner: Option<(&str, &str, &str)>) -> Object<Co
             "uid": "1", "resourceVersion": resource_version, "ownerReferences": references}}))
         .unwrap();
     informer.lister().object(&name("default/owned")).unwrap()
+}
+
+/// controller-runtime: WithLowPriorityWhenUnchanged, which its handlers have by default.
+#[tokio::test]
+async fn the_initial_list_and_resyncs_wait_for_what_changed() {
+    let (one, two) = (owned("1", None), owned("2", None));
+    let added = |is_in_initial_list| Change::Added {
+        new: one.metadata(),
+        is_in_initial_list,
+    };
+    let updated = |new| Change::Updated {
+        old: one.metadata(),
+        new,
+    };
+    let deleted = Change::Deleted {
+        old: one.metadata(),
+        final_state_known: false,
+    };
+    for (change, expected) in [
+        (added(true), Priority::LOW),
+        (added(false), Priority::NORMAL),
+        (updated(one.metadata()), Priority::LOW),
+        (updated(two.metadata()), Priority::NORMAL),
+        (deleted, Priority::NORMAL),
+    ] {
+        assert_eq!(priority(&change), expected, "{change:?}");
+    }
 }
 
 #[tokio::test]

@@ -91,7 +91,9 @@ async fn failures_are_logged_with_their_key_cause_and_delay() {
             "controller=\"test\"",
             "namespace=\"default\"",
             "name=\"a\"",
-            "reconcile_id=",
+            "controllerGroup=\"apps\"",
+            "controllerKind=\"Deployment\"",
+            "reconcileID=",
         ] {
             assert!(line.contains(field), "{line}");
         }

@@ -1,7 +1,11 @@
 //! Controllers from the change to the call and back, on a paused clock: here what the tests run, in the files what they assert.
 
 mod changes;
+mod expectations;
 mod log;
+mod options;
+mod own_writes;
+mod predicates;
 mod registration;
 mod results;
 mod start;
@@ -54,11 +58,9 @@ impl Calls {
     fn record(&self, key: &ObjectName) -> usize {
         let mut calls = self.0.lock();
         let at = u64::try_from(self.1.elapsed().as_millis()).unwrap();
-        calls.push((key.to_string(), at));
-        calls
-            .iter()
-            .filter(|(called, _)| *called == key.to_string())
-            .count()
+        let key = key.to_string();
+        calls.push((key.clone(), at));
+        calls.iter().filter(|(called, _)| *called == key).count()
     }
 
     /// When the key was reconciled.

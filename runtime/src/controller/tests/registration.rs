@@ -12,12 +12,27 @@ use tokio_util::sync::CancellationToken;
 use super::{super::*, Nothing};
 use crate::{
     client::{All, Connection, Create, Get, Patch, UpdateStatus},
-    events::Recorder,
+    events::{EventsApi, Recorder},
 };
 
 fn setup(args: &[&str]) -> Setup {
     let (recorder, _) = Recorder::pipeline("shop");
     Setup::new("shop", Connection::late().0, recorder, FixedArgs::new(args))
+}
+
+#[tokio::test]
+async fn the_permission_for_events_is_that_of_the_chosen_api() {
+    for (chosen, group) in [(None, "events.k8s.io"), (Some(EventsApi::Core), "")] {
+        let mut setup = setup(&[]);
+        let recorder = setup.recorder();
+        if let Some(api) = chosen {
+            setup.events_api(api);
+        }
+        assert_eq!(recorder.api().group(), group);
+        let permissions = setup.permissions();
+        let events = permissions.iter().find(|unit| unit.unit == "events").unwrap();
+        assert_eq!(events.api_groups, [group]);
+    }
 }
 
 #[tokio::test]

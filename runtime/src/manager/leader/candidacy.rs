@@ -52,8 +52,9 @@ impl Candidacy {
     }
 
     async fn reached(&mut self, is: impl FnMut(&State) -> bool) -> State {
-        match self.state.wait_for(is).await {
-            Ok(state) => state.clone(),
+        let reached = self.state.wait_for(is).await.map(|state| state.clone());
+        match reached {
+            Ok(state) => state,
             // The task ended because it was told to.
             Err(_) => pending().await,
         }

@@ -4,31 +4,14 @@ use jiff::Timestamp;
 use k8s_openapi::{api::coordination::v1::LeaseSpec, apimachinery::pkg::apis::meta::v1::MicroTime};
 use tokio::time::{Duration, Instant};
 
-/// How long a lease lasts and how often it is renewed. The defaults are client-go's.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Timing {
-    /// For how long a candidate must see no change before it may take the lease.
-    pub(crate) lease_duration: Duration,
-    /// After how long without a renewal the leader gives up; shorter than `lease_duration`.
-    pub(crate) renew_deadline: Duration,
-    /// How often a candidate looks and a leader renews.
-    pub(crate) retry_period: Duration,
-}
-
-impl Default for Timing {
-    fn default() -> Self {
-        Self {
-            lease_duration: Duration::from_secs(15),
-            renew_deadline: Duration::from_secs(10),
-            retry_period: Duration::from_secs(2),
-        }
-    }
-}
+use super::Timing;
 
 /// The lease as this candidate knows it.
 pub(super) struct Election {
     identity: String,
-    lease_seconds: i32,
+    pub(super) lease_seconds: i32,
+    /// A second of this candidate's clock, which tests make run faster or slower than others'.
+    pub(super) second: Duration,
     observed: Option<Observed>,
 }
 
@@ -43,6 +26,7 @@ impl Election {
         Self {
             identity,
             lease_seconds: i32::try_from(timing.lease_duration.as_secs()).unwrap_or(i32::MAX),
+            second: Duration::from_secs(1),
             observed: None,
         }
     }
@@ -79,7 +63,7 @@ impl Election {
     fn is_valid(&self, now: Instant) -> bool {
         self.observed.as_ref().is_some_and(|observed| {
             let seconds = observed.spec.lease_duration_seconds.unwrap_or(0);
-            now < observed.changed + Duration::from_secs(u64::try_from(seconds).unwrap_or(0))
+            now < observed.changed + self.second * u32::try_from(seconds).unwrap_or(0)
         })
     }
 

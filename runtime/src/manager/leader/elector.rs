@@ -4,19 +4,21 @@ use std::fmt;
 
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::LeaseSpec;
+use rand::{RngExt as _, rngs::StdRng};
 use tokio::time::{Duration, Instant, sleep, sleep_until, timeout};
 use tracing::{debug, info, warn};
 
-use super::{LeaseLock, Timing, election::Election};
-
-/// The wait between two looks at a lease is lengthened by up to this factor, so that candidates do not march in step.
-const JITTER_FACTOR: f64 = 1.2;
+use super::{LeaseLock, Timing, election::Election, timing::JITTER_FACTOR};
+use crate::client::Fence;
 
 /// A candidate for one lease.
 pub(crate) struct Elector {
     lock: LeaseLock,
     election: Election,
     timing: Timing,
+    /// Open while this candidate leads.
+    fence: Fence,
+    jitter: StdRng,
     /// Whether a write of this candidate may stand in the lease.
     may_hold: bool,
     complaint: Option<String>,
@@ -67,7 +69,18 @@ impl fmt::Display for TryError {
                 "{} (the operator may not use leases here: `kubewright generate`, then apply manifests/rbac)",
                 status.message
             ),
-            Self::Request(kube::Error::Api(status)) => f.write_str(&status.message),
+            Self::Request(kube::Error::Api(status)) if status.code == 401 => write!(
+                f,
+                "{} (the API server does not accept the operator's credentials: renew the token or the certificate)",
+                status.message
+            ),
+            Self::Request(kube::Error::Api(status)) => {
+                write!(f, "{} ({})", status.message.trim(), status.code)
+            }
+            Self::Request(kube::Error::SerdeError(error)) => write!(
+                f,
+                "the answer is no Lease, as if something else than an API server had answered: {error}"
+            ),
             Self::Request(error) => error.fmt(f),
             Self::TimedOut(after) => write!(f, "no answer of the API server for {after:?}"),
         }
@@ -75,8 +88,12 @@ impl fmt::Display for TryError {
 }
 
 impl Elector {
-    pub(crate) fn new(lock: LeaseLock, identity: String, timing: Timing) -> Self {
+    /// Closes the fence, until it leads.
+    pub(crate) fn new(lock: LeaseLock, identity: String, timing: Timing, fence: Fence) -> Self {
+        fence.close();
         Self {
+            fence,
+            jitter: rand::make_rng(),
             election: Election::new(identity, &timing),
             lock,
             timing,
@@ -99,12 +116,8 @@ impl Elector {
                 }
                 Err(error) => self.complain(error.to_string(), true),
             }
-            sleep(
-                self.timing
-                    .retry_period
-                    .mul_f64(1.0 + JITTER_FACTOR * rand::random::<f64>()),
-            )
-            .await;
+            let jitter = 1.0 + JITTER_FACTOR * self.jitter.random::<f64>();
+            sleep(self.timing.retry_period.mul_f64(jitter)).await;
         }
     }
 
@@ -152,9 +165,15 @@ impl Elector {
     }
 
     /// Gives the lease back, if it may be this candidate's, so that the next one need not wait for its end.
+    ///
+    /// If a write was given up, the next leader is kept waiting until it can have arrived.
     pub(crate) async fn release(&mut self) {
+        self.fence.close();
         if !self.may_hold {
             return;
+        }
+        if let Some(abandoned) = self.fence.last_abandoned() {
+            sleep_until(abandoned + self.timing.margin()).await;
         }
         match timeout(self.timing.renew_deadline, self.try_release()).await {
             Ok(Ok(())) => info!(lease = self.lock.name(), "released the leader lease"),
@@ -217,6 +236,7 @@ impl Elector {
             return self.write(spec).await;
         }
         self.may_hold = false;
+        self.fence.close();
         Ok(Try::HeldBy(self.election.holder().unwrap_or_default().to_owned()))
     }
 
@@ -225,6 +245,9 @@ impl Elector {
         self.may_hold = true;
         let spec = self.lock.write(spec).await?;
         self.election.wrote(spec, sent);
+        let deadline = self.timing.renew_deadline;
+        self.fence
+            .renewed(sent, deadline, deadline + self.timing.margin());
         Ok(Try::Held(sent))
     }
 
@@ -249,3 +272,7 @@ impl Elector {
 #[cfg(test)]
 #[path = "elector_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "turmoil_tests.rs"]
+mod turmoil_tests;

@@ -23,6 +23,8 @@ struct Server {
     requests: Vec<&'static str>,
     /// For the next requests with this method: the status code to answer with.
     failures: VecDeque<(Method, u16)>,
+    /// The status code of every answer from now on; 200 stands for a page of HTML.
+    always: Option<u16>,
     /// Whether nothing is answered at all.
     silent: bool,
 }
@@ -49,6 +51,16 @@ impl Server {
             Method::POST => "create",
             _ => "update",
         });
+        if let Some(code) = self.always {
+            return (
+                code,
+                if code == 200 {
+                    json!("<html>Please log in</html>")
+                } else {
+                    status(code)
+                },
+            );
+        }
         if self
             .failures
             .front()
@@ -85,6 +97,10 @@ fn status(code: u16) -> Value {
 }
 
 fn elector(server: &Shared, identity: &str) -> Elector {
+    elector_with(server, identity, &Fence::default())
+}
+
+fn elector_with(server: &Shared, identity: &str, fence: &Fence) -> Elector {
     let server = server.clone();
     let service = tower::service_fn(move |request: Request<Body>| {
         let server = server.clone();
@@ -101,7 +117,7 @@ fn elector(server: &Shared, identity: &str) -> Elector {
         }
     });
     let lock = LeaseLock::new(kube::Client::new(service, "default"), "default", "shop");
-    Elector::new(lock, identity.to_owned(), Timing::default())
+    Elector::new(lock, identity.to_owned(), Timing::default(), fence.clone())
 }
 
 fn held_by(holder: &str, transitions: i32) -> Value {
@@ -115,6 +131,7 @@ fn requests(server: &Shared) -> Vec<&'static str> {
     std::mem::take(&mut server.lock().unwrap().requests)
 }
 
+/// client-go: TestTryAcquireOrRenewLeases, "acquire from no object".
 #[tokio::test(start_paused = true)]
 async fn creates_the_lease_where_there_is_none() {
     let server = Shared::default();
@@ -129,6 +146,8 @@ async fn creates_the_lease_where_there_is_none() {
     );
 }
 
+/// client-go: TestTryAcquireOrRenewLeases, "acquire from object without annotations", "acquire from unled object",
+/// "acquire from empty led, acked object".
 #[tokio::test(start_paused = true)]
 async fn takes_a_lease_that_nobody_holds_at_once() {
     for spec in [json!({}), held_by("", 4)] {
@@ -145,6 +164,7 @@ async fn takes_a_lease_that_nobody_holds_at_once() {
     }
 }
 
+/// client-go: TestTryAcquireOrRenewLeases, "don't acquire from led, acked object".
 #[tokio::test(start_paused = true)]
 async fn waits_for_the_locally_observed_end_whatever_the_record_says() {
     let server = Shared::default();
@@ -174,6 +194,7 @@ async fn waits_for_the_locally_observed_end_whatever_the_record_says() {
     );
 }
 
+/// client-go: TestTryAcquireOrRenewLeases, "renew already acquired object".
 #[tokio::test(start_paused = true)]
 async fn renews_its_own_lease_without_a_transition() {
     let server = Shared::default();
@@ -186,22 +207,170 @@ async fn renews_its_own_lease_without_a_transition() {
     assert_ne!(spec.renew_time.unwrap().0.to_string(), "2020-01-01T00:00:00Z");
 }
 
+/// client-go: TestTryAcquireOrRenewLeases, "acquire from led object with the lease duration seconds", "acquire from led, unacked object".
 #[tokio::test(start_paused = true)]
-async fn renews_on_the_fast_path_and_falls_back_to_the_slow_one() {
+async fn the_records_own_duration_counts() {
+    for (seconds, waits) in [(Some(3), 3), (None, 0), (Some(-5), 0), (Some(60), 60)] {
+        let server = Shared::default();
+        let mut record = held_by("bing", 0);
+        record["leaseDurationSeconds"] = json!(seconds);
+        server.lock().unwrap().put(&record);
+        let mut elector = elector(&server, "baz");
+        if waits > 0 {
+            assert_eq!(elector.attempt().await.unwrap(), Try::HeldBy("bing".into()));
+            advance(Duration::from_millis(waits * 1000 - 1)).await;
+            assert_eq!(elector.attempt().await.unwrap(), Try::HeldBy("bing".into()));
+            advance(Duration::from_millis(1)).await;
+        }
+        assert!(matches!(elector.attempt().await, Ok(Try::Held(_))), "{seconds:?}");
+        assert_eq!(server.lock().unwrap().spec().lease_transitions, Some(1));
+    }
+}
+
+/// client-go: TestFastPathLeaderElection, "Exercise fast path after lock acquired".
+#[tokio::test(start_paused = true)]
+async fn renews_without_reading_first() {
+    let server = Shared::default();
+    let mut elector = elector(&server, "baz");
+    for _ in 0..3 {
+        elector.attempt().await.unwrap();
+    }
+    assert_eq!(requests(&server), ["get", "create", "update", "update"]);
+}
+
+/// client-go: TestFastPathLeaderElection, "Fallback to slow path after fast path fails".
+#[tokio::test(start_paused = true)]
+async fn reads_the_lease_when_renewing_fails() {
     let server = Shared::default();
     let mut elector = elector(&server, "baz");
     elector.attempt().await.unwrap();
+    requests(&server);
+    for code in [409, 500] {
+        server.lock().unwrap().failures.push_back((Method::PUT, code));
+        assert!(matches!(elector.attempt().await, Ok(Try::Held(_))));
+        assert_eq!(requests(&server), ["update", "get", "update"]);
+    }
+}
+
+/// client-go: TestFastPathLeaderElection, "Fallback to slow path if lease expires".
+#[tokio::test(start_paused = true)]
+async fn reads_the_lease_when_its_own_has_expired() {
+    let server = Shared::default();
+    let mut elector = elector(&server, "baz");
     elector.attempt().await.unwrap();
-    assert_eq!(requests(&server), ["get", "create", "update"]);
-
-    server.lock().unwrap().failures.push_back((Method::PUT, 409));
-    assert!(matches!(elector.attempt().await, Ok(Try::Held(_))));
-    assert_eq!(requests(&server), ["update", "get", "update"]);
-
-    // After the lease's end it must be read first.
+    requests(&server);
     advance(Duration::from_secs(15)).await;
     elector.attempt().await.unwrap();
     assert_eq!(requests(&server), ["get", "update"]);
+}
+
+/// The wall clock only writes times into the record: one that jumps, by years and back, changes nothing.
+#[tokio::test(start_paused = true)]
+async fn jumps_of_the_others_wall_clock_count_as_renewals_and_nothing_else() {
+    let server = Shared::default();
+    let mut elector = elector(&server, "baz");
+    for time in [
+        "2080-01-01T00:00:00Z",
+        "1999-01-01T00:00:00Z",
+        "2026-01-01T00:00:00Z",
+    ] {
+        let mut record = held_by("bing", 0);
+        record["renewTime"] = json!(time);
+        server.lock().unwrap().put(&record);
+        for _ in 0..2 {
+            assert_eq!(elector.attempt().await.unwrap(), Try::HeldBy("bing".into()));
+            advance(Duration::from_secs(7)).await;
+        }
+    }
+    advance(Duration::from_secs(1)).await;
+    assert!(matches!(elector.attempt().await, Ok(Try::Held(_))));
+}
+
+/// What people do to a Lease by hand while it is held: the leader heals what can be healed.
+#[tokio::test(start_paused = true)]
+async fn a_lease_that_was_edited_is_healed_by_its_leader() {
+    for edit in [
+        json!({"holderIdentity": "baz", "leaseDurationSeconds": 1}),
+        json!({"holderIdentity": "baz"}),
+        json!({"holderIdentity": "baz", "leaseTransitions": -3, "strategy": "OldestEmulationVersion"}),
+    ] {
+        let server = Shared::default();
+        let mut elector = elector(&server, "baz");
+        elector.attempt().await.unwrap();
+        server.lock().unwrap().put(&edit);
+        assert!(matches!(elector.attempt().await, Ok(Try::Held(_))), "{edit}");
+        let spec = server.lock().unwrap().spec();
+        assert_eq!(spec.lease_duration_seconds, Some(15));
+        let strategy = serde_json::to_value(spec.strategy).unwrap();
+        assert_eq!(strategy, edit["strategy"], "what is not ours stays");
+    }
+}
+
+/// A Lease that vanishes is no reason to take over from somebody who was just seen to hold it: its leader makes it again.
+#[tokio::test(start_paused = true)]
+async fn a_deleted_lease_is_left_to_its_holder_until_it_would_have_expired() {
+    let server = Shared::default();
+    server.lock().unwrap().put(&held_by("bing", 0));
+    let mut elector = elector(&server, "baz");
+    elector.attempt().await.unwrap();
+    server.lock().unwrap().lease = None;
+    advance(Duration::from_secs(14)).await;
+    assert_eq!(elector.attempt().await.unwrap(), Try::HeldBy("bing".into()));
+    advance(Duration::from_secs(1)).await;
+    assert!(matches!(elector.attempt().await, Ok(Try::Held(_))));
+}
+
+/// An API server that is broken in any way is asked again at the usual pace: at most once a retry period, get and update each.
+#[tokio::test(start_paused = true)]
+async fn no_failure_makes_a_busy_loop() {
+    for code in [401, 403, 404, 409, 422, 429, 500, 503, 200] {
+        let server = Shared::default();
+        server.lock().unwrap().always = Some(code);
+        let mut elector = elector(&server, "baz");
+        assert!(timeout(Duration::from_mins(10), elector.acquire()).await.is_err());
+        let asked = requests(&server).len();
+        assert!((100..=600).contains(&asked), "{code}: {asked}");
+    }
+}
+
+/// Open from the sending of a renewal for as long as the renew deadline; closed whenever the lease is not held.
+#[tokio::test(start_paused = true)]
+async fn the_fence_is_open_while_the_lease_is_held() {
+    let server = Shared::default();
+    let fence = Fence::default();
+    let mut elector = elector_with(&server, "baz", &fence);
+    let may_write = async || fence.guard(async {}).await.is_ok();
+    assert!(!may_write().await, "a candidate does not write");
+    let since = elector.acquire().await;
+    assert!(may_write().await);
+    advance(Duration::from_millis(9_999)).await;
+    assert!(may_write().await);
+    advance(Duration::from_millis(1)).await;
+    assert!(
+        !may_write().await,
+        "10 s after the renewal was sent, whoever noticed"
+    );
+    assert!(matches!(elector.attempt().await, Ok(Try::Held(_))));
+    assert!(may_write().await && since.elapsed() == Duration::from_secs(10));
+
+    server.lock().unwrap().put(&held_by("bing", 1));
+    elector.attempt().await.unwrap();
+    assert!(!may_write().await, "taken");
+}
+
+/// The next leader waits until what the last one gave up can have arrived.
+#[tokio::test(start_paused = true)]
+async fn release_waits_for_a_write_that_was_given_up() {
+    let server = Shared::default();
+    let fence = Fence::default();
+    let mut elector = elector_with(&server, "baz", &fence);
+    elector.acquire().await;
+    let cancelled = timeout(Duration::from_secs(1), fence.guard(std::future::pending::<()>()));
+    assert!(cancelled.await.is_err());
+    let began = Instant::now();
+    elector.release().await;
+    assert_eq!(began.elapsed(), Duration::from_millis(2500));
+    assert_eq!(server.lock().unwrap().spec().holder_identity.as_deref(), Some(""));
 }
 
 #[tokio::test(start_paused = true)]
@@ -289,6 +458,7 @@ async fn a_deleted_lease_is_made_again_by_its_leader() {
     assert_eq!(requests(&server), ["update", "get", "create"]);
 }
 
+/// client-go: TestReleaseRetriesOnConflict, TestReleaseLease.
 #[tokio::test(start_paused = true)]
 async fn release_retries_on_conflict() {
     let server = Shared::default();

@@ -15,7 +15,7 @@ pub(super) use definitions::CustomDefinition;
 pub use definitions::DefinitionError;
 pub use schema::IndexError;
 
-use super::yaml;
+use crate::yaml;
 
 /// The version of the document: raised when a reader of an older one would misread it.
 const VERSION: u32 = 1;

@@ -12,7 +12,7 @@ use super::controller::QueueLabels;
 use crate::{
     cache::{InformerStats, SharedInformerFactory},
     events::Recorder,
-    workqueue::QueueStats,
+    workqueue::{Priority, QueueStats},
 };
 
 /// Reads the figures of one queue.
@@ -138,9 +138,25 @@ impl Collector for Queues {
             .iter()
             .map(|(name, queue)| (QueueLabels::of(name), queue()))
             .collect();
-        let depths = queues
+        let depths: Vec<_> = queues
             .iter()
-            .map(|(labels, stats)| (labels, ConstGauge::new(int(stats.depth))));
+            .flat_map(|(labels, stats)| {
+                // Those that were never used, too: a dashboard should find them.
+                let known = stats
+                    .depths
+                    .iter()
+                    .chain([(Priority::NORMAL, 0), (Priority::LOW, 0)]);
+                let mut depths: Vec<_> = known.collect();
+                depths.sort_by_key(|&(priority, _)| priority);
+                depths.dedup_by_key(|&mut (priority, _)| priority);
+                depths
+                    .into_iter()
+                    .map(|(priority, depth)| (labels.depth(priority), depth))
+            })
+            .collect();
+        let depths = depths
+            .iter()
+            .map(|(labels, depth)| (labels, ConstGauge::new(int(*depth))));
         family(&mut encoder, "workqueue_depth", "Keys that wait", depths)?;
         let unfinished = queues
             .iter()
@@ -167,11 +183,22 @@ impl Collector for Queues {
 
 impl Collector for Events {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let dropped = ConstCounter::new(self.0.dropped());
-        let help = "Events that the queue did not take.";
-        let metric =
-            encoder.encode_descriptor("kubewright_events_dropped", help, None, dropped.metric_type())?;
-        dropped.encode(metric)
+        for (name, help, count) in [
+            (
+                "kubewright_events_dropped",
+                "Events that the queue did not take.",
+                self.0.dropped(),
+            ),
+            (
+                "kubewright_events_suppressed",
+                "Events left out because there were too many about their objects.",
+                self.0.suppressed(),
+            ),
+        ] {
+            let count = ConstCounter::new(count);
+            count.encode(encoder.encode_descriptor(name, help, None, count.metric_type())?)?;
+        }
+        Ok(())
     }
 }
 

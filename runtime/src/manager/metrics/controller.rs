@@ -15,7 +15,7 @@ use prometheus_client::{
 
 use crate::{
     controller::{ControllerMetrics, Outcome},
-    workqueue::QueueMetrics,
+    workqueue::{Priority, QueueMetrics},
 };
 
 /// controller-runtime's buckets, in seconds.
@@ -45,7 +45,23 @@ pub(super) struct QueueLabels {
     pub(super) controller: String,
 }
 
+/// Labels of a queue's depth, as controller-runtime has them.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(super) struct DepthLabels {
+    name: String,
+    controller: String,
+    priority: i8,
+}
+
 impl QueueLabels {
+    pub(super) fn depth(&self, priority: Priority) -> DepthLabels {
+        DepthLabels {
+            name: self.name.clone(),
+            controller: self.controller.clone(),
+            priority: priority.0,
+        }
+    }
+
     pub(super) fn of(controller: &str) -> Self {
         Self {
             name: controller.to_owned(),
@@ -62,6 +78,10 @@ pub(in crate::manager) struct ControllerFamilies {
     errors: Family<Controller, Counter>,
     terminal_errors: Family<Controller, Counter>,
     panics: Family<Controller, Counter>,
+    timeouts: Family<Controller, Counter>,
+    waits: Family<Controller, Counter>,
+    overdue: Family<Controller, Counter>,
+    own_events: Family<Controller, Counter>,
     time: Histograms<Controller>,
     workers: Family<Controller, Gauge>,
     active: Family<Controller, Gauge>,
@@ -80,6 +100,10 @@ impl ControllerFamilies {
             errors: Family::default(),
             terminal_errors: Family::default(),
             panics: Family::default(),
+            timeouts: Family::default(),
+            waits: Family::default(),
+            overdue: Family::default(),
+            own_events: Family::default(),
             time: Family::new_with_constructor(reconcile_time),
             workers: Family::default(),
             active: Family::default(),
@@ -106,6 +130,11 @@ impl ControllerFamilies {
             families.panics.clone(),
         );
         reconcile.register(
+            "reconcile_timeouts",
+            "Reconciles that took too long",
+            families.timeouts.clone(),
+        );
+        reconcile.register(
             "reconcile_time_seconds",
             "How long reconciles took",
             families.time.clone(),
@@ -115,6 +144,22 @@ impl ControllerFamilies {
             "active_workers",
             "Workers that reconcile now",
             families.active.clone(),
+        );
+        let ours = registry.sub_registry_with_prefix("kubewright_controller");
+        ours.register(
+            "write_waits",
+            "Keys that waited until the cache showed what they wrote",
+            families.waits.clone(),
+        );
+        ours.register(
+            "write_waits_overdue",
+            "Keys that waited for that in vain",
+            families.overdue.clone(),
+        );
+        ours.register(
+            "own_events",
+            "Changes that did not wake the key that made them",
+            families.own_events.clone(),
         );
         let queue = registry.sub_registry_with_prefix("workqueue");
         queue.register("adds", "Keys added", families.adds.clone());
@@ -156,6 +201,10 @@ impl ControllerFamilies {
             errors: self.errors.get_or_create_owned(&controller),
             terminal_errors: self.terminal_errors.get_or_create_owned(&controller),
             panics: self.panics.get_or_create_owned(&controller),
+            timeouts: self.timeouts.get_or_create_owned(&controller),
+            waits: self.waits.get_or_create_owned(&controller),
+            overdue: self.overdue.get_or_create_owned(&controller),
+            own_events: self.own_events.get_or_create_owned(&controller),
             time: self.time.get_or_create_owned(&controller),
             active: self.active.get_or_create_owned(&controller),
             adds: self.adds.get_or_create_owned(&queue),
@@ -172,6 +221,10 @@ pub(in crate::manager) struct MeteredController {
     errors: Counter,
     terminal_errors: Counter,
     panics: Counter,
+    timeouts: Counter,
+    waits: Counter,
+    overdue: Counter,
+    own_events: Counter,
     time: Histogram,
     active: Gauge,
     adds: Counter,
@@ -220,7 +273,22 @@ impl ControllerMetrics for MeteredController {
             Outcome::Panic => {
                 self.panics.inc();
             }
+            Outcome::Timeout => {
+                self.timeouts.inc();
+            }
         }
         self.errors.inc();
+    }
+
+    fn waits(&self) {
+        self.waits.inc();
+    }
+
+    fn wait_overdue(&self) {
+        self.overdue.inc();
+    }
+
+    fn own_event(&self) {
+        self.own_events.inc();
     }
 }

@@ -14,7 +14,7 @@ use prometheus_client::{
 };
 
 use super::server::{Answer, Handler};
-use crate::{cache::SharedInformerFactory, events::Recorder};
+use crate::{cache::SharedInformerFactory, client::Requests, events::Recorder};
 
 pub(super) use collectors::Queue;
 pub(super) use controller::{ControllerFamilies, MeteredController};
@@ -50,6 +50,15 @@ impl Metrics {
             }),
             registry,
         }
+    }
+
+    /// Exports the requests of the operator's connection.
+    pub(super) fn count_requests(&mut self, requests: &Requests) {
+        self.registry.sub_registry_with_prefix("rest_client").register(
+            "requests",
+            "Requests to the API server by code, method and host",
+            requests.metric(),
+        );
     }
 
     /// Counts for one controller.

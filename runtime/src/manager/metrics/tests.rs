@@ -8,7 +8,7 @@ use crate::{
     Kind,
     client::Connection,
     controller::{ControllerMetrics, Outcome},
-    workqueue::{QueueMetrics, QueueStats},
+    workqueue::{Priority, QueueMetrics, QueueStats},
 };
 
 #[tokio::test]
@@ -24,9 +24,10 @@ async fn dashboards_of_controller_runtime_find_their_names() {
     let foo = metrics.controller("foo", 2);
     let stats = QueueStats {
         depth: 3,
+        depths: [(Priority(7), 1), (Priority::NORMAL, 2)].into_iter().collect(),
         ..QueueStats::default()
     };
-    metrics.observe_queues(vec![("foo".into(), Box::new(move || stats))]);
+    metrics.observe_queues(vec![("foo".into(), Box::new(move || stats.clone()))]);
     metrics.leading().set(1);
     foo.added();
     foo.waited(Duration::from_millis(2));
@@ -34,37 +35,49 @@ async fn dashboards_of_controller_runtime_find_their_names() {
         Some(Outcome::Success),
         Some(Outcome::TerminalError),
         Some(Outcome::Panic),
+        Some(Outcome::Timeout),
         None,
     ] {
         foo.started();
         foo.finished(outcome, Duration::from_millis(20));
     }
     foo.started();
+    foo.waits();
+    foo.waits();
+    foo.wait_overdue();
+    foo.own_event();
 
     let handler = metrics.into_handler();
     assert_eq!(handler(&Uri::from_static("/other")), Answer::not_found());
     let text = handler(&Uri::from_static("/metrics")).body;
     for line in [
         r#"controller_runtime_reconcile_total{controller="foo",result="success"} 1"#,
-        r#"controller_runtime_reconcile_total{controller="foo",result="error"} 2"#,
+        r#"controller_runtime_reconcile_total{controller="foo",result="error"} 3"#,
         r#"controller_runtime_reconcile_total{controller="foo",result="requeue_after"} 0"#,
-        r#"controller_runtime_reconcile_errors_total{controller="foo"} 2"#,
+        r#"controller_runtime_reconcile_errors_total{controller="foo"} 3"#,
         r#"controller_runtime_terminal_reconcile_errors_total{controller="foo"} 1"#,
         r#"controller_runtime_reconcile_panics_total{controller="foo"} 1"#,
-        r#"controller_runtime_reconcile_time_seconds_bucket{le="0.025",controller="foo"} 3"#,
+        r#"controller_runtime_reconcile_timeouts_total{controller="foo"} 1"#,
+        r#"kubewright_controller_write_waits_total{controller="foo"} 2"#,
+        r#"kubewright_controller_write_waits_overdue_total{controller="foo"} 1"#,
+        r#"kubewright_controller_own_events_total{controller="foo"} 1"#,
+        r#"controller_runtime_reconcile_time_seconds_bucket{le="0.025",controller="foo"} 4"#,
         r#"controller_runtime_max_concurrent_reconciles{controller="foo"} 2"#,
         r#"controller_runtime_active_workers{controller="foo"} 1"#,
         r#"workqueue_adds_total{name="foo",controller="foo"} 1"#,
         r#"workqueue_retries_total{name="foo",controller="foo"} 0"#,
         r#"workqueue_queue_duration_seconds_count{name="foo",controller="foo"} 1"#,
         r#"workqueue_work_duration_seconds_count{name="foo",controller="foo"} 0"#,
-        r#"workqueue_depth{name="foo",controller="foo"} 3"#,
+        r#"workqueue_depth{name="foo",controller="foo",priority="-100"} 0"#,
+        r#"workqueue_depth{name="foo",controller="foo",priority="0"} 2"#,
+        r#"workqueue_depth{name="foo",controller="foo",priority="7"} 1"#,
         r#"workqueue_unfinished_work_seconds{name="foo",controller="foo"} 0.0"#,
         r#"workqueue_longest_running_processor_seconds{name="foo",controller="foo"} 0.0"#,
         r#"leader_election_master_status{name="shop"} 1"#,
         r#"kubewright_informer_objects{group="apps",kind="Deployment",namespaces="",selector=""} 1"#,
         r#"kubewright_informer_decode_errors_total{group="apps",kind="Deployment",namespaces="",selector=""} 0"#,
         "kubewright_events_dropped_total 0",
+        "kubewright_events_suppressed_total 0",
         "# EOF",
     ] {
         assert!(

@@ -1,7 +1,7 @@
 //! The queue against a model, and its promises under threads.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, VecDeque},
+    collections::{BTreeMap, BTreeSet},
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -15,71 +15,102 @@ use tokio::{
     time::{Instant, advance, sleep, timeout},
 };
 
-use super::{ItemExponential, NoQueueMetrics, WorkQueue};
+use super::super::{ItemExponential, NoQueueMetrics, Priority, WorkQueue};
 
 const KEYS: usize = 5;
 const WORKERS: usize = 3;
 
 #[derive(Debug, Clone)]
 enum Step {
-    Add(usize),
+    Add(usize, i8),
     AddAfter(usize, u64),
     Fail(usize),
     Forget(usize),
     Get(usize),
     Done(usize),
+    Park(usize, u64),
+    Unpark(usize),
     Advance(u64),
     ShutDown,
 }
 
 fn step() -> impl Strategy<Value = Step> {
+    let priority = prop_oneof![Just(-100i8), Just(0), Just(1)];
     prop_oneof![
-        4 => (0..KEYS).prop_map(Step::Add),
+        6 => (0..KEYS, priority).prop_map(|(key, priority)| Step::Add(key, priority)),
         4 => (0..KEYS, 0..40u64).prop_map(|(key, delay)| Step::AddAfter(key, delay)),
         2 => (0..KEYS).prop_map(Step::Fail),
         1 => (0..KEYS).prop_map(Step::Forget),
-        6 => (0..WORKERS).prop_map(Step::Get),
-        5 => (0..WORKERS).prop_map(Step::Done),
+        7 => (0..WORKERS).prop_map(Step::Get),
+        4 => (0..WORKERS).prop_map(Step::Done),
+        3 => (0..WORKERS, 0..40u64).prop_map(|(worker, delay)| Step::Park(worker, delay)),
+        2 => (0..KEYS).prop_map(Step::Unpark),
         4 => (0..30u64).prop_map(Step::Advance),
         // Rare: most runs end without one.
         1 => (0..20u8).prop_map(|dice| if dice == 0 { Step::ShutDown } else { Step::Advance(1) }),
     ]
 }
 
-/// client-go's two sets and a list, and a list of times, as plainly as can be.
+/// client-go's two sets and lists by priority, and lists of times, as plainly as can be.
 #[derive(Default)]
 struct Model {
     now: u64,
-    dirty: BTreeSet<usize>,
-    processing: BTreeSet<usize>,
-    line: VecDeque<usize>,
-    due: Vec<(u64, usize)>,
+    /// Who wants attention, and how much.
+    dirty: BTreeMap<usize, i8>,
+    /// Who is in whose hands, and with what priority it came there.
+    processing: BTreeMap<usize, i8>,
+    parked: BTreeMap<usize, i8>,
+    /// Who waits, in the order in which they came.
+    line: Vec<usize>,
+    due: Vec<(u64, usize, i8)>,
+    deadlines: Vec<(u64, usize)>,
+    /// What came before, newest last: the priorities that waited, the one that was served.
+    history: Vec<(BTreeSet<i8>, i8)>,
     failures: BTreeMap<usize, u32>,
     shut_down: bool,
 }
 
 impl Model {
-    fn add(&mut self, key: usize) {
-        if !self.shut_down && self.dirty.insert(key) && !self.processing.contains(&key) {
-            self.line.push_back(key);
+    fn add(&mut self, key: usize, priority: i8) {
+        if self.shut_down {
+            return;
+        }
+        let old = self.dirty.get(&key).or_else(|| self.parked.get(&key));
+        let priority = old.map_or(priority, |&old| priority.max(old));
+        let before = self.dirty.insert(key, priority);
+        if self.processing.contains_key(&key) || self.parked.contains_key(&key) {
+            return;
+        }
+        if before != Some(priority) {
+            self.line.retain(|other| *other != key);
+            self.line.push(key);
         }
     }
 
+    fn kept_priority(&self, key: usize) -> i8 {
+        self.processing.get(&key).copied().unwrap_or(0)
+    }
+
     fn add_after(&mut self, key: usize, delay: u64) {
-        let at = self.now + delay;
+        let (at, mut priority) = (self.now + delay, self.kept_priority(key));
         if delay == 0 {
-            self.add(key);
-        } else if !self.shut_down
-            && !self
-                .due
-                .iter()
-                .any(|&(earlier, other)| other == key && earlier <= at)
-        {
-            self.due.retain(|&(_, other)| other != key);
-            self.due.push((at, key));
-            // Stable: keys of one moment keep their order.
-            self.due.sort_by_key(|&(at, _)| at);
+            return self.add(key, priority);
         }
+        if self.shut_down {
+            return;
+        }
+        let earlier = self.due.iter_mut().find(|(_, other, _)| *other == key);
+        if let Some((earlier, _, old)) = earlier {
+            priority = priority.max(*old);
+            *old = priority;
+            if *earlier <= at {
+                return;
+            }
+        }
+        self.due.retain(|&(_, other, _)| other != key);
+        self.due.push((at, key, priority));
+        // Stable: keys of one moment keep their order.
+        self.due.sort_by_key(|&(at, ..)| at);
     }
 
     fn fail(&mut self, key: usize) {
@@ -90,31 +121,103 @@ impl Model {
     }
 
     fn get(&mut self) -> Option<usize> {
-        let key = self.line.pop_front()?;
+        let waiting: BTreeSet<i8> = self.line.iter().map(|key| self.dirty[key]).collect();
+        let highest = *waiting.last()?;
+        let others_turn = waiting.len() > 1
+            && self.history.len() >= 7
+            && self.history[self.history.len() - 7..]
+                .iter()
+                .all(|(waited, served)| waited.len() > 1 && Some(served) == waited.last());
+        let served = if others_turn {
+            // Higher ones win a draw.
+            let others = waiting.iter().rev().skip(1);
+            *others
+                .rev()
+                .max_by_key(|priority| self.passed(**priority))
+                .unwrap()
+        } else {
+            highest
+        };
+        self.history.push((waiting, served));
+        let place = self.line.iter().position(|key| self.dirty[key] == served);
+        let key = self.line.remove(place.unwrap());
         self.dirty.remove(&key);
-        assert!(self.processing.insert(key), "{key} is handed out twice");
+        assert!(
+            self.processing.insert(key, served).is_none(),
+            "{key} is handed out twice"
+        );
         Some(key)
+    }
+
+    /// How often others were served since this priority was, while it waited.
+    fn passed(&self, priority: i8) -> usize {
+        let since = self
+            .history
+            .iter()
+            .rev()
+            .take_while(|(_, served)| *served != priority);
+        since.filter(|(waiting, _)| waiting.contains(&priority)).count()
     }
 
     fn done(&mut self, key: usize) {
         self.processing.remove(&key);
-        if self.dirty.contains(&key) {
-            self.line.push_back(key);
+        if self.dirty.contains_key(&key) {
+            self.line.push(key);
         }
+    }
+
+    fn park(&mut self, key: usize, delay: u64) -> bool {
+        if self.shut_down {
+            self.done(key);
+            return false;
+        }
+        let taken = self.processing.remove(&key).unwrap();
+        let priority = self.dirty.get(&key).map_or(taken, |&dirty| dirty.max(taken));
+        if let Some(dirty) = self.dirty.get_mut(&key) {
+            *dirty = priority;
+        }
+        self.parked.insert(key, priority);
+        self.deadlines.push((self.now + delay, key));
+        self.deadlines.sort_by_key(|&(at, _)| at);
+        self.advance(0);
+        true
+    }
+
+    fn unpark(&mut self, key: usize) -> bool {
+        let Some(priority) = self.parked.remove(&key) else {
+            return false;
+        };
+        self.deadlines.retain(|&(_, other)| other != key);
+        self.dirty.entry(key).or_insert(priority);
+        self.line.push(key);
+        true
     }
 
     fn advance(&mut self, by: u64) {
         self.now += by;
-        while let Some(&(at, key)) = self.due.first().filter(|(at, _)| *at <= self.now) {
-            let _ = at;
-            self.due.remove(0);
-            self.add(key);
+        loop {
+            let due = self.due.first().map_or(u64::MAX, |&(at, ..)| at);
+            let deadline = self.deadlines.first().map_or(u64::MAX, |&(at, _)| at);
+            if due.min(deadline) > self.now {
+                return;
+            }
+            if due <= deadline {
+                let (_, key, priority) = self.due.remove(0);
+                self.add(key, priority);
+            } else {
+                let (_, key) = self.deadlines[0];
+                self.unpark(key);
+            }
         }
     }
 
     fn shut_down(&mut self) {
         self.shut_down = true;
         self.due.clear();
+        self.deadlines.clear();
+        for key in std::mem::take(&mut self.parked).into_keys() {
+            self.dirty.remove(&key);
+        }
     }
 }
 
@@ -133,9 +236,9 @@ async fn compare(steps: Vec<Step>) {
     let mut held = [None; WORKERS];
     for step in steps {
         match step {
-            Step::Add(key) => {
-                queue.add(key);
-                model.add(key);
+            Step::Add(key, priority) => {
+                queue.add_with_priority(key, Priority(priority));
+                model.add(key, priority);
             }
             Step::AddAfter(key, delay) => {
                 queue.add_after(key, Duration::from_millis(delay));
@@ -162,6 +265,13 @@ async fn compare(steps: Vec<Step>) {
                     model.done(key);
                 }
             }
+            Step::Park(worker, delay) => {
+                if let Some(key) = held[worker].take() {
+                    let deadline = Instant::now() + Duration::from_millis(delay);
+                    assert_eq!(queue.park(&key, deadline), model.park(key, delay));
+                }
+            }
+            Step::Unpark(key) => assert_eq!(queue.unpark(&key), model.unpark(key)),
             Step::Advance(by) => {
                 advance(Duration::from_millis(by)).await;
                 model.advance(by);
@@ -172,16 +282,32 @@ async fn compare(steps: Vec<Step>) {
             }
             Step::Get(_) => {}
         }
-        assert_eq!(queue.len(), model.line.len());
-        let stats = queue.stats();
-        assert_eq!(
-            (stats.depth, stats.delayed, stats.processing),
-            (model.dirty.len(), model.due.len(), model.processing.len())
-        );
-        for key in 0..KEYS {
-            let failures = model.failures.get(&key).map_or(0, |&count| count as usize);
-            assert_eq!(queue.num_requeues(&key), failures);
-        }
+        check(&queue, &model);
+    }
+}
+
+fn check(queue: &WorkQueue<usize>, model: &Model) {
+    assert_eq!(queue.len(), model.line.len());
+    let stats = queue.stats();
+    assert_eq!(
+        (stats.depth, stats.delayed, stats.parked, stats.processing),
+        (
+            model.dirty.len(),
+            model.due.len(),
+            model.parked.len(),
+            model.processing.len()
+        )
+    );
+    for (priority, depth) in stats.depths.iter() {
+        let expected = model.dirty.values().filter(|other| **other == priority.0);
+        assert_eq!(depth, expected.count(), "of priority {priority}");
+    }
+    let mut processing = queue.processing();
+    processing.sort_unstable();
+    assert!(processing.iter().eq(model.processing.keys()));
+    for key in 0..KEYS {
+        let failures = model.failures.get(&key).map_or(0, |&count| count as usize);
+        assert_eq!(queue.num_requeues(&key), failures);
     }
 }
 
@@ -235,7 +361,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn does_what_the_model_does(steps in vec(step(), 1..120)) {
+    fn does_what_the_model_does(steps in vec(step(), 1..200)) {
         on_paused_clock(compare(steps));
     }
 
@@ -269,23 +395,31 @@ proptest! {
     }
 }
 
-/// On real threads: no key is in two hands, and the last add of each key is followed by a get.
+/// On real threads, with priorities, and with workers that park keys: no key is in two hands, and the last add of each key is followed by a
+/// get.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn threads_lose_no_key_and_share_none() {
     const ROUNDS: usize = 2000;
+    const SOON: Duration = Duration::from_micros(200);
     let queue = Arc::new(new_queue());
     let world: Arc<[(AtomicUsize, AtomicUsize, AtomicUsize); KEYS]> = Arc::default();
     let (mut producers, mut workers) = (JoinSet::new(), JoinSet::new());
     for _ in 0..WORKERS {
         let (queue, world) = (queue.clone(), world.clone());
         workers.spawn(async move {
+            let mut turn = 0;
             while let Some(key) = queue.get().await {
                 let (wanted, seen, hands) = &world[key];
                 assert_eq!(hands.fetch_add(1, Ordering::SeqCst), 0, "{key} is in two hands");
                 seen.store(wanted.load(Ordering::SeqCst), Ordering::SeqCst);
                 yield_now().await;
                 hands.fetch_sub(1, Ordering::SeqCst);
-                queue.done(&key);
+                turn += 1;
+                if turn % 5 == 0 {
+                    queue.park(&key, Instant::now() + SOON);
+                } else {
+                    queue.done(&key);
+                }
             }
         });
     }
@@ -295,14 +429,16 @@ async fn threads_lose_no_key_and_share_none() {
             for round in 0..ROUNDS {
                 let key = (round * (producer + 1)) % KEYS;
                 world[key].0.fetch_add(1, Ordering::SeqCst);
-                match round % 3 {
-                    0 => queue.add_after(key, Duration::from_micros(200)),
+                match round % 4 {
+                    0 => queue.add_after(key, SOON),
                     1 => {
                         queue.add_rate_limited(key);
                         queue.forget(&key);
                     }
+                    2 => queue.add_with_priority(key, Priority::LOW),
                     _ => queue.add(key),
                 }
+                queue.unpark(&(round % KEYS));
                 if round % 64 == 0 {
                     yield_now().await;
                 }
@@ -310,7 +446,7 @@ async fn threads_lose_no_key_and_share_none() {
         });
     }
     producers.join_all().await;
-    while queue.stats().delayed > 0 {
+    while queue.stats().delayed + queue.stats().parked > 0 {
         sleep(Duration::from_millis(1)).await;
     }
     queue.shut_down_with_drain().await;

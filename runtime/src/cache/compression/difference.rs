@@ -1,0 +1,257 @@
+//! One JSON text as its difference to another that is much alike.
+//!
+//! Replicas of one template differ in names, addresses and times, an object and its next version in less. To find that is a comparison of
+//! bytes from left to right, a tenth of the work of a general compressor, and to undo it is copying.
+//!
+//! A difference is a row of steps, each three numbers and some text: copy so many bytes of the other, skip so many, insert so many that
+//! follow. Numbers are written in seven bits a byte, the least first.
+
+use memchr::{memchr, memchr_iter};
+
+/// After a difference so many bytes must be alike again.
+const ALIKE: usize = 8;
+/// So many bytes are compared at a time.
+const WORD: usize = 8;
+/// So many quotes on either side are tried as the place where the texts are alike again.
+const QUOTES: usize = 16;
+
+/// Appends the difference from `from` to `to`. False, and `out` as it was, if that would be longer than `limit`.
+pub(super) fn difference(from: &[u8], to: &[u8], limit: usize, out: &mut Vec<u8>) -> bool {
+    let start = out.len();
+    let (mut at, mut there) = (0, 0);
+    while at < to.len() {
+        let copy = alike(&from[there..], &to[at..]);
+        let (rest_from, rest) = (&from[there + copy..], &to[at + copy..]);
+        let (skip, insert) = next_alike(rest_from, rest);
+        number(copy, out);
+        number(skip, out);
+        number(insert, out);
+        out.extend_from_slice(&rest[..insert]);
+        if out.len() - start > limit {
+            out.truncate(start);
+            return false;
+        }
+        there += copy + skip;
+        at += copy + insert;
+    }
+    true
+}
+
+/// Appends what `difference` makes of `from`. None if it is no difference to `from`.
+pub(super) fn restore(from: &[u8], mut difference: &[u8], to: &mut Vec<u8>) -> Option<()> {
+    let mut there = 0_usize;
+    while !difference.is_empty() {
+        let [copy, skip, insert] = [(); 3].map(|()| read_number(&mut difference));
+        let (copy, skip, insert) = (copy?, skip?, insert?);
+        let copied = there.checked_add(copy)?;
+        to.extend_from_slice(from.get(there..copied)?);
+        let (inserted, rest) = difference.split_at_checked(insert)?;
+        to.extend_from_slice(inserted);
+        there = copied.checked_add(skip)?;
+        difference = rest;
+    }
+    Some(())
+}
+
+/// How many bytes are the same at the beginning.
+fn alike(one: &[u8], other: &[u8]) -> usize {
+    let (words, other_words) = (one.as_chunks::<WORD>().0, other.as_chunks::<WORD>().0);
+    let mut same = 0;
+    for (word, other_word) in words.iter().zip(other_words) {
+        let differing = u64::from_le_bytes(*word) ^ u64::from_le_bytes(*other_word);
+        if differing != 0 {
+            return same + (differing.trailing_zeros() / u8::BITS) as usize;
+        }
+        same += WORD;
+    }
+    let rest = one[same..].iter().zip(&other[same..]);
+    same + rest.take_while(|(one, other)| one == other).count()
+}
+
+/// Whether they are alike for some bytes, or to the end.
+fn begin_alike(one: &[u8], other: &[u8]) -> bool {
+    match (one.first_chunk::<ALIKE>(), other.first_chunk::<ALIKE>()) {
+        (Some(one), Some(other)) => one == other,
+        _ => one == other,
+    }
+}
+
+/// How much of either is passed over before they are alike again: all of it, if they never are.
+fn next_alike(one: &[u8], other: &[u8]) -> (usize, usize) {
+    // A text of the same length, as most that are random have.
+    if let Some(end) = memchr(b'"', other)
+        && one.get(end..).is_some_and(|one| begin_alike(one, &other[end..]))
+    {
+        return (end, end);
+    }
+    let (mut ones, mut others) = (Quotes::of(one), Quotes::of(other));
+    // The nearest places first.
+    for distance in 0..2 * QUOTES {
+        for step in distance.saturating_sub(QUOTES - 1)..=distance.min(QUOTES - 1) {
+            let (Some(skip), Some(insert)) = (ones.get(step), others.get(distance - step)) else {
+                continue;
+            };
+            if begin_alike(&one[skip..], &other[insert..]) {
+                return (skip, insert);
+            }
+        }
+    }
+    (one.len(), other.len())
+}
+
+/// The places of the first quotes of a text, found when they are asked for.
+struct Quotes<'t> {
+    next: memchr::Memchr<'t>,
+    found: [usize; QUOTES],
+    count: usize,
+    is_over: bool,
+}
+
+impl<'t> Quotes<'t> {
+    fn of(text: &'t [u8]) -> Self {
+        Self {
+            next: memchr_iter(b'"', text),
+            found: [0; QUOTES],
+            count: 0,
+            is_over: false,
+        }
+    }
+
+    fn get(&mut self, position: usize) -> Option<usize> {
+        while self.count <= position && !self.is_over {
+            match self.next.next() {
+                Some(found) => {
+                    self.found[self.count] = found;
+                    self.count += 1;
+                }
+                None => self.is_over = true,
+            }
+        }
+        self.found[..self.count].get(position).copied()
+    }
+}
+
+fn number(mut number: usize, out: &mut Vec<u8>) {
+    while number >= 0x80 {
+        out.push(0x80 | low_bits(number));
+        number >>= 7;
+    }
+    out.push(low_bits(number));
+}
+
+fn low_bits(number: usize) -> u8 {
+    u8::try_from(number & 0x7f).unwrap_or_default()
+}
+
+fn read_number(from: &mut &[u8]) -> Option<usize> {
+    let mut number = 0_usize;
+    for shift in (0..usize::BITS).step_by(7) {
+        let (&byte, rest) = from.split_first()?;
+        *from = rest;
+        number |= usize::from(byte & 0x7f) << shift;
+        if byte < 0x80 {
+            return Some(number);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn pod(name: &str, address: &str, restarts: u64, ready: bool) -> Vec<u8> {
+        let mut conditions = vec![
+            json!({"type": "Scheduled", "status": "True", "lastTransitionTime": "2026-11-21T10:00:00Z"}),
+        ];
+        if ready {
+            conditions.push(
+                json!({"type": "Ready", "status": "True", "lastTransitionTime": "2026-11-21T10:00:09Z"}),
+            );
+        }
+        let environment: Vec<Value> = (0..20)
+            .map(|number| json!({"name": format!("SETTING_{number}"), "value": format!("value-{}", number * 7919)}))
+            .collect();
+        let pod = json!({
+            "metadata": {"name": name, "namespace": "shop", "labels": {"app": "shop"}},
+            "spec": {"containers": [{"name": "shop", "image": "example.test/shop:1", "env": environment}]},
+            "status": {"podIP": address, "conditions": conditions, "restartCount": restarts, "phase": "Running"},
+        });
+        pod.to_string().into_bytes()
+    }
+
+    fn is_restored(from: &[u8], to: &[u8], limit: usize) -> Option<usize> {
+        let mut made = b"before".to_vec();
+        if !difference(from, to, limit, &mut made) {
+            assert_eq!(made, b"before");
+            return None;
+        }
+        let mut restored = b"{".to_vec();
+        restore(from, &made[6..], &mut restored).unwrap();
+        assert_eq!(restored[1..], *to);
+        Some(made.len() - 6)
+    }
+
+    #[test]
+    fn replicas_differ_in_little() {
+        let first = pod("shop-5d4f-abcde", "10.0.0.7", 0, true);
+        for (other, most) in [
+            (first.clone(), 6),
+            (pod("shop-5d4f-xyzzz", "10.0.0.7", 0, true), 20),
+            (pod("shop-5d4f-xyzzz", "10.12.130.71", 12, true), 60),
+            // A condition less, and one more than the other has.
+            (pod("shop-5d4f-abcde", "10.0.0.7", 0, false), 20),
+        ] {
+            let there = is_restored(&first, &other, 1000).unwrap();
+            let back = is_restored(&other, &first, 1000).unwrap();
+            assert!(
+                there <= most && back <= most + 100,
+                "{there} and {back} of {most}"
+            );
+        }
+        assert!(first.len() > 1000);
+    }
+
+    #[test]
+    fn what_is_not_alike_is_refused() {
+        let first = pod("shop-5d4f-abcde", "10.0.0.7", 0, true);
+        let other = vec![b'x'; 3000];
+        assert_eq!(is_restored(&first, &other, 600), None);
+        assert_eq!(is_restored(b"", b"", 600), Some(0));
+        assert_eq!(is_restored(&first, b"", 600), Some(0));
+        assert_eq!(is_restored(b"", b"{}", 600), Some(5));
+    }
+
+    fn text() -> impl Strategy<Value = Vec<u8>> {
+        let word = prop::sample::select(vec![
+            "\"name\":",
+            "\"a\"",
+            ",",
+            "12",
+            "{",
+            "}",
+            "\"long text of a value\"",
+            "true",
+        ]);
+        prop::collection::vec(word, 0..60).prop_map(|words| words.concat().into_bytes())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        #[test]
+        fn any_text_is_restored_from_any_other(from in text(), to in text()) {
+            is_restored(&from, &to, usize::MAX);
+        }
+
+        #[test]
+        fn a_damaged_difference_is_no_panic(from in text(), damaged in prop::collection::vec(any::<u8>(), 0..200)) {
+            let mut to = Vec::new();
+            let _ = restore(&from, &damaged, &mut to);
+            prop_assert!(to.len() <= (from.len() + 200) * 200);
+        }
+    }
+}

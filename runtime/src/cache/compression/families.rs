@@ -1,0 +1,254 @@
+//! Which objects are kept as differences, and to what.
+//!
+//! A family are the objects that one controller made, or all of the kind that none made. When several of a family have settled, one is its
+//! exemplar; those that settle later are kept as their difference to it, where they are alike.
+
+use std::{hash::BuildHasher as _, sync::Arc};
+
+use hashbrown::{DefaultHashBuilder, HashMap};
+
+use crate::cache::Metadata;
+
+use super::difference::difference;
+
+/// An exemplar is not worth its room before so many objects of its family have settled.
+const MEMBERS: u32 = 6;
+/// After an exemplar that fitted few, so many times more must settle before the next one is chosen, up to `PATIENT`.
+const SLOWER: u32 = 4;
+const PATIENT: u32 = 1 << 14;
+/// A difference longer than this part of the object is none: the dictionary does as well.
+const PART: usize = 5;
+/// Exemplars take this part of the bytes of what settled, and no less than `LEAST`.
+const SHARE: usize = 16;
+const LEAST: usize = 256 * 1024;
+/// Families are looked through when so many objects have settled, and as many as there are families.
+const FORGOTTEN_AFTER: usize = 10_000;
+
+/// What others are kept as differences to.
+#[derive(Debug)]
+pub(super) struct Exemplar(Box<[u8]>);
+
+impl Exemplar {
+    pub(super) fn json(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// The families of a kind.
+#[derive(Debug, Default)]
+pub(super) struct Families {
+    hasher: DefaultHashBuilder,
+    known: HashMap<u64, Family>,
+    /// Of the exemplars.
+    bytes: usize,
+    buffer: Vec<u8>,
+    /// So many settled since families were forgotten.
+    settled: usize,
+    /// Of all that ever settled.
+    settled_bytes: usize,
+}
+
+#[derive(Debug)]
+struct Family {
+    exemplar: Option<Arc<Exemplar>>,
+    /// So many are to settle before there is an exemplar.
+    wait: u32,
+    /// How long it waited for this one.
+    waited: u32,
+    fitted: u32,
+    failed: u32,
+    /// Of the object that settled last: one that changes over and over is no family.
+    last: u64,
+}
+
+impl Family {
+    const fn waiting(wait: u32) -> Self {
+        Self {
+            exemplar: None,
+            wait,
+            waited: wait,
+            fitted: 0,
+            failed: 0,
+            last: 0,
+        }
+    }
+
+    /// Whether the exemplar fits hardly any.
+    fn is_poor(&self) -> bool {
+        self.failed > 8 + 2 * self.fitted
+    }
+}
+
+impl Families {
+    /// The object as its difference to its family's exemplar, if that is short. `all` tells the length of all objects in the store.
+    pub(super) fn difference(
+        &mut self,
+        metadata: &Metadata,
+        json: &[u8],
+        all: impl FnOnce() -> usize,
+    ) -> Option<(Box<[u8]>, Arc<Exemplar>)> {
+        self.settled += 1;
+        self.settled_bytes = self.settled_bytes.saturating_add(json.len());
+        if self.settled >= FORGOTTEN_AFTER.max(self.known.len()) {
+            self.forget_unused();
+        }
+        let name = self.hasher.hash_one(metadata.name());
+        let family = self.family_of(metadata);
+        let family = self
+            .known
+            .entry(family)
+            .or_insert_with(|| Family::waiting(MEMBERS));
+        let exemplar = if let Some(exemplar) = &family.exemplar {
+            exemplar.clone()
+        } else {
+            family.wait -= u32::from(family.last != name && family.wait > 0);
+            family.last = name;
+            if family.wait > 0 {
+                return None;
+            }
+            // During the first list the store is empty.
+            let all = Some(all()).filter(|all| *all > 0).unwrap_or(self.settled_bytes);
+            if self.bytes + json.len() > LEAST.max(all / SHARE) {
+                family.wait = MEMBERS * SLOWER;
+                return None;
+            }
+            self.bytes += json.len();
+            family.exemplar.insert(Arc::new(Exemplar(json.into()))).clone()
+        };
+        self.buffer.clear();
+        if difference(exemplar.json(), json, json.len() / PART, &mut self.buffer) {
+            family.fitted = family.fitted.saturating_add(1);
+            return Some((self.buffer.as_slice().into(), exemplar));
+        }
+        family.failed += 1;
+        if family.is_poor() {
+            self.bytes -= exemplar.json().len();
+            *family = Family::waiting((family.waited * SLOWER).min(PATIENT));
+        }
+        None
+    }
+
+    /// Forgets families of which no object is left, and those that never came to something.
+    fn forget_unused(&mut self) {
+        self.settled = 0;
+        let bytes = &mut self.bytes;
+        self.known.retain(|_, family| match &family.exemplar {
+            Some(exemplar) if Arc::strong_count(exemplar) == 1 => {
+                *bytes -= exemplar.json().len();
+                false
+            }
+            Some(_) => true,
+            // Others are to be waited for longer.
+            None => family.waited > MEMBERS,
+        });
+    }
+
+    /// The bytes of all exemplars.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn family_of(&self, metadata: &Metadata) -> u64 {
+        self.hasher
+            .hash_one(metadata.controller().map(|owner| &owner.uid))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{super::difference::restore, *};
+    use crate::{
+        Kind as _,
+        cache::{object::StoredObject, scan::Scanner},
+    };
+
+    /// A Pod of a controller, or of none; `template` says what it shares with others.
+    fn pod(number: usize, owner: Option<usize>, template: usize) -> StoredObject {
+        let digest = |seed: usize| format!("{:016x}", seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let owner = owner.map(|owner| {
+            json!([{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "rs", "uid": digest(owner), "controller": true}])
+        });
+        let environment: Vec<_> = (0..40)
+            .map(|entry| json!({"name": digest(template * 1000 + entry), "value": digest(template * 2000 + entry)}))
+            .collect();
+        let pod = json!({
+            "metadata": {
+                "namespace": "shop", "name": format!("p{number}"), "uid": digest(number + 77), "resourceVersion": "1",
+                "ownerReferences": owner,
+            },
+            "spec": {"containers": [{"name": "c", "env": environment}]},
+        });
+        let mut scanner = Scanner::new(&k8s_openapi::api::core::v1::Pod::info());
+        scanner.object(pod.to_string().as_bytes(), &[]).unwrap()
+    }
+
+    fn settle(families: &mut Families, pod: &StoredObject) -> Option<(Box<[u8]>, Arc<Exemplar>)> {
+        let json = pod.payload.raw().unwrap();
+        let difference = families.difference(&pod.metadata, &json, || 1);
+        if let Some((bytes, exemplar)) = &difference {
+            let mut restored = Vec::new();
+            restore(exemplar.json(), bytes, &mut restored).unwrap();
+            assert_eq!(restored, json);
+            assert!(bytes.len() < json.len() / 20, "{} of {}", bytes.len(), json.len());
+        }
+        difference
+    }
+
+    #[test]
+    fn each_family_has_an_exemplar_once_it_is_large_enough() {
+        let mut families = Families::default();
+        for number in 0..100 {
+            for owner in [None, Some(1), Some(2)] {
+                let template = owner.unwrap_or_default();
+                let pod = pod(number, owner, template);
+                let kept = settle(&mut families, &pod);
+                assert_eq!(kept.is_some(), number + 1 >= MEMBERS as usize, "{number}");
+            }
+        }
+        assert_eq!(families.known.len(), 3);
+    }
+
+    #[test]
+    fn an_object_that_changes_over_and_over_is_no_family() {
+        let mut families = Families::default();
+        let pod = pod(1, Some(1), 1);
+        assert!((0..100).all(|_| settle(&mut families, &pod).is_none()));
+    }
+
+    #[test]
+    fn a_family_whose_template_changed_gets_another_exemplar_and_one_without_any_is_left_alone() {
+        let mut families = Families::default();
+        let mut kept = |numbers: std::ops::Range<usize>, template: &dyn Fn(usize) -> usize| {
+            let settled = numbers.map(|number| settle(&mut families, &pod(number, None, template(number))));
+            settled.flatten().count()
+        };
+        assert!(kept(0..50, &|_| 1) > 40);
+        assert!(kept(50..400, &|_| 2) > 200, "they are alike again");
+        // From here on no two are alike: hardly anybody is made an exemplar.
+        let alone = kept(1000..3000, &|number| number);
+        assert!(alone < 10, "{alone}");
+    }
+
+    #[test]
+    fn exemplars_take_a_bounded_room_and_go_when_nobody_needs_them() {
+        let mut families = Families::default();
+        let mut all = Vec::new();
+        for owner in 0..1000 {
+            for number in 0..10 {
+                all.extend(settle(
+                    &mut families,
+                    &pod(owner * 10 + number, Some(owner), owner),
+                ));
+            }
+            assert!(families.bytes() <= LEAST);
+        }
+        assert!(families.bytes() > LEAST / 2 && all.len() > 100);
+        families.forget_unused();
+        assert!(families.bytes() > LEAST / 2);
+        drop(all);
+        families.forget_unused();
+        assert_eq!(families.bytes(), 0);
+    }
+}

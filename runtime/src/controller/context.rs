@@ -1,0 +1,77 @@
+//! The running reconcile, for tasks that write in its name.
+
+use std::{fmt, sync::Arc};
+
+use http::HeaderValue;
+use tokio::task::JoinHandle;
+use tracing::{Instrument, Span};
+
+use crate::client::{Witness, part, with_part, witness, witnessed};
+
+/// The running reconcile, in whose name tasks can write.
+///
+/// What typed clients write while a reconcile runs, in its own task, is known to be its own: the key waits until the cache shows it, and
+/// the events of it do not wake the key. A task that reconcile starts is another task. What it writes counts as written by somebody
+/// else, unless it was started here.
+///
+/// ```
+/// # use kubewright::{ObjectName, controller::{Action, Context, ReconcileError, Reconciler}};
+/// # struct FooController;
+/// impl Reconciler for FooController {
+///     async fn reconcile(&self, key: &ObjectName) -> Result<Action, ReconcileError> {
+///         let write = Context::current().spawn(async { /* client.apply(…).await */ });
+///         write.await?;
+///         Ok(Action::done())
+///     }
+/// }
+/// ```
+#[derive(Clone)]
+pub struct Context {
+    witness: Option<Arc<dyn Witness>>,
+    /// The controller, as its requests name it.
+    part: Option<HeaderValue>,
+    span: Span,
+}
+
+impl Context {
+    /// That of the task in which it is called. Outside of reconcile it stands for nobody: what is spawned then counts as foreign.
+    pub fn current() -> Self {
+        Self {
+            witness: witness(),
+            part: part(),
+            span: Span::current(),
+        }
+    }
+
+    /// Spawns a task in the reconcile's name, and within its span. Nobody aborts it: await it, or it may go on after reconcile
+    /// returned. What it writes then still holds back the next call for the key.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime, as `tokio::spawn` does.
+    pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future<Output: Send> + Send + 'static,
+    {
+        tokio::spawn(self.clone().within(future))
+    }
+
+    /// `future` in the reconcile's name, and within its span, for those who spawn in another way: a `JoinSet`, say.
+    pub fn within<F: Future>(self, future: F) -> impl Future<Output = F::Output> + use<F> {
+        let Self { witness, part, span } = self;
+        let witnessed = async move {
+            match witness {
+                Some(witness) => witnessed(witness, future).await,
+                None => future.await,
+            }
+        };
+        with_part(part, witnessed).instrument(span)
+    }
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context")
+            .field("in_reconcile", &self.witness.is_some())
+            .finish_non_exhaustive()
+    }
+}

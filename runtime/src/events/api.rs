@@ -1,0 +1,116 @@
+//! The two APIs for events.
+
+use k8s_openapi::{
+    api::{core::v1 as core, events::v1 as events},
+    apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta, Time},
+};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::Recorded;
+use crate::{Kind, KindInfo, ObjectName};
+
+/// Through which API events are written. People see the same, `kubectl` shows both; what is written differs, and so does the permission.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum EventsApi {
+    /// `events.k8s.io/v1`: repeats are a series.
+    #[default]
+    Events,
+    /// The core API, `v1`: repeats are a count, as older tools read it.
+    Core,
+}
+
+/// Who reports events.
+#[derive(Debug, Clone)]
+pub(super) struct Reporter {
+    pub(super) controller: String,
+    pub(super) instance: String,
+}
+
+/// An event as one of the two has it.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(super) enum Body {
+    Events(events::Event),
+    Core(core::Event),
+}
+
+impl EventsApi {
+    /// The API group; the core group is empty.
+    pub const fn group(self) -> &'static str {
+        match self {
+            Self::Events => "events.k8s.io",
+            Self::Core => "",
+        }
+    }
+
+    pub(super) fn info(self) -> KindInfo {
+        match self {
+            Self::Events => events::Event::info(),
+            Self::Core => core::Event::info(),
+        }
+    }
+
+    /// An event under a name; it was seen so often already.
+    pub(super) fn body(self, name: &ObjectName, event: &Recorded, count: i32, reporter: &Reporter) -> Body {
+        let metadata = ObjectMeta {
+            name: Some(name.name().to_owned()),
+            namespace: name.namespace().map(str::to_owned),
+            ..ObjectMeta::default()
+        };
+        let Reporter { controller, instance } = reporter.clone();
+        let related = event.related.as_ref().map(Into::into);
+        match self {
+            Self::Events => Body::Events(events::Event {
+                metadata,
+                event_time: Some(MicroTime(event.time)),
+                type_: Some(event.event_type.as_str().to_owned()),
+                reason: Some(event.reason.clone()),
+                action: Some(event.action.clone()),
+                note: Some(event.note.clone()),
+                regarding: Some((&event.regarding).into()),
+                related,
+                reporting_controller: Some(controller),
+                reporting_instance: Some(instance),
+                series: (count > 1).then(|| series(event, count)),
+                ..events::Event::default()
+            }),
+            Self::Core => Body::Core(core::Event {
+                metadata,
+                first_timestamp: Some(Time(event.time)),
+                last_timestamp: Some(Time(event.time)),
+                count: Some(count),
+                type_: Some(event.event_type.as_str().to_owned()),
+                reason: Some(event.reason.clone()),
+                action: Some(event.action.clone()),
+                message: Some(event.note.clone()),
+                involved_object: (&event.regarding).into(),
+                related,
+                source: Some(core::EventSource {
+                    component: Some(controller.clone()),
+                    ..core::EventSource::default()
+                }),
+                reporting_component: Some(controller),
+                reporting_instance: Some(instance),
+                ..core::Event::default()
+            }),
+        }
+    }
+
+    /// What changes when an event was seen so often. The newest note can be shown by the core API alone: the other's is immutable.
+    pub(super) fn patch(self, event: &Recorded, count: i32) -> Value {
+        match self {
+            Self::Events => json!({"series": series(event, count)}),
+            Self::Core => {
+                json!({"count": count, "lastTimestamp": Time(event.time), "message": event.note})
+            }
+        }
+    }
+}
+
+fn series(event: &Recorded, count: i32) -> events::EventSeries {
+    events::EventSeries {
+        count,
+        last_observed_time: MicroTime(event.time),
+    }
+}

@@ -1,0 +1,25 @@
+//! Two limiters at once.
+
+use std::time::Duration;
+
+use super::RateLimiter;
+
+/// The longer wait of two limiters. Both are always asked, so that a bucket's token is spent in any case. Nest it for more than two.
+#[derive(Debug)]
+pub struct MaxOf<A, B>(pub A, pub B);
+
+impl<K, A: RateLimiter<K>, B: RateLimiter<K>> RateLimiter<K> for MaxOf<A, B> {
+    fn when(&self, key: &K) -> Duration {
+        let (one, other) = (self.0.when(key), self.1.when(key));
+        one.max(other)
+    }
+
+    fn forget(&self, key: &K) {
+        self.0.forget(key);
+        self.1.forget(key);
+    }
+
+    fn num_requeues(&self, key: &K) -> usize {
+        self.0.num_requeues(key).max(self.1.num_requeues(key))
+    }
+}

@@ -1,0 +1,33 @@
+//! No wait too long.
+
+use std::time::Duration;
+
+use super::RateLimiter;
+
+/// The wait of another limiter, but no longer than a maximum.
+#[derive(Debug)]
+pub struct MaxWait<L> {
+    limiter: L,
+    max: Duration,
+}
+
+impl<L> MaxWait<L> {
+    /// Cuts the waits of `limiter` at `max`.
+    pub fn new(limiter: L, max: Duration) -> Self {
+        Self { limiter, max }
+    }
+}
+
+impl<K, L: RateLimiter<K>> RateLimiter<K> for MaxWait<L> {
+    fn when(&self, key: &K) -> Duration {
+        self.limiter.when(key).min(self.max)
+    }
+
+    fn forget(&self, key: &K) {
+        self.limiter.forget(key);
+    }
+
+    fn num_requeues(&self, key: &K) -> usize {
+        self.limiter.num_requeues(key)
+    }
+}

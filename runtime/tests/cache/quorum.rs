@@ -1,0 +1,159 @@
+//! Whether a cache that was only looked at for a long time is up to date before somebody acts on it.
+
+use std::{sync::Arc, time::Duration};
+
+use kubewright::cache::{ListOptions, SharedInformerFactory};
+use serde_json::json;
+use tokio::{
+    task::JoinHandle,
+    time::{Instant, sleep},
+};
+
+use crate::support::{
+    log::Log,
+    server::{Answer, Request, Server, status},
+    *,
+};
+
+fn wait(factory: &SharedInformerFactory) -> JoinHandle<Duration> {
+    let (factory, began) = (factory.clone(), Instant::now());
+    tokio::spawn(async move {
+        factory.wait_until_current().await;
+        began.elapsed()
+    })
+}
+
+fn bookmark(version: &str) -> String {
+    let metadata = json!({"resourceVersion": version});
+    let bookmark = json!({"type": "BOOKMARK", "object": {"kind": "ConfigMap", "apiVersion": "v1", "metadata": metadata}});
+    format!("{bookmark}\n")
+}
+
+fn modified(name: &str, version: &str) -> String {
+    let mut object = config_map(name, "2");
+    object["metadata"]["resourceVersion"] = version.into();
+    object["metadata"]["uid"] = "uid-0".into();
+    object["kind"] = "ConfigMap".into();
+    object["apiVersion"] = "v1".into();
+    format!("{}\n", json!({"type": "MODIFIED", "object": object}))
+}
+
+/// A server with one object, its informer, and no request on record.
+async fn server() -> (Arc<Server>, SharedInformerFactory) {
+    let server = Server::new();
+    server.put(&config_map("a", "1"));
+    let (factory, _) = informer(&server).await;
+    server.requests();
+    (server, factory)
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_up_to_date_cache_costs_one_list_of_one_object() {
+    let (server, factory) = server().await;
+    assert_eq!(wait(&factory).await.unwrap(), Duration::ZERO);
+    let list = ListOptions {
+        limit: Some(1),
+        ..ListOptions::default()
+    };
+    assert_eq!(
+        server.requests(),
+        [Request::List(list)],
+        "without a version: a quorum"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn events_that_are_on_their_way_are_waited_for() {
+    let (server, factory) = server().await;
+    server.hold();
+    server.put(&config_map("a", "2"));
+    let waiting = wait(&factory);
+    sleep(Duration::from_secs(2)).await;
+    assert!(!waiting.is_finished());
+    server.release();
+    assert!(waiting.await.unwrap() < Duration::from_millis(2100));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_idle_kind_is_known_to_be_up_to_date_by_the_bookmark_of_a_short_watch() {
+    let (server, factory) = server().await;
+    // Other kinds went on.
+    server.set_version(50);
+    server.answer_watches([Answer::body(bookmark("49")), Answer::body(bookmark("50"))]);
+    assert!(
+        wait(&factory).await.unwrap() < Duration::from_secs(3),
+        "at the second watch"
+    );
+    let requests = server.requests();
+    let [Request::List(_), Request::Watch(first), Request::Watch(second)] = &requests[..] else {
+        panic!("{requests:?}");
+    };
+    assert_eq!(first, second);
+    assert_eq!((&*first.resource_version, first.timeout_seconds), ("1", 3));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_short_watch_shows_to_be_missing_is_waited_for_however_long_that_takes() {
+    let (server, factory) = server().await;
+    server.hold();
+    server.set_version(9);
+    server.put(&config_map("a", "2"));
+    server.set_version(50);
+    server.answer_watches([Answer::Open(modified("a", "10") + &bookmark("50"))]);
+    let waiting = wait(&factory);
+    sleep(Duration::from_mins(2)).await;
+    assert!(!waiting.is_finished());
+    server.release();
+    sleep(Duration::from_millis(30)).await;
+    assert!(waiting.is_finished(), "at version 10 it has all up to 50");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_api_server_without_bookmarks_is_waited_for_half_a_minute() {
+    let (server, factory) = server().await;
+    server.set_version(50);
+    server.answer_watches(vec![Answer::Silence; 100]);
+    let log = Log::start();
+    let waited = wait(&factory).await.unwrap();
+    assert!((30..40).contains(&waited.as_secs()), "{waited:?}");
+    assert_eq!(log.lines("did not say within").len(), 1);
+    assert!(server.requests().len() < 20);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_that_fails_is_tried_again_at_leisure() {
+    let (server, factory) = server().await;
+    let answers = [
+        Answer::Fail(status(500, "InternalError")),
+        Answer::Never,
+        Answer::body("<html>Please log in</html>"),
+        Answer::Fail(status(401, "Unauthorized")),
+    ];
+    server.answer_lists(answers);
+    let log = Log::start();
+    let waited = wait(&factory).await.unwrap();
+    // 0.5, 1, 2 and 4 seconds, and ten for what was never answered.
+    assert_eq!(waited, Duration::from_millis(17_500));
+    assert_eq!(log.lines("cannot ask the API server how up to date").len(), 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn versions_that_are_no_numbers_are_not_waited_for() {
+    let (server, factory) = server().await;
+    server.answer_lists([Answer::body(
+        r#"{"metadata":{"resourceVersion":"v7"},"items":[]}"#,
+    )]);
+    let log = Log::start();
+    assert_eq!(wait(&factory).await.unwrap(), Duration::ZERO);
+    assert_eq!(log.lines("is no number").len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_ends_with_the_informers() {
+    let (server, factory) = server().await;
+    server.answer_lists(vec![Answer::Never; 10]);
+    let waiting = wait(&factory);
+    sleep(Duration::from_secs(1)).await;
+    factory.shutdown().await;
+    waiting.await.unwrap();
+}

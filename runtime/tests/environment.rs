@@ -1,0 +1,135 @@
+//! What an operator says, and how it ends, when its command line, environment or kubeconfig make no sense: as a process of its own,
+//! because environment and exit code are a process's.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
+use std::{
+    env, fs,
+    process::{Command, Output},
+};
+
+use kubewright::Manager;
+
+/// The command line of the operator that is started.
+const ARGS: &str = "KUBEWRIGHT_TEST_OPERATOR_ARGS";
+
+/// Not a test: the operator that the others start. It does nothing when it is not they who start it.
+#[tokio::test]
+async fn operator() {
+    let Ok(args) = env::var(ARGS) else { return };
+    let manager = Manager::from_args("shop").with_args(args.split_whitespace());
+    if let Err(error) = manager.run().await {
+        panic!("an operator that is the process ends it: {error}");
+    }
+}
+
+fn run(args: &str, variables: &[(&str, &str)]) -> Output {
+    let mut command = Command::new(env::current_exe().unwrap());
+    command
+        .args(["--exact", "operator", "--nocapture"])
+        .env_remove("KUBERNETES_SERVICE_HOST")
+        .env("HOME", "/nowhere")
+        .env("KUBECONFIG", "/nowhere/kubeconfig")
+        .env(ARGS, args)
+        .envs(variables.iter().copied());
+    command.output().unwrap()
+}
+
+#[track_caller]
+fn assert_ends(args: &str, variables: &[(&str, &str)], code: i32, said: &[&str]) {
+    let output = run(args, variables);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{args} {variables:?}: {errors}");
+    for part in said {
+        assert!(
+            errors.contains(part),
+            "{args} {variables:?}: no {part:?} in {errors}"
+        );
+    }
+    assert!(!errors.contains("panicked"), "{errors}");
+}
+
+#[test]
+fn a_variable_that_does_not_fit_is_named() {
+    for (variable, value, said) in [
+        ("GRACE_PERIOD", "soon", "write one such as `30s`"),
+        ("LEADER_ELECT", "perhaps", "--leader-elect"),
+        ("LEADER_ELECT_LEASE_DURATION", "15", "write one such as `30s`"),
+        ("METRICS_BIND_ADDRESS", "8080", "write `host:port`"),
+        ("WATCH_NAMESPACE", "Shop", "no name of a namespace"),
+        ("RUST_LOG", "info,kube=loud", "write a level"),
+        ("LOG_FORMAT", "xml", "text"),
+        ("DEBUG_PAGE", "2", "--debug-page"),
+    ] {
+        let from = format!("comes from the environment variable {variable}");
+        assert_ends("", &[(variable, value)], 2, &[said, &from]);
+    }
+}
+
+#[test]
+fn a_flag_wins_over_its_variable_and_is_blamed_alone() {
+    let output = run("--grace-period=later", &[("GRACE_PERIOD", "soon")]);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        errors.contains("'later'") && !errors.contains("environment variable"),
+        "{errors}"
+    );
+    assert_ends(
+        "--grace-period=30s",
+        &[("GRACE_PERIOD", "soon")],
+        1,
+        &["/nowhere/kubeconfig cannot be read"],
+    );
+}
+
+#[test]
+fn times_that_do_not_fit_together_are_refused() {
+    let shorter =
+        "--leader-elect-renew-deadline (20s) must be shorter than --leader-elect-lease-duration (15s)";
+    assert_ends("--leader-elect-renew-deadline=20s", &[], 2, &[shorter]);
+    assert_ends(
+        "",
+        &[("LEADER_ELECT_LEASE_DURATION", "1500ms")],
+        2,
+        &["whole seconds"],
+    );
+}
+
+#[test]
+fn a_kubeconfig_that_cannot_be_used_ends_it_with_the_mend() {
+    assert_ends(
+        "",
+        &[],
+        1,
+        &[
+            "kubeconfig /nowhere/kubeconfig cannot be read",
+            "check --kubeconfig and $KUBECONFIG",
+        ],
+    );
+    assert_ends(
+        "",
+        &[("KUBECONFIG", "")],
+        1,
+        &["no kubeconfig, and not in a cluster: pass --kubeconfig"],
+    );
+    let page = env::temp_dir().join(format!("kubewright-page-{}", std::process::id()));
+    fs::write(&page, "<html>Please log in</html>").unwrap();
+    let path = page.to_str().unwrap();
+    assert_ends("", &[("KUBECONFIG", path)], 1, &[path, "is damaged"]);
+    assert_ends(&format!("--kubeconfig {path}"), &[], 1, &[path, "is damaged"]);
+    fs::remove_file(&page).unwrap();
+    let pod = [
+        ("KUBECONFIG", ""),
+        ("KUBERNETES_SERVICE_HOST", "127.0.0.1"),
+        ("KUBERNETES_SERVICE_PORT", "1"),
+    ];
+    assert_ends(
+        "",
+        &pod,
+        1,
+        &[
+            "its service account cannot be used",
+            "automountServiceAccountToken",
+        ],
+    );
+}
