@@ -5,12 +5,15 @@
 //!
 //! - Types are not checked when the definition is created: a rule that compares a string with a number fails when it is evaluated.
 //! - No costs are estimated or counted: a rule that the real server refuses as too expensive is accepted.
-//! - `sortBy`, `cel.bind` and the comprehensions with two variables are not there; a rule that uses them rejects every object.
+//! - `sortBy`, `cel.bind`, `type`, the comprehensions with two variables and the optional syntax `.?` and `[?]` are not there; a rule
+//!   that uses them rejects every object.
+//! - Lists that are sets are compared in order; `string` of a duration is not the real one.
 //! - The metadata at the root is all there, not only `name` and `generateName`.
-//! - The texts of compilation and evaluation errors are its own, but for a division by zero.
+//! - The texts of evaluation errors are its own, but for a missing key and a division by zero.
 
 use super::lists;
 use crate::field::FieldError;
+use crate::types::shorten_numbers;
 use kube_cel::{CompiledSchema, ErrorKind, ValidationError, compile_schema, validate_compiled};
 use regex::Regex;
 use serde_json::{Map, Value, json};
@@ -72,7 +75,11 @@ impl Rules {
     /// The rules that an object breaks.
     pub(super) fn check(&self, object: &Value, old: Option<&Value>, schema: &Value) -> Vec<FieldError> {
         let mut errors = Vec::new();
-        self.visit(object, old, schema, "", &mut errors);
+        let (object, old) = (
+            with_doubles(object, schema),
+            old.map(|old| with_doubles(old, schema)),
+        );
+        self.visit(&object, old.as_ref(), schema, "", &mut errors);
         errors
     }
 
@@ -140,11 +147,17 @@ impl Rule {
                 alone.insert(name.to_owned(), value.clone());
             }
         }
-        // An optional value is null to kube-cel; the rule expects CEL's optional.
-        if rule["optionalOldSelf"] == true {
-            for name in ["rule", "messageExpression"] {
-                if let Some(Value::String(text)) = alone.get_mut(name) {
-                    *text = with_optional_old_self(text);
+        for name in ["rule", "messageExpression"] {
+            if let Some(Value::String(text)) = alone.get_mut(name) {
+                // kube-cel does not know types at compile time, so there is nothing to hide from it.
+                *text = replaced(text, r"\bdyn\(", "(");
+                if rule["optionalOldSelf"] == true {
+                    // An optional value is null to kube-cel; the rule expects CEL's optional.
+                    *text = replaced(
+                        text,
+                        r"\boldSelf\b",
+                        "(oldSelf == null ? optional.none() : optional.of(oldSelf))",
+                    );
                 }
             }
         }
@@ -168,6 +181,8 @@ impl Rule {
             );
         }
         // The rule may have been rewritten.
+        let mut value = value.clone();
+        shorten_numbers(&mut value);
         let message = if error.message.starts_with("failed rule: ") {
             format!("failed rule: {}", self.text)
         } else {
@@ -192,10 +207,9 @@ impl Rule {
 fn cause(error: &ValidationError) -> String {
     let text = std::error::Error::source(error).map_or_else(|| error.message.clone(), ToString::to_string);
     if text.to_lowercase().contains("by zero") {
-        "division by zero".to_owned()
-    } else {
-        text
+        return "division by zero".to_owned();
     }
+    text.replacen("No such key", "no such key", 1)
 }
 
 /// The schema without rules: those of other places are looked at there.
@@ -214,13 +228,35 @@ fn without_rules(schema: &Value) -> Value {
     }
 }
 
-fn with_optional_old_self(text: &str) -> String {
-    let optional = "(oldSelf == null ? optional.none() : optional.of(oldSelf))";
-    // Two words; the pattern is ours.
-    Regex::new(r"\boldSelf\b").map_or_else(
+/// The text with other words; the pattern is ours.
+fn replaced(text: &str, pattern: &str, with: &str) -> String {
+    Regex::new(pattern).map_or_else(
         |_| text.to_owned(),
-        |word| word.replace_all(text, optional).into_owned(),
+        |pattern| pattern.replace_all(text, with).into_owned(),
     )
+}
+
+/// With what may have a fraction as a number that has one: to CEL, 2 and 2.0 are of two types, and the schema says of which.
+fn with_doubles(value: &Value, schema: &Value) -> Value {
+    match value {
+        Value::Number(number) if schema["type"] == "number" => {
+            number.as_f64().map_or_else(|| value.clone(), Value::from)
+        }
+        Value::Array(items) => items
+            .iter()
+            .map(|item| with_doubles(item, &schema["items"]))
+            .collect(),
+        Value::Object(fields) => {
+            let fields = fields.iter().map(|(name, value)| {
+                let schema = schema["properties"]
+                    .get(name)
+                    .unwrap_or(&schema["additionalProperties"]);
+                (name.clone(), with_doubles(value, schema))
+            });
+            fields.collect()
+        }
+        other => other.clone(),
+    }
 }
 
 /// What is wrong with a rule as such: none when it can be parsed.
