@@ -120,7 +120,7 @@ impl ListerWatcher for ApiSource {
             parameters.push(("resourceVersionMatch", "Exact".to_owned()));
         }
         let request = self.request(PARTIAL_LIST, &parameters);
-        async move { Self::chunks(self.connection.client().send(request?).await).await }.boxed()
+        async move { Self::chunks(self.connection.informers().send(request?).await).await }.boxed()
     }
 
     fn watch(&self, options: WatchOptions) -> BoxFuture<'_, Result<Chunks, SourceError>> {

@@ -8,7 +8,7 @@ use std::{
 use futures::{FutureExt as _, StreamExt as _, stream::FuturesUnordered};
 use parking_lot::Mutex;
 use serde_json::json;
-use tokio::{sync::watch, time::Instant};
+use tokio::{runtime::Handle, sync::watch, time::Instant};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
@@ -19,7 +19,7 @@ use super::{
     hot::HotSet,
     index::{Index, IndexSpec},
     object::StoredObject,
-    processor::{HandlerRegistration, Listener, Processor, Registrations},
+    processor::{HandlerRegistration, Handlers, Listener, Processor, Registrations},
     reflector::{ErrorHandler, Reflector, ReflectorOptions},
     scan::Scanner,
     stats::{Counters, count},
@@ -207,7 +207,7 @@ impl Core {
         Ok(())
     }
 
-    /// Starts once; a later call does nothing.
+    /// What runs the informer, in one task; nothing, if it was started before. Must be called within a runtime, whose threads run handlers.
     pub(super) fn start(
         self: &Arc<Self>,
         sources: Vec<(Namespace, Arc<dyn ListerWatcher>)>,
@@ -215,23 +215,28 @@ impl Core {
         options: &ReflectorOptions,
         tracker: &TaskTracker,
         cancel: &CancellationToken,
-    ) {
+    ) -> Option<impl Future<Output = ()> + Send + 'static> {
         let namespaces = sources.iter().map(|(namespace, _)| namespace.clone());
         let fifo = Arc::new(SharedFifo::new(queue, namespaces, &self.store));
-        if self.fifo.set(fifo.clone()).is_err() {
-            return;
-        }
+        self.fifo.set(fifo.clone()).ok()?;
         let parts = FuturesUnordered::new();
         self.watches.start(sources.len());
         for (namespace, source) in sources {
             let reflector = Reflector::new(self.clone(), source, namespace, fifo.clone(), options.clone());
             parts.push(reflector.run().boxed());
         }
-        let processor = Processor::new(self.registrations.clone(), tracker.clone(), cancel.clone());
+        let handlers = Handlers {
+            tracker: tracker.clone(),
+            runtime: Handle::current(),
+            cancel: cancel.clone(),
+        };
+        let processor = Processor::new(self.registrations.clone(), handlers);
         parts.push(self.clone().process(fifo, processor).boxed());
         let cancel = cancel.clone();
         // One task: what a reflector has read is in the store before anything else is read.
-        tracker.spawn(async move { cancel.run_until_cancelled(absorbing(parts.collect::<()>())).await });
+        Some(async move {
+            cancel.run_until_cancelled(absorbing(parts.collect::<()>())).await;
+        })
     }
 
     /// Moves batches from the queue to the store, then tells the listeners. The only writer of the store, and the only one who tells.

@@ -11,7 +11,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::{
     IndexSpec, InformerStats, Keep, ListerWatcher, Progress, QueueKind, ReflectorOptions, SeedError,
     SharedInformer, api_source::ApiSource, core::Core, fifo::Namespace, hints, hot::HotSet, quorum::Quorum,
-    seeding,
+    seeding, thread::InformerThread,
 };
 use crate::{CustomKind, Kind, KindInfo, Projection, Scope, View, client::Connection};
 
@@ -60,6 +60,7 @@ struct Shared {
     sources: Box<Sources>,
     state: Mutex<State>,
     hot: Arc<HotSet>,
+    thread: InformerThread,
     tracker: TaskTracker,
     cancel: CancellationToken,
 }
@@ -104,6 +105,7 @@ impl SharedInformerFactory {
                 sources: Box::new(sources),
                 state: Mutex::default(),
                 hot: Arc::new(HotSet::new(HOT_SET)),
+                thread: InformerThread::default(),
                 tracker: TaskTracker::new(),
                 cancel: CancellationToken::new(),
             }),
@@ -236,10 +238,14 @@ impl SharedInformerFactory {
     }
 
     /// Starts the informers that are not running yet; may be called again after more were made. Must be called within a tokio runtime.
+    ///
+    /// In a runtime of several threads all informers of a factory share a thread of their own, named `informers`: what they call in line
+    /// (transforms, functions of indexes, mappings to keys, predicates) should not block. Handlers run on the runtime's threads.
     pub fn start(&self) {
         let Shared {
             sources,
             state,
+            thread,
             tracker,
             cancel,
             ..
@@ -264,7 +270,10 @@ impl SharedInformerFactory {
             for hint in hints::before_start(core, &informers) {
                 tracing::warn!("{hint}");
             }
-            core.start(sources.collect(), queue, &reflectors, tracker, cancel);
+            let Some(informer) = core.start(sources.collect(), queue, &reflectors, tracker, cancel) else {
+                continue;
+            };
+            thread.spawn(tracker, informer);
             let (unread, cancel) = (hints::unread(core.clone()), cancel.clone());
             tracker.spawn(async move { cancel.run_until_cancelled(unread).await });
         }

@@ -39,6 +39,7 @@ mod stats;
 mod store;
 #[cfg(test)]
 pub(crate) mod tests;
+mod thread;
 mod tree;
 mod versions;
 mod views;

@@ -43,8 +43,8 @@ pub struct ConnectionSlot {
 struct Clients {
     /// Its connections are kept for later requests, and driven by tasks of their own.
     pooled: kube::Client,
-    /// For responses that last: those who read them drive the connections.
-    driven: kube::Client,
+    /// Of informers: whoever reads a watch drives its connection.
+    informers: kube::Client,
     /// The API server's, where it is known; for metrics.
     host: Arc<str>,
 }
@@ -72,7 +72,7 @@ impl Connection {
     pub fn new(client: kube::Client) -> Self {
         Self::of(Clients {
             pooled: client.clone(),
-            driven: client,
+            informers: client,
             host: "".into(),
         })
     }
@@ -113,7 +113,7 @@ impl Connection {
         let agent = UserAgent(user_agent);
         let clients = Clients {
             pooled: pooled.with_layer(&agent).build(),
-            driven: driven.with_layer(&agent).build(),
+            informers: driven.with_layer(&agent).build(),
             host,
         };
         Ok(Self::of(clients).with_field_manager(name))
@@ -136,7 +136,7 @@ impl Connection {
         };
         let clients = Clients {
             pooled: late(|clients| &clients.pooled),
-            driven: late(|clients| &clients.driven),
+            informers: late(|clients| &clients.informers),
             host: "".into(),
         };
         (Self::of(clients), slot)
@@ -224,12 +224,17 @@ impl Connection {
         &self.clients.pooled
     }
 
-    /// Sends a request whose response lasts.
+    /// The client of informers, whose connections are not shared with others: those end with the thread that drives them.
+    pub(crate) fn informers(&self) -> &kube::Client {
+        &self.clients.informers
+    }
+
+    /// Sends a request of an informer whose response lasts.
     pub(crate) async fn send_and_drive(
         &self,
         request: Request<Body>,
     ) -> Result<Response<DrivenBody>, kube::Error> {
-        driven::send(&self.clients.driven, request).await
+        driven::send(&self.clients.informers, request).await
     }
 }
 

@@ -13,6 +13,7 @@ mod tests;
 use std::sync::Arc;
 
 use tokio::{
+    runtime::Handle,
     task::coop::consume_budget,
     time::{Instant, Interval, MissedTickBehavior, interval_at},
 };
@@ -45,8 +46,14 @@ pub(super) struct Processor {
     listeners: Vec<Running>,
     /// When it is looked who resyncs; none before somebody wants to.
     checks: Option<Interval>,
-    tracker: TaskTracker,
-    cancel: CancellationToken,
+    handlers: Handlers,
+}
+
+/// Where handlers run, and until when.
+pub(super) struct Handlers {
+    pub(super) tracker: TaskTracker,
+    pub(super) runtime: Handle,
+    pub(super) cancel: CancellationToken,
 }
 
 struct Running {
@@ -61,18 +68,13 @@ enum Way {
 }
 
 impl Processor {
-    pub(super) fn new(
-        registrations: Arc<Registrations>,
-        tracker: TaskTracker,
-        cancel: CancellationToken,
-    ) -> Self {
+    pub(super) fn new(registrations: Arc<Registrations>, handlers: Handlers) -> Self {
         registrations.set_running();
         Self {
             registrations,
             listeners: Vec::new(),
             checks: None,
-            tracker,
-            cancel,
+            handlers,
         }
     }
 
@@ -109,8 +111,12 @@ impl Processor {
         let way = match listener {
             Listener::Sink(sink) => Way::Sink(sink, lease),
             Listener::Handler(handler) => {
-                self.tracker
-                    .spawn(run_handler(lease, handler, self.cancel.clone()));
+                let Handlers {
+                    tracker,
+                    runtime,
+                    cancel,
+                } = &self.handlers;
+                tracker.spawn_on(run_handler(lease, handler, cancel.clone()), runtime);
                 Way::Ring
             }
         };
