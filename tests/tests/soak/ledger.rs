@@ -53,6 +53,8 @@ pub enum Manner {
     Slow,
     /// Reads each object.
     Decoding,
+    /// Is told of what did not change, too.
+    Resynced,
 }
 
 /// The lives of all objects, as one handler or sink is told of them.
@@ -85,6 +87,7 @@ pub struct Told {
     pub added: AtomicU64,
     pub updated: AtomicU64,
     pub deleted: AtomicU64,
+    pub resynced: AtomicU64,
     /// Of the deletions: found by a relist.
     pub missed_deletions: AtomicU64,
     /// Of the updates: deletion and recreation, found by a relist.
@@ -179,6 +182,9 @@ impl<K: View> Ledger<K> {
     }
 
     fn updated(&self, old: &Metadata, new: &Metadata) {
+        if self.manner == Manner::Resynced && old.resource_version() == new.resource_version() {
+            return self.resynced(new);
+        }
         count(&self.told.updated);
         if old.name() != new.name() {
             self.fault(new.name(), &format!("updated from {}", old.name()));
@@ -204,6 +210,21 @@ impl<K: View> Ledger<K> {
             }
         }
         self.is_in_store(new);
+    }
+
+    /// What was told before is told again.
+    fn resynced(&self, new: &Metadata) {
+        count(&self.told.resynced);
+        let before = self.follow(new, true);
+        let is_same = |before: &Life| {
+            before.alive && (&*before.uid, &*before.version) == (new.uid(), new.resource_version())
+        };
+        if !before.as_ref().is_some_and(is_same) {
+            self.fault(
+                new.name(),
+                &format!("resynced as {new:?}, but told before was {before:?}"),
+            );
+        }
     }
 
     fn deleted(&self, old: &Metadata, final_state_known: bool) {
@@ -278,7 +299,7 @@ pub struct Handler<K>(pub Arc<Ledger<K>>);
 impl<K: View + Content> Handler<K> {
     fn look_at(&self, object: &Object<K>) {
         match self.0.manner {
-            Manner::Plain => {}
+            Manner::Plain | Manner::Resynced => {}
             Manner::Slow => {
                 if self.0.told.total().is_multiple_of(32) {
                     std::thread::sleep(Duration::from_millis(40));

@@ -36,7 +36,7 @@ use kube::{
 };
 use kubewright::{
     KindInfo, Scope,
-    cache::{InformerOptions, Keep, SharedInformerFactory},
+    cache::{InformerOptions, Keep, QueueKind, SharedInformerFactory},
     client::Connection,
 };
 use kubewright_testkit::{ControlPlane, Identity, eventually};
@@ -122,6 +122,10 @@ fn soak(plane: &ControlPlane, seconds: u64, seed: u64, faults: &Arc<Faults>) {
         SharedInformerFactory::new(Connection::connect(config, "soak").expect("a connection"))
     };
     let mut subjects = subjects(&factory, faults);
+    inside.block_on(async { factory.start() });
+    // It is chosen for those that start from now on.
+    factory.set_queue(QueueKind::DeltaFifo);
+    subjects.push(delta_fifo(&factory, faults));
     inside.block_on(async { factory.start() });
     inside
         .block_on(async { tokio::time::timeout(PATIENCE, factory.wait_for_cache_sync()).await })
@@ -291,6 +295,15 @@ fn subjects(factory: &SharedInformerFactory, faults: &Arc<Faults>) -> Vec<Box<dy
             faults,
         )),
     ]
+}
+
+fn delta_fifo(factory: &SharedInformerFactory, faults: &Arc<Faults>) -> Box<dyn Examined> {
+    let options = InformerOptions {
+        field_selector: Some("metadata.namespace!=elsewhere".into()),
+        ..InformerOptions::default()
+    };
+    let config_maps = factory.with::<ConfigMap>(options);
+    Box::new(Subject::new("delta fifo", Sort::ConfigMap, config_maps, faults))
 }
 
 /// Prints what happened, and fails where nothing did.

@@ -17,7 +17,9 @@ use kube::{
 };
 use kubewright::{
     ObjectName, View,
-    cache::{HandlerRegistration, IndexKey, IndexSpec, IndexType, InformerStats, SharedInformer},
+    cache::{
+        HandlerOptions, HandlerRegistration, IndexKey, IndexSpec, IndexType, InformerStats, SharedInformer,
+    },
 };
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 
@@ -26,6 +28,7 @@ use crate::{
     world::{BUCKETS, Content, NAMESPACES, Sort, TIERS},
 };
 
+const RESYNC: Duration = Duration::from_secs(5);
 const BUCKET: IndexSpec = IndexSpec {
     name: "bucket",
     path: "metadata.labels.bucket",
@@ -86,6 +89,12 @@ impl<K: View + Content + Clone + Debug> Subject<K> {
         subject.listen("plain", Manner::Plain);
         subject.listen("slow", Manner::Slow);
         subject.listen("decoding", Manner::Decoding);
+        let (merged, resynced) = (
+            HandlerOptions::default().coalesce(),
+            HandlerOptions::default().resync(RESYNC),
+        );
+        subject.listen_with("merged", Manner::Slow, merged);
+        subject.listen_with("resynced", Manner::Resynced, resynced);
         let sink = subject.ledger("sink", Manner::Plain);
         let teller = sink.clone();
         let registration = subject.informer.add_sink(move |change| teller.change(change));
@@ -103,8 +112,14 @@ impl<K: View + Content + Clone + Debug> Subject<K> {
     }
 
     fn listen(&mut self, label: &str, manner: Manner) {
+        self.listen_with(label, manner, HandlerOptions::default());
+    }
+
+    fn listen_with(&mut self, label: &str, manner: Manner, options: HandlerOptions) {
         let ledger = self.ledger(label, manner);
-        let registration = self.informer.add_event_handler(Handler(ledger.clone()));
+        let registration = self
+            .informer
+            .add_event_handler_with(Handler(ledger.clone()), options);
         self.ledgers.push((ledger, registration));
     }
 
