@@ -51,6 +51,8 @@ pub struct HandlerOptions {
     /// of the last. A deletion takes up the update before it. An object that came and went without the handler having been told of it
     /// is not told at all. A deletion that waits stays: what is created afterwards under the same name is told as an addition.
     /// So the handler still sees a life without gaps of each object, with fewer steps, and its last state.
+    /// Where an object was deleted and created again while nobody watched, which is told as an update to another uid, and then deleted,
+    /// the handler may be told of the deletion with the uid of the second, of which it had not heard.
     ///
     /// A sink is called in line: nothing waits for it, and this changes nothing.
     pub coalesce: bool,

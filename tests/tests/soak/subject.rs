@@ -93,7 +93,7 @@ impl<K: View + Content + Clone + Debug> Subject<K> {
             HandlerOptions::default().coalesce(),
             HandlerOptions::default().resync(RESYNC),
         );
-        subject.listen_with("merged", Manner::Slow, merged);
+        subject.listen_with("merged", Manner::Merged, merged);
         subject.listen_with("resynced", Manner::Resynced, resynced);
         let sink = subject.ledger("sink", Manner::Plain);
         let teller = sink.clone();
