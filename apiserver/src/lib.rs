@@ -40,4 +40,4 @@ pub mod types;
 mod watch;
 mod yaml;
 
-pub use server::{ApiServer, Builder, StartError, Tls, VersionInfo};
+pub use server::{ApiServer, Builder, Front, StartError, Tls, VersionInfo};

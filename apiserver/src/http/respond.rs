@@ -1,5 +1,6 @@
 //! Answers, in the form that was asked for.
 
+use super::Broken;
 use super::negotiate::{Encoding, Form, Shape};
 use crate::kinds::Kind;
 use crate::registry::{Listing, present};
@@ -13,23 +14,26 @@ use http::{HeaderValue, Response, StatusCode};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Full};
 use serde_json::{Value, json};
-use std::convert::Infallible;
 
 /// The body of an answer.
-pub(crate) type Body = UnsyncBoxBody<Bytes, Infallible>;
+pub type Body = UnsyncBoxBody<Bytes, Broken>;
 /// An answer.
-pub(crate) type Answer = Response<Body>;
+pub type Answer = Response<Body>;
 
 const JSON: &str = "application/json";
 
 /// An answer of bytes.
 pub(crate) fn bytes(code: u16, content_type: &'static str, body: impl Into<Bytes>) -> Answer {
-    let mut response = Response::new(Full::new(body.into()).boxed_unsync());
+    let mut response = Response::new(whole(body.into()));
     *response.status_mut() = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     response
         .headers_mut()
         .insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     response
+}
+
+fn whole(bytes: Bytes) -> Body {
+    Full::new(bytes).map_err(|never| match never {}).boxed_unsync()
 }
 
 /// What the real server says where nothing is.
@@ -39,7 +43,7 @@ pub(crate) fn page_not_found() -> Answer {
 
 /// The same answer to somebody who asked for its head only.
 pub(crate) fn without_body(answer: Answer) -> Answer {
-    answer.map(|_| Full::default().boxed_unsync())
+    answer.map(|_| whole(Bytes::new()))
 }
 
 /// An answer whose body comes by and by.

@@ -9,6 +9,10 @@ mod embedded;
 mod format;
 mod lists;
 mod prune;
+#[cfg(feature = "cel")]
+mod rules;
+#[cfg(not(feature = "cel"))]
+#[path = "no_rules.rs"]
 mod rules;
 mod shape;
 mod structural;

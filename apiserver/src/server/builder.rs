@@ -2,8 +2,10 @@
 
 use super::{Tls, VersionInfo};
 use crate::auth::{Mode, User};
+use crate::http::Layer;
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
 
 /// What can be chosen of a server.
 #[derive(Debug)]
@@ -15,6 +17,7 @@ pub struct Builder {
     pub(super) tokens: HashMap<String, User>,
     pub(super) modes: Vec<Mode>,
     pub(super) version: VersionInfo,
+    pub(super) layer: Option<Arc<dyn Layer>>,
 }
 
 impl Default for Builder {
@@ -27,6 +30,7 @@ impl Default for Builder {
             tokens: HashMap::new(),
             modes: vec![Mode::Rbac],
             version: VersionInfo::default(),
+            layer: None,
         }
     }
 }
@@ -83,6 +87,12 @@ impl Builder {
     /// Which version it says it is, as `v1.36.3`.
     pub fn version(mut self, git_version: impl Into<String>) -> Self {
         self.version.git_version = git_version.into();
+        self
+    }
+
+    /// What stands between the wire and the server.
+    pub fn layer(mut self, layer: Arc<dyn Layer>) -> Self {
+        self.layer = Some(layer);
         self
     }
 }

@@ -1,12 +1,12 @@
 //! Connections.
 
-use super::Shared;
-use crate::auth::{User, certificate_user};
-use crate::http::serve;
+use crate::auth::certificate_user;
+use crate::http::{Asker, Next};
+use http::Request;
+use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
-use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -19,14 +19,17 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// How long to wait when no connection can be taken, as when there are too many.
 const PAUSE: Duration = Duration::from_millis(20);
 
+/// What answers a request of somebody.
+pub(super) type Handler = Arc<dyn Fn(Request<Incoming>, Asker) -> Next + Send + Sync>;
+
 /// Takes connections until it is dropped, which ends them all.
-pub(super) async fn run(shared: Arc<Shared>, listener: TcpListener, acceptor: Option<TlsAcceptor>) {
+pub(super) async fn run(handler: Handler, listener: TcpListener, acceptor: Option<TlsAcceptor>) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
-                    connections.spawn(connect(shared.clone(), stream, acceptor.clone()));
+                    connections.spawn(connect(handler.clone(), stream, acceptor.clone()));
                 }
                 Err(_) => tokio::time::sleep(PAUSE).await,
             },
@@ -35,11 +38,11 @@ pub(super) async fn run(shared: Arc<Shared>, listener: TcpListener, acceptor: Op
     }
 }
 
-async fn connect(shared: Arc<Shared>, stream: TcpStream, acceptor: Option<TlsAcceptor>) {
+async fn connect(handler: Handler, stream: TcpStream, acceptor: Option<TlsAcceptor>) {
     // Small answers must not wait for more.
     let _ = stream.set_nodelay(true);
     let Some(acceptor) = acceptor else {
-        return talk(shared, stream, None).await;
+        return talk(handler, stream, None).await;
     };
     // Who does not agree on TLS in time has nothing to say.
     if let Ok(Ok(stream)) = tokio::time::timeout(PATIENCE, acceptor.accept(stream)).await {
@@ -47,19 +50,16 @@ async fn connect(shared: Arc<Shared>, stream: TcpStream, acceptor: Option<TlsAcc
         let user = certificates
             .and_then(|certificates| certificates.first())
             .and_then(|certificate| certificate_user(certificate));
-        talk(shared, stream, user.map(Arc::new)).await;
+        talk(handler, stream, user.map(Arc::new)).await;
     }
 }
 
 async fn talk(
-    shared: Arc<Shared>,
+    handler: Handler,
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    user: Option<Arc<User>>,
+    asker: Asker,
 ) {
-    let service = service_fn(move |request| {
-        let (shared, user) = (shared.clone(), user.clone());
-        async move { Ok::<_, Infallible>(serve(shared, request, user).await) }
-    });
+    let service = service_fn(move |request| handler(request, asker.clone()));
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder
         .http1()

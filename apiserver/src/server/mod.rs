@@ -1,6 +1,7 @@
 //! The server: an address, the operations behind it, and who keeps house.
 
 mod builder;
+mod front;
 mod kubeconfig;
 mod listener;
 mod start;
@@ -8,12 +9,14 @@ mod tls;
 mod version;
 
 pub use builder::Builder;
+pub use front::Front;
 pub use start::StartError;
 pub use tls::Tls;
 pub use version::VersionInfo;
 
 use crate::audit::Audit;
 use crate::auth::Authenticator;
+use crate::http::Layer;
 use crate::registry::Registry;
 use parking_lot::RwLock;
 use std::net::SocketAddr;
@@ -28,6 +31,7 @@ pub(crate) struct Shared {
     pub(crate) authenticator: Authenticator,
     pub(crate) audit: Audit,
     pub(crate) version: VersionInfo,
+    pub(crate) layer: Option<Arc<dyn Layer>>,
     address: RwLock<String>,
 }
 

@@ -3,6 +3,7 @@
 use super::{ApiServer, Builder, Shared, listener, tls};
 use crate::audit::Audit;
 use crate::auth::{Authenticator, Authorizer, ServiceAccountTokens, User, bootstrap};
+use crate::http::serve;
 use crate::kinds::Catalog;
 use crate::registry::{Bodied, Registry, Target, WriteOptions};
 use crate::status::ApiError;
@@ -89,13 +90,17 @@ impl Builder {
             },
             audit: Audit::default(),
             version: self.version,
+            layer: self.layer,
             address: RwLock::new(address.to_string()),
         });
         let mut tasks = JoinSet::new();
         let tls = acceptor.is_some();
         tasks.spawn(crd::run(registry.clone()));
         tasks.spawn(gc::run(registry));
-        tasks.spawn(listener::run(shared.clone(), listener, acceptor));
+        let served = shared.clone();
+        let handler: listener::Handler =
+            Arc::new(move |request, asker| Box::pin(serve(served.clone(), request, asker)));
+        tasks.spawn(listener::run(handler, listener, acceptor));
         Ok(ApiServer {
             shared,
             address,

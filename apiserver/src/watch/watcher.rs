@@ -1,7 +1,7 @@
 //! One watch.
 
 use super::event;
-use crate::http::{Body, Form};
+use crate::http::{Body, Broken, Form};
 use crate::kinds::Kind;
 use crate::registry::{ListOptions, Registry, Target, too_large};
 use crate::status::ApiError;
@@ -11,7 +11,6 @@ use futures::stream;
 use http_body_util::{BodyExt as _, StreamBody};
 use hyper::body::Frame;
 use rand::RngExt as _;
-use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -125,7 +124,7 @@ impl Watcher {
     pub(crate) fn into_body(self) -> Body {
         let frames = stream::unfold(self, |mut watcher| async move {
             let bytes = watcher.next().await?;
-            Some((Ok::<_, Infallible>(Frame::data(Bytes::from(bytes))), watcher))
+            Some((Ok::<_, Broken>(Frame::data(Bytes::from(bytes))), watcher))
         });
         StreamBody::new(frames).boxed_unsync()
     }
