@@ -6,6 +6,12 @@ use std::time::{Duration, Instant};
 /// The pause between two looks.
 const PAUSE: Duration = Duration::from_millis(50);
 
+/// The same in async tests, whose probes cost little.
+const ASYNC_PAUSE: Duration = Duration::from_millis(10);
+
+/// How long an async test waits.
+const ASYNC_PATIENCE: Duration = Duration::from_secs(30);
+
 /// What a look at the world finds: the awaited value, or the state instead.
 pub trait Probe {
     /// The awaited value.
@@ -54,6 +60,24 @@ pub fn eventually<P: Probe>(what: &str, timeout: Duration, mut probe: impl FnMut
                 panic!("not within {timeout:?}: {what}; last seen: {state}")
             }
             Err(_) => std::thread::sleep(PAUSE),
+        }
+    }
+}
+
+/// [`eventually`] for async tests: the thread goes on with other tasks between two looks. It waits half a minute.
+///
+/// # Panics
+///
+/// When the time is over: with `what` and the last seen state.
+pub async fn until<P: Probe, F: Future<Output = P>>(what: &str, mut probe: impl FnMut() -> F) -> P::Value {
+    let start = Instant::now();
+    loop {
+        match probe().await.outcome() {
+            Ok(value) => return value,
+            Err(state) if start.elapsed() >= ASYNC_PATIENCE => {
+                panic!("not within {ASYNC_PATIENCE:?}: {what}; last seen: {state}")
+            }
+            Err(_) => tokio::time::sleep(ASYNC_PAUSE).await,
         }
     }
 }

@@ -1,24 +1,28 @@
-//! One way for tests to get a real API server, and to ask it afterwards what it was asked.
+//! One way for tests to get an API server, embedded in their process or real; to make requests to it fail; and to ask it afterwards what
+//! it was asked.
 //!
-//! ```no_run
-//! use kubewright_testkit::{ControlPlane, Unit, eventually};
-//! use std::time::Duration;
+//! ```
+//! use kubewright_testkit::{Cluster, Failure, Fault, Matching, Unit};
+//! use serde_json::json;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let plane = ControlPlane::builder().controller_manager(&["garbage-collector-controller"]).start()?;
-//! let namespace = plane.namespace("shop")?;
-//! plane.kubectl().stdin(include_str!("../Cargo.toml")).run(["apply", "--server-side", "-f", "-"])?;
+//! let cluster = Cluster::embedded()?;
+//! cluster.apply(&json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "shop" } }))?;
 //!
-//! // The operator runs as a service account, with no rights but those that a test binds to it.
-//! let identity = plane.service_account(&namespace, "operator")?;
-//! let mut operator = plane.launch(&identity, "target/debug/shop").env("RUST_LOG", "info").start()?;
-//! eventually("the lease is held", Duration::from_secs(10), || {
-//!     plane.kubectl().namespace(&namespace).json(["get", "lease", "shop"])
-//! });
-//! operator.kill()?;
+//! // The operator is a service account, with exactly these rights.
+//! let rights = [Unit::new("", "configmaps", ["list", "watch"])];
+//! let operator = cluster.operator("shop", &rights)?;
+//! let broken = cluster
+//!     .faults()
+//!     .once(Matching::verb("list").by(operator.user()), Fault::Answer(Failure::unavailable()));
 //!
-//! let leases = Unit::new("coordination.k8s.io", "leases", ["get", "create", "update"]);
-//! plane.audit()?.assert_exact(&[leases], identity.user());
+//! // … run it, with `operator.config()` or `operator.kubeconfig()`, and wait for what it does …
+//!
+//! let audit = cluster.audit()?;
+//! # assert!(audit.check_exact(&rights, operator.user()).is_err());
+//! # const { let _ = stringify!(
+//! audit.assert_exact(&rights, operator.user());
+//! # ); }
 //! # Ok(())
 //! # }
 //! ```
@@ -40,14 +44,17 @@
 //! Processes end, and folders go, when their value is dropped, also by a panic; and a moment after the test
 //! process ends in whatever way, `kill -9` included. That makes a `static` plane ([`ControlPlane::shared`]) safe.
 //!
-//! This library blocks; in an async test call it from `spawn_blocking`, or from a multi-threaded runtime.
+//! This library blocks the thread: where a [`Cluster`] is asked for some milliseconds, with a [`ControlPlane`] and kubectl for longer.
 //! It knows nothing of the `kubewright` library, so that each can be trusted as the other's test.
 //!
-//! Read [`binaries`], [`process`], [`plane`], [`kubectl`], [`audit`], [`proxy`] in that order.
+//! Read [`cluster`], [`faults`], [`audit`] in that order, and for the real one [`binaries`], [`process`], [`plane`], [`kubectl`], [`proxy`].
 
 pub mod audit;
 pub mod binaries;
+pub mod cluster;
 pub mod eventually;
+pub mod faults;
+mod folder;
 pub mod kubectl;
 pub mod plane;
 pub mod process;
@@ -55,7 +62,9 @@ pub mod proxy;
 pub mod recipe;
 
 pub use audit::{AuditEvent, AuditLog, Unit};
-pub use eventually::eventually;
+pub use cluster::{Cluster, ClusterError};
+pub use eventually::{eventually, until};
+pub use faults::{Failure, Fault, Faults, Matching};
 pub use kubectl::Kubectl;
 pub use plane::{ControlPlane, Identity};
 pub use process::{ChildProcess, Launch};

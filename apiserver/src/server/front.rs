@@ -30,7 +30,9 @@ impl Front {
             address: Ipv4Addr::LOCALHOST.to_string(),
             source,
         };
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.map_err(failed)?;
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+            .await
+            .map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let (acceptor, authority) = match tls::acceptor(&Tls::Generated, address.ip(), None)? {
             Some((acceptor, authority)) => (Some(acceptor), authority),

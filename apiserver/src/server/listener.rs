@@ -54,11 +54,7 @@ async fn connect(handler: Handler, stream: TcpStream, acceptor: Option<TlsAccept
     }
 }
 
-async fn talk(
-    handler: Handler,
-    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    asker: Asker,
-) {
+async fn talk(handler: Handler, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, asker: Asker) {
     let service = service_fn(move |request| handler(request, asker.clone()));
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder

@@ -1,6 +1,7 @@
 //! One request.
 
 use jiff::Timestamp;
+use kubewright_apiserver::audit::Record;
 use serde::Deserialize;
 use serde_json::Value;
 use std::fmt;
@@ -23,7 +24,7 @@ pub struct AuditEvent {
     pub user_agent: String,
     /// The verb in RBAC's words: server-side apply is `patch`, also where it creates.
     pub verb: String,
-    /// Path and query.
+    /// Path and query; of the embedded server the path alone.
     pub uri: String,
     /// The API group; empty for the core group, and for what is no resource.
     pub api_group: String,
@@ -39,7 +40,7 @@ pub struct AuditEvent {
     pub code: u16,
     /// Why it failed, in the API server's words; mostly empty for success.
     pub message: String,
-    /// The kind of the object that was sent; empty when none was. It knows the plural of kinds.
+    /// The kind of the object that was sent, or of the resource; may be empty. It knows the plural of kinds.
     pub kind: String,
     /// The owners in the sent object whose deletion it blocks. The API server lets only those send them who may
     /// update the owner's finalizers.
@@ -190,6 +191,43 @@ impl From<Line> for AuditEvent {
             message: line.response_status.message,
             kind: text(&line.request_object["kind"]),
             blocking_owners: blocking_owners(&line.request_object),
+        }
+    }
+}
+
+/// A record of the embedded server, by its number.
+impl From<(usize, Record)> for AuditEvent {
+    fn from((number, record): (usize, Record)) -> Self {
+        // It notes a watch when it opens.
+        let stage = if record.verb == "watch" {
+            Stage::ResponseStarted
+        } else {
+            Stage::ResponseComplete
+        };
+        let owners = record.blocking_owners.into_iter();
+        Self {
+            id: number.to_string(),
+            stage,
+            received: record.received,
+            time: record.answered,
+            user: record.user,
+            user_agent: record.user_agent,
+            verb: record.verb,
+            uri: record.path,
+            api_group: record.group,
+            resource: record.resource,
+            subresource: record.subresource,
+            namespace: record.namespace,
+            name: record.name,
+            code: record.code,
+            message: record.message,
+            kind: record.kind,
+            blocking_owners: owners
+                .map(|owner| Owner {
+                    group: owner.group,
+                    kind: owner.kind,
+                })
+                .collect(),
         }
     }
 }

@@ -131,6 +131,14 @@ impl AuditLog {
     }
 }
 
+impl FromIterator<AuditEvent> for AuditLog {
+    fn from_iter<I: IntoIterator<Item = AuditEvent>>(events: I) -> Self {
+        Self {
+            events: events.into_iter().collect(),
+        }
+    }
+}
+
 impl<'log> IntoIterator for &'log AuditLog {
     type Item = &'log AuditEvent;
     type IntoIter = std::slice::Iter<'log, AuditEvent>;

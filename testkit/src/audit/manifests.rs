@@ -1,7 +1,7 @@
 //! The rights that an operator asks for by its own words: what its command `manifests` prints.
 
 use super::Unit;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 #[derive(Deserialize)]
 struct Manifests {
@@ -24,20 +24,33 @@ impl Unit {
     /// hold in the operator's own namespace hold in that one, the others in every one.
     pub fn from_manifests(json: &str, operator_namespace: &str) -> Result<Vec<Self>, serde_json::Error> {
         let manifests: Manifests = serde_json::from_str(json)?;
-        let mut units = Vec::new();
-        for permission in &manifests.permissions {
-            for group in &permission.api_groups {
-                for resource in &permission.resources {
-                    let unit = Self::new(group, resource, &permission.verbs);
-                    units.push(match permission.place.as_str() {
-                        "operator" => unit.in_namespace(operator_namespace),
-                        _ => unit,
-                    });
-                }
+        Ok(units(&manifests.permissions, operator_namespace))
+    }
+
+    /// The same of the permissions that a setup records: `Harness::new(register).setup().permissions()`.
+    pub fn from_permissions(
+        permissions: &impl Serialize,
+        operator_namespace: &str,
+    ) -> Result<Vec<Self>, serde_json::Error> {
+        let permissions: Vec<Permission> = serde_json::from_value(serde_json::to_value(permissions)?)?;
+        Ok(units(&permissions, operator_namespace))
+    }
+}
+
+fn units(permissions: &[Permission], operator_namespace: &str) -> Vec<Unit> {
+    let mut units = Vec::new();
+    for permission in permissions {
+        for group in &permission.api_groups {
+            for resource in &permission.resources {
+                let unit = Unit::new(group, resource, &permission.verbs);
+                units.push(match permission.place.as_str() {
+                    "operator" => unit.in_namespace(operator_namespace),
+                    _ => unit,
+                });
             }
         }
-        Ok(units)
     }
+    units
 }
 
 #[cfg(test)]

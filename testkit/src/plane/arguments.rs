@@ -1,7 +1,7 @@
 //! The command lines of the three programs.
 
 use super::Builder;
-use super::folder::Folder;
+use crate::folder::Folder;
 use crate::process::Launch;
 use std::fmt;
 use std::path::Path;

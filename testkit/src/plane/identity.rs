@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 /// The API server, as kubeconfigs name it.
 #[derive(Clone, Debug)]
-pub(super) struct Server {
-    pub(super) url: String,
-    pub(super) certificate_authority: PathBuf,
+pub(crate) struct Server {
+    pub(crate) url: String,
+    pub(crate) certificate_authority: PathBuf,
 }
 
 /// An identity could not be made. `Debug` shows the same text as `Display`, for `unwrap` in tests.
@@ -79,19 +79,28 @@ impl Identity {
     /// The same identity, with a kubeconfig file whose requests go through the proxy.
     pub fn through(&self, proxy: &Proxy) -> Result<Self, IdentityError> {
         let port = proxy.address().port();
-        let stem = self.kubeconfig.file_stem().unwrap_or_default().to_string_lossy();
-        let file = self
-            .kubeconfig
-            .with_file_name(format!("{stem}.through-{port}.json"));
         let server = Server {
             // The API server's certificate is for the address, whatever the port.
             url: format!("https://127.0.0.1:{port}"),
             ..self.server.clone()
         };
-        Self::write(&server, self.user.clone(), self.token.clone(), None, file)
+        self.at(&server, &format!("through-{port}"))
     }
 
-    pub(super) fn write(
+    /// How to connect as this identity: what a kube client, or a manager under test, is made from.
+    pub async fn config(&self) -> Result<kube::Config, kube::config::KubeconfigError> {
+        let kubeconfig = kube::config::Kubeconfig::read_from(&self.kubeconfig)?;
+        kube::Config::from_custom_kubeconfig(kubeconfig, &kube::config::KubeConfigOptions::default()).await
+    }
+
+    /// The same identity, with a kubeconfig file that names another address.
+    pub(crate) fn at(&self, server: &Server, what: &str) -> Result<Self, IdentityError> {
+        let stem = self.kubeconfig.file_stem().unwrap_or_default().to_string_lossy();
+        let file = self.kubeconfig.with_file_name(format!("{stem}.{what}.json"));
+        Self::write(server, self.user.clone(), self.token.clone(), None, file)
+    }
+
+    pub(crate) fn write(
         server: &Server,
         user: String,
         token: String,

@@ -1,12 +1,11 @@
 //! A control plane for tests: etcd, kube-apiserver and, on request, kube-controller-manager, on free loopback ports.
 //!
 //! Read builder (what can be chosen), start (how it comes up; with arguments, ports and users), identity (who may
-//! speak to it), disruption (what can happen to it), folder (how it goes).
+//! speak to it), disruption (what can happen to it).
 
 mod arguments;
 mod builder;
 mod disruption;
-mod folder;
 mod identity;
 mod ports;
 mod start;
@@ -19,11 +18,11 @@ pub use start::StartError;
 
 use crate::audit::{AuditError, AuditLog};
 use crate::eventually;
+use crate::folder::Folder;
 use crate::kubectl::{Kubectl, KubectlError};
 use crate::process::{ChildProcess, Launch};
 use crate::proxy::Proxy;
-use folder::Folder;
-use identity::Server;
+pub(crate) use identity::Server;
 use serde_json::json;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};

@@ -1,12 +1,12 @@
 //! How a plane comes up.
 
 use super::arguments::{self, AUDIT_POLICY};
-use super::folder::Folder;
 use super::identity::{Identity, IdentityError, Server};
 use super::ports::{free_ports, is_listening};
 use super::users::{Identities, Users};
 use super::{Builder, ControlPlane};
 use crate::binaries::{Binaries, ETCD, KUBE_APISERVER, KUBE_CONTROLLER_MANAGER, Unavailable};
+use crate::folder::Folder;
 use crate::kubectl::Kubectl;
 use crate::process::{ChildProcess, ProcessError};
 use std::path::{Path, PathBuf};

@@ -1,8 +1,8 @@
 //! The users that the API server knows from the start.
 
 use super::Builder;
-use super::folder::Folder;
 use super::identity::{Identity, IdentityError, Server};
+use crate::folder::Folder;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 

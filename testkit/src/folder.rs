@@ -1,4 +1,4 @@
-//! The plane's folder, and the `sh` that removes it.
+//! A cluster's folder, and the `sh` that removes it.
 
 use crate::process::supervisor;
 use std::fs;
@@ -20,13 +20,13 @@ done
 
 /// A fresh folder. It goes when this value is dropped, or when our process ends in whatever way.
 #[derive(Debug)]
-pub(super) struct Folder {
+pub(crate) struct Folder {
     path: PathBuf,
     remover: Child,
 }
 
 impl Folder {
-    pub(super) fn create() -> io::Result<Self> {
+    pub(crate) fn create() -> io::Result<Self> {
         let temporary = tempfile::Builder::new().prefix("kubewright-testkit-").tempdir()?;
         let mut command = supervisor(REMOVER);
         let remover = command
@@ -44,44 +44,44 @@ impl Folder {
         Ok(folder)
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    pub(super) fn logs(&self) -> PathBuf {
+    pub(crate) fn logs(&self) -> PathBuf {
         self.path.join("logs")
     }
 
-    pub(super) fn kubeconfigs(&self) -> PathBuf {
+    pub(crate) fn kubeconfigs(&self) -> PathBuf {
         self.path.join("kubeconfigs")
     }
 
-    pub(super) fn certificates(&self) -> PathBuf {
+    pub(crate) fn certificates(&self) -> PathBuf {
         self.path.join("certificates")
     }
 
-    pub(super) fn etcd_data(&self) -> PathBuf {
+    pub(crate) fn etcd_data(&self) -> PathBuf {
         self.path.join("etcd")
     }
 
-    pub(super) fn kubectl_cache(&self) -> PathBuf {
+    pub(crate) fn kubectl_cache(&self) -> PathBuf {
         self.path.join("kubectl-cache")
     }
 
-    pub(super) fn tokens(&self) -> PathBuf {
+    pub(crate) fn tokens(&self) -> PathBuf {
         self.path.join("tokens.csv")
     }
 
-    pub(super) fn audit_policy(&self) -> PathBuf {
+    pub(crate) fn audit_policy(&self) -> PathBuf {
         self.path.join("audit-policy.yaml")
     }
 
-    pub(super) fn audit_log(&self) -> PathBuf {
+    pub(crate) fn audit_log(&self) -> PathBuf {
         self.path.join("audit.jsonl")
     }
 
     /// Leaves the folder, without its data, for a person to look at.
-    pub(super) fn keep(mut self) {
+    pub(crate) fn keep(mut self) {
         let _ = fs::remove_dir_all(self.etcd_data());
         if let Some(stdin) = &mut self.remover.stdin {
             let _ = stdin.write_all(b"keep\n");
