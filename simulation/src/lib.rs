@@ -38,7 +38,7 @@
 //! indexes and its policies for failures and successes, too. Containers that fail start again at once.
 //!
 //! Read in this order: `world` (what is known), `follow` (how it gets known), `step` (the order of the controllers, each a pure function
-//! from the world to [`Action`](action)s), `running` (the loop that does them).
+//! from the world to `Action`s), `running` (the loop that does them).
 
 mod action;
 mod daemon_sets;
