@@ -26,7 +26,10 @@ async fn dev_runs_the_operator_and_follows_the_source() {
     wait_for(&dev, "objects | Foo default/example-foo: created");
     wait_for(&dev, "objects | Event Normal Created Foo/example-foo");
     wait_for(&dev, "operator | ");
-    wait_for(&dev, "status.conditions[Ready].status False → True");
+    wait_for(
+        &dev,
+        "objects | Foo default/example-foo: status.availableReplicas 0 → 1, Ready False → True",
+    );
     assert!(
         !dev.log().contains('\x1b'),
         "plain lines where there is no terminal"

@@ -47,7 +47,12 @@ fn compare(path: &str, old: &Value, new: &Value, found: &mut Vec<String>) {
         (Value::Null, Value::Object(new)) => fields(path, &empty, new, found),
         (Value::Object(old), Value::Null) => fields(path, old, &empty, found),
         (Value::Array(_) | Value::Null, Value::Array(_) | Value::Null) if keyed(old) && keyed(new) => {
-            fields(path, &by_key(old), &by_key(new), found);
+            let (old, new) = (by_key(old), by_key(new));
+            if path == "status.conditions" {
+                conditions(&old, &new, found);
+            } else {
+                fields(path, &old, &new, found);
+            }
         }
         _ => found.push(format!("{path} {} → {}", short(old), short(new))),
     }
@@ -55,12 +60,11 @@ fn compare(path: &str, old: &Value, new: &Value, found: &mut Vec<String>) {
 
 fn fields(path: &str, old: &Map<String, Value>, new: &Map<String, Value>, found: &mut Vec<String>) {
     let gone = old.keys().filter(|key| !new.contains_key(*key));
-    // A condition's message says its reason once more.
-    let is_condition = path.contains("conditions[");
-    for key in new.keys().chain(gone) {
-        if SILENT.contains(&key.as_str()) || is_condition && key == "message" {
-            continue;
-        }
+    for key in new
+        .keys()
+        .chain(gone)
+        .filter(|key| !SILENT.contains(&key.as_str()))
+    {
         let below = if key.starts_with('[') || path.is_empty() {
             format!("{path}{key}")
         } else {
@@ -68,6 +72,19 @@ fn fields(path: &str, old: &Map<String, Value>, new: &Map<String, Value>, found:
         };
         let of = |map: &Map<String, Value>| map.get(key).cloned().unwrap_or_default();
         compare(&below, &of(old), &of(new), found);
+    }
+}
+
+/// A condition is its status, for a reason; the message says the reason once more.
+fn conditions(old: &Map<String, Value>, new: &Map<String, Value>, found: &mut Vec<String>) {
+    for (key, condition) in new {
+        let before = old.get(key).map_or(&Value::Null, |before| &before["status"]);
+        if *before != condition["status"] {
+            let reason = condition["reason"].as_str().map(|reason| format!(" ({reason})"));
+            let name = key.trim_matches(['[', ']']);
+            let (before, after) = (short(before), short(&condition["status"]));
+            found.push(format!("{name} {before} → {after}{}", reason.unwrap_or_default()));
+        }
     }
 }
 
@@ -116,10 +133,10 @@ mod tests {
     fn names_values_by_their_paths() {
         let old = json!({ "metadata": { "resourceVersion": "1" }, "spec": { "replicas": 1 } });
         let new = json!({ "metadata": { "resourceVersion": "2" }, "spec": { "replicas": 2 },
-            "status": { "conditions": [{ "type": "Ready", "status": "False", "message": "no", "lastTransitionTime": "now" }] } });
+            "status": { "conditions": [{ "type": "Ready", "status": "False", "reason": "Slow", "lastTransitionTime": "now" }] } });
         assert_eq!(
             describe(&old, &new).unwrap(),
-            "spec.replicas 1 → 2, status.conditions[Ready].status - → False"
+            "spec.replicas 1 → 2, Ready - → False (Slow)"
         );
     }
 
