@@ -30,6 +30,8 @@ pub enum Command {
     Add(Add),
     /// Bring the manifests, the roles and the API's documentation up to what the code says
     Generate(Generate),
+    /// Run the project's operator beside an API server in memory, and again after each change of the source
+    Dev(Dev),
     /// Run a Kubernetes API server in memory, for development and tests; it is not for production
     ApiServer(ApiServer),
     /// Print completions for a shell
@@ -69,6 +71,9 @@ pub struct New {
     /// Depend on this published version of the library
     #[arg(long, value_name = "VERSION")]
     pub kubewright_version: Option<Version>,
+    /// Go on with `kubewright dev` in the new project
+    #[arg(long, conflicts_with = "dry_run")]
+    pub dev: bool,
 }
 
 /// `kubewright add kind`.
@@ -108,6 +113,20 @@ pub struct Generate {
     /// Print what would be written, and write nothing
     #[arg(long)]
     pub dry_run: bool,
+}
+
+/// `kubewright dev`.
+#[derive(Debug, Default, Args)]
+pub struct Dev {
+    /// Use the cluster of this context of your kubeconfig, instead of an API server in memory
+    #[arg(long, value_name = "CONTEXT")]
+    pub cluster: Option<String>,
+    /// Leave workloads as they are: no Deployment becomes pods, and no pod runs
+    #[arg(long, conflicts_with = "cluster")]
+    pub no_simulation: bool,
+    /// How many milliseconds a simulated pod takes to start [default: 500]
+    #[arg(long, value_name = "MILLISECONDS", conflicts_with_all = ["cluster", "no_simulation"])]
+    pub pod_start: Option<u64>,
 }
 
 /// `kubewright api-server`.

@@ -103,73 +103,108 @@ impl CargoError {
 
 /// Builds the operator and asks it for its manifests. The compiler's messages go to stderr as they come.
 pub fn manifests(context: &mut Context<'_>, project: &Project) -> Result<Manifests, Error> {
-    let manifest = project.root.join("Cargo.toml");
-    let metadata = metadata(context, &manifest)?;
-    let package = package(&metadata, &manifest)?;
-    check_version(&metadata, package)?;
-    let binary = binary(package, &project.settings.name)?;
-
-    let compiling = Command::new(&context.cargo)
-        .arg("build")
-        .arg("--manifest-path")
-        .arg(&manifest)
-        .args(["--bin", &binary, "--message-format", "json-render-diagnostics"])
-        .args(["--color", if context.color { "always" } else { "never" }])
-        .current_dir(&project.root)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn();
+    let target = Target::of(&context.cargo, project)?;
+    let compiling = target.build(context.color).spawn();
     let built = finish(context, compiling, &context.cargo.clone())?;
     if !built.succeeded {
         return Err(CargoError::Compile.into());
     }
-    let executable =
-        executable(&built.stdout, &binary).ok_or(CargoError::NoExecutable { name: binary.clone() })?;
-    let asking = Command::new(&executable)
-        .arg("manifests")
-        .current_dir(&project.root)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn();
+    let executable = target.executable(&built.stdout)?;
+    let asking = target.ask(&executable).spawn();
     let answered = finish(context, asking, &executable)?;
-    if !answered.succeeded {
-        let said = answered.said;
-        return Err(CargoError::Manifests { said, name: binary }.into());
-    }
-    Manifests::parse(&answered.stdout).map_err(|message| {
-        CargoError::Answer {
-            name: binary,
-            message,
-        }
-        .into()
-    })
+    Ok(target.answer(answered.succeeded, answered.said, &answered.stdout)?)
 }
 
-/// Where cargo put the binary, by what it says of its artifacts.
-fn executable(messages: &str, name: &str) -> Option<PathBuf> {
-    Message::parse_stream(messages.as_bytes())
-        .filter_map(Result::ok)
-        .find_map(|message| match message {
-            Message::CompilerArtifact(artifact)
-                if artifact.target.is_bin() && artifact.target.name == name =>
-            {
-                artifact.executable.map(Into::into)
-            }
-            _ => None,
+/// What is built of a project: the operator's binary.
+#[derive(Debug)]
+pub struct Target {
+    cargo: PathBuf,
+    root: PathBuf,
+    manifest: PathBuf,
+    binary: String,
+}
+
+impl Target {
+    /// The project's, if its library fits this command.
+    pub fn of(cargo: &Path, project: &Project) -> Result<Self, CargoError> {
+        let manifest = project.root.join("Cargo.toml");
+        let metadata = metadata(cargo, &manifest)?;
+        let package = package(&metadata, &manifest)?;
+        check_version(&metadata, package)?;
+        let binary = binary(package, &project.settings.name)?;
+        Ok(Self {
+            cargo: cargo.to_owned(),
+            root: project.root.clone(),
+            manifest,
+            binary,
         })
+    }
+
+    /// How it is built, with both outputs piped.
+    pub fn build(&self, color: bool) -> Command {
+        let mut command = self.command(&self.cargo);
+        command
+            .args(["build", "--manifest-path"])
+            .arg(&self.manifest)
+            .args(["--bin", &self.binary])
+            .args(["--message-format", "json-render-diagnostics"])
+            .args(["--color", if color { "always" } else { "never" }]);
+        command
+    }
+
+    /// Where cargo put the binary, by what it says of its artifacts.
+    pub fn executable(&self, messages: &str) -> Result<PathBuf, CargoError> {
+        let found = Message::parse_stream(messages.as_bytes())
+            .filter_map(Result::ok)
+            .find_map(|message| match message {
+                Message::CompilerArtifact(artifact)
+                    if artifact.target.is_bin() && artifact.target.name == self.binary =>
+                {
+                    artifact.executable.map(Into::into)
+                }
+                _ => None,
+            });
+        found.ok_or_else(|| CargoError::NoExecutable {
+            name: self.binary.clone(),
+        })
+    }
+
+    /// How it is asked for its manifests, with both outputs piped.
+    pub fn ask(&self, executable: &Path) -> Command {
+        let mut command = self.command(executable);
+        command.arg("manifests");
+        command
+    }
+
+    /// What it answered.
+    pub fn answer(&self, succeeded: bool, said: bool, stdout: &str) -> Result<Manifests, CargoError> {
+        let name = self.binary.clone();
+        if !succeeded {
+            return Err(CargoError::Manifests { said, name });
+        }
+        Manifests::parse(stdout).map_err(|message| CargoError::Answer { name, message })
+    }
+
+    fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command
+            .current_dir(&self.root)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
 }
 
-fn metadata(context: &Context<'_>, manifest: &Path) -> Result<Metadata, CargoError> {
+fn metadata(cargo: &Path, manifest: &Path) -> Result<Metadata, CargoError> {
     let result = MetadataCommand::new()
-        .cargo_path(&context.cargo)
+        .cargo_path(cargo)
         .manifest_path(manifest)
         .exec();
     result.map_err(|error| match error {
         cargo_metadata::Error::CargoMetadata { stderr } => CargoError::Metadata(stderr),
         cargo_metadata::Error::Io(source) => CargoError::NoCargo {
-            cargo: context.cargo.clone(),
+            cargo: cargo.to_owned(),
             source,
         },
         other => CargoError::Metadata(other.to_string()),

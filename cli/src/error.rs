@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::{
     cargo::CargoError,
+    dev::ClusterError,
     exit,
     ownership::{generated::Edited, managed::Conflicted},
     plan::{IoError, slashed},
@@ -98,6 +99,9 @@ pub enum Error {
     /// The API server does not start.
     #[error("the API server does not start: {0}")]
     ApiServer(String),
+    /// The cluster of `dev`.
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
     /// A template of ours is wrong.
     #[error("this is a mistake of kubewright's own: {0}")]
     Template(#[from] kubewright_templates::RenderError),
@@ -121,6 +125,7 @@ impl Error {
             Self::Io(_) | Self::Template(_) => exit::IO,
             Self::Unwritable(_) => exit::MANIFESTS,
             Self::ApiServer(_) => exit::SERVER,
+            Self::Cluster(_) => exit::CLUSTER,
         }
     }
 }

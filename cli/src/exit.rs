@@ -28,6 +28,9 @@ pub const MANIFESTS: u8 = 11;
 /// The API server does not start: the port is taken, a certificate or a token file is malformed.
 pub const SERVER: u8 = 12;
 
+/// The cluster that `dev` shall use is not there or refuses what `dev` needs.
+pub const CLUSTER: u8 = 13;
+
 /// The table that `--help` ends with.
 pub const HELP: &str = "\
 Exit codes:
@@ -43,4 +46,5 @@ Exit codes:
    9  no place found for a line in the source
   10  a file could not be read or written
   11  the operator does not print its manifests
-  12  the API server does not start";
+  12  the API server does not start
+  13  dev: the cluster is not there, or refuses what dev needs";

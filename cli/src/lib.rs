@@ -6,7 +6,7 @@
 //!
 //! Read in this order: [`args`] and [`commands`]; [`plan`]; [`ownership`] (whose file is it); [`project`], [`cargo`] and
 //! [`manifests`] (what the operator says of itself, and the files that follow); [`samples`]; [`source`] (insertion into
-//! the user's code).
+//! the user's code); [`dev`] (the operator live, which is the one command that goes on).
 //!
 //! stdout is data (a plan, a diff, completions), stderr is talk. Nothing prompts. [`exit`] lists the exit codes.
 
@@ -14,6 +14,7 @@ pub mod args;
 pub mod cargo;
 pub mod commands;
 mod context;
+pub mod dev;
 mod error;
 pub mod exit;
 mod format;
@@ -70,6 +71,7 @@ pub fn run(cli: args::Cli, context: &mut Context<'_>) -> Result<(), Error> {
         args::Command::New(args) => commands::new::run(&args, context),
         args::Command::Add(args::Add::Kind(args)) => commands::add_kind::run(&args, context),
         args::Command::Generate(args) => commands::generate::run(&args, context),
+        args::Command::Dev(args) => commands::dev::run(&args, context),
         args::Command::ApiServer(args) => commands::api_server::run(&args, context),
         args::Command::Completions(args) => commands::completions::run(&args, context),
     }

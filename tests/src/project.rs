@@ -8,6 +8,7 @@ use std::{
     sync::LazyLock,
 };
 
+use kubewright_testkit::{ChildProcess, Launch};
 use tempfile::TempDir;
 
 /// A scaffolded operator in a folder that goes with the value.
@@ -61,6 +62,26 @@ impl Project {
     /// `kubewright …` in the project's folder.
     pub fn kubewright(&self, arguments: &[&str]) -> Outcome {
         kubewright(&self.root, arguments)
+    }
+
+    /// `kubewright dev …` in the project's folder, running; it ends with the value. Nothing is fetched.
+    ///
+    /// # Panics
+    ///
+    /// When it does not start.
+    pub fn dev(&self, arguments: &[&str]) -> ChildProcess {
+        let launch = Self::command(&self.root, &["dev"]).args(arguments);
+        launch.start().expect("it starts")
+    }
+
+    /// `kubewright …` in a folder, to be started; its log lies there, too. Nothing is fetched.
+    pub fn command(folder: &Path, arguments: &[&str]) -> Launch {
+        let launch = Launch::new(cli(), folder.join(".command.log"))
+            .args(arguments)
+            .current_dir(folder)
+            .env("CARGO_TARGET_DIR", scaffold_target())
+            .env("CARGO_NET_OFFLINE", "true");
+        runners_variables().fold(launch, Launch::env_remove)
     }
 
     /// `cargo …` in the project's folder.
@@ -162,7 +183,7 @@ fn collect(root: &Path, folder: &Path, files: &mut BTreeMap<String, Vec<u8>>) {
 }
 
 /// The command under test, built once.
-fn kubewright(folder: &Path, arguments: &[&str]) -> Outcome {
+fn cli() -> &'static Path {
     static CLI: LazyLock<PathBuf> = LazyLock::new(|| {
         let build = ["build", "--locked", "--quiet", "--package", "kubewright-cli"];
         run(Command::new("cargo")
@@ -172,19 +193,19 @@ fn kubewright(folder: &Path, arguments: &[&str]) -> Outcome {
         .expect_success();
         workspace_target().join("debug/kubewright")
     });
-    run(Command::new(&*CLI).args(arguments).current_dir(folder))
+    &CLI
+}
+
+fn kubewright(folder: &Path, arguments: &[&str]) -> Outcome {
+    run(Command::new(cli()).args(arguments).current_dir(folder))
 }
 
 fn run(command: &mut Command) -> Outcome {
     if !command.get_envs().any(|(name, _)| name == "CARGO_TARGET_DIR") {
         command.env("CARGO_TARGET_DIR", scaffold_target());
     }
-    // What the test runner's cargo says of this workspace must not reach the cargo of the project.
-    for (name, _) in std::env::vars_os() {
-        let name = name.to_string_lossy().into_owned();
-        if name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") {
-            command.env_remove(name);
-        }
+    for name in runners_variables() {
+        command.env_remove(name);
     }
     let output = command
         .output()
@@ -194,6 +215,13 @@ fn run(command: &mut Command) -> Outcome {
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
         stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
     }
+}
+
+/// What the test runner's cargo says of this workspace must not reach the cargo of the project.
+fn runners_variables() -> impl Iterator<Item = String> {
+    std::env::vars_os()
+        .map(|(name, _)| name.to_string_lossy().into_owned())
+        .filter(|name| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_"))
 }
 
 fn workspace() -> &'static Path {

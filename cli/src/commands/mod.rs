@@ -3,6 +3,7 @@
 pub mod add_kind;
 pub mod api_server;
 pub mod completions;
+pub mod dev;
 pub mod generate;
 mod kind_files;
 mod managed_files;

@@ -14,7 +14,7 @@ use kubewright_templates::{
 use super::{kind_files::NewKind, managed_files::ManagedFiles};
 use crate::{
     Context, Error,
-    args::New,
+    args::{Dev, New},
     format, git,
     ownership::managed,
     plan::{IoError, Plan},
@@ -52,9 +52,13 @@ pub fn run(args: &New, context: &mut Context<'_>) -> Result<(), Error> {
             workspace.display()
         ))?;
     }
+    if args.dev {
+        context.cwd = folder;
+        return super::dev::run(&Dev::default(), context);
+    }
     context.say(format_args!(
-        "\nnext:\n  cd {}\n  cargo test            # a reconcile, without a cluster\n  kubewright generate   # CRD, \
-         roles and API documentation from the code",
+        "\nnext:\n  cd {}\n  cargo test            # a reconcile, without a cluster\n  kubewright dev        # the \
+         operator beside an API server, live",
         shown.display()
     ))
 }

@@ -1,0 +1,178 @@
+//! Children: cargo, and the operator. None outlives its value, nor do those that it started.
+
+use std::{path::Path, process::ExitStatus, time::Duration};
+
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, BufReader},
+    process::{Child, Command},
+    task::JoinHandle,
+};
+
+use super::console::{Console, Speaker};
+use crate::cargo::CargoError;
+
+/// How long a child may take to end when it is asked to.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// A child in a process group of its own, so that a terminal's Ctrl-C reaches us alone, and we end it in order.
+#[derive(Debug)]
+pub(super) struct Process {
+    child: Child,
+    group: Option<u32>,
+    /// What passes its lines on.
+    readers: Vec<JoinHandle<()>>,
+}
+
+/// How a child ended that was asked for its output.
+pub(super) struct Finished {
+    pub(super) succeeded: bool,
+    /// Whether it wrote to stderr.
+    pub(super) said: bool,
+    pub(super) stdout: String,
+}
+
+impl Process {
+    /// Starts a child whose lines `speaker` says.
+    pub(super) fn start(command: Command, speaker: Speaker, console: &Console) -> Result<Self, CargoError> {
+        let mut process = Self::spawn(command)?;
+        if let Some(pipe) = process.child.stdout.take() {
+            process
+                .readers
+                .push(tokio::spawn(pass_on(pipe, speaker, console.clone())));
+        }
+        if let Some(pipe) = process.child.stderr.take() {
+            process
+                .readers
+                .push(tokio::spawn(pass_on(pipe, speaker, console.clone())));
+        }
+        Ok(process)
+    }
+
+    /// Runs a child, returns what it writes to stdout, and lets `speaker` say the rest.
+    pub(super) async fn finish(
+        command: std::process::Command,
+        speaker: Speaker,
+        console: &Console,
+    ) -> Result<Finished, CargoError> {
+        let program = Path::new(command.get_program()).to_owned();
+        let failed = |source| CargoError::NoCargo {
+            cargo: program.clone(),
+            source,
+        };
+        let mut process = Self::spawn(command.into())?;
+        let (out, err) = (process.child.stdout.take(), process.child.stderr.take());
+        let mut stdout = Vec::new();
+        let read = async {
+            match out {
+                Some(mut pipe) => pipe.read_to_end(&mut stdout).await.map(drop),
+                None => Ok(()),
+            }
+        };
+        let talk = async {
+            match err {
+                Some(pipe) => say_lines(pipe, speaker, console).await,
+                None => false,
+            }
+        };
+        let (read, said) = tokio::join!(read, talk);
+        read.map_err(failed)?;
+        let status = process.child.wait().await.map_err(failed)?;
+        process.group = None;
+        Ok(Finished {
+            succeeded: status.success(),
+            said,
+            stdout: String::from_utf8_lossy(&stdout).into_owned(),
+        })
+    }
+
+    fn spawn(mut command: Command) -> Result<Self, CargoError> {
+        #[cfg(unix)]
+        command.process_group(0);
+        let child = command
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(|source| CargoError::NoCargo {
+                cargo: Path::new(command.as_std().get_program()).to_owned(),
+                source,
+            })?;
+        let group = child.id();
+        Ok(Self {
+            child,
+            group,
+            readers: Vec::new(),
+        })
+    }
+
+    /// Waits until it ends by itself, and until its last line was passed on.
+    pub(super) async fn ended(&mut self) -> std::io::Result<ExitStatus> {
+        let status = self.child.wait().await?;
+        self.group = None;
+        for reader in self.readers.drain(..) {
+            let _ = reader.await;
+        }
+        Ok(status)
+    }
+
+    /// Asks it to end, and makes it end when it does not.
+    pub(super) async fn stop(mut self) {
+        self.signal(Signal::Terminate);
+        if tokio::time::timeout(GRACE, self.ended()).await.is_err() {
+            self.signal(Signal::Kill);
+            let _ = self.ended().await;
+        }
+    }
+
+    /// While the child was not waited for, no other group has its number.
+    #[cfg(unix)]
+    fn signal(&self, signal: Signal) {
+        use rustix::process::{Pid, Signal as Number, kill_process_group};
+        let group = self.group.and_then(|group| Pid::from_raw(group.try_into().ok()?));
+        let number = match signal {
+            Signal::Terminate => Number::TERM,
+            Signal::Kill => Number::KILL,
+        };
+        if let Some(group) = group {
+            // An error says that it has ended.
+            let _ = kill_process_group(group, number);
+        }
+    }
+
+    #[cfg(not(unix))]
+    fn signal(&mut self, _: Signal) {
+        let _ = self.child.start_kill();
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.signal(Signal::Kill);
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Signal {
+    Terminate,
+    Kill,
+}
+
+async fn pass_on(pipe: impl AsyncRead + Unpin, speaker: Speaker, console: Console) {
+    say_lines(pipe, speaker, &console).await;
+}
+
+/// Says what comes, line by line. Whether anything came.
+async fn say_lines(pipe: impl AsyncRead + Unpin, speaker: Speaker, console: &Console) -> bool {
+    let mut pipe = BufReader::new(pipe);
+    let (mut line, mut any) = (Vec::new(), false);
+    loop {
+        line.clear();
+        match pipe.read_until(b'\n', &mut line).await {
+            Ok(0) | Err(_) => return any,
+            Ok(_) => {
+                any = true;
+                console
+                    .say(speaker, String::from_utf8_lossy(&line).trim_end())
+                    .await;
+            }
+        }
+    }
+}
