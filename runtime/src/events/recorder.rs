@@ -2,7 +2,6 @@
 
 use std::{
     fmt,
-    hash::{DefaultHasher, Hash as _, Hasher as _},
     sync::{
         Arc, OnceLock,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
@@ -12,7 +11,7 @@ use std::{
 use jiff::Timestamp;
 use tokio::sync::mpsc;
 
-use super::{EventWriter, EventsApi, ObjectRef, Regarding};
+use super::{EventWriter, EventsApi, ObjectRef, Regarding, series::digest};
 
 /// How many events wait at most; what client-go takes.
 const QUEUE: usize = 1000;
@@ -162,10 +161,8 @@ impl Recorder {
     /// Puts it into its lane, or gives it back.
     fn send(&self, event: Recorded) -> Result<(), Box<Recorded>> {
         let waiting = &self.shared.waiting;
-        let mut lane = DefaultHasher::new();
-        event.regarding.name.hash(&mut lane);
         // The remainder fits whatever the size of a pointer.
-        let lane = usize::try_from(lane.finish() % LANES as u64).unwrap_or_default();
+        let lane = usize::try_from(digest(&event.regarding.name) % LANES as u64).unwrap_or_default();
         let sent = if waiting.fetch_add(1, Ordering::Relaxed) < QUEUE {
             self.lanes[lane].send(event).map_err(|refused| refused.0)
         } else {
