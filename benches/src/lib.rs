@@ -3,6 +3,7 @@
 pub mod memory;
 pub mod pods;
 pub mod report;
+pub mod widget;
 
 /// The median; of an even number, the upper one of the middle. Zero of none.
 pub fn median(values: impl IntoIterator<Item = f64>) -> f64 {

@@ -264,6 +264,33 @@ async fn refusals_are_not_tried_again_and_hold_up_nobody() {
     assert!(started.elapsed() < Duration::from_secs(1));
 }
 
+/// An API server that needs a moment for each must not make a busy controller lose events.
+#[tokio::test(start_paused = true)]
+async fn events_about_other_objects_do_not_wait_for_an_answer() {
+    let (api, (recorder, writer)) = (ScriptedApi::new(), Recorder::pipeline("shop"));
+    let (_cancel, _task) = run(writer, &api);
+    // Lost, the first is sent again after seconds only.
+    api.reply_with(|request| request.body["reason"] == "Lost", Reply::lost());
+    recorder.event(&map("a"), EventType::Normal, "Lost", "gone");
+    recorder.event(&map("a"), EventType::Normal, "Next", "here");
+    for number in 0..100 {
+        recorder.event(&map(&format!("b{number}")), EventType::Normal, "Synced", "done");
+    }
+    settle().await;
+    let sent = api.requests();
+    let synced = sent.iter().filter(|request| request.body["reason"] == "Synced");
+    assert!(synced.count() > 80, "all but those that share the lane");
+    assert!(
+        sent.iter().all(|request| request.body["reason"] != "Next"),
+        "in order about one object"
+    );
+    sleep(Duration::from_secs(11)).await;
+    let sent = api.requests();
+    let reasons: Vec<_> = sent.iter().map(|request| &request.body["reason"]).collect();
+    let position = |reason: &str| reasons.iter().position(|have| **have == json!(reason));
+    assert!(position("Lost").unwrap() < position("Next").unwrap());
+}
+
 #[tokio::test(start_paused = true)]
 async fn without_an_answer_an_event_is_sent_twelve_times_at_most() {
     let (api, (recorder, writer)) = (ScriptedApi::new(), Recorder::pipeline("shop"));
@@ -314,8 +341,13 @@ async fn what_waits_at_the_end_is_sent_and_counts_are_written() {
     cancel.cancel();
     task.await.unwrap();
     let sent = api.requests();
-    assert_eq!(heads(&sent), ["create", "patch", "create", "patch"]);
-    assert_eq!(sent[3].body["series"]["count"], 5);
+    // Those about another object are on their way at the same time.
+    let (of_a, of_b): (Vec<Request>, Vec<Request>) = sent
+        .into_iter()
+        .partition(|request| request.name.as_deref().unwrap().starts_with("a."));
+    assert_eq!(heads(&of_a), ["create", "patch", "patch"]);
+    assert_eq!(of_a[2].body["series"]["count"], 5);
+    assert_eq!(heads(&of_b), ["create"]);
     recorder.event(&map("c"), EventType::Normal, "Late", "too late");
     assert_eq!(recorder.dropped(), 1);
 }

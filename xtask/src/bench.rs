@@ -35,6 +35,9 @@ pub(crate) struct Options {
     /// Measure only the work queue
     #[arg(long, conflicts_with_all = ["allocations", "lister"])]
     queue: bool,
+    /// Measure only a whole operator, on the real API server
+    #[arg(long, conflicts_with_all = ["allocations", "lister", "queue"])]
+    operator: bool,
     /// Arguments of the comparison, such as `--only kubewright --objects 10000 --rounds 3`
     #[arg(last = true)]
     arguments: Vec<String>,
@@ -57,10 +60,12 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         }
         command
     };
-    let all = !options.lister && !options.queue;
+    let all = !options.lister && !options.queue && !options.operator;
     if all {
         let mut cache = part("cache");
-        cache.arg("--peers").arg(peers(root, &bench)?);
+        cache
+            .arg("--peers")
+            .arg(go(&root.join("benches/go"), &bench, "peers")?);
         match options {
             Options { smoke: true, .. } => {
                 cache.args(["--objects", "500", "--events", "512", "--rounds", "1"])
@@ -81,13 +86,27 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     }
     if all || options.queue {
         let mut queue = part("queue");
-        queue.arg("--peers").arg(peers(root, &bench)?);
+        queue
+            .arg("--peers")
+            .arg(go(&root.join("benches/go"), &bench, "peers")?);
         match options {
             Options { smoke: true, .. } => queue.args(["--keys", "10000", "--rounds", "1"]),
             Options { quick: true, .. } => queue.args(["--rounds", "1"]),
             _ => &mut queue,
         };
         succeed(&mut queue)?;
+    }
+    if all || options.operator {
+        let mut operator = part("operator");
+        operator
+            .arg("--go")
+            .arg(go(&root.join("benches/operator-go"), &bench, "operator")?);
+        match options {
+            Options { smoke: true, .. } => operator.args(["--widgets", "20", "--rounds", "1"]),
+            Options { quick: true, .. } => operator.args(["--widgets", "200", "--rounds", "1"]),
+            _ => &mut operator,
+        };
+        succeed(&mut operator)?;
     }
     Ok(())
 }
@@ -120,18 +139,18 @@ fn build(root: &Path, program: &str, release: bool) -> anyhow::Result<PathBuf> {
         .join(program))
 }
 
-/// Builds the Go program beside the other.
-fn peers(root: &Path, bench: &Path) -> anyhow::Result<PathBuf> {
-    let peers = bench.with_file_name("bench-peers");
+/// Builds a Go program beside the other.
+fn go(folder: &Path, bench: &Path, name: &str) -> anyhow::Result<PathBuf> {
+    let program = bench.with_file_name(format!("bench-{name}"));
     let mut command = Command::new("go");
     command
-        .current_dir(root.join("benches/go"))
+        .current_dir(folder)
         .envs([("CGO_ENABLED", "0"), ("GOWORK", "off"), ("GOFLAGS", "")])
         .args(["build", "-mod=readonly", "-trimpath", "-buildvcs=false", "-o"])
-        .arg(&peers)
+        .arg(&program)
         .arg(".");
     succeed(&mut command)?;
-    Ok(peers)
+    Ok(program)
 }
 
 fn succeed(command: &mut Command) -> anyhow::Result<()> {

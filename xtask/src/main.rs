@@ -51,10 +51,11 @@ enum Chore {
         #[arg(long)]
         check: bool,
     },
-    /// Measures the cache beside client-go and kube-runtime, and prints tables
+    /// Measures the cache, the work queue and a whole operator beside their peers, and prints tables
     ///
-    /// Needs Go, which builds the peers in benches/go. Without arguments it takes an hour or two: five rounds of ten subjects with 10,000
-    /// and 100,000 objects, then reads of one store. benches/README.md says how it is measured.
+    /// Needs Go, which builds the peers in benches/go and benches/operator-go; the operators also need the control plane. Without
+    /// arguments it takes two hours: five rounds of ten subjects with 10,000 and 100,000 objects, then the others. benches/README.md
+    /// says how it is measured.
     Bench(bench::Options),
     /// Runs the soak test of the cache against the real kube-apiserver
     Soak {

@@ -1,12 +1,15 @@
 //! Measurements of the cache and the work queue; `cargo xtask bench` builds and starts them.
 //!
 //! `cache` compares [`subject`]s that read from a [`server`], each a process of its own that is this program again. `lister` measures
-//! reads of one store within the process. `queue` compares the work queue with client-go's.
+//! reads of one store within the process. `queue` compares the work queue with client-go's, `operator` a whole operator with
+//! controller-runtime's and kube-runtime's.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program's output")]
 
 mod cache;
 mod lister;
+mod operator;
+mod process;
 mod queue;
 mod server;
 mod subject;
@@ -20,6 +23,8 @@ enum Command {
     Cache(cache::Arguments),
     /// Measures reads of a store
     Lister(lister::Arguments),
+    /// Compares a whole operator
+    Operator(operator::Arguments),
     /// Compares work queues
     Queue(queue::Arguments),
     /// Serves Pods
@@ -32,6 +37,7 @@ fn main() -> Result<()> {
     match Command::parse() {
         Command::Cache(arguments) => cache::compare(&arguments),
         Command::Lister(arguments) => lister::measure(&arguments),
+        Command::Operator(arguments) => operator::measure(&arguments),
         Command::Queue(arguments) => queue::measure(&arguments),
         Command::Server(arguments) => server::serve(&arguments),
         Command::Subject(arguments) => subject::run(&arguments),

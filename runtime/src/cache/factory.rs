@@ -119,7 +119,7 @@ impl SharedInformerFactory {
 
     /// How many bytes of memory decoded objects may take, those of all informers together; 32 MiB by default, none: 0.
     ///
-    /// What [`Lister::get`](super::Lister::get) decoded stays decoded within this, until the object changes. An object is charged eight
+    /// What [`Lister::get`](super::Lister::get) decoded a second time stays decoded within this, until the object changes. An object is charged eight
     /// times the length of its JSON. Lists and handlers do not fill it. When it is full, what was not read lately goes.
     pub fn set_hot_set(&self, bytes: usize) {
         self.shared.hot.set_budget(bytes);

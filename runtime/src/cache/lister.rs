@@ -152,7 +152,7 @@ impl<K> Lister<K> {
 }
 
 impl<K: View> Lister<K> {
-    /// The object of that name, decoded. It stays so for the next who asks, until it changes or there is no room: see
+    /// The object of that name, decoded. Got twice, it stays so for the next who asks, until it changes or there is no room: see
     /// [`SharedInformerFactory::set_hot_set`](super::SharedInformerFactory::set_hot_set).
     pub fn get(&self, name: &ObjectName) -> Result<Arc<K>, LookupError> {
         let Some(object) = self.core.store.get(name) else {

@@ -161,6 +161,8 @@ pub(super) struct StoredObject {
     pub(super) indexed: Mutex<Vec<Option<Box<[IndexKey]>>>>,
     /// Whether it was logged that this version does not decode.
     pub(super) reported: AtomicBool,
+    /// Whether somebody got this version before.
+    pub(super) was_got: AtomicBool,
     /// The decoded object, while it is hot.
     pub(super) slot: Slot,
 }
@@ -173,6 +175,7 @@ impl StoredObject {
             defect,
             indexed: Mutex::default(),
             reported: AtomicBool::new(false),
+            was_got: AtomicBool::new(false),
             slot: Slot::default(),
         }
     }

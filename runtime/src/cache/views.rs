@@ -42,13 +42,16 @@ impl Views {
         self.sensitive.store(true, Ordering::Relaxed);
     }
 
-    /// Reads the object, and keeps it decoded for the next who asks.
+    /// Reads the object, and keeps it decoded for the next who asks if it is asked for a second time: a reconcile reads most versions
+    /// once, and what is written next makes another.
     pub(super) fn read_and_keep<K: View>(&self, stored: &Arc<StoredObject>) -> Result<Arc<K>, DecodeError> {
         if let Some(decoded) = stored.slot.get() {
             return Ok(decoded);
         }
         let decoded = self.decode::<K>(stored)?;
-        self.hot.admit(stored, decoded.clone());
+        if stored.was_got.swap(true, Ordering::Relaxed) {
+            self.hot.admit(stored, decoded.clone());
+        }
         Ok(decoded)
     }
 

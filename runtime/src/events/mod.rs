@@ -1,10 +1,12 @@
 //! Events: what an operator tells people about an object, as `kubectl describe` and `kubectl events` show it.
 //!
 //! A [`Recorder`] takes events and never waits; an [`EventWriter`] sends them in the background, combined, counted and limited as client-go
-//! does. Read reference (what an event is about), recorder, correlator (similar, series, spam), api (what is sent), writer.
+//! does. Read reference (what an event is about), recorder, correlator (similar, series, spam), api (what is sent),
+//! lane, writer.
 
 mod api;
 mod correlator;
+mod lane;
 mod recent;
 mod recorder;
 mod reference;

@@ -4,8 +4,10 @@ use std::hash::Hash;
 
 use hashbrown::HashMap;
 
-/// How much is remembered; what client-go takes.
-pub(super) const REMEMBERED: usize = 4096;
+use super::recorder::LANES;
+
+/// How much a lane remembers; all of them together as much as client-go.
+pub(super) const REMEMBERED: usize = 4096 / LANES;
 
 /// A map of at most [`REMEMBERED`] entries.
 #[derive(Debug)]
@@ -34,7 +36,7 @@ impl<K: Hash + Eq + Clone, V> Recent<K, V> {
 
     pub(super) fn insert(&mut self, key: K, value: V) {
         if self.entries.len() >= REMEMBERED && !self.entries.contains_key(&key) {
-            // A walk over all of them, for one event among thousands of different ones.
+            // A walk over all of them, for one event among hundreds of different ones.
             let oldest = self.entries.iter().min_by_key(|(_, (_, used))| *used);
             if let Some(oldest) = oldest.map(|(key, _)| key.clone()) {
                 self.entries.remove(&oldest);

@@ -4,25 +4,27 @@ use std::{
     fmt,
     sync::{
         Arc, OnceLock,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
 };
 
 use jiff::Timestamp;
 use tokio::sync::mpsc;
 
-use super::{EventWriter, EventsApi, ObjectRef, Regarding};
+use super::{EventWriter, EventsApi, ObjectRef, Regarding, series::digest};
 
 /// How many events wait at most; what client-go takes.
 const QUEUE: usize = 1000;
+/// How many events are on their way at once. One at a time would fall behind a controller with two workers already.
+pub(super) const LANES: usize = 16;
 /// What the API server takes at most, in bytes.
 const LONGEST_NOTE: usize = 1024;
 const LONGEST_WORD: usize = 128;
 
 /// Takes events of one operator and never waits. Cloning copies a pointer.
 ///
-/// Events are for people. They are sent in the background, in order, at most once each, and may be lost: when a thousand wait already
-/// ([`dropped`](Self::dropped) counts them), when the API server refuses them, when the operator ends before they are sent.
+/// Events are for people. They are sent in the background, at most once each, those about one object in order, and may be lost: when a thousand wait
+/// already ([`dropped`](Self::dropped) counts them), when the API server refuses them, when the operator ends before they are sent.
 ///
 /// # What is written
 ///
@@ -33,7 +35,7 @@ const LONGEST_WORD: usize = 128;
 /// - Of each type, 25 writes about an object are allowed at once, and one more every five minutes. Above that new events are left
 ///   out ([`suppressed`](Self::suppressed) counts them), counts of series are written later.
 ///
-/// All of this is remembered of the last 4096 each. The limits are those of client-go's event correlator.
+/// All of this is remembered of about the last 4096 each. The limits are those of client-go's event correlator.
 ///
 /// # Where
 ///
@@ -42,15 +44,20 @@ const LONGEST_WORD: usize = 128;
 /// refused then, which is logged once; who wants them adds a Role and RoleBinding in `default` that allow to create and patch events.
 #[derive(Clone)]
 pub struct Recorder {
-    queue: mpsc::Sender<Recorded>,
+    /// An object's events are all in the same one.
+    lanes: Arc<[mpsc::UnboundedSender<Recorded>]>,
     shared: Arc<Shared>,
 }
 
 /// What recorders and the writer have in common.
 #[derive(Default)]
 pub(super) struct Shared {
+    /// How many events wait.
+    pub(super) waiting: AtomicUsize,
     dropped: AtomicU64,
     pub(super) suppressed: AtomicU64,
+    /// Whether it was logged that events are forbidden.
+    pub(super) told_of_forbidden: AtomicBool,
     /// The default unless it is set.
     api: OnceLock<EventsApi>,
 }
@@ -94,10 +101,11 @@ impl Recorder {
     ///
     /// Needs neither a connection nor a runtime; events wait until the writer [runs](EventWriter::run).
     pub fn pipeline(controller: impl Into<Arc<str>>) -> (Self, EventWriter) {
-        let (queue, events) = mpsc::channel(QUEUE);
+        let (lanes, events): (Vec<_>, Vec<_>) = (0..LANES).map(|_| mpsc::unbounded_channel()).unzip();
         let shared = Arc::<Shared>::default();
         let writer = EventWriter::new(&controller.into(), events, shared.clone());
-        (Self { queue, shared }, writer)
+        let lanes = lanes.into();
+        (Self { lanes, shared }, writer)
     }
 
     /// Chooses the API that events are written to, of all clones of this recorder. The first choice counts.
@@ -144,11 +152,26 @@ impl Recorder {
             note: cut_note(note.into()),
             time: Timestamp::now(),
         };
-        if let Err(refused) = self.queue.try_send(event) {
+        if let Err(event) = self.send(event) {
             self.shared.dropped.fetch_add(1, Ordering::Relaxed);
-            let (mpsc::error::TrySendError::Full(event) | mpsc::error::TrySendError::Closed(event)) = refused;
             tracing::debug!(%event, "event dropped: a thousand others wait, or the operator is stopping");
         }
+    }
+
+    /// Puts it into its lane, or gives it back.
+    fn send(&self, event: Recorded) -> Result<(), Box<Recorded>> {
+        let waiting = &self.shared.waiting;
+        // The remainder fits whatever the size of a pointer.
+        let lane = usize::try_from(digest(&event.regarding.name) % LANES as u64).unwrap_or_default();
+        let sent = if waiting.fetch_add(1, Ordering::Relaxed) < QUEUE {
+            self.lanes[lane].send(event).map_err(|refused| refused.0)
+        } else {
+            Err(event)
+        };
+        sent.map_err(|event| {
+            waiting.fetch_sub(1, Ordering::Relaxed);
+            Box::new(event)
+        })
     }
 
     /// How many events were dropped because too many waited.

@@ -1,10 +1,13 @@
 //! Counting repeats.
 
-use std::time::Duration;
+use std::{
+    hash::{DefaultHasher, Hash, Hasher as _},
+    time::Duration,
+};
 
 use tokio::time::Instant;
 
-use super::{EventType, ObjectRef, Recorded, recent::Recent, similar::SimilarKey};
+use super::{Recorded, recent::Recent, similar::SimilarKey};
 use crate::ObjectName;
 
 /// An event that was not repeated for so long is over; the next one begins anew. What client-go takes.
@@ -12,32 +15,33 @@ const OVER: Duration = Duration::from_mins(6);
 /// The count of a running series is written so often. The first repeat is written at once.
 pub(super) const REFRESH: Duration = Duration::from_secs(30);
 
-/// What makes events one series.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) enum SeriesKey {
-    /// They are the same.
-    Same {
-        regarding: ObjectRef,
-        related: Option<ObjectRef>,
-        event_type: EventType,
-        reason: String,
-        action: String,
-        note: String,
-    },
-    /// They are among too many that are similar.
-    Combined(SimilarKey),
+/// What events have in common, as a digest: thousands are remembered, and of 64 bits no two of thousands are the same.
+pub(super) fn digest(of: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    of.hash(&mut hasher);
+    hasher.finish()
 }
+
+/// What makes events one series: they are the same, or among too many that are similar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct SeriesKey(u64);
 
 impl SeriesKey {
     pub(super) fn of(event: &Recorded) -> Self {
-        Self::Same {
-            regarding: event.regarding.clone(),
-            related: event.related.clone(),
-            event_type: event.event_type,
-            reason: event.reason.clone(),
-            action: event.action.clone(),
-            note: event.note.clone(),
-        }
+        let Recorded {
+            regarding,
+            related,
+            event_type,
+            reason,
+            action,
+            note,
+            time: _,
+        } = event;
+        Self(digest((regarding, related, event_type, reason, action, note)))
+    }
+
+    pub(super) fn combined(similar: SimilarKey) -> Self {
+        Self(digest(similar))
     }
 }
 
@@ -55,7 +59,8 @@ pub(super) struct Repeat {
 #[derive(Debug)]
 struct Series {
     name: ObjectName,
-    event: Recorded,
+    /// Boxed, because the map has room for more than there are.
+    event: Box<Recorded>,
     count: i32,
     /// The count that the API server has.
     written: i32,
@@ -87,7 +92,7 @@ impl SeriesBook {
             return Head::None;
         };
         series.count = series.count.saturating_add(1);
-        series.event = event.clone();
+        series.event = Box::new(event.clone());
         series.last_seen = now;
         if series.count == 2 || now - series.last_written >= REFRESH {
             Head::Due(Box::new(series.repeat(key)))
@@ -106,7 +111,7 @@ impl SeriesBook {
     ) {
         let series = Series {
             name,
-            event,
+            event: Box::new(event),
             count,
             written: count,
             last_seen: now,
@@ -144,9 +149,9 @@ impl SeriesBook {
 impl Series {
     fn repeat(&self, key: &SeriesKey) -> Repeat {
         Repeat {
-            key: key.clone(),
+            key: *key,
             name: self.name.clone(),
-            event: self.event.clone(),
+            event: (*self.event).clone(),
             count: self.count,
         }
     }

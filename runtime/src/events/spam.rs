@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::{EventType, ObjectRef, recent::Recent};
+use super::{EventType, ObjectRef, recent::Recent, series::digest};
 
 /// So many events about an object are written at once; what client-go takes.
 const BURST: f64 = 25.0;
@@ -20,13 +20,13 @@ struct Bucket {
 /// A token bucket for good news and one for bad news about each object.
 #[derive(Debug, Default)]
 pub(super) struct SpamFilter {
-    buckets: Recent<(ObjectRef, EventType), Bucket>,
+    buckets: Recent<u64, Bucket>,
 }
 
 impl SpamFilter {
     /// Whether one more write is allowed; it is counted then.
     pub(super) fn admit(&mut self, regarding: &ObjectRef, event_type: EventType, now: Instant) -> bool {
-        let key = (regarding.clone(), event_type);
+        let key = digest((regarding, event_type));
         let Some(bucket) = self.buckets.get(&key) else {
             let tokens = BURST - 1.0;
             self.buckets.insert(key, Bucket { tokens, since: now });

@@ -205,7 +205,10 @@ async fn the_least_recently_seen_series_is_forgotten() {
         seen("note", 1)
     );
     assert_eq!(
-        correlate(&mut correlator, event("pod-4096", "reason", "note")),
+        correlate(
+            &mut correlator,
+            event(&format!("pod-{REMEMBERED}"), "reason", "note")
+        ),
         seen("note", 2)
     );
     let key = SeriesKey::of(&event("pod-1", "reason", "note"));

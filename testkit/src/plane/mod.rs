@@ -185,6 +185,11 @@ impl ControlPlane {
         Launch::new(program, log).env("KUBECONFIG", identity.kubeconfig())
     }
 
+    /// The file that [`ControlPlane::audit`] reads, for those who only want to know whether it grows.
+    pub fn audit_log_path(&self) -> PathBuf {
+        self.folder.audit_log()
+    }
+
     /// Every request that was answered before this call. Requests of the API server to itself are not logged; bodies
     /// of secrets and tokens neither.
     pub fn audit(&self) -> Result<AuditLog, AuditError> {

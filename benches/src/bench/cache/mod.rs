@@ -1,9 +1,8 @@
 //! What a cached Pod costs: CPU time for each listed object and each watch event, and memory, beside client-go and kube-runtime.
 //!
 //! Each [`Subject`] runs in a process of its own against a load server of its own, in turn, round by round; CPU time
-//! and memory are read from outside. Read `subjects` → `run` → `process` → `table`.
+//! and memory are read from outside. Read `subjects` → `run` → `table`.
 
-mod process;
 mod run;
 mod subjects;
 mod table;

@@ -9,10 +9,8 @@ use std::{
 
 use anyhow::{Context as _, Result, ensure};
 
-use super::{
-    process::Process,
-    subjects::{Program, Subject},
-};
+use super::subjects::{Program, Subject};
+use crate::process::Process;
 
 /// So many Pods of a hundred changed when the watch has expired.
 const CHANGED_PERCENT: u32 = 10;

@@ -1,0 +1,138 @@
+// The bench's operator on controller-runtime: a Widget owns a Deployment, has a status from it, and an event on a change.
+// The other two are in ../src/bench/operator/.
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"sync/atomic"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+)
+
+// As many as the other two have.
+const workers = 8
+
+var reconciles atomic.Int64
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	ctrl.SetLogger(zap.New())
+	config, err := ctrl.GetConfig()
+	if err != nil {
+		return err
+	}
+	scheme := runtime.NewScheme()
+	if err := clientgoscheme.AddToScheme(scheme); err != nil {
+		return err
+	}
+	addToScheme(scheme)
+	manager, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme:                 scheme,
+		Metrics:                metricsserver.Options{BindAddress: "127.0.0.1:0"},
+		HealthProbeBindAddress: "127.0.0.1:0",
+	})
+	if err != nil {
+		return err
+	}
+	err = ctrl.NewControllerManagedBy(manager).
+		For(&Widget{}).
+		Owns(&appsv1.Deployment{}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
+		Complete(&reconciler{manager.GetClient(), scheme, manager.GetEventRecorder("widgets")})
+	if err != nil {
+		return err
+	}
+	go answer()
+	return manager.Start(ctrl.SetupSignalHandler())
+}
+
+// answer says how often was reconciled, for each line that is read. The process ends with its input.
+func answer() {
+	lines := bufio.NewScanner(os.Stdin)
+	for lines.Scan() {
+		fmt.Println("reconciles", reconciles.Load())
+	}
+	os.Exit(0)
+}
+
+type reconciler struct {
+	client.Client
+	scheme *runtime.Scheme
+	events events.EventRecorder
+}
+
+func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	reconciles.Add(1)
+	var widget Widget
+	if err := r.Get(ctx, request.NamespacedName, &widget); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	var deployment appsv1.Deployment
+	reason := "Changed"
+	err := r.Get(ctx, request.NamespacedName, &deployment)
+	switch {
+	case apierrors.IsNotFound(err):
+		deployment = newDeployment(&widget)
+		if err := ctrl.SetControllerReference(&widget, &deployment, r.scheme); err != nil {
+			return ctrl.Result{}, err
+		}
+		if err := r.Create(ctx, &deployment); err != nil {
+			return ctrl.Result{}, err
+		}
+		reason = "Created"
+	case err != nil:
+		return ctrl.Result{}, err
+	case *deployment.Spec.Replicas != widget.Spec.Replicas:
+		deployment.Spec.Replicas = &widget.Spec.Replicas
+		if err := r.Update(ctx, &deployment); err != nil {
+			return ctrl.Result{}, err
+		}
+		reason = "Scaled"
+	}
+	status := WidgetStatus{Replicas: *deployment.Spec.Replicas, ReadyReplicas: deployment.Status.ReadyReplicas}
+	if widget.Status != nil && *widget.Status == status {
+		return ctrl.Result{}, nil
+	}
+	widget.Status = &status
+	if err := r.Status().Update(ctx, &widget); err != nil {
+		return ctrl.Result{}, err
+	}
+	r.events.Eventf(&widget, nil, corev1.EventTypeNormal, reason, "Reconcile",
+		"%d of %d replicas are ready", status.ReadyReplicas, status.Replicas)
+	return ctrl.Result{}, nil
+}
+
+func newDeployment(widget *Widget) appsv1.Deployment {
+	labels := map[string]string{"widget": widget.Name}
+	return appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Name: widget.Name, Namespace: widget.Namespace, Labels: labels},
+		Spec: appsv1.DeploymentSpec{
+			Replicas: &widget.Spec.Replicas,
+			Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "widget", Image: widget.Spec.Image}}},
+			},
+		},
+	}
+}

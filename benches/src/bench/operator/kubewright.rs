@@ -1,0 +1,79 @@
+//! Ours: as `kubewright new` scaffolds it, but that it creates and updates, as the others do.
+
+use ::kubewright::{
+    Manager, ObjectName,
+    cache::{Lister, LookupError},
+    client::{Create, TypedClient, Update, UpdateStatus},
+    controller::{Action, ReconcileError, Reconciler, Setup, controller_reference},
+    events::{EventType, Recorder},
+};
+use k8s_openapi::api::apps::v1::Deployment;
+use kubewright_benches::widget::{
+    WORKERS, WidgetClient, WidgetInformers as _, WidgetLister, WidgetStatus, new_deployment, scaled,
+};
+
+use super::subject::reconciling;
+
+struct Widgets {
+    widgets: WidgetLister,
+    deployments: Lister<Deployment>,
+    status: WidgetClient<(UpdateStatus,)>,
+    writer: TypedClient<Deployment, (Create, Update)>,
+    events: Recorder,
+}
+
+pub(crate) async fn run() -> ::kubewright::Result<()> {
+    Manager::from_args("widgets")
+        .with_args([""; 0])
+        .register(register)
+        .run()
+        .await
+}
+
+fn register(setup: &mut Setup) {
+    let (widgets, deployments) = (setup.informers().widgets(), setup.informers().of::<Deployment>());
+    let reconciler = Widgets {
+        widgets: widgets.lister(),
+        deployments: deployments.lister(),
+        status: setup.client(),
+        writer: setup.client(),
+        events: setup.recorder(),
+    };
+    setup
+        .controller("widgets", reconciler)
+        .reconciles(&widgets)
+        .owns(&deployments)
+        .workers(usize::from(WORKERS));
+}
+
+impl Reconciler for Widgets {
+    async fn reconcile(&self, key: &ObjectName) -> Result<Action, ReconcileError> {
+        reconciling();
+        let widget = match self.widgets.get(key) {
+            Ok(widget) => widget,
+            Err(LookupError::NotFound { .. }) => return Ok(Action::done()),
+            Err(error) => return Err(error.into()),
+        };
+        let (deployment, reason) = match self.deployments.get(key) {
+            Ok(found) => match scaled(&found, &widget) {
+                Some(scaled) => (self.writer.update(&scaled).await?.into(), "Scaled"),
+                None => (found, "Changed"),
+            },
+            Err(LookupError::NotFound { .. }) => {
+                let new = new_deployment(&widget, controller_reference(&*widget));
+                (self.writer.create(&new).await?.into(), "Created")
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let status = WidgetStatus::of(&deployment);
+        if widget.status.as_ref() == Some(&status) {
+            return Ok(Action::done());
+        }
+        let note = status.note();
+        let mut changed = (*widget).clone();
+        changed.status = Some(status);
+        self.status.update_status(&changed).await?;
+        self.events.event(&*widget, EventType::Normal, reason, note);
+        Ok(Action::done())
+    }
+}
