@@ -35,6 +35,8 @@ static CLEANED: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (r"\babc-[a-z0-9]{5}\b", "abc-XXXXX"),
         (r"current: \d+", "current: N"),
         (r"resource version: \d+ \(\d+\)", "resource version: N (N)"),
+        // The age of what is new.
+        (r"^\d{1,2}s$", "AGE"),
         // Where Go's decoder was when it gave up.
         (r"scheme\.go:\d+", "scheme.go"),
     ]
@@ -84,10 +86,16 @@ fn clean(value: &mut Value) {
     match value {
         Value::Object(fields) => {
             for (key, value) in fields {
-                if OWN.contains(&key.as_str()) {
+                if key == "nodePort" && value.is_number() {
+                    *value = json!(SOME);
+                } else if OWN.contains(&key.as_str()) {
                     hide(value);
                 } else {
                     clean(value);
+                }
+                // The real server walks a map.
+                if let ("resourceRules" | "nonResourceRules", Value::Array(rules)) = (key.as_str(), value) {
+                    rules.sort_by_cached_key(Value::to_string);
                 }
             }
         }
