@@ -4,6 +4,7 @@ use super::{Access, Authorizer, User};
 use crate::status::ApiError;
 use crate::store::Store;
 use http::HeaderMap;
+use std::collections::BTreeMap;
 
 const USER: &str = "impersonate-user";
 const GROUP: &str = "impersonate-group";
@@ -38,8 +39,29 @@ pub(crate) fn impersonate(
         if groups.is_empty() && uids.is_empty() && extras.is_empty() {
             return Ok(None);
         }
-        let message = "Internal Server Error: requested impersonation without impersonating a user";
-        return Err(ApiError::new(500, "InternalError", message));
+        let uid = uids.first().map_or("", String::as_str);
+        let groups = if groups.is_empty() {
+            "(nil)".to_owned()
+        } else {
+            format!("{{{}}}", quoted(&groups))
+        };
+        let mut by_key: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for (key, value) in extras {
+            by_key.entry(key).or_default().push(value);
+        }
+        let extras: Vec<String> = by_key
+            .iter()
+            .map(|(key, values)| format!("{key:?}:[]string{{{}}}", quoted(values)))
+            .collect();
+        let extras = if extras.is_empty() {
+            "(nil)".to_owned()
+        } else {
+            format!("{{{}}}", extras.join(", "))
+        };
+        return Err(ApiError::bad_request(format!(
+            "requested &user.DefaultInfo{{Name:\"\", UID:{uid:?}, Groups:[]string{groups}, Extra:map[string][]string{extras}}} \
+            without impersonating a user name"
+        )));
     };
     let require = |group: &str, resource: &str, subresource: &str, namespace: &str, name: &str| {
         let access = Access {
@@ -85,4 +107,10 @@ pub(crate) fn impersonate(
         acting.groups.push(group.to_owned());
     }
     Ok(Some(acting))
+}
+
+/// As Go writes the elements of a slice of strings.
+fn quoted(values: &[String]) -> String {
+    let values: Vec<String> = values.iter().map(|value| format!("{value:?}")).collect();
+    values.join(", ")
 }

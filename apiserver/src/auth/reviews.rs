@@ -43,7 +43,10 @@ pub(crate) fn review(
             access(registry, &about, kind, spec)?
         }
         "SelfSubjectRulesReview" => rules(registry, user, &review["spec"]),
-        "SelfSubjectReview" => json!({ "userInfo": user.to_json() }),
+        "SelfSubjectReview" => {
+            review["metadata"]["creationTimestamp"] = json!(crate::meta::now());
+            json!({ "userInfo": user.to_json() })
+        }
         "TokenReview" => token(registry, authenticator, &review["spec"]),
         other => return Err(ApiError::internal(format!("no such review: {other}"))),
     };

@@ -19,6 +19,9 @@ use std::time::Duration;
 /// How long a list waits for a version that is not there yet.
 const PATIENCE: Duration = Duration::from_secs(3);
 
+/// What who uses this kind is told.
+const ENDPOINTS: &str = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice";
+
 /// A request about a resource.
 pub(super) struct Call<'a> {
     pub(super) shared: &'a Arc<Shared>,
@@ -59,6 +62,15 @@ pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, ApiError> {
     if !fits || !serves(verbs, &info.verb) {
         return Err(ApiError::method_not_allowed());
     }
+    let mut answer = operate(call, target, kind).await?;
+    if kind.group.is_empty() && kind.plural == "endpoints" {
+        respond::warn(&mut answer, &[ENDPOINTS.to_owned()]);
+    }
+    Ok(answer)
+}
+
+async fn operate(call: &Call<'_>, target: Target, kind: &Arc<Kind>) -> Result<Answer, ApiError> {
+    let info = call.info;
     match (info.verb.as_str(), info.subresource.as_str()) {
         ("list", _) => list(call, &target).await,
         ("watch", _) => watch(call, target),

@@ -171,6 +171,8 @@ pub(crate) fn list(form: Form, kind: &Kind, listing: &Listing) -> Answer {
                 .iter()
                 .map(|object| partial(object.value()))
                 .collect();
+            // Go's empty slice.
+            let items = (!items.is_empty()).then_some(items);
             let list = json!({
                 "kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": metadata, "items": items,
             });

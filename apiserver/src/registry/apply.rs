@@ -21,12 +21,6 @@ impl Registry {
             return Err(ApiError::invalid_of("meta.k8s.io", "PatchOptions", "", &[cause]));
         }
         let config = read(body)?;
-        if meta::name(&config).is_empty() && part != "scale" {
-            return Err(ApiError::bad_request(format!(
-                "the name of the object ({} based on URL) was undeterminable: name must be provided",
-                target.name
-            )));
-        }
         let options = WriteOptions {
             applied: true,
             ..by.options.clone()
@@ -37,6 +31,9 @@ impl Registry {
             if part == "scale" {
                 let old = old.unwrap_or(&Value::Null);
                 return self.with_scale(target, old, config.clone(), by);
+            }
+            if old.is_none() && meta::name(&config).is_empty() {
+                return Err(unnamed(target));
             }
             let mut object = applied(target, old, &config, part, by)?;
             let Some(old) = old else { return Ok(object) };
@@ -54,9 +51,29 @@ impl Registry {
 
 fn read(body: &[u8]) -> Result<Value, ApiError> {
     let refuse = |why: String| ApiError::bad_request(format!("error decoding YAML: {why}"));
-    if let Ok(value) = serde_json::from_slice(body) {
-        return Ok(value);
-    }
-    let text = std::str::from_utf8(body).map_err(|error| refuse(error.to_string()))?;
-    yaml::read(text).map_err(|error| refuse(error.to_string()))
+    let value = match serde_json::from_slice(body) {
+        Ok(value) => value,
+        Err(_) => {
+            let text = std::str::from_utf8(body).map_err(|error| refuse(error.to_string()))?;
+            yaml::read(text).map_err(|error| refuse(error.to_string()))?
+        }
+    };
+    let found = match &value {
+        Value::Array(_) => "array",
+        Value::String(_) => "string",
+        Value::Number(_) => "number",
+        Value::Bool(_) => "bool",
+        Value::Object(_) | Value::Null => return Ok(value),
+    };
+    Err(refuse(format!(
+        "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
+    )))
+}
+
+/// An object that does not say its name, where it has to.
+pub(super) fn unnamed(target: &Target) -> ApiError {
+    ApiError::bad_request(format!(
+        "the name of the object ({} based on URL) was undeterminable: name must be provided",
+        target.name
+    ))
 }

@@ -149,11 +149,7 @@ fn check_name(target: &Target, object: &Value) -> Result<(), ApiError> {
 /// Name, namespace and uid are those of the object; what is not said is taken over.
 fn check_identity(target: &Target, new: &mut Value, old: &Value) -> Result<(), ApiError> {
     if meta::name(new).is_empty() {
-        let message = format!(
-            "the name of the object () does not match the name on the URL ({})",
-            target.name
-        );
-        return Err(ApiError::bad_request(message));
+        return Err(super::apply::unnamed(target));
     }
     check_name(target, new)?;
     check_namespace(target, new)?;

@@ -1,8 +1,10 @@
 //! Answers without what no two servers have in common.
 
-use serde_json::Value;
+use regex::Regex;
+use serde_json::{Value, json};
+use std::sync::LazyLock;
 
-/// Fields whose values only their server knows.
+/// Fields whose values only their server knows. That they are there is compared.
 const OWN: &[&str] = &[
     "uid",
     "resourceVersion",
@@ -10,7 +12,9 @@ const OWN: &[&str] = &[
     "deletionTimestamp",
     "lastTransitionTime",
     "lastPhaseTransitionTime",
+    "expirationTimestamp",
     "time",
+    "token",
     "continue",
     "clusterIP",
     "clusterIPs",
@@ -18,34 +22,99 @@ const OWN: &[&str] = &[
     "goVersion",
 ];
 
+/// What stands in their place.
+const SOME: &str = "~";
+
+/// What a text is cleaned of, and what stands in its place.
+static CLEANED: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
+    [
+        (r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", "UID"),
+        (r"\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "TIME"),
+        (r"127\.0\.0\.1:\d+", "ADDRESS"),
+        (r"\b10\.0\.\d+\.\d+\b", "IP"),
+        (r"\babc-[a-z0-9]{5}\b", "abc-XXXXX"),
+        (r"current: \d+", "current: N"),
+        (r"resource version: \d+ \(\d+\)", "resource version: N (N)"),
+        // The age of what is new.
+        (r"^\d{1,2}s$", "AGE"),
+        // Where Go's decoder was when it gave up.
+        (r"scheme\.go:\d+", "scheme.go"),
+    ]
+    .map(|(pattern, place)| (Regex::new(pattern).unwrap(), place))
+    .into()
+});
+
+/// What a command's output is cleaned of.
+static PRINTED: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
+    [
+        (
+            r#"(?m)(resourceVersion: |resourceVersion":\s?|uid: |uid":\s?)"?[\w-]+"?"#,
+            "${1}~",
+        ),
+        (r#"continue": ?"[^"]+""#, "continue: ~"),
+        (r"(?m)\b(\d+[smhd])+( ago)?$", "AGE"),
+        (r"(?m)(\S) (\d+[smhd])+\b", "${1} AGE"),
+        (r"\w{3}, \d\d \w{3} 20\d\d \d\d:\d\d:\d\d [+-]\d{4}", "TIME"),
+        (r"\d{9,}(-[a-z0-9.-]+)?\.ya?ml", "FILE"),
+        (r"/tmp/[\w/.-]+", "/tmp/FILE"),
+        (r"(?m)^([IWEF])\d{4} .*\] ", "$1 "),
+        (r"\t.*20\d\d-\d\d-\d\d .*", ""),
+    ]
+    .map(|(pattern, place)| (Regex::new(pattern).unwrap(), place))
+    .into()
+});
+
+/// Columns are as wide as their widest value.
+static SPACES: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(\S) {2,}").unwrap());
+
 /// A body as it is compared.
 pub(crate) fn of(mut value: Value) -> Value {
     clean(&mut value);
     value
 }
 
+/// What a command printed, as it is compared: lines.
+pub(crate) fn printed(text: &str) -> Value {
+    let mut text = SPACES.replace_all(text, "$1 ").into_owned();
+    for (pattern, place) in PRINTED.iter() {
+        text = pattern.replace_all(&text, *place).into_owned();
+    }
+    text.lines().map(str::trim_end).collect()
+}
+
 fn clean(value: &mut Value) {
     match value {
         Value::Object(fields) => {
-            fields.retain(|key, _| !OWN.contains(&key.as_str()));
-            fields.values_mut().for_each(clean);
+            for (key, value) in fields {
+                if key == "nodePort" && value.is_number() {
+                    *value = json!(SOME);
+                } else if OWN.contains(&key.as_str()) {
+                    hide(value);
+                } else {
+                    clean(value);
+                }
+                // The real server walks a map.
+                if let ("resourceRules" | "nonResourceRules", Value::Array(rules)) = (key.as_str(), value) {
+                    rules.sort_by_cached_key(Value::to_string);
+                }
+            }
         }
         Value::Array(items) => items.iter_mut().for_each(clean),
-        Value::String(text) => *text = without_names(text),
+        Value::String(text) => {
+            for (pattern, place) in CLEANED.iter() {
+                *text = pattern.replace_all(text, *place).into_owned();
+            }
+        }
         _ => {}
     }
 }
 
-/// Without uids, and without the ends of generated names.
-fn without_names(text: &str) -> String {
-    let uid = |word: &str| word.len() == 36 && word.bytes().filter(|byte| *byte == b'-').count() == 4;
-    let word = |c: char| !c.is_ascii_alphanumeric() && c != '-';
-    let mut cleaned = text.to_owned();
-    for found in text.split(word).filter(|found| uid(found)) {
-        cleaned = cleaned.replace(found, "UID");
-    }
-    match cleaned.strip_prefix("abc-") {
-        Some(rest) if rest.len() == 5 => "abc-".to_owned(),
-        _ => cleaned,
+/// Something is there; what it is, is its server's business.
+fn hide(value: &mut Value) {
+    match value {
+        Value::String(text) if text.is_empty() || text == "None" => {}
+        Value::String(_) => *value = json!(SOME),
+        Value::Array(items) => items.iter_mut().for_each(hide),
+        other => clean(other),
     }
 }

@@ -1,0 +1,136 @@
+//! Answers beside answers.
+
+use crate::case::{Case, folder};
+use crate::subject::Answer;
+use serde_json::Value;
+use std::fmt::Write as _;
+
+/// Promises that nothing may be excepted from: semantics, patches, access.
+const KEPT: &[u8] = &[2, 3, 6];
+
+/// Adds what is wrong about a case's answers: differences that are not listed, and listed ones that are none. Returns the steps that
+/// differ and are not excepted.
+pub(crate) fn embedded(
+    case: &Case,
+    recorded: &[(u16, Value)],
+    answers: &[Answer],
+    open: &[usize],
+    wrong: &mut String,
+) -> Vec<usize> {
+    let mut differ = vec![];
+    if recorded.len() != case.steps.len() {
+        let _ = writeln!(
+            wrong,
+            "{}: it is not recorded: run the real server's test with UPDATE_DIFFERENTIAL=1",
+            case.name
+        );
+        return differ;
+    }
+    for (at, ((step, recorded), Answer(code, body))) in
+        case.steps.iter().zip(recorded).zip(answers).enumerate()
+    {
+        let same = recorded.0 == *code && recorded.1 == *body;
+        let where_ = format!("{}: {}", case.name, step.title());
+        match (&step.differs, same) {
+            (None, true) if open.contains(&at) => {
+                let _ = writeln!(
+                    wrong,
+                    "{where_}: it differs no longer: UPDATE_DIFFERENTIAL=1 takes it off open.json"
+                );
+            }
+            (None, true) => {}
+            (Some(_), false) if !KEPT.contains(&case.about) => {}
+            (Some(_), false) => {
+                let _ = writeln!(wrong, "{where_}: nothing of paragraph {} may differ", case.about);
+            }
+            (Some(_), true) => {
+                let _ = writeln!(wrong, "{where_}: it differs no longer");
+            }
+            (None, false) if open.contains(&at) => differ.push(at),
+            (None, false) => {
+                differ.push(at);
+                let _ = writeln!(wrong, "{where_}: {} {code}", recorded.0);
+                apart(&recorded.1, body, "", wrong);
+            }
+        }
+    }
+    differ
+}
+
+/// Adds where two values differ.
+pub(crate) fn apart(real: &Value, ours: &Value, at: &str, wrong: &mut String) {
+    match (real, ours) {
+        (Value::Object(a), Value::Object(b)) => {
+            for key in a.keys().chain(b.keys().filter(|key| !a.contains_key(*key))) {
+                match (a.get(key), b.get(key)) {
+                    (Some(a), Some(b)) => apart(a, b, &format!("{at}/{key}"), wrong),
+                    (a, b) => tell(a, b, &format!("{at}/{key}"), wrong),
+                }
+            }
+        }
+        (Value::Array(a), Value::Array(b)) => {
+            for index in 0..a.len().max(b.len()) {
+                match (a.get(index), b.get(index)) {
+                    (Some(a), Some(b)) => apart(a, b, &format!("{at}/{index}"), wrong),
+                    (a, b) => tell(a, b, &format!("{at}/{index}"), wrong),
+                }
+            }
+        }
+        (a, b) if a != b => tell(Some(a), Some(b), at, wrong),
+        _ => {}
+    }
+}
+
+fn tell(real: Option<&Value>, ours: Option<&Value>, at: &str, wrong: &mut String) {
+    let text = |value: Option<&Value>| {
+        value.map_or("nothing".to_owned(), |value| {
+            value.to_string().chars().take(600).collect()
+        })
+    };
+    let _ = writeln!(
+        wrong,
+        "    {at}\n      real     {}\n      embedded {}",
+        text(real),
+        text(ours)
+    );
+}
+
+/// DIFFERENCES.md, as the cases' marks make it.
+pub(crate) fn differences(cases: &[Case], open: usize) -> String {
+    let mut text = "\
+# What differs from kube-apiserver
+
+Written by `tests/tests/differential` (`UPDATE_DIFFERENTIAL=1`): each line is a step of a case of that suite in which this server answers
+otherwise, and why. A difference that is not listed fails the suite, and so does a listed one that is none.
+"
+    .to_owned();
+    let mut none = true;
+    for case in cases {
+        for step in &case.steps {
+            if let Some(why) = &step.differs {
+                none = false;
+                let _ = write!(
+                    text,
+                    "\n- {}, `{}` (\u{a7}{}): {why}",
+                    case.name,
+                    step.title(),
+                    case.about
+                );
+            }
+        }
+    }
+    text += if none { "\nNone is excepted.\n" } else { "\n" };
+    if open > 0 {
+        let _ = write!(
+            text,
+            "\nNot excepted but defects, to be mended: {open} steps, which `tests/tests/differential/open.json` lists. \
+            `DIFFERENTIAL_SHOW=1` prints them. The suite lets that list only become shorter.\n"
+        );
+    }
+    text
+}
+
+/// Where it lies.
+pub(crate) fn differences_file() -> std::path::PathBuf {
+    folder().join("../../../apiserver/DIFFERENCES.md")
+}

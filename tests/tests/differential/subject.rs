@@ -1,0 +1,274 @@
+//! A server under comparison, and how it is asked.
+
+use crate::case::{Case, Step};
+use crate::normal;
+use http::Request;
+use http_body_util::BodyExt as _;
+use kube::client::Body;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+use kubewright_apiserver::{ApiServer, auth::User};
+use kubewright_testkit::{ControlPlane, binaries};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+use tokio::io::AsyncWriteExt as _;
+
+/// How long a watch may keep its reader waiting, and how long an answer is asked for again.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// An answer: the code and the body; of kubectl its exit code and what it printed.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Answer(pub(crate) u16, pub(crate) Value);
+
+/// A server, as the administrator, as alice and as nobody sees it.
+pub(crate) struct Subject {
+    admin: Client,
+    alice: Client,
+    nobody: Client,
+    /// With kubectl's configuration and its cache.
+    folder: tempfile::TempDir,
+}
+
+impl Subject {
+    async fn of(admin: Kubeconfig, alice: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let text = serde_json::to_string(&admin).unwrap();
+        std::fs::write(folder.path().join("config"), text).unwrap();
+        Self {
+            admin: client(admin.clone(), None).await,
+            alice: client(admin.clone(), Some(alice)).await,
+            nobody: client(admin, Some("nobody's")).await,
+            folder,
+        }
+    }
+
+    pub(crate) async fn embedded(server: &ApiServer) -> Self {
+        let kubeconfig = Kubeconfig::from_yaml(&server.kubeconfig()).unwrap();
+        Self::of(kubeconfig, "alice-token").await
+    }
+
+    pub(crate) async fn real(plane: &ControlPlane) -> Self {
+        let kubeconfig = Kubeconfig::read_from(plane.admin().kubeconfig()).unwrap();
+        let subject = Self::of(kubeconfig, plane.user("alice").unwrap().token()).await;
+        // Its token lies in a file that the kubeconfig may name: kubectl reads the plane's own.
+        std::fs::copy(plane.admin().kubeconfig(), subject.folder.path().join("config")).unwrap();
+        subject
+    }
+
+    /// All answers of a case.
+    pub(crate) async fn play(&self, case: &Case) -> Vec<Answer> {
+        let mut known = BTreeMap::new();
+        known.insert("ns".to_owned(), namespace(&case.name));
+        if case
+            .steps
+            .iter()
+            .any(|step| format!("{} {:?} {:?}", step.path, step.kubectl, step.body).contains("${ns}"))
+        {
+            let body = json!({ "metadata": { "name": namespace(&case.name) } });
+            let step = Step {
+                method: "POST".into(),
+                path: "/api/v1/namespaces".into(),
+                body: Some(body),
+                ..Step::default()
+            };
+            let Answer(code, body) = self.ask(&step).await.0;
+            assert_eq!(code, 201, "{}: {body}", case.name);
+        }
+        let mut answers = vec![];
+        for step in &case.steps {
+            let step = filled(step, &known);
+            let (answer, raw) = self.ask(&step).await;
+            for (name, pointer) in &step.save {
+                let value = raw.pointer(pointer).unwrap_or(&Value::Null);
+                let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                known.insert(name.clone(), text);
+            }
+            answers.push(answer);
+        }
+        answers
+    }
+
+    /// The answer as it is compared, and as it came.
+    pub(crate) async fn ask(&self, step: &Step) -> (Answer, Value) {
+        let start = Instant::now();
+        loop {
+            let (code, raw) = match &step.kubectl {
+                Some(arguments) => self.kubectl(arguments, step.text.as_deref()).await,
+                None => self.ask_once(step).await,
+            };
+            if step.until.is_none_or(|until| until == code) || start.elapsed() > PATIENCE {
+                return (Answer(code, normal::of(raw.clone())), raw);
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    async fn ask_once(&self, step: &Step) -> (u16, Value) {
+        let client = match step.r#as.as_deref() {
+            None => &self.admin,
+            Some("alice") => &self.alice,
+            Some(_) => &self.nobody,
+        };
+        let body = step
+            .body
+            .as_ref()
+            .map(Value::to_string)
+            .or_else(|| step.text.clone());
+        let mut request = Request::builder()
+            .method(step.method.as_str())
+            .uri(&step.path)
+            .header("User-Agent", "differential/1")
+            .header("Accept", step.accept.as_deref().unwrap_or("application/json"));
+        if body.is_some() {
+            let content_type = step.content_type.as_deref().unwrap_or("application/json");
+            request = request.header("Content-Type", content_type);
+        }
+        for (name, value) in &step.headers {
+            request = request.header(name, value);
+        }
+        let request = request
+            .body(Body::from(body.unwrap_or_default().into_bytes()))
+            .unwrap();
+        let response = client.send(request).await.unwrap();
+        let code = response.status().as_u16();
+        let warnings: Vec<Value> = response
+            .headers()
+            .get_all("Warning")
+            .iter()
+            .map(|warning| json!(String::from_utf8_lossy(warning.as_bytes())))
+            .collect();
+        let (text, cut) = read(response.into_body(), step.events.filter(|_| code == 200)).await;
+        let value = match step.events.filter(|_| code == 200) {
+            Some(_) => {
+                let lines = text
+                    .lines()
+                    .map(|line| serde_json::from_str(line).unwrap_or(json!(line)));
+                let mut events: Vec<Value> = lines.collect();
+                if cut {
+                    events.push(json!("and no more came"));
+                }
+                Value::Array(events)
+            }
+            None => serde_json::from_str(&text).unwrap_or(Value::String(text)),
+        };
+        let value = match warnings.is_empty() {
+            true => value,
+            false => json!({ "warnings": warnings, "body": value }),
+        };
+        (code, value)
+    }
+
+    async fn kubectl(&self, arguments: &[String], stdin: Option<&str>) -> (u16, Value) {
+        let program = binaries::Binaries::find()
+            .unwrap()
+            .folder()
+            .join(binaries::KUBECTL);
+        let mut child = tokio::process::Command::new(program)
+            .arg("--kubeconfig")
+            .arg(self.folder.path().join("config"))
+            .args(arguments)
+            .env("KUBECACHEDIR", self.folder.path().join("cache"))
+            .env("KUBERC", "off")
+            .env("KUBE_EDITOR", "sed -i s/before/after/")
+            .env("TZ", "UTC")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        let mut input = child.stdin.take().unwrap();
+        // Who does not read its input closes it.
+        let _ = input.write_all(stdin.unwrap_or_default().as_bytes()).await;
+        drop(input);
+        let output = child.wait_with_output().await.unwrap();
+        let code = output.status.code().and_then(|code| u16::try_from(code).ok());
+        let text = |bytes: &[u8]| normal::printed(&String::from_utf8_lossy(bytes));
+        let printed = json!({ "stdout": text(&output.stdout), "stderr": text(&output.stderr) });
+        (code.unwrap_or(999), printed)
+    }
+}
+
+async fn client(mut kubeconfig: Kubeconfig, token: Option<&str>) -> Client {
+    if let Some(token) = token {
+        for user in &mut kubeconfig.auth_infos {
+            user.auth_info.as_mut().unwrap().token = Some(token.to_owned().into());
+        }
+    }
+    let options = KubeConfigOptions::default();
+    let mut config = Config::from_custom_kubeconfig(kubeconfig, &options)
+        .await
+        .unwrap();
+    // What a server answers is compared, not what a patient client gets in the end.
+    config.default_retry = false;
+    Client::try_from(config).unwrap()
+}
+
+/// A body, or its first lines, and whether more were wanted than came.
+async fn read(mut body: Body, lines: Option<usize>) -> (String, bool) {
+    let mut bytes = vec![];
+    loop {
+        let count = bytes.iter().filter(|byte| **byte == b'\n').count();
+        if lines.is_some_and(|lines| lines > 0 && count >= lines) {
+            break;
+        }
+        let Ok(frame) = tokio::time::timeout(PATIENCE, body.frame()).await else {
+            return (String::from_utf8_lossy(&bytes).into_owned(), true);
+        };
+        match frame {
+            Some(Ok(frame)) => bytes.extend_from_slice(frame.data_ref().map_or(&[][..], |data| data)),
+            _ => break,
+        }
+    }
+    (String::from_utf8_lossy(&bytes).into_owned(), false)
+}
+
+/// The namespace of a case.
+fn namespace(case: &str) -> String {
+    case.replace(|c: char| !c.is_ascii_alphanumeric(), "-")
+        .to_lowercase()
+}
+
+/// The step with what earlier answers said.
+fn filled(step: &Step, known: &BTreeMap<String, String>) -> Step {
+    let fill = |text: &str| {
+        let mut text = text.to_owned();
+        for (name, value) in known {
+            text = text.replace(&format!("${{{name}}}"), value);
+        }
+        text
+    };
+    let mut step = step.clone();
+    step.path = fill(&step.path);
+    step.text = step.text.as_deref().map(fill);
+    step.body = step
+        .body
+        .map(|body| serde_json::from_str(&fill(&body.to_string())).unwrap());
+    step.kubectl = step
+        .kubectl
+        .map(|arguments| arguments.iter().map(|argument| fill(argument)).collect());
+    step
+}
+
+/// The embedded server, with alice.
+pub(crate) async fn embedded() -> ApiServer {
+    let alice = User::new("alice", &["devs"]);
+    ApiServer::builder()
+        .token("alice-token", alice)
+        .start()
+        .await
+        .unwrap()
+}
+
+/// The real server, with alice, and the controllers whose work the embedded server does itself.
+pub(crate) async fn real() -> ControlPlane {
+    let start = || {
+        ControlPlane::builder()
+            .user("alice", &["devs"])
+            .controller_manager(&["garbage-collector-controller", "namespace-controller"])
+            .start()
+    };
+    tokio::task::spawn_blocking(start).await.unwrap().unwrap()
+}
