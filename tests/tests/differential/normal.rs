@@ -22,6 +22,15 @@ const OWN: &[&str] = &[
     "goVersion",
 ];
 
+/// Lists that the real server makes by walking a map, or, of managers, by seconds.
+const UNORDERED: &[&str] = &[
+    "resourceRules",
+    "nonResourceRules",
+    "nonResourceURLs",
+    "causes",
+    "managedFields",
+];
+
 /// What stands in their place.
 const SOME: &str = "~";
 
@@ -34,9 +43,14 @@ static CLEANED: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (r"\b10\.0\.\d+\.\d+\b", "IP"),
         (r"\babc-[a-z0-9]{5}\b", "abc-XXXXX"),
         (r"current: \d+", "current: N"),
+        (r#"resourceVersion: "\d+""#, r#"resourceVersion: "N""#),
         (r"resource version: \d+ \(\d+\)", "resource version: N (N)"),
-        // The age of what is new.
-        (r"^\d{1,2}s$", "AGE"),
+        (r"^(\d+[smhd]){1,2}$", "AGE"),
+        // Within YAML.
+        (
+            r"(?m)^ *managedFields:\n(?: *- .*\n| {4,}.*\n)*",
+            "managedFields: ~\n",
+        ),
         // Where Go's decoder was when it gave up.
         (r"scheme\.go:\d+", "scheme.go"),
     ]
@@ -93,9 +107,8 @@ fn clean(value: &mut Value) {
                 } else {
                     clean(value);
                 }
-                // The real server walks a map.
-                if let ("resourceRules" | "nonResourceRules", Value::Array(rules)) = (key.as_str(), value) {
-                    rules.sort_by_cached_key(Value::to_string);
+                if let (true, Value::Array(items)) = (UNORDERED.contains(&key.as_str()), value) {
+                    items.sort_by_cached_key(Value::to_string);
                 }
             }
         }
@@ -104,8 +117,20 @@ fn clean(value: &mut Value) {
             for (pattern, place) in CLEANED.iter() {
                 *text = pattern.replace_all(text, *place).into_owned();
             }
+            sort_faults(text);
         }
         _ => {}
+    }
+}
+
+/// The faults that a message lists come in no order where the real server walks a map.
+fn sort_faults(text: &mut String) {
+    if let Some((head, faults)) = text.split_once(" is invalid: [")
+        && let Some(faults) = faults.strip_suffix(']')
+    {
+        let mut parts: Vec<&str> = faults.split(", ").collect();
+        parts.sort_unstable();
+        *text = format!("{head} is invalid: [{}]", parts.join(", "));
     }
 }
 
