@@ -41,11 +41,14 @@ static CLEANED: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (r"\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "TIME"),
         (r"127\.0\.0\.1:\d+", "ADDRESS"),
         (r"\b10\.0\.\d+\.\d+\b", "IP"),
-        (r"\babc-[a-z0-9]{5}\b", "abc-XXXXX"),
+        (r"(?i)\babc-[a-z0-9]{5}\b", "abc-XXXXX"),
         (r"current: \d+", "current: N"),
         (r#"resourceVersion: "\d+""#, r#"resourceVersion: "N""#),
         (r"resource version: \d+ \(\d+\)", "resource version: N (N)"),
+        (r"in record \(\d+\)", "in record (N)"),
         (r"^(\d+[smhd]){1,2}$", "AGE"),
+        (r"(?m)^( *- )(\d+[smhd]){1,2}$", "${1}AGE"),
+        (r#"resourceVersion\\?":\s?\\?"\d+"#, "resourceVersion: N"),
         // Within YAML.
         (
             r"(?m)^ *managedFields:\n(?: *- .*\n| {4,}.*\n)*",
@@ -65,6 +68,7 @@ static PRINTED: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
             r#"(?m)(resourceVersion: |resourceVersion":\s?|uid: |uid":\s?)"?[\w-]+"?"#,
             "${1}~",
         ),
+        (r"Resource Version: +\d+", "Resource Version: N"),
         (r#"continue": ?"[^"]+""#, "continue: ~"),
         (r"(?m)\b(\d+[smhd])+( ago)?$", "AGE"),
         (r"(?m)(\S) (\d+[smhd])+\b", "${1} AGE"),
@@ -99,6 +103,9 @@ pub(crate) fn printed(text: &str) -> Value {
 fn clean(value: &mut Value) {
     match value {
         Value::Object(fields) => {
+            // Keys of managed fields, which name owners by their uid.
+            let whole = std::mem::take(fields).into_iter();
+            *fields = whole.map(|(key, value)| (cleaned(&key), value)).collect();
             for (key, value) in fields {
                 if key == "nodePort" && value.is_number() {
                     *value = json!(SOME);
@@ -114,13 +121,19 @@ fn clean(value: &mut Value) {
         }
         Value::Array(items) => items.iter_mut().for_each(clean),
         Value::String(text) => {
-            for (pattern, place) in CLEANED.iter() {
-                *text = pattern.replace_all(text, *place).into_owned();
-            }
+            *text = cleaned(text);
             sort_faults(text);
         }
         _ => {}
     }
+}
+
+fn cleaned(text: &str) -> String {
+    let mut text = text.to_owned();
+    for (pattern, place) in CLEANED.iter() {
+        text = pattern.replace_all(&text, *place).into_owned();
+    }
+    text
 }
 
 /// The faults that a message lists come in no order where the real server walks a map.
