@@ -28,12 +28,12 @@ pub(crate) async fn serve(
     let mut note = Note::new(request.headers());
     // Whether it may is asked when it is served.
     let _ = identify(&shared, request.headers(), asker.as_deref(), &mut note);
-    let asked = Asked {
+    let question = Asked {
         user: note.user.name,
         info,
     };
     let next = async move { Ok(plain(shared, request, asker).await) };
-    layer.call(asked, Box::pin(next)).await
+    layer.call(question, Box::pin(next)).await
 }
 
 /// Whom the connection's certificate names.

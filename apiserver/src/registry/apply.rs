@@ -51,12 +51,11 @@ impl Registry {
 
 fn read(body: &[u8]) -> Result<Value, ApiError> {
     let refuse = |why: String| ApiError::bad_request(format!("error decoding YAML: {why}"));
-    let value = match serde_json::from_slice(body) {
-        Ok(value) => value,
-        Err(_) => {
-            let text = std::str::from_utf8(body).map_err(|error| refuse(error.to_string()))?;
-            yaml::read(text).map_err(|error| refuse(error.to_string()))?
-        }
+    let value = if let Ok(value) = serde_json::from_slice(body) {
+        value
+    } else {
+        let text = std::str::from_utf8(body).map_err(|error| refuse(error.to_string()))?;
+        yaml::read(text).map_err(|error| refuse(error.to_string()))?
     };
     let found = match &value {
         Value::Array(_) => "array",

@@ -34,7 +34,7 @@ pub(super) enum Verdict {
 impl Correlator {
     pub(super) fn observe(&mut self, event: Recorded, now: Instant) -> Verdict {
         let (key, event) = self.similar.combine(event, now);
-        match self.book.observe(&key, &event, now) {
+        match self.book.observe(key, &event, now) {
             Head::None if self.spam.admit(&event.regarding, event.event_type, now) => {
                 Verdict::New(Box::new((key, event)))
             }
@@ -64,7 +64,7 @@ impl Correlator {
         self.book.written(repeat, now);
     }
 
-    pub(super) fn forget(&mut self, key: &SeriesKey) {
+    pub(super) fn forget(&mut self, key: SeriesKey) {
         self.book.forget(key);
     }
 

@@ -118,7 +118,7 @@ impl Lane {
         .await
         {
             Ok(()) => self.correlator.began(key, event, name, count, Instant::now()),
-            Err(error) => self.refused(&key, &error),
+            Err(error) => self.refused(key, &error),
         }
     }
 
@@ -127,15 +127,15 @@ impl Lane {
             Ok(()) => self.correlator.written(&repeat, Instant::now()),
             // The API server forgets events after an hour: the series goes on in a new one.
             Err(error) if error.is_not_found() => {
-                self.correlator.forget(&repeat.key);
+                self.correlator.forget(repeat.key);
                 self.create(connection, repeat.key, repeat.event, repeat.count)
                     .await;
             }
-            Err(error) => self.refused(&repeat.key, &error),
+            Err(error) => self.refused(repeat.key, &error),
         }
     }
 
-    fn refused(&mut self, key: &SeriesKey, error: &ClientError) {
+    fn refused(&mut self, key: SeriesKey, error: &ClientError) {
         self.correlator.forget(key);
         if error.is_not_found() || error.is_namespace_terminating() {
             tracing::debug!(%error, "event dropped: its object or its namespace is gone");

@@ -86,13 +86,13 @@ pub(super) enum Head {
 }
 
 impl SeriesBook {
-    pub(super) fn observe(&mut self, key: &SeriesKey, event: &Recorded, now: Instant) -> Head {
-        let series = self.running.get(key);
+    pub(super) fn observe(&mut self, key: SeriesKey, event: &Recorded, now: Instant) -> Head {
+        let series = self.running.get(&key);
         let Some(series) = series.filter(|series| now - series.last_seen < OVER) else {
             return Head::None;
         };
         series.count = series.count.saturating_add(1);
-        series.event = Box::new(event.clone());
+        *series.event = event.clone();
         series.last_seen = now;
         if series.count == 2 || now - series.last_written >= REFRESH {
             Head::Due(Box::new(series.repeat(key)))
@@ -126,8 +126,8 @@ impl SeriesBook {
         }
     }
 
-    pub(super) fn forget(&mut self, key: &SeriesKey) {
-        self.running.remove(key);
+    pub(super) fn forget(&mut self, key: SeriesKey) {
+        self.running.remove(&key);
     }
 
     /// Counts that are behind, and forgets what is over. With `all`, also those whose time has not come.
@@ -138,7 +138,7 @@ impl SeriesBook {
             .running
             .iter()
             .filter(|(_, series)| behind(series))
-            .map(|(key, series)| series.repeat(key));
+            .map(|(key, series)| series.repeat(*key));
         let due = due.collect();
         self.running
             .retain(|series| now - series.last_seen < OVER || series.count > series.written);
@@ -147,9 +147,9 @@ impl SeriesBook {
 }
 
 impl Series {
-    fn repeat(&self, key: &SeriesKey) -> Repeat {
+    fn repeat(&self, key: SeriesKey) -> Repeat {
         Repeat {
-            key: *key,
+            key,
             name: self.name.clone(),
             event: (*self.event).clone(),
             count: self.count,

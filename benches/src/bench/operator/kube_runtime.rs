@@ -60,21 +60,20 @@ async fn reconcile(widget: Arc<Widget>, context: Arc<Context>) -> Result<Action,
     let deployments = Api::<Deployment>::namespaced(context.client.clone(), &namespace);
     let parameters = PostParams::default();
     let cached = context.deployments.get(&ObjectRef::new(&name).within(&namespace));
-    let (deployment, reason) = match cached {
-        Some(found) => match scaled(&found, &widget) {
+    let (deployment, reason) = if let Some(found) = cached {
+        match scaled(&found, &widget) {
             Some(scaled) => {
                 let updated = deployments.replace(&name, &parameters, &scaled).await?;
                 (Arc::new(updated), "Scaled")
             }
             None => (found, "Changed"),
-        },
-        None => {
-            let owner = widget.controller_owner_ref(&()).unwrap_or_default();
-            let created = deployments
-                .create(&parameters, &new_deployment(&widget, owner))
-                .await?;
-            (Arc::new(created), "Created")
         }
+    } else {
+        let owner = widget.controller_owner_ref(&()).unwrap_or_default();
+        let created = deployments
+            .create(&parameters, &new_deployment(&widget, owner))
+            .await?;
+        (Arc::new(created), "Created")
     };
     let status = WidgetStatus::of(&deployment);
     if widget.status.as_ref() == Some(&status) {

@@ -15,7 +15,7 @@ use kubewright_benches::widget::{
 use super::subject::reconciling;
 
 struct Widgets {
-    widgets: WidgetLister,
+    lister: WidgetLister,
     deployments: Lister<Deployment>,
     status: WidgetClient<(UpdateStatus,)>,
     writer: TypedClient<Deployment, (Create, Update)>,
@@ -33,7 +33,7 @@ pub(crate) async fn run() -> ::kubewright::Result<()> {
 fn register(setup: &mut Setup) {
     let (widgets, deployments) = (setup.informers().widgets(), setup.informers().of::<Deployment>());
     let reconciler = Widgets {
-        widgets: widgets.lister(),
+        lister: widgets.lister(),
         deployments: deployments.lister(),
         status: setup.client(),
         writer: setup.client(),
@@ -49,7 +49,7 @@ fn register(setup: &mut Setup) {
 impl Reconciler for Widgets {
     async fn reconcile(&self, key: &ObjectName) -> Result<Action, ReconcileError> {
         reconciling();
-        let widget = match self.widgets.get(key) {
+        let widget = match self.lister.get(key) {
             Ok(widget) => widget,
             Err(LookupError::NotFound { .. }) => return Ok(Action::done()),
             Err(error) => return Err(error.into()),

@@ -82,7 +82,7 @@ pub(crate) fn measure(arguments: &Arguments) -> Result<()> {
 async fn compare(arguments: &Arguments) -> Result<()> {
     let ours = Subject::value_variants()
         .iter()
-        .filter_map(|subject| subject.to_possible_value());
+        .filter_map(clap::ValueEnum::to_possible_value);
     let mut names: Vec<String> = ours.map(|value| value.get_name().to_owned()).collect();
     names.push(GO.to_owned());
     let only = arguments.only.as_deref().unwrap_or_default();

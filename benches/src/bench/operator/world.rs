@@ -110,19 +110,19 @@ impl World {
     /// Waits until the operator has reconciled so often, and then neither reconciled nor sent a request for a while. Says how often it
     /// has reconciled.
     pub(crate) fn quiet(&self, operator: &mut Process, least: u64) -> Result<u64> {
-        let (start, mut since, mut last) = (Instant::now(), Instant::now(), (0, 0));
+        let (start, mut since, mut seen) = (Instant::now(), Instant::now(), (0, 0));
         loop {
             let now = (self.audited()?, reconciles(operator)?);
-            if now != last {
-                (since, last) = (Instant::now(), now);
+            if now != seen {
+                (since, seen) = (Instant::now(), now);
             }
-            if last.1 >= least && since.elapsed() >= QUIET {
-                return Ok(last.1);
+            if seen.1 >= least && since.elapsed() >= QUIET {
+                return Ok(seen.1);
             }
             ensure!(
                 start.elapsed() < PATIENCE,
                 "the operator does not become quiet after {} reconciles",
-                last.1
+                seen.1
             );
             std::thread::sleep(PAUSE);
         }

@@ -53,8 +53,12 @@ pub(super) fn run(case: Case, keys: usize) -> Result<Vec<f64>> {
         Case::OneAndOne => many.block_on(tokio::spawn(crowd(keys, 1, false)))?,
         Case::FourAndFour => many.block_on(tokio::spawn(crowd(keys, 4, false)))?,
         Case::RateLimited => many.block_on(tokio::spawn(crowd(keys, 1, true)))?,
-        Case::Waiting => bytes(&keys, Arc::new(NoQueueMetrics), |queue, key| queue.add(key)),
-        Case::WaitingMetered => bytes(&keys, Arc::new(Counted), |queue, key| queue.add(key)),
+        Case::Waiting => bytes(
+            &keys,
+            Arc::new(NoQueueMetrics),
+            kubewright::workqueue::WorkQueue::add,
+        ),
+        Case::WaitingMetered => bytes(&keys, Arc::new(Counted), kubewright::workqueue::WorkQueue::add),
         Case::Delayed => bytes(&keys, Arc::new(NoQueueMetrics), |queue, key| {
             queue.add_after(key, Duration::from_hours(1));
         }),
