@@ -127,8 +127,8 @@ async fn rights_are_exact(cluster: Cluster) {
 async fn owning_uses_the_right_to_finalizers(cluster: Cluster) {
     let map = |name: &str| json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": name } });
     let owner = cluster.apply(&map("owner")).unwrap();
-    let mut owned = map("owned");
-    owned["metadata"]["ownerReferences"] = json!([{
+    let mut child = map("owned");
+    child["metadata"]["ownerReferences"] = json!([{
         "apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner["metadata"]["uid"],
         "controller": true, "blockOwnerDeletion": true,
     }]);
@@ -138,9 +138,9 @@ async fn owning_uses_the_right_to_finalizers(cluster: Cluster) {
     ];
     let identity = cluster.operator("keeper", &rights).unwrap();
     let client = kube::Client::try_from(identity.config().await.unwrap()).unwrap();
-    until("the owned object is created", || async {
+    until("the child object is created", || async {
         let request = Request::post(MAPS).header("Content-Type", "application/json");
-        let request = request.body(owned.to_string().into_bytes()).unwrap();
+        let request = request.body(child.to_string().into_bytes()).unwrap();
         client.request::<Value>(request).await
     })
     .await;
@@ -148,8 +148,8 @@ async fn owning_uses_the_right_to_finalizers(cluster: Cluster) {
     assert_eq!(audit.unused_units(&rights, identity.user()), Vec::<&Unit>::new());
     // And garbage is collected.
     cluster.delete(&owner).unwrap();
-    until("the owned object goes with its owner", || async {
-        cluster.get(&owned).unwrap().is_none()
+    until("the child object goes with its owner", || async {
+        cluster.get(&child).unwrap().is_none()
     })
     .await;
 }

@@ -38,7 +38,7 @@ pub(crate) fn write(suite: &Suite, answers: &[Vec<Answer>]) {
             .collect();
         let comma = if at + 1 < suite.cases.len() { "," } else { "" };
         let name = serde_json::to_string(&case.name).unwrap();
-        text += &format!("{name}: [\n{}\n]{comma}\n", lines.join(",\n"));
+        text += &[&name, ": [\n", &lines.join(",\n"), "\n]", comma, "\n"].concat();
     }
     text += "}\n";
     std::fs::write(file(&suite.name), text).unwrap();

@@ -153,9 +153,10 @@ impl Subject {
             }
             None => serde_json::from_str(&text).unwrap_or(Value::String(text)),
         };
-        let value = match warnings.is_empty() {
-            true => value,
-            false => json!({ "warnings": warnings, "body": value }),
+        let value = if warnings.is_empty() {
+            value
+        } else {
+            json!({ "warnings": warnings, "body": value })
         };
         (code, value)
     }
@@ -210,7 +211,7 @@ async fn client(mut kubeconfig: Kubeconfig, token: Option<&str>) -> Client {
 async fn read(mut body: Body, lines: Option<usize>) -> (String, bool) {
     let mut bytes = vec![];
     loop {
-        let count = bytes.iter().filter(|byte| **byte == b'\n').count();
+        let count = bytes.split(|byte| *byte == b'\n').count() - 1;
         if lines.is_some_and(|lines| lines > 0 && count >= lines) {
             break;
         }
