@@ -348,7 +348,7 @@ async fn a_rotated_token_is_read_again() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     let path = std::env::temp_dir().join(format!("kubewright-token-{}", std::process::id()));
-    std::fs::write(&path, "first\n").unwrap();
+    std::fs::write(&path, "first").unwrap();
     let mut config = kubewright::kube::Config::new(address.parse().unwrap());
     config.auth_info.token_file = Some(path.to_str().unwrap().to_owned());
     let client = TypedClient::<ConfigMap, All>::new(Connection::connect(config, "shop").unwrap());
@@ -373,7 +373,7 @@ async fn a_rotated_token_is_read_again() {
         }
     });
     client.get(&name()).await.unwrap();
-    std::fs::write(&path, "second\n").unwrap();
+    std::fs::write(&path, "second").unwrap();
     client.get(&name()).await.unwrap();
     tokio::time::sleep(Duration::from_secs(61)).await;
     client.get(&name()).await.unwrap();
