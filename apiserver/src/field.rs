@@ -1,5 +1,6 @@
 //! What is wrong with a field, in the words of the real server.
 
+use crate::quote::quoted;
 use serde_json::{Map, Value};
 use std::fmt;
 
@@ -69,6 +70,11 @@ impl FieldErrorKind {
     }
 }
 
+/// A value as JSON; texts as Go quotes them.
+fn shown(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), quoted)
+}
+
 impl FieldError {
     fn new(kind: FieldErrorKind, field: &str, value: Option<String>, detail: impl Into<String>) -> Self {
         let field = if field.is_empty() { "<nil>" } else { field };
@@ -87,12 +93,7 @@ impl FieldError {
 
     /// A value that is not valid.
     pub fn invalid(field: &str, value: impl Into<Value>, detail: impl Into<String>) -> Self {
-        Self::new(
-            FieldErrorKind::Invalid,
-            field,
-            Some(value.into().to_string()),
-            detail,
-        )
+        Self::new(FieldErrorKind::Invalid, field, Some(shown(&value.into())), detail)
     }
 
     /// A value of another type.

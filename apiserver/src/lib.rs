@@ -28,6 +28,7 @@ pub mod kinds;
 pub mod meta;
 pub mod patch;
 mod protobuf;
+mod quote;
 pub mod registry;
 pub mod schema;
 pub mod selectors;

@@ -2,6 +2,7 @@
 
 use crate::field::FieldError;
 use crate::kinds::Kind;
+use crate::quote::quoted;
 use serde_json::{Map, Value, json};
 use std::fmt;
 
@@ -18,6 +19,8 @@ pub struct ApiError {
     pub details: Option<Value>,
     /// How to go on with a list whose history is gone; empty elsewhere.
     pub continue_token: String,
+    /// What the client should be warned of besides.
+    pub warnings: Box<[String]>,
 }
 
 /// One thing that is wrong with an object.
@@ -34,6 +37,7 @@ pub struct Cause {
 impl Cause {
     /// The value has the wrong form; it is quoted as JSON.
     pub fn invalid(field: impl Into<String>, value: &Value, why: impl fmt::Display) -> Self {
+        let value = value.as_str().map_or_else(|| value.to_string(), quoted);
         Self::new(
             "FieldValueInvalid",
             field,
@@ -97,6 +101,7 @@ impl ApiError {
             message: message.into(),
             details: None,
             continue_token: String::new(),
+            warnings: Box::default(),
         }
     }
 
@@ -115,7 +120,7 @@ impl ApiError {
 
     /// 404 for an object.
     pub fn not_found(kind: &Kind, name: &str) -> Self {
-        let message = format!("{} {name:?} not found", kind.qualified());
+        let message = format!("{} {} not found", kind.qualified(), quoted(name));
         Self::about(404, "NotFound", message, kind.details(name))
     }
 
@@ -139,7 +144,7 @@ impl ApiError {
 
     /// 409 for a second object of the name.
     pub fn already_exists(kind: &Kind, name: &str) -> Self {
-        let message = format!("{} {name:?} already exists", kind.qualified());
+        let message = format!("{} {} already exists", kind.qualified(), quoted(name));
         Self::about(409, "AlreadyExists", message, kind.details(name))
     }
 
@@ -171,12 +176,19 @@ impl ApiError {
 
     /// 422 with what is wrong.
     pub fn invalid(kind: &Kind, name: &str, causes: &[Cause]) -> Self {
-        Self::invalid_of(&kind.group, &kind.kind, name, causes)
+        // Events of the newer group are checked as those of the older.
+        let group = if kind.kind == "Event" { "" } else { &kind.group };
+        Self::invalid_of(group, &kind.kind, name, causes)
     }
 
     /// 422 for what is no served kind, as `ListOptions`.
     pub fn invalid_of(group: &str, kind: &str, name: &str, causes: &[Cause]) -> Self {
-        let texts: Vec<String> = causes.iter().map(ToString::to_string).collect();
+        let mut texts: Vec<String> = vec![];
+        for text in causes.iter().map(ToString::to_string) {
+            if !texts.contains(&text) {
+                texts.push(text);
+            }
+        }
         let text = match texts.as_slice() {
             [one] => one.clone(),
             several => format!("[{}]", several.join(", ")),
@@ -194,7 +206,7 @@ impl ApiError {
         Self::about(
             422,
             "Invalid",
-            format!("{qualified} {name:?} is invalid: {text}"),
+            format!("{qualified} {} is invalid: {text}", quoted(name)),
             details,
         )
     }
@@ -244,6 +256,13 @@ impl ApiError {
             Value::Array(causes) => causes.push(entry),
             causes => *causes = json!([entry]),
         }
+        self
+    }
+
+    /// Adds what the client should be warned of before anything else.
+    #[must_use]
+    pub(crate) fn with_warnings(mut self, warnings: &[String]) -> Self {
+        self.warnings = [warnings, &self.warnings].concat().into();
         self
     }
 

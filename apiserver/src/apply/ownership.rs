@@ -7,6 +7,7 @@ use super::{ApplyError, walk};
 use crate::types::Type;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 /// What the kind says of the request.
 pub(super) struct Scope<'a, 't> {
@@ -90,7 +91,7 @@ impl<'t> Scope<'_, 't> {
             .modified
             .union(&changes.added)
             .recursive_difference(self.reset)
-            .difference(&not_owned());
+            .difference(&NOT_OWNED);
         if set.is_empty() {
             return;
         }
@@ -132,7 +133,7 @@ impl<'t> Scope<'_, 't> {
         let new = self.prune(merged, managers, last.as_ref());
         self.take_over(live, &new, managers, by, force)?;
         if let Some(owned) = managers.get_mut(by) {
-            owned.set = owned.set.difference(&not_owned());
+            owned.set = owned.set.difference(&NOT_OWNED);
             if owned.set.is_empty() {
                 managers.remove(by);
             }
@@ -177,7 +178,7 @@ impl<'t> Scope<'_, 't> {
 }
 
 /// What the server itself writes has no owner.
-fn not_owned() -> FieldSet {
+static NOT_OWNED: LazyLock<FieldSet> = LazyLock::new(|| {
     const METADATA: [&str; 9] = [
         "name",
         "namespace",
@@ -194,4 +195,4 @@ fn not_owned() -> FieldSet {
         set = set.union(&FieldSet::of_fields(&[&["metadata", name]]));
     }
     set
-}
+});

@@ -5,9 +5,6 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use std::collections::VecDeque;
 
-/// How many requests are remembered.
-const MOST: usize = 100_000;
-
 /// One request that was answered. A watch is answered when it starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
@@ -59,7 +56,7 @@ impl Owner {
     pub(crate) fn blocked_by(body: &[u8]) -> Vec<Self> {
         const MARK: &[u8] = b"blockOwnerDeletion";
         // Few bodies have one, and none is parsed twice for nothing.
-        if !body.windows(MARK.len()).any(|window| window == MARK) {
+        if memchr::memmem::find(body, MARK).is_none() {
             return vec![];
         }
         let object: Value = serde_json::from_slice(body).unwrap_or_default();
@@ -82,12 +79,22 @@ impl Owner {
 }
 
 /// The latest requests, oldest first.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Audit {
+    /// How many are remembered.
+    most: usize,
     records: Mutex<VecDeque<Record>>,
 }
 
 impl Audit {
+    /// Remembers so many requests.
+    pub(crate) fn new(most: usize) -> Self {
+        Self {
+            most,
+            records: Mutex::default(),
+        }
+    }
+
     /// What was answered so far.
     pub fn records(&self) -> Vec<Record> {
         self.records.lock().iter().cloned().collect()
@@ -98,9 +105,13 @@ impl Audit {
         self.records.lock().clear();
     }
 
-    pub(crate) fn add(&self, record: Record) {
+    pub(crate) fn add(&self, record: impl FnOnce() -> Record) {
+        if self.most == 0 {
+            return;
+        }
+        let record = record();
         let mut records = self.records.lock();
-        if records.len() == MOST {
+        if records.len() == self.most {
             records.pop_front();
         }
         records.push_back(record);

@@ -31,6 +31,47 @@ pub struct Access<'a> {
     pub name: &'a str,
 }
 
+impl Access<'_> {
+    /// What a user is told who may not do this.
+    pub(crate) fn forbidden(&self, user: &User) -> ApiError {
+        let Access {
+            verb,
+            group,
+            resource,
+            subresource,
+            namespace,
+            name,
+        } = self;
+        let qualified = if group.is_empty() {
+            (*resource).to_owned()
+        } else {
+            format!("{resource}.{group}")
+        };
+        let what = if name.is_empty() {
+            qualified
+        } else {
+            format!("{qualified} {name:?}")
+        };
+        let part = if subresource.is_empty() {
+            (*resource).to_owned()
+        } else {
+            format!("{resource}/{subresource}")
+        };
+        let place = if namespace.is_empty() {
+            "at the cluster scope".to_owned()
+        } else {
+            format!("in the namespace {namespace:?}")
+        };
+        let message = format!(
+            "{what} is forbidden: User {:?} cannot {verb} resource {part:?} in API group {group:?} {place}",
+            user.name
+        );
+        let mut error = ApiError::new(403, "Forbidden", message);
+        error.details = Some(details(name, group, resource));
+        error
+    }
+}
+
 /// Decides; if several modes are on, any of them is enough.
 #[derive(Clone, Debug)]
 pub struct Authorizer {
@@ -109,40 +150,6 @@ impl Authorizer {
         if self.allows(store, user, access) {
             return Ok(());
         }
-        let Access {
-            verb,
-            group,
-            resource,
-            subresource,
-            namespace,
-            name,
-        } = access;
-        let qualified = if group.is_empty() {
-            (*resource).to_owned()
-        } else {
-            format!("{resource}.{group}")
-        };
-        let what = if name.is_empty() {
-            qualified
-        } else {
-            format!("{qualified} {name:?}")
-        };
-        let part = if subresource.is_empty() {
-            (*resource).to_owned()
-        } else {
-            format!("{resource}/{subresource}")
-        };
-        let place = if namespace.is_empty() {
-            "at the cluster scope".to_owned()
-        } else {
-            format!("in the namespace {namespace:?}")
-        };
-        let message = format!(
-            "{what} is forbidden: User {:?} cannot {verb} resource {part:?} in API group {group:?} {place}",
-            user.name
-        );
-        let mut error = ApiError::new(403, "Forbidden", message);
-        error.details = Some(details(name, group, resource));
-        Err(error)
+        Err(access.forbidden(user))
     }
 }

@@ -1,6 +1,8 @@
 //! Acting as somebody else, for those who may.
 
 use super::{Access, Authorizer, User};
+use crate::http::{RequestInfo, decode_path};
+use crate::meta::names;
 use crate::status::ApiError;
 use crate::store::Store;
 use http::HeaderMap;
@@ -10,6 +12,8 @@ const USER: &str = "impersonate-user";
 const GROUP: &str = "impersonate-group";
 const UID: &str = "impersonate-uid";
 const EXTRA: &str = "impersonate-extra-";
+/// The group of what constrained impersonation asks about.
+const AUTHENTICATION: &str = "authentication.k8s.io";
 
 /// The user as whom a request acts; None when that is who sent it.
 pub(crate) fn impersonate(
@@ -17,6 +21,7 @@ pub(crate) fn impersonate(
     store: &Store,
     user: &User,
     headers: &HeaderMap,
+    info: &RequestInfo,
 ) -> Result<Option<User>, ApiError> {
     let values = |key: &str| -> Vec<String> {
         let values = headers
@@ -32,10 +37,10 @@ pub(crate) fn impersonate(
         .iter()
         .filter_map(|(key, value)| {
             let key = key.as_str().strip_prefix(EXTRA)?;
-            Some((key.to_owned(), value.to_str().ok()?.to_owned()))
+            Some((decode_path(key), value.to_str().ok()?.to_owned()))
         })
         .collect();
-    let Some(name) = names.first() else {
+    let Some(name) = names.first().filter(|name| !name.is_empty()) else {
         if groups.is_empty() && uids.is_empty() && extras.is_empty() {
             return Ok(None);
         }
@@ -63,50 +68,140 @@ pub(crate) fn impersonate(
             without impersonating a user name"
         )));
     };
-    let require = |group: &str, resource: &str, subresource: &str, namespace: &str, name: &str| {
-        let access = Access {
-            verb: "impersonate",
-            group,
-            resource,
-            subresource,
-            namespace,
-            name,
+    let wanted = Wanted {
+        name,
+        uid: uids.first().map(String::as_str).filter(|uid| !uid.is_empty()),
+        groups: &groups,
+        extras: &extras,
+    };
+    let mut refusal = None;
+    for mode in wanted.modes() {
+        match wanted.by(mode, authorizer, store, user, info) {
+            Ok(acting) => return Ok(Some(acting)),
+            Err(error) => {
+                refusal.get_or_insert(error);
+            }
+        }
+    }
+    Err(refusal.unwrap_or_else(|| ApiError::internal("all impersonation modes failed")))
+}
+
+/// Ways to be allowed to act as another: the constrained ones ask also what is done so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Constrained(&'static str),
+    Legacy,
+}
+
+/// Who a request wants to act as.
+struct Wanted<'a> {
+    name: &'a str,
+    uid: Option<&'a str>,
+    groups: &'a [String],
+    extras: &'a [(String, String)],
+}
+
+impl Wanted<'_> {
+    /// The modes that apply, in the order in which they are tried.
+    fn modes(&self) -> Vec<Mode> {
+        let name_only = self.uid.is_none() && self.groups.is_empty() && self.extras.is_empty();
+        let constrained = match (self.node(), self.account()) {
+            (Some(_), _) => name_only.then_some("arbitrary-node"),
+            (_, Some(_)) => name_only.then_some("serviceaccount"),
+            _ => Some("user-info"),
         };
-        authorizer.require(store, user, &access)
-    };
-    let account = name
-        .strip_prefix("system:serviceaccount:")
-        .and_then(|account| account.split_once(':'));
-    let mut acting = if let Some((namespace, account)) = account {
-        require("", "serviceaccounts", "", namespace, account)?;
-        User::service_account(namespace, account)
-    } else {
-        require("", "users", "", "", name)?;
-        User::new(name.clone(), &[])
-    };
-    for group in &groups {
-        require("", "groups", "", "", group)?;
+        constrained
+            .map(Mode::Constrained)
+            .into_iter()
+            .chain([Mode::Legacy])
+            .collect()
     }
-    for uid in &uids {
-        require("authentication.k8s.io", "uids", "", "", uid)?;
-        acting.uid.clone_from(uid);
+
+    fn node(&self) -> Option<&str> {
+        let name = self.name.strip_prefix("system:node:")?;
+        names::subdomain(name).is_empty().then_some(name)
     }
-    for (key, value) in extras {
-        require("authentication.k8s.io", "userextras", &key, "", &value)?;
-        acting.extra.entry(key).or_default().push(value);
+
+    fn account(&self) -> Option<(&str, &str)> {
+        self.name
+            .strip_prefix("system:serviceaccount:")
+            .and_then(|account| account.split_once(':'))
     }
-    if !groups.is_empty() {
-        acting.groups = groups;
+
+    /// Who acts, if the user may do so in this mode.
+    fn by(
+        &self,
+        mode: Mode,
+        authorizer: &Authorizer,
+        store: &Store,
+        user: &User,
+        info: &RequestInfo,
+    ) -> Result<User, ApiError> {
+        let (verb, group) = match mode {
+            Mode::Legacy => ("impersonate".to_owned(), ""),
+            Mode::Constrained(mode) => {
+                let asked = RequestInfo {
+                    verb: format!("impersonate-on:{mode}:{}", info.verb),
+                    ..info.clone()
+                };
+                authorizer.authorize(store, user, &asked)?;
+                (format!("impersonate:{mode}"), AUTHENTICATION)
+            }
+        };
+        let require = |group: &str, resource: &str, subresource: &str, namespace: &str, name: &str| {
+            let access = Access {
+                verb: &verb,
+                group,
+                resource,
+                subresource,
+                namespace,
+                name,
+            };
+            if mode != Mode::Legacy && (resource, name) == ("groups", "system:masters") {
+                let mut error = access.forbidden(user);
+                error.message += ": impersonating the system:masters group is not allowed";
+                return Err(error);
+            }
+            authorizer.require(store, user, &access)
+        };
+        let mut acting = User::new(self.name, &[]);
+        match (self.node(), self.account()) {
+            (Some(node), _) if mode != Mode::Legacy => {
+                require(group, "nodes", "", "", node)?;
+                acting.groups.push("system:nodes".to_owned());
+            }
+            (_, Some((namespace, account))) => {
+                require(group, "serviceaccounts", "", namespace, account)?;
+                acting = User::service_account(namespace, account);
+            }
+            _ => require(group, "users", "", "", self.name)?,
+        }
+        if let Some(uid) = self.uid {
+            require(AUTHENTICATION, "uids", "", "", uid)?;
+            uid.clone_into(&mut acting.uid);
+        }
+        for name in self.groups {
+            require(group, "groups", "", "", name)?;
+        }
+        for (key, value) in self.extras {
+            require(AUTHENTICATION, "userextras", key, "", value)?;
+            acting.extra.entry(key.clone()).or_default().push(value.clone());
+        }
+        if !self.groups.is_empty() {
+            acting.groups = self.groups.to_vec();
+        }
+        let anonymous = "system:unauthenticated";
+        let has = |acting: &User, group: &str| acting.groups.iter().any(|known| known == group);
+        let group = if acting.name == "system:anonymous" {
+            anonymous
+        } else {
+            "system:authenticated"
+        };
+        if !has(&acting, group) && !has(&acting, anonymous) {
+            acting.groups.push(group.to_owned());
+        }
+        Ok(acting)
     }
-    let group = if acting.name == "system:anonymous" {
-        "system:unauthenticated"
-    } else {
-        "system:authenticated"
-    };
-    if !acting.groups.iter().any(|known| known == group) {
-        acting.groups.push(group.to_owned());
-    }
-    Ok(Some(acting))
 }
 
 /// As Go writes the elements of a slice of strings.

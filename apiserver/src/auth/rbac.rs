@@ -37,14 +37,14 @@ pub(super) fn rules(store: &Store, user: &User, namespace: &str) -> Vec<Value> {
 fn any_rule(store: &Store, user: &User, namespace: &str, matches: impl Fn(&Value) -> bool) -> Option<String> {
     let mut bindings = objects(store, "clusterrolebindings", "");
     if !namespace.is_empty() {
-        bindings.extend(objects(store, "rolebindings", &format!("{namespace}/")));
+        bindings.extend(objects(store, "rolebindings", &Store::key(namespace, "")));
     }
     bindings.iter().find_map(|binding| {
         let binding = binding.value();
         let place = crate::meta::namespace(binding);
         let mut subjects = binding["subjects"].as_array().into_iter().flatten();
         let subject = subjects.find(|subject| is(user, subject, place))?;
-        let rules = role_rules(store, &binding["roleRef"], place);
+        let rules = role_rules(store, &binding["roleRef"], place)?;
         rules.iter().any(&matches).then(|| words(binding, subject))
     })
 }
@@ -75,13 +75,13 @@ fn objects(store: &Store, resource: &str, prefix: &str) -> Vec<Arc<Object>> {
     page.map(|page| page.objects).unwrap_or_default()
 }
 
-fn role_rules(store: &Store, reference: &Value, namespace: &str) -> Vec<Value> {
+/// The rules of a role; None where there is none of that name.
+pub(super) fn role_rules(store: &Store, reference: &Value, namespace: &str) -> Option<Vec<Value>> {
     let name = reference["name"].as_str().unwrap_or_default();
     let role = match reference["kind"].as_str() {
         Some("Role") => store.get(&format!("roles.{GROUP}"), &Store::key(namespace, name)),
         _ => store.get(&format!("clusterroles.{GROUP}"), name),
-    };
-    let Some(role) = role else { return vec![] };
+    }?;
     let mut rules = role.value()["rules"].as_array().cloned().unwrap_or_default();
     // An aggregated role has the rules of those that it selects.
     let selectors = role.value()["aggregationRule"]["clusterRoleSelectors"].as_array();
@@ -96,12 +96,12 @@ fn role_rules(store: &Store, reference: &Value, namespace: &str) -> Vec<Value> {
                 let reference =
                     serde_json::json!({ "kind": "ClusterRole", "name": crate::meta::name(part.value()) });
                 if crate::meta::name(part.value()) != name {
-                    rules.extend(role_rules(store, &reference, ""));
+                    rules.extend(role_rules(store, &reference, "").unwrap_or_default());
                 }
             }
         }
     }
-    rules
+    Some(rules)
 }
 
 fn is(user: &User, subject: &Value, namespace: &str) -> bool {
@@ -137,11 +137,11 @@ fn covers(rule: &Value, access: &Access<'_>) -> bool {
         && (names.peek().is_none() || names.any(|name| name == access.name))
 }
 
-fn has(list: &Value, wanted: &str) -> bool {
+pub(super) fn has(list: &Value, wanted: &str) -> bool {
     texts(list).any(|text| text == "*" || text == wanted)
 }
 
-fn texts(list: &Value) -> impl Iterator<Item = &str> {
+pub(super) fn texts(list: &Value) -> impl Iterator<Item = &str> {
     list.as_array().into_iter().flatten().filter_map(Value::as_str)
 }
 

@@ -15,87 +15,130 @@ pub(crate) fn review(
     namespace: &str,
     review: &mut Value,
 ) -> Result<(), ApiError> {
-    if let Value::Object(metadata) = &mut review["metadata"] {
-        metadata.retain(|_, value| !value.is_null());
-    }
+    let spec = &review["spec"];
     let status = match kind.kind.as_str() {
-        "SelfSubjectAccessReview" => access(registry, user, kind, &review["spec"])?,
+        "SelfSubjectAccessReview" => {
+            check_access(kind, review, namespace)?;
+            access(registry, user, spec)
+        }
         "SubjectAccessReview" | "LocalSubjectAccessReview" => {
-            let spec = &review["spec"];
-            if kind.kind == "LocalSubjectAccessReview" && spec["resourceAttributes"]["namespace"] != namespace
-            {
-                let why = format!("must match metadata.namespace: {namespace}");
-                let value = &spec["resourceAttributes"]["namespace"];
-                let cause = Cause::invalid("spec.resourceAttributes.namespace", value, why);
-                return Err(ApiError::invalid(kind, "", &[cause]));
-            }
+            check_access(kind, review, namespace)?;
             let about = User {
                 name: text(&spec["user"]),
                 uid: text(&spec["uid"]),
                 groups: texts(&spec["groups"]),
                 ..User::default()
             };
-            if about.name.is_empty() && about.groups.is_empty() {
-                let why = "at least one of user or group must be specified";
-                let cause = Cause::invalid("spec.user", &json!(""), why);
-                return Err(ApiError::invalid_of(&kind.group, "", "", &[cause]));
-            }
-            access(registry, &about, kind, spec)?
+            access(registry, &about, spec)
         }
-        "SelfSubjectRulesReview" => rules(registry, user, &review["spec"]),
+        "SelfSubjectRulesReview" => {
+            let namespace = text(&spec["namespace"]);
+            if namespace.is_empty() {
+                return Err(ApiError::bad_request("no namespace on request"));
+            }
+            let rules = rules(registry, user, &namespace);
+            // The answer is a new object.
+            review["metadata"] = json!({});
+            review["spec"] = json!({});
+            rules
+        }
         "SelfSubjectReview" => {
-            review["metadata"]["creationTimestamp"] = json!(crate::meta::now());
+            review["metadata"] = json!({ "creationTimestamp": crate::meta::now() });
             json!({ "userInfo": user.to_json() })
         }
-        "TokenReview" => token(registry, authenticator, &review["spec"]),
+        "TokenReview" if text(&spec["token"]).is_empty() => {
+            let why = "token is required for TokenReview in authentication";
+            return Err(ApiError::bad_request(why));
+        }
+        "TokenReview" => token(registry, authenticator, spec),
         other => return Err(ApiError::internal(format!("no such review: {other}"))),
     };
     review["status"] = status;
     Ok(())
 }
 
-fn access(registry: &Registry, user: &User, kind: &Kind, spec: &Value) -> Result<Value, ApiError> {
+/// What is wrong with a question about access.
+fn check_access(kind: &Kind, review: &Value, namespace: &str) -> Result<(), ApiError> {
+    const PATH: &str = "spec.nonResourceAttributes";
+    let (spec, mut errors) = (&review["spec"], vec![]);
+    let (resource, path) = (&spec["resourceAttributes"], &spec["nonResourceAttributes"]);
+    let (local, own) = (
+        kind.kind == "LocalSubjectAccessReview",
+        kind.kind == "SelfSubjectAccessReview",
+    );
+    // As Go writes the struct, whose fields have no names for JSON.
+    let shown = json!({ "Path": text(&path["path"]), "Verb": text(&path["verb"]) });
+    match (resource.is_null(), path.is_null()) {
+        (false, false) => {
+            let why = "cannot be specified in combination with resourceAttributes";
+            errors.push(Cause::invalid(PATH, &shown, why));
+        }
+        (true, true) => {
+            let why = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
+            errors.push(Cause::invalid("spec.resourceAttributes", &Value::Null, why));
+        }
+        _ => {}
+    }
+    if !own && text(&spec["user"]).is_empty() && texts(&spec["groups"]).is_empty() {
+        let why = "at least one of user or group must be specified";
+        errors.push(Cause::invalid("spec.user", &json!(""), why));
+    }
+    let mut metadata = review["metadata"].clone();
+    if let Value::Object(fields) = &mut metadata {
+        fields.remove("managedFields");
+        if local {
+            fields.remove("namespace");
+        }
+        if !fields.is_empty() {
+            let but = if local { " except for namespace" } else { "" };
+            let why = format!("must be empty{but}");
+            errors.push(Cause::invalid("metadata", &review["metadata"], why));
+        }
+    }
+    if local && !resource.is_null() && resource["namespace"] != namespace {
+        let value = json!(text(&resource["namespace"]));
+        let field = "spec.resourceAttributes.namespace";
+        errors.push(Cause::invalid(field, &value, "must match metadata.namespace"));
+    }
+    if local && !path.is_null() {
+        errors.push(Cause::invalid(PATH, &shown, "disallowed on this kind of request"));
+    }
+    if errors.is_empty() {
+        Ok(())
+    } else {
+        // The real server has lost the kind by then.
+        Err(ApiError::invalid_of(&kind.group, "", "", &errors))
+    }
+}
+
+fn access(registry: &Registry, user: &User, spec: &Value) -> Value {
     let (resource, path) = (&spec["resourceAttributes"], &spec["nonResourceAttributes"]);
     let field = |value: &Value, key: &str| text(&value[key]);
-    let reason = match (resource.is_null(), path.is_null()) {
-        (false, true) => {
-            let (verb, group, name) = (
-                field(resource, "verb"),
-                field(resource, "group"),
-                field(resource, "name"),
-            );
-            let (plural, part) = (field(resource, "resource"), field(resource, "subresource"));
-            let access = Access {
-                verb: &verb,
-                group: &group,
-                resource: &plural,
-                subresource: &part,
-                namespace: &field(resource, "namespace"),
-                name: &name,
-            };
-            registry.authorizer.reason(&registry.store, user, &access)
-        }
-        (true, false) => {
-            let (verb, path) = (field(path, "verb"), field(path, "path"));
-            registry
-                .authorizer
-                .reason_for_path(&registry.store, user, &verb, &path)
-        }
-        _ => {
-            let why = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
-            let cause = Cause::invalid("spec.resourceAttributes", resource, why);
-            return Err(ApiError::invalid(kind, "", &[cause]));
-        }
+    let reason = if resource.is_null() {
+        let (verb, path) = (field(path, "verb"), field(path, "path"));
+        registry
+            .authorizer
+            .reason_for_path(&registry.store, user, &verb, &path)
+    } else {
+        let access = Access {
+            verb: &field(resource, "verb"),
+            group: &field(resource, "group"),
+            resource: &field(resource, "resource"),
+            subresource: &field(resource, "subresource"),
+            namespace: &field(resource, "namespace"),
+            name: &field(resource, "name"),
+        };
+        registry.authorizer.reason(&registry.store, user, &access)
     };
-    Ok(match reason {
+    match reason {
         None => json!({ "allowed": false }),
         Some(reason) if reason.is_empty() => json!({ "allowed": true }),
         Some(reason) => json!({ "allowed": true, "reason": reason }),
-    })
+    }
 }
 
-fn rules(registry: &Registry, user: &User, spec: &Value) -> Value {
-    let rules = rbac::rules(&registry.store, user, &text(&spec["namespace"]));
+fn rules(registry: &Registry, user: &User, namespace: &str) -> Value {
+    let rules = rbac::rules(&registry.store, user, namespace);
     let (mut resources, mut paths) = (vec![], vec![]);
     for rule in rules {
         if rule["nonResourceURLs"].is_null() {

@@ -9,7 +9,8 @@ use rand::RngExt as _;
 use ring::hmac;
 use serde_json::{Value, json};
 
-pub(super) const ISSUER: &str = "https://kubernetes.default.svc.cluster.local";
+/// Who issues tokens, and whom they are for where nothing else is said.
+pub(crate) const ISSUER: &str = "https://kubernetes.default.svc.cluster.local";
 
 /// Signs and reads; the key lives as long as the server.
 #[derive(Debug)]

@@ -1,192 +1,13 @@
 //! Defaults: a table of those that stand by themselves, and functions for those that depend on something.
 
+mod table;
+
 use crate::types::Type;
 use serde_json::{Map, Value, json};
 
-type Object = Map<String, Value>;
+use table::TABLE;
 
-/// Fields that get a value when they are absent: the type, the field and the value.
-const TABLE: &[(&str, &str, &str)] = &[
-    (
-        "core.v1.Container",
-        "terminationMessagePath",
-        r#""/dev/termination-log""#,
-    ),
-    ("core.v1.Container", "terminationMessagePolicy", r#""File""#),
-    (
-        "core.v1.EphemeralContainer",
-        "terminationMessagePath",
-        r#""/dev/termination-log""#,
-    ),
-    (
-        "core.v1.EphemeralContainer",
-        "terminationMessagePolicy",
-        r#""File""#,
-    ),
-    ("core.v1.ContainerPort", "protocol", r#""TCP""#),
-    ("core.v1.ServicePort", "protocol", r#""TCP""#),
-    ("core.v1.EndpointPort", "protocol", r#""TCP""#),
-    ("core.v1.PodSpec", "dnsPolicy", r#""ClusterFirst""#),
-    ("core.v1.PodSpec", "restartPolicy", r#""Always""#),
-    ("core.v1.PodSpec", "securityContext", "{}"),
-    ("core.v1.PodSpec", "terminationGracePeriodSeconds", "30"),
-    ("core.v1.PodSpec", "schedulerName", r#""default-scheduler""#),
-    ("core.v1.Probe", "timeoutSeconds", "1"),
-    ("core.v1.Probe", "periodSeconds", "10"),
-    ("core.v1.Probe", "successThreshold", "1"),
-    ("core.v1.Probe", "failureThreshold", "3"),
-    ("core.v1.HTTPGetAction", "path", r#""/""#),
-    ("core.v1.HTTPGetAction", "scheme", r#""HTTP""#),
-    ("core.v1.GRPCAction", "service", r#""""#),
-    ("core.v1.ObjectFieldSelector", "apiVersion", r#""v1""#),
-    ("core.v1.SecretVolumeSource", "defaultMode", "420"),
-    ("core.v1.ConfigMapVolumeSource", "defaultMode", "420"),
-    ("core.v1.DownwardAPIVolumeSource", "defaultMode", "420"),
-    ("core.v1.ProjectedVolumeSource", "defaultMode", "420"),
-    (
-        "core.v1.ServiceAccountTokenProjection",
-        "expirationSeconds",
-        "3600",
-    ),
-    ("core.v1.HostPathVolumeSource", "type", r#""""#),
-    ("core.v1.RBDVolumeSource", "pool", r#""rbd""#),
-    ("core.v1.RBDVolumeSource", "user", r#""admin""#),
-    ("core.v1.RBDVolumeSource", "keyring", r#""/etc/ceph/keyring""#),
-    ("core.v1.ISCSIVolumeSource", "iscsiInterface", r#""default""#),
-    ("core.v1.ServiceSpec", "sessionAffinity", r#""None""#),
-    ("core.v1.ServiceSpec", "type", r#""ClusterIP""#),
-    ("core.v1.Secret", "type", r#""Opaque""#),
-    (
-        "core.v1.PersistentVolumeSpec",
-        "persistentVolumeReclaimPolicy",
-        r#""Retain""#,
-    ),
-    ("core.v1.PersistentVolumeSpec", "volumeMode", r#""Filesystem""#),
-    ("core.v1.PersistentVolumeStatus", "phase", r#""Pending""#),
-    (
-        "core.v1.PersistentVolumeClaimSpec",
-        "volumeMode",
-        r#""Filesystem""#,
-    ),
-    ("core.v1.PersistentVolumeClaimStatus", "phase", r#""Pending""#),
-    ("core.v1.NamespaceStatus", "phase", r#""Active""#),
-    ("core.v1.ReplicationControllerSpec", "replicas", "1"),
-    ("apps.v1.DeploymentSpec", "replicas", "1"),
-    ("apps.v1.DeploymentSpec", "revisionHistoryLimit", "10"),
-    ("apps.v1.DeploymentSpec", "progressDeadlineSeconds", "600"),
-    ("apps.v1.DeploymentStrategy", "type", r#""RollingUpdate""#),
-    ("apps.v1.RollingUpdateDeployment", "maxUnavailable", r#""25%""#),
-    ("apps.v1.RollingUpdateDeployment", "maxSurge", r#""25%""#),
-    ("apps.v1.DaemonSetSpec", "revisionHistoryLimit", "10"),
-    ("apps.v1.DaemonSetUpdateStrategy", "type", r#""RollingUpdate""#),
-    ("apps.v1.RollingUpdateDaemonSet", "maxUnavailable", "1"),
-    ("apps.v1.RollingUpdateDaemonSet", "maxSurge", "0"),
-    (
-        "apps.v1.StatefulSetSpec",
-        "podManagementPolicy",
-        r#""OrderedReady""#,
-    ),
-    ("apps.v1.StatefulSetSpec", "replicas", "1"),
-    ("apps.v1.StatefulSetSpec", "revisionHistoryLimit", "10"),
-    (
-        "apps.v1.StatefulSetSpec",
-        "persistentVolumeClaimRetentionPolicy",
-        "{}",
-    ),
-    (
-        "apps.v1.StatefulSetPersistentVolumeClaimRetentionPolicy",
-        "whenDeleted",
-        r#""Retain""#,
-    ),
-    (
-        "apps.v1.StatefulSetPersistentVolumeClaimRetentionPolicy",
-        "whenScaled",
-        r#""Retain""#,
-    ),
-    ("apps.v1.RollingUpdateStatefulSetStrategy", "partition", "0"),
-    ("apps.v1.ReplicaSetSpec", "replicas", "1"),
-    (
-        "batch.v1.PodFailurePolicyOnPodConditionsPattern",
-        "status",
-        r#""True""#,
-    ),
-    ("batch.v1.CronJobSpec", "concurrencyPolicy", r#""Allow""#),
-    ("batch.v1.CronJobSpec", "suspend", "false"),
-    ("batch.v1.CronJobSpec", "successfulJobsHistoryLimit", "3"),
-    ("batch.v1.CronJobSpec", "failedJobsHistoryLimit", "1"),
-    ("networking.v1.NetworkPolicyPort", "protocol", r#""TCP""#),
-    (
-        "networking.v1.IngressClassParametersReference",
-        "scope",
-        r#""Cluster""#,
-    ),
-    ("autoscaling.v2.HorizontalPodAutoscalerSpec", "minReplicas", "1"),
-    ("autoscaling.v1.HorizontalPodAutoscalerSpec", "minReplicas", "1"),
-    ("discovery.v1.EndpointPort", "name", r#""""#),
-    ("discovery.v1.EndpointPort", "protocol", r#""TCP""#),
-    ("storage.v1.StorageClass", "reclaimPolicy", r#""Delete""#),
-    ("storage.v1.StorageClass", "volumeBindingMode", r#""Immediate""#),
-    (
-        "scheduling.v1.PriorityClass",
-        "preemptionPolicy",
-        r#""PreemptLowerPriority""#,
-    ),
-    (
-        "admissionregistration.v1.ValidatingWebhook",
-        "failurePolicy",
-        r#""Fail""#,
-    ),
-    (
-        "admissionregistration.v1.ValidatingWebhook",
-        "matchPolicy",
-        r#""Equivalent""#,
-    ),
-    (
-        "admissionregistration.v1.ValidatingWebhook",
-        "namespaceSelector",
-        "{}",
-    ),
-    (
-        "admissionregistration.v1.ValidatingWebhook",
-        "objectSelector",
-        "{}",
-    ),
-    (
-        "admissionregistration.v1.ValidatingWebhook",
-        "timeoutSeconds",
-        "10",
-    ),
-    (
-        "admissionregistration.v1.MutatingWebhook",
-        "failurePolicy",
-        r#""Fail""#,
-    ),
-    (
-        "admissionregistration.v1.MutatingWebhook",
-        "matchPolicy",
-        r#""Equivalent""#,
-    ),
-    (
-        "admissionregistration.v1.MutatingWebhook",
-        "namespaceSelector",
-        "{}",
-    ),
-    ("admissionregistration.v1.MutatingWebhook", "objectSelector", "{}"),
-    ("admissionregistration.v1.MutatingWebhook", "timeoutSeconds", "10"),
-    (
-        "admissionregistration.v1.MutatingWebhook",
-        "reinvocationPolicy",
-        r#""Never""#,
-    ),
-    ("admissionregistration.v1.RuleWithOperations", "scope", r#""*""#),
-    ("admissionregistration.v1.ServiceReference", "port", "443"),
-    ("apiextensions.v1.ServiceReference", "port", "443"),
-    (
-        "apiextensions.v1.CustomResourceDefinitionSpec",
-        "conversion",
-        r#"{"strategy":"None"}"#,
-    ),
-];
+type Object = Map<String, Value>;
 
 /// Fills in the defaults of a normal object of a built-in kind, its templates included. What admission adds (a pod's tolerations, its
 /// service account) and what is allocated (addresses, ports) is not filled in.
@@ -275,8 +96,32 @@ fn depending(ty: &str, object: &mut Object) {
                 json!([{"type": "Resource", "resource": {"name": "cpu", "target": target}}]),
             );
         }
+        "core.v1.LimitRangeItem" if object.get("type").is_some_and(|ty| ty == "Container") => limits(object),
         "apiextensions.v1.CustomResourceDefinitionSpec" => names(object),
         _ => {}
+    }
+}
+
+/// Limits of containers follow from one another: what is given from the most, what is asked for from what is given, or the least.
+fn limits(item: &mut Object) {
+    let entries = |item: &Object, name: &str| {
+        item.get(name)
+            .and_then(Value::as_object)
+            .cloned()
+            .unwrap_or_default()
+    };
+    let (most, least) = (entries(item, "max"), entries(item, "min"));
+    let (mut given, mut asked) = (entries(item, "default"), entries(item, "defaultRequest"));
+    for (name, amount) in most {
+        given.entry(name).or_insert(amount);
+    }
+    for (name, amount) in given.clone().into_iter().chain(least) {
+        asked.entry(name).or_insert(amount);
+    }
+    for (name, amounts) in [("default", given), ("defaultRequest", asked)] {
+        if !amounts.is_empty() {
+            item.insert(name.to_owned(), Value::Object(amounts));
+        }
     }
 }
 
@@ -284,6 +129,12 @@ fn depending(ty: &str, object: &mut Object) {
 fn pull_policy(image: &str) -> &'static str {
     let name = image.rsplit('/').next().unwrap_or_default();
     let tag = name.split_once(':').map(|(_, tag)| tag);
+    let repository = name.split([':', '@']).next().unwrap_or_default();
+    let valid = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"._-".contains(&byte);
+    if repository.is_empty() || !repository.bytes().all(valid) {
+        // What names no image has no tag.
+        return "IfNotPresent";
+    }
     if !name.contains('@') && matches!(tag, None | Some("latest")) {
         "Always"
     } else {

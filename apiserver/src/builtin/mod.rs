@@ -7,6 +7,7 @@ mod defaults;
 mod validate;
 
 pub use defaults::default;
+pub(crate) use validate::{SYSTEM_PRIORITIES, amount};
 pub use validate::{is_label, is_label_key, is_label_value, is_subdomain, validate, validate_metadata};
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use crate::auth::User;
 use crate::kinds::Kind;
 use crate::meta;
 use crate::registry::{Bodied, DeleteOptions, ListOptions, Registry, Target, WriteOptions};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ fn reconcile(registry: &Registry, kind: &Arc<Kind>) -> bool {
             waits |= !clean(registry, &target, object.value());
         } else if !is_accepted(object.value()) {
             let others: Vec<&Value> = listing.objects.iter().map(|object| object.value()).collect();
-            let conflict = conflict(registry, &others, object.value());
+            let taken = Taken::by_others(registry, &others, object.value());
             // It went meanwhile: there is a change to come.
             let (user, options) = (
                 User::system(),
@@ -54,7 +54,7 @@ fn reconcile(registry: &Registry, kind: &Arc<Kind>) -> bool {
             let by = Bodied::new(&user, &options);
             let _ = registry.change(&target, "status", false, by, |old| {
                 let mut definition = old.cloned().unwrap_or_default();
-                accept(&mut definition, conflict.as_deref());
+                accept(&mut definition, &taken);
                 Ok(definition)
             });
         }
@@ -85,17 +85,44 @@ fn is_accepted(definition: &Value) -> bool {
     has_condition(definition, "Established") && names == accepted
 }
 
-fn accept(definition: &mut Value, conflict: Option<&str>) {
-    if let Some(why) = conflict {
-        set_condition(definition, "NamesAccepted", "False", "KindConflict", why);
+/// Takes over the names that are free, and tells of those that are not.
+fn accept(definition: &mut Value, taken: &Taken) {
+    let wanted = definition["spec"]["names"].clone();
+    let mut accepted = meta::entry_mut(definition, "status")
+        .get("acceptedNames")
+        .cloned()
+        .unwrap_or_else(|| json!({}));
+    let mut conflict = None;
+    for (key, reason, names) in [
+        ("plural", "PluralConflict", &taken.resources),
+        ("singular", "SingularConflict", &taken.resources),
+        ("shortNames", "ShortNamesConflict", &taken.resources),
+        ("kind", "KindConflict", &taken.kinds),
+        ("listKind", "ListKindConflict", &taken.kinds),
+        ("categories", "", &vec![]),
+    ] {
+        let value = &wanted[key];
+        let mut all = value
+            .as_array()
+            .into_iter()
+            .flatten()
+            .chain([value])
+            .filter_map(Value::as_str);
+        match all.find(|name| names.iter().any(|taken| taken == name)) {
+            Some(name) => conflict = Some((reason, format!("{name:?} is already in use"))),
+            None if value.is_null() => {}
+            None => accepted[key] = value.clone(),
+        }
+    }
+    meta::entry_mut(definition, "status").insert("acceptedNames".into(), accepted);
+    if let Some((reason, why)) = conflict {
+        set_condition(definition, "NamesAccepted", "False", reason, &why);
         let message = "not all names are accepted";
         if !has_condition(definition, "Established") {
             set_condition(definition, "Established", "False", "NotAccepted", message);
         }
         return;
     }
-    let names = definition["spec"]["names"].clone();
-    meta::entry_mut(definition, "status").insert("acceptedNames".into(), names);
     set_condition(
         definition,
         "NamesAccepted",
@@ -107,27 +134,50 @@ fn accept(definition: &mut Value, conflict: Option<&str>) {
     set_condition(definition, "Established", "True", "InitialNamesAccepted", message);
 }
 
-/// Names are taken by who was accepted first.
-fn conflict(registry: &Registry, all: &[&Value], definition: &Value) -> Option<String> {
-    let (group, names) = (&definition["spec"]["group"], &definition["spec"]["names"]);
-    let catalog = registry.catalog();
-    for other in all {
-        let rival = &other["status"]["acceptedNames"];
-        let same = meta::name(other) == meta::name(definition);
-        if same || other["spec"]["group"] != *group {
-            continue;
+/// The names that others in the group have.
+#[derive(Default)]
+struct Taken {
+    /// Plurals, singulars and short names.
+    resources: Vec<String>,
+    /// Kinds, and those of lists.
+    kinds: Vec<String>,
+}
+
+impl Taken {
+    /// Names are taken by who was accepted first; those of built-in kinds are taken from the start.
+    fn by_others(registry: &Registry, all: &[&Value], definition: &Value) -> Self {
+        let group = &definition["spec"]["group"];
+        let mut taken = Self::default();
+        for other in all {
+            if meta::name(other) == meta::name(definition) || other["spec"]["group"] != *group {
+                continue;
+            }
+            let names = &other["status"]["acceptedNames"];
+            let text = |key: &str| {
+                names[key]
+                    .as_str()
+                    .filter(|name| !name.is_empty())
+                    .map(str::to_owned)
+            };
+            taken
+                .resources
+                .extend(["plural", "singular"].into_iter().filter_map(text));
+            let short = names["shortNames"].as_array().into_iter().flatten();
+            taken
+                .resources
+                .extend(short.filter_map(|name| name.as_str().map(str::to_owned)));
+            taken
+                .kinds
+                .extend(["kind", "listKind"].into_iter().filter_map(text));
         }
-        for text in [&names["kind"], &names["listKind"]] {
-            if !text.is_null() && (rival["kind"] == *text || rival["listKind"] == *text) {
-                return Some(format!("{text} is already in use"));
+        for kind in registry.catalog().iter() {
+            if kind.definition.is_none() && *group == kind.group {
+                taken.resources.push(kind.plural.clone());
+                taken.kinds.push(kind.kind.clone());
             }
         }
+        taken
     }
-    let plural = names["plural"].as_str().unwrap_or_default();
-    let taken = catalog.any_version(group.as_str().unwrap_or_default(), plural);
-    taken
-        .filter(|kind| kind.definition.is_none())
-        .map(|kind| format!("{:?} is already in use", kind.plural))
 }
 
 /// Deletes what the definition made; true when all is gone and so is the definition.

@@ -1,6 +1,9 @@
 //! Discovery, a document a group and version.
 
 use crate::kinds::{Catalog, Kind};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use ring::digest::{SHA256, digest};
 use serde_json::{Map, Value, json};
 
 /// `/`.
@@ -76,6 +79,9 @@ pub(super) fn resources(catalog: &Catalog, group: &str, version: &str) -> Option
         if !kind.categories.is_empty() {
             entry["categories"] = json!(kind.categories);
         }
+        if kind.is_stored() {
+            entry["storageVersionHash"] = json!(storage_hash(kind));
+        }
         resources.push(entry);
         for part in &kind.subresources {
             let mut entry = Map::new();
@@ -100,6 +106,18 @@ pub(super) fn resources(catalog: &Catalog, group: &str, version: &str) -> Option
     Some(document)
 }
 
+/// Tells apart what objects are stored as, without saying it.
+fn storage_hash(kind: &Kind) -> String {
+    let (group, version) = match &kind.definition {
+        Some(definition) => (kind.group.as_str(), definition.stored_version.as_str()),
+        // Events of both groups are stored as the core's.
+        None if kind.group == "events.k8s.io" => ("", "v1"),
+        None => (kind.group.as_str(), kind.version.as_str()),
+    };
+    let text = format!("{group}/{version}/{}", kind.kind);
+    STANDARD.encode(&digest(&SHA256, text.as_bytes()).as_ref()[..8])
+}
+
 fn entry(group: &str, versions: &[String]) -> Value {
     let shown =
         |version: &String| json!({ "groupVersion": format!("{group}/{version}"), "version": version });
@@ -120,4 +138,21 @@ pub(super) fn group_versions(catalog: &Catalog) -> Vec<(String, Vec<String>)> {
         }
     }
     groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hashes_are_those_of_real_clusters() {
+        let catalog = Catalog::built_in().unwrap();
+        for (api_version, kind, hash) in [
+            ("v1", "ConfigMap", "qFsyl6wFWjQ="),
+            ("apps/v1", "Deployment", "8aSe+NMegvE="),
+            ("events.k8s.io/v1", "Event", "r2yiGXH7wu8="),
+        ] {
+            assert_eq!(storage_hash(catalog.kind(api_version, kind).unwrap()), hash);
+        }
+    }
 }

@@ -47,7 +47,10 @@ pub(super) fn document(catalog: &Catalog, group: &str, version: &str) -> Option<
             continue;
         }
         let ty = types::definition(&name);
-        let schema = ty.map_or_else(|| json!({ "type": "object" }), |ty| schema(ty, &mut wanted));
+        let schema = ty.map_or_else(
+            || json!({ "type": "object" }),
+            |ty| described(&name, ty, &mut wanted),
+        );
         schemas.insert(key, schema);
     }
     Some(json!({
@@ -75,16 +78,20 @@ fn schema_of(kind: &Kind, wanted: &mut BTreeSet<String>) -> (String, Value) {
             schema = json!({ "type": "object" });
         }
         let properties = crate::meta::entry_mut(&mut schema, "properties");
-        properties.insert("apiVersion".into(), json!({ "type": "string" }));
-        properties.insert("kind".into(), json!({ "type": "string" }));
+        for field in ["apiVersion", "kind"] {
+            let text = types::text("core.v1.Pod", field);
+            properties.insert(field.into(), json!({ "type": "string", "description": text }));
+        }
         wanted.insert("meta.v1.ObjectMeta".to_owned());
         let reference = format!("#/components/schemas/{}", component("meta.v1.ObjectMeta"));
-        properties.insert("metadata".into(), json!({ "allOf": [{ "$ref": reference }] }));
+        let text = types::text("core.v1.Pod", "metadata");
+        let metadata = json!({ "allOf": [{ "$ref": reference }], "description": text });
+        properties.insert("metadata".into(), metadata);
         return (name, schema);
     }
     match types::builtin(&kind.api_version(), &kind.kind) {
         Some(Type::Named(named)) => {
-            let schema = types::definition(&named.name).map(|ty| schema(ty, wanted));
+            let schema = types::definition(&named.name).map(|ty| described(&named.name, ty, wanted));
             (
                 component(&named.name),
                 schema.unwrap_or_else(|| json!({ "type": "object" })),
@@ -92,6 +99,20 @@ fn schema_of(kind: &Kind, wanted: &mut BTreeSet<String>) -> (String, Value) {
         }
         _ => (component(&kind.kind), json!({ "type": "object" })),
     }
+}
+
+/// The schema of a type that has a name, with what is said of it.
+fn described(name: &str, ty: &Type, wanted: &mut BTreeSet<String>) -> Value {
+    let mut schema = schema(ty, wanted);
+    if let Some(text) = types::text(name, "") {
+        schema["description"] = json!(text);
+    }
+    for (field, property) in schema["properties"].as_object_mut().into_iter().flatten() {
+        if let Some(text) = types::text(name, field) {
+            property["description"] = json!(text);
+        }
+    }
+    schema
 }
 
 fn schema(ty: &Type, wanted: &mut BTreeSet<String>) -> Value {
@@ -116,6 +137,21 @@ fn schema(ty: &Type, wanted: &mut BTreeSet<String>) -> Value {
                 let mut property = schema(&field.ty, wanted);
                 if let Some(default) = &field.default {
                     property["default"] = default.clone();
+                }
+                let strategies: Vec<&str> = [
+                    (field.patch.merge, "merge"),
+                    (field.patch.replace, "replace"),
+                    (field.patch.retain_keys, "retainKeys"),
+                ]
+                .into_iter()
+                .filter_map(|(is_set, strategy)| is_set.then_some(strategy))
+                .collect();
+                // Client-side apply merges by these.
+                if !strategies.is_empty() {
+                    property["x-kubernetes-patch-strategy"] = json!(strategies.join(","));
+                }
+                if let Some(key) = &field.patch.merge_key {
+                    property["x-kubernetes-patch-merge-key"] = json!(key);
                 }
                 result["properties"][&**name] = property;
                 if field.required {

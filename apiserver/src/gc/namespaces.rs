@@ -48,6 +48,10 @@ fn empty(registry: &Registry, namespace: &str) -> Left {
     let catalog = registry.catalog();
     let kinds: Vec<Arc<Kind>> = catalog.stored().filter(|kind| kind.namespaced).cloned().collect();
     let mut left = Left::default();
+    let options = DeleteOptions {
+        propagation: Some("Background".to_owned()),
+        ..DeleteOptions::default()
+    };
     for kind in kinds {
         let target = Target::new(&kind, namespace, "");
         let everything = ListOptions::default();
@@ -56,7 +60,7 @@ fn empty(registry: &Registry, namespace: &str) -> Left {
             continue;
         }
         // Whatever is refused is still there at the next look.
-        let _ = registry.delete_collection(&target, &everything, &DeleteOptions::default());
+        let _ = registry.delete_collection(&target, &everything, &options);
         for object in found(registry).unwrap_or_default() {
             *left.objects.entry(kind.qualified()).or_default() += 1;
             for finalizer in meta::finalizers(object.value()) {

@@ -1,8 +1,9 @@
 //! The garbage collector: objects whose owners are gone go, and owners that wait for what they own wait no longer than that.
 
+use crate::auth::User;
 use crate::kinds::{Catalog, Kind};
 use crate::meta;
-use crate::registry::{DeleteOptions, Registry, Target};
+use crate::registry::{Bodied, DeleteOptions, Registry, Target, WriteOptions};
 use crate::store::ChangeKind;
 use serde_json::Value;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -18,6 +19,11 @@ type Place = (String, String, String);
 /// Who owns whom, kept up to date from the history of each table.
 #[derive(Default)]
 pub(super) struct Collector {
+    /// What is served, and its kinds by their tables.
+    catalog: Arc<Catalog>,
+    kinds: Arc<HashMap<String, Arc<Kind>>>,
+    /// The version up to which every table was followed.
+    seen: u64,
     positions: HashMap<String, u64>,
     /// The objects that exist, by uid.
     places: HashMap<String, Place>,
@@ -30,15 +36,14 @@ pub(super) struct Collector {
 impl Collector {
     /// Does what there is to do; true when something was refused and must be tried again.
     pub(super) fn collect(&mut self, registry: &Registry) -> bool {
-        let catalog = registry.catalog();
-        let kinds: HashMap<String, Arc<Kind>> = catalog
-            .stored()
-            .map(|kind| (kind.table(), kind.clone()))
-            .collect();
+        self.learn(registry.catalog());
+        let (catalog, kinds) = (self.catalog.clone(), self.kinds.clone());
         let mut dirty = BTreeSet::new();
-        for table in kinds.keys() {
+        let (changed, until) = registry.store.changed_since(self.seen);
+        for table in changed.iter().filter(|table| kinds.contains_key(*table)) {
             self.follow(registry, table, &mut dirty);
         }
+        self.seen = until;
         let mut waits = false;
         for uid in dirty {
             let Some((table, namespace, name)) = self.places.get(&uid) else {
@@ -54,6 +59,17 @@ impl Collector {
             waits |= self.attend(&context, &uid, &target).is_err();
         }
         waits
+    }
+
+    /// When something else is served, every table is looked at again: one that nobody served may have changed.
+    fn learn(&mut self, catalog: Arc<Catalog>) {
+        if Arc::ptr_eq(&catalog, &self.catalog) {
+            return;
+        }
+        let kinds = catalog.stored().map(|kind| (kind.table(), kind.clone()));
+        self.kinds = Arc::new(kinds.collect());
+        self.catalog = catalog;
+        self.seen = 0;
     }
 
     /// Takes in what changed in a table, and tells which objects are to be looked at.
@@ -84,21 +100,19 @@ impl Collector {
         let Ok(page) = registry.store.list(table, "", "", None) else {
             return;
         };
-        let present: HashSet<&str> = page
-            .objects
-            .iter()
-            .map(|object| meta::uid(object.value()))
-            .collect();
+        let mut present = HashSet::new();
+        // One tree at a time.
+        for object in page.objects {
+            present.insert(meta::uid(object.value()).to_owned());
+            self.note(table, object.value(), dirty);
+        }
         let known = self.places.iter().filter(|(_, place)| place.0 == table);
         let gone: Vec<String> = known
             .map(|(uid, _)| uid.clone())
-            .filter(|uid| !present.contains(uid.as_str()))
+            .filter(|uid| !present.contains(uid))
             .collect();
         for uid in gone {
             self.forget(&uid, dirty);
-        }
-        for object in &page.objects {
-            self.note(table, object.value(), dirty);
         }
         self.positions.insert(table.to_owned(), page.revision);
     }
@@ -303,14 +317,22 @@ fn owner_uid(owner: &Value) -> String {
 }
 
 fn disown(registry: &Registry, target: &Target, lost: &[&str]) -> Result<(), ()> {
-    let outcome = registry.rewrite(target, |object| {
-        let metadata = meta::metadata_mut(object);
+    // A change like a client's: who owned the references owns them no longer.
+    let options = WriteOptions {
+        field_manager: "kube-controller-manager".to_owned(),
+        ..WriteOptions::default()
+    };
+    let user = User::system();
+    let outcome = registry.change(target, "", false, Bodied::new(&user, &options), |old| {
+        let mut object = old.cloned().unwrap_or_default();
+        let metadata = meta::metadata_mut(&mut object);
         if let Some(Value::Array(owners)) = metadata.get_mut("ownerReferences") {
             owners.retain(|owner| !lost.contains(&owner["uid"].as_str().unwrap_or_default()));
             if owners.is_empty() {
                 metadata.remove("ownerReferences");
             }
         }
+        Ok(object)
     });
     outcome.map(|_| ()).or_else(|error| gone(&error))
 }

@@ -11,11 +11,14 @@ mod request_info;
 mod resources;
 pub(crate) mod respond;
 mod serve;
+mod tables;
 
 pub use layer::{Asked, Broken, Layer, Next};
-pub use negotiate::{Encoding, Form, Shape};
+pub use negotiate::{Encoding, Form, Rows, Shape};
 pub use query::Query;
+pub(crate) use query::decode_path;
 pub use request_info::RequestInfo;
 pub use respond::{Answer, Body};
-pub(crate) use respond::{object_bytes, partial};
+pub(crate) use respond::{append_object, partial};
 pub(crate) use serve::{Asker, serve};
+pub(crate) use tables::{metadata_only, table};

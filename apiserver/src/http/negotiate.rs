@@ -1,5 +1,7 @@
 //! In which form a client wants its answer.
 
+use super::Query;
+use crate::quote::quoted;
 use crate::status::ApiError;
 use http::HeaderMap;
 use http::header::{ACCEPT, USER_AGENT};
@@ -22,8 +24,21 @@ pub enum Shape {
     Objects,
     /// Only their metadata.
     Partial,
+    /// Only the metadata of the objects of a list.
+    PartialList,
     /// Rows with columns.
     Table,
+}
+
+/// What the rows of a table show beside their cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rows {
+    /// The metadata of their objects.
+    Metadata,
+    /// Their objects.
+    Objects,
+    /// Nothing.
+    Nothing,
 }
 
 /// In which form a client wants its answer.
@@ -33,6 +48,10 @@ pub struct Form {
     pub encoding: Encoding,
     /// What it shows.
     pub shape: Shape,
+    /// What the rows of a table show beside their cells.
+    pub rows: Rows,
+    /// Whether tables and metadata are asked for in version v1beta1.
+    pub beta: bool,
 }
 
 impl Form {
@@ -40,6 +59,8 @@ impl Form {
     pub const DEFAULT: Self = Self {
         encoding: Encoding::Json,
         shape: Shape::Objects,
+        rows: Rows::Metadata,
+        beta: false,
     };
 
     /// The first form of the client's that can be had.
@@ -75,6 +96,12 @@ impl Form {
         }
         let form = clauses.iter().find_map(|(_, clause)| Self::of(clause, pretty));
         form.ok_or_else(|| {
+            // The media type would do, but what is asked for in it is not known.
+            if clauses.iter().any(|(_, clause)| encoding(clause).is_some()) {
+                let message = "only the following media types are accepted: application/json, application/yaml, \
+                    application/vnd.kubernetes.protobuf";
+                return ApiError::new(406, "NotAcceptable", message);
+            }
             let message = "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, \
                 application/vnd.kubernetes.protobuf";
             ApiError::generic(406, "NotAcceptable", message)
@@ -82,17 +109,11 @@ impl Form {
     }
 
     fn of(clause: &str, pretty: bool) -> Option<Self> {
-        let mut parts = clause.split(';').map(str::trim);
-        let json = if pretty {
-            Encoding::PrettyJson
-        } else {
-            Encoding::Json
+        let encoding = match encoding(clause)? {
+            Encoding::Json if pretty => Encoding::PrettyJson,
+            encoding => encoding,
         };
-        let encoding = match parts.next()?.to_lowercase().as_str() {
-            "application/json" | "application/*" | "*/*" => json,
-            "application/yaml" => Encoding::Yaml,
-            _ => return None,
-        };
+        let parts = clause.split(';').skip(1).map(str::trim);
         let (mut kind, mut group, mut version) = ("", "", "");
         for part in parts {
             match part.split_once('=') {
@@ -105,12 +126,46 @@ impl Form {
         let shape = match (kind, group, version) {
             ("", ..) => Shape::Objects,
             ("Table", "meta.k8s.io", "v1" | "v1beta1") => Shape::Table,
-            ("PartialObjectMetadata" | "PartialObjectMetadataList", "meta.k8s.io", "v1" | "v1beta1") => {
-                Shape::Partial
-            }
+            ("PartialObjectMetadata", "meta.k8s.io", "v1" | "v1beta1") => Shape::Partial,
+            ("PartialObjectMetadataList", "meta.k8s.io", "v1" | "v1beta1") => Shape::PartialList,
             _ => return None,
         };
-        Some(Self { encoding, shape })
+        Some(Self {
+            encoding,
+            shape,
+            beta: shape != Shape::Objects && version == "v1beta1",
+            ..Self::DEFAULT
+        })
+    }
+
+    /// Reads what the rows of a table shall show.
+    pub(super) fn with_rows(self, query: &Query) -> Result<Self, ApiError> {
+        if self.shape != Shape::Table {
+            return Ok(self);
+        }
+        let rows = match query.get("includeObject") {
+            "" | "Metadata" => Rows::Metadata,
+            "Object" => Rows::Objects,
+            "None" => Rows::Nothing,
+            other => {
+                return Err(ApiError::bad_request(format!(
+                    "Unable to convert to Table as requested: includeObject: Invalid value: {}: must be 'Metadata', 'Object', 'None', \
+                     or empty",
+                    quoted(other)
+                )));
+            }
+        };
+        Ok(Self { rows, ..self })
+    }
+}
+
+/// The encoding that a clause takes, if it is one of ours.
+fn encoding(clause: &str) -> Option<Encoding> {
+    let media_type = clause.split(';').next()?.trim();
+    match media_type.to_lowercase().as_str() {
+        "application/json" | "*/*" => Some(Encoding::Json),
+        "application/yaml" => Some(Encoding::Yaml),
+        _ => None,
     }
 }
 

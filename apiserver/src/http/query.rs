@@ -44,8 +44,8 @@ impl Query {
     }
 }
 
-/// A segment of a path.
-pub(super) fn decode_path(text: &str) -> String {
+/// What escapes in a segment of a path, or in a header's name, stand for.
+pub(crate) fn decode_path(text: &str) -> String {
     decode(text, false)
 }
 

@@ -36,11 +36,9 @@ impl RequestInfo {
             path: path.to_owned(),
             ..Self::default()
         };
-        let decoded: Vec<String> = path
-            .trim_matches('/')
-            .split('/')
-            .map(super::query::decode_path)
-            .collect();
+        // A slash that came escaped parts segments, too.
+        let decoded = super::query::decode_path(path);
+        let decoded: Vec<String> = decoded.trim_matches('/').split('/').map(str::to_owned).collect();
         let mut parts = decoded.as_slice();
         match parts {
             [api, version, rest @ ..] if api == "api" && !rest.is_empty() => {
@@ -57,11 +55,12 @@ impl RequestInfo {
         info.is_resource = true;
         verb_of(method.as_str()).clone_into(&mut info.verb);
         let mut watches = query.flag("watch");
+        let mut by_path = false;
         if let [watch, rest @ ..] = parts
             && watch == "watch"
             && !rest.is_empty()
         {
-            watches = true;
+            (watches, by_path) = (true, true);
             parts = rest;
         }
         if let [namespaces, namespace, rest @ ..] = parts
@@ -81,7 +80,7 @@ impl RequestInfo {
         info.rest = parts.collect();
         if info.name.is_empty() {
             info.refine(watches, query);
-        } else if watches && info.verb == "get" && info.subresource.is_empty() {
+        } else if by_path && info.verb == "get" && info.subresource.is_empty() {
             "watch".clone_into(&mut info.verb);
         }
         info

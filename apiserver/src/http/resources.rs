@@ -1,15 +1,17 @@
 //! Requests about resources: which operation is meant, and what is answered.
 
 use super::respond::{self, Answer};
-use super::{Form, Query, RequestInfo, body};
+use super::{Encoding, Form, Query, RequestInfo, body};
 use crate::auth::{self, User};
 use crate::kinds::Kind;
+use crate::meta::names;
+use crate::quote::quoted;
 use crate::registry::{
     Bodied, DeleteOptions, Deletion, ListOptions, Target, VersionMatch, WriteOptions, Written, revision,
-    too_large, track_fields, unparsable,
+    too_large, unparsable,
 };
 use crate::server::Shared;
-use crate::status::ApiError;
+use crate::status::{ApiError, Cause};
 use crate::watch;
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -38,11 +40,23 @@ pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, ApiError> {
     let info = call.info;
     let catalog = call.shared.registry.catalog();
     let Some(kind) = catalog.resource(&info.group, &info.version, &info.resource) else {
-        if catalog.has_version(&info.group, &info.version) {
+        // Custom kinds that are not there are no kinds at all.
+        let built_in = |kind: &Arc<Kind>| {
+            kind.definition.is_none() && kind.group == info.group && kind.version == info.version
+        };
+        if catalog.iter().any(built_in) {
             return Err(ApiError::no_such_resource());
         }
         return Ok(respond::page_not_found());
     };
+    let lies_elsewhere = if kind.namespaced {
+        info.namespace.is_empty() && !info.name.is_empty()
+    } else {
+        !info.namespace.is_empty()
+    };
+    if kind.definition.is_some() && lies_elsewhere && !matches!(info.verb.as_str(), "list" | "watch") {
+        return Ok(respond::page_not_found());
+    }
     let target = target(call, kind)?;
     let verbs = if info.subresource.is_empty() {
         &kind.verbs
@@ -53,7 +67,16 @@ pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, ApiError> {
             None => return Err(ApiError::no_such_resource()),
         }
     };
+    if !info.rest.is_empty() && info.subresource != "proxy" {
+        return Err(ApiError::no_such_resource());
+    }
     let path_named = !target.name.is_empty();
+    if let Some(why) = names::path_segment(&target.name).first() {
+        let name = quoted(&target.name);
+        return Err(ApiError::bad_request(format!(
+            "Name parameter invalid: {name}: {why}"
+        )));
+    }
     let fits = match info.verb.as_str() {
         "create" => !path_named || !info.subresource.is_empty(),
         "update" | "patch" | "delete" => path_named,
@@ -62,11 +85,21 @@ pub(super) async fn answer(call: &Call<'_>) -> Result<Answer, ApiError> {
     if !fits || !serves(verbs, &info.verb) {
         return Err(ApiError::method_not_allowed());
     }
-    let mut answer = operate(call, target, kind).await?;
-    if kind.group.is_empty() && kind.plural == "endpoints" {
-        respond::warn(&mut answer, &[ENDPOINTS.to_owned()]);
-    }
+    let Some(warning) = deprecation(kind) else {
+        return operate(call, target, kind).await;
+    };
+    // Who uses what will go is told so, whatever comes of it.
+    let answer = operate(call, target, kind).await;
+    let mut answer = answer.unwrap_or_else(|error| respond::refusal(call.form, &error));
+    respond::warn_first(&mut answer, &[warning]);
     Ok(answer)
+}
+
+fn deprecation(kind: &Kind) -> Option<String> {
+    match &kind.definition {
+        Some(definition) => definition.version(&kind.version)?.deprecation.clone(),
+        None => (kind.group.is_empty() && kind.plural == "endpoints").then(|| ENDPOINTS.to_owned()),
+    }
 }
 
 async fn operate(call: &Call<'_>, target: Target, kind: &Arc<Kind>) -> Result<Answer, ApiError> {
@@ -136,6 +169,11 @@ async fn list(call: &Call<'_>, target: &Target) -> Result<Answer, ApiError> {
 }
 
 fn watch(call: &Call<'_>, target: Target) -> Result<Answer, ApiError> {
+    if call.form.encoding == Encoding::Yaml {
+        let why = "only the following media types are accepted: application/json;stream=watch, \
+            application/vnd.kubernetes.protobuf;stream=watch";
+        return Err(ApiError::new(406, "NotAcceptable", why));
+    }
     let options = ListOptions::parse(call.query, true)?;
     let watcher = watch::Watcher::new(call.shared.registry.clone(), target, options, call.form)?;
     Ok(respond::stream("application/json", watcher.into_body()))
@@ -154,20 +192,63 @@ async fn get(call: &Call<'_>, target: &Target) -> Result<Answer, ApiError> {
 }
 
 fn create(call: &Call<'_>, target: &Target) -> Result<Answer, ApiError> {
-    let options = options(call, "CreateOptions")?;
-    let object = object(call, &target.kind)?;
+    let mut options = options(call, "CreateOptions")?;
+    let object = object(call, &target.kind, &mut options)?;
     let written = call.shared.registry.create(target, object, by(call, &options))?;
     Ok(shown(call, target, &written))
 }
 
-fn object(call: &Call<'_>, kind: &Kind) -> Result<Value, ApiError> {
+/// The object of the body; what a strict decoder holds against the text goes to the options.
+fn object(call: &Call<'_>, kind: &Kind, options: &mut WriteOptions) -> Result<Value, ApiError> {
     let custom = kind.definition.is_some();
-    body::object(&call.parts.headers, call.body, &kind.kind, custom)
+    let brought = body::object(&call.parts.headers, call.body, &kind.kind, custom)?;
+    options.strict_errors = brought.strict_errors;
+    Ok(brought.object)
+}
+
+/// Does what is asked of a part of a resource: `act` gets what was sent, read as the part's kind. The client is warned of it, whatever
+/// comes of it.
+fn part(
+    call: &Call<'_>,
+    target: &Target,
+    options_kind: &str,
+    act: impl FnOnce(Value, &WriteOptions) -> Result<Answer, ApiError>,
+) -> Result<Answer, ApiError> {
+    let mut options = options(call, options_kind)?;
+    let name = &call.info.subresource;
+    let kind = match target.kind.subresource(name) {
+        Some(part) => Arc::new(target.kind.of_part(part)),
+        None => target.kind.clone(),
+    };
+    let mut object = object(call, &kind, &mut options)?;
+    let target = Target::new(&kind, &target.namespace, &target.name);
+    let registry = &call.shared.registry;
+    let warnings = registry.read_question(&target, &mut object, name, by(call, &options))?;
+    let mut answer = act(object, &options).map_err(|error| error.with_warnings(&warnings))?;
+    respond::warn_first(&mut answer, &warnings);
+    Ok(answer)
+}
+
+/// The answer of a part that says no more than that it was done.
+fn done(call: &Call<'_>) -> Answer {
+    let status =
+        json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201 });
+    respond::value(201, call.form, &status)
+}
+
+/// A part names the same object as the path.
+fn check_part_name(target: &Target, object: &Value, kind: &str) -> Result<(), ApiError> {
+    if crate::meta::name(object) == target.name {
+        return Ok(());
+    }
+    Err(ApiError::bad_request(format!(
+        "name in URL does not match name in {kind} object"
+    )))
 }
 
 fn update(call: &Call<'_>, target: &Target, part: &str) -> Result<Answer, ApiError> {
-    let options = options(call, "UpdateOptions")?;
-    let object = object(call, &target.kind)?;
+    let mut options = options(call, "UpdateOptions")?;
+    let object = object(call, &target.kind, &mut options)?;
     let written = call
         .shared
         .registry
@@ -181,11 +262,7 @@ fn patch(call: &Call<'_>, target: &Target, part: &str) -> Result<Answer, ApiErro
     let registry = &call.shared.registry;
     let written = registry.patch(target, part, &media_type, call.body, by(call, &options))?;
     if part == "scale" {
-        return Ok(respond::value(
-            200,
-            call.form,
-            &registry.scale(target, written.object.value())?,
-        ));
+        return scaled(call, target, &written);
     }
     Ok(shown(call, target, &written))
 }
@@ -193,28 +270,50 @@ fn patch(call: &Call<'_>, target: &Target, part: &str) -> Result<Answer, ApiErro
 fn shown(call: &Call<'_>, target: &Target, written: &Written) -> Answer {
     let code = if written.created { 201 } else { 200 };
     let mut answer = respond::object(code, call.form, &target.kind, &written.object);
-    let definition = target.kind.definition.as_ref();
-    let deprecation = definition
-        .and_then(|definition| definition.version(&target.kind.version))
-        .and_then(|version| version.deprecation.clone());
     respond::warn(&mut answer, &written.warnings);
-    respond::warn(&mut answer, deprecation.as_slice());
     answer
+}
+
+/// The scale of what was written.
+fn scaled(call: &Call<'_>, target: &Target, written: &Written) -> Result<Answer, ApiError> {
+    let scale = call.shared.registry.scale(target, written.object.value())?;
+    let mut answer = respond::value(200, call.form, &scale);
+    respond::warn(&mut answer, &written.warnings);
+    Ok(answer)
 }
 
 fn delete(call: &Call<'_>, target: &Target) -> Result<Answer, ApiError> {
     let options = DeleteOptions::parse(call.query, delete_body(call)?.as_ref())?;
-    match call.shared.registry.delete(target, &options)? {
+    let warnings = preserved(&target.kind, &options);
+    let deletion = call.shared.registry.delete(target, &options);
+    let deletion = deletion.map_err(|error| error.with_warnings(warnings.as_slice()))?;
+    let mut answer = deleted(call, target, deletion);
+    respond::warn(&mut answer, warnings.as_slice());
+    Ok(answer)
+}
+
+/// Who deletes jobs is told what becomes of their pods.
+fn preserved(kind: &Kind, options: &DeleteOptions) -> Option<String> {
+    let untold = kind.kind == "Job" && kind.group == "batch" && options.propagation.is_none();
+    untold.then(|| {
+        "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set \
+         propagationPolicy=Orphan to suppress this warning"
+            .to_owned()
+    })
+}
+
+fn deleted(call: &Call<'_>, target: &Target, deletion: Deletion) -> Answer {
+    match deletion {
         Deletion::Gone(object) if !target.kind.returns_deleted() => {
             let mut details = target.kind.details(&target.name);
             details["uid"] = object.value()["metadata"]["uid"].clone();
             let status = json!({
                 "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details,
             });
-            Ok(respond::value(200, call.form, &status))
+            respond::value(200, call.form, &status)
         }
         Deletion::Gone(object) | Deletion::Pending(object) => {
-            Ok(respond::object(200, call.form, &target.kind, &object))
+            respond::object(200, call.form, &target.kind, &object)
         }
     }
 }
@@ -230,14 +329,20 @@ fn delete_collection(call: &Call<'_>, target: &Target) -> Result<Answer, ApiErro
         continue_token: String::new(),
         remaining: None,
     };
-    Ok(respond::list(call.form, &target.kind, &listing))
+    let mut answer = respond::list(call.form, &target.kind, &listing);
+    respond::warn(&mut answer, preserved(&target.kind, &options).as_slice());
+    Ok(answer)
 }
 
 fn delete_body(call: &Call<'_>) -> Result<Option<Value>, ApiError> {
     if call.body.is_empty() {
         return Ok(None);
     }
-    body::object(&call.parts.headers, call.body, "DeleteOptions", false).map(Some)
+    let custom = call.shared.registry.catalog();
+    let custom = custom
+        .resource(&call.info.group, &call.info.version, &call.info.resource)
+        .is_some_and(|kind| kind.definition.is_some());
+    body::options(&call.parts.headers, call.body, custom).map(Some)
 }
 
 fn scale(call: &Call<'_>, target: &Target) -> Result<Answer, ApiError> {
@@ -251,114 +356,118 @@ fn scale(call: &Call<'_>, target: &Target) -> Result<Answer, ApiError> {
 }
 
 fn update_scale(call: &Call<'_>, target: &Target) -> Result<Answer, ApiError> {
-    let options = options(call, "UpdateOptions")?;
-    let scale = body::object(&call.parts.headers, call.body, "Scale", false)?;
-    let registry = &call.shared.registry;
-    let written = registry.change(target, "scale", false, by(call, &options), |old| {
-        registry.with_scale(
-            target,
-            old.unwrap_or(&Value::Null),
-            scale.clone(),
-            by(call, &options),
-        )
-    })?;
-    Ok(respond::value(
-        200,
-        call.form,
-        &registry.scale(target, written.object.value())?,
-    ))
+    part(call, target, "UpdateOptions", |mut scale, options| {
+        // Who owns what is the resource's record, which comes in later.
+        crate::meta::metadata_mut(&mut scale).remove("managedFields");
+        let sent = object(call, &target.kind, &mut options.clone())?;
+        if let (None, Value::Object(fields)) = (sent.get("kind"), &mut scale) {
+            fields.remove("kind");
+        }
+        let registry = &call.shared.registry;
+        let by = by(call, options);
+        let written = registry.change(target, "scale", false, by, |old| {
+            registry.with_scale(target, old.unwrap_or(&Value::Null), scale.clone(), by)
+        })?;
+        scaled(call, target, &written)
+    })
 }
 
 fn review(call: &Call<'_>, target: &Target, kind: &Kind) -> Result<Answer, ApiError> {
-    let mut review = body::object(&call.parts.headers, call.body, &kind.kind, false)?;
-    review["kind"] = json!(kind.kind);
-    review["apiVersion"] = json!(kind.api_version());
-    if !review["metadata"].is_object() {
-        review["metadata"] = json!({});
-    }
-    let shared = call.shared;
-    let namespace = &target.namespace;
-    let options = options(call, "CreateOptions")?;
-    track_fields(kind, None, &mut review, "", by(call, &options));
-    auth::review(
-        &shared.registry,
-        &shared.authenticator,
-        call.user,
-        kind,
-        namespace,
-        &mut review,
-    )?;
-    Ok(respond::value(201, call.form, &review))
+    part(call, target, "CreateOptions", |mut review, _| {
+        let shared = call.shared;
+        auth::review(
+            &shared.registry,
+            &shared.authenticator,
+            call.user,
+            kind,
+            &target.namespace,
+            &mut review,
+        )?;
+        Ok(respond::value(201, call.form, &review))
+    })
 }
 
 /// A token for a service account.
 fn token(call: &Call<'_>, target: &Target) -> Result<Answer, ApiError> {
+    part(call, target, "CreateOptions", |request, _| {
+        issue(call, target, request)
+    })
+}
+
+fn issue(call: &Call<'_>, target: &Target, mut request: Value) -> Result<Answer, ApiError> {
     const SHORTEST: i64 = 600;
+    const LONGEST: i64 = 1 << 32;
+    let invalid = |field: &str, value: &Value, why: &str| {
+        let cause = Cause::invalid(field, value, why);
+        ApiError::invalid_of("authentication.k8s.io", "TokenRequest", "", &[cause])
+    };
     let account = call.shared.registry.get(target)?;
-    let mut request = body::object(&call.parts.headers, call.body, "TokenRequest", false)?;
-    let audiences: Vec<String> = request["spec"]["audiences"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(|audience| audience.as_str().map(str::to_owned))
-        .collect();
-    let seconds = request["spec"]["expirationSeconds"].as_i64().unwrap_or(3600);
-    if seconds < SHORTEST {
-        let why = "may not specify a duration less than 10 minutes";
-        let value = json!(seconds);
-        let cause = crate::status::Cause::invalid("spec.expirationSeconds", &value, why);
-        return Err(ApiError::invalid_of(
-            "authentication.k8s.io",
-            "TokenRequest",
-            "",
-            &[cause],
-        ));
+    let metadata = &request["metadata"];
+    if !matches!(metadata["name"].as_str(), None | Some("")) && metadata["name"] != target.name.as_str() {
+        let why = "must match the service account name if specified";
+        return Err(invalid("metadata.name", &metadata["name"], why));
     }
-    let tokens = &call.shared.authenticator.accounts;
-    let (token, expiry) = tokens.issue(account.value(), &audiences, seconds);
+    let seconds = request["spec"]["expirationSeconds"].as_i64().unwrap_or(3600);
+    let why = match seconds {
+        ..SHORTEST => "may not specify a duration less than 10 minutes",
+        SHORTEST..=LONGEST => "",
+        _ => "may not specify a duration larger than 2^32 seconds",
+    };
+    if !why.is_empty() {
+        return Err(invalid("spec.expirationSeconds", &json!(seconds), why));
+    }
+    let accounts = &call.shared.authenticator.accounts;
+    let spec = crate::meta::entry_mut(&mut request, "spec");
+    let audiences = spec.get("audiences").and_then(Value::as_array);
+    let audiences: Vec<String> = match audiences {
+        Some(audiences) if !audiences.is_empty() => audiences
+            .iter()
+            .filter_map(|audience| audience.as_str().map(str::to_owned))
+            .collect(),
+        _ => vec![auth::ISSUER.to_owned()],
+    };
+    let (token, expiry) = accounts.issue(account.value(), &audiences, seconds);
     let expiry = jiff::Timestamp::from_second(expiry).map_err(ApiError::internal)?;
-    request["kind"] = json!("TokenRequest");
-    request["apiVersion"] = json!("authentication.k8s.io/v1");
-    request["metadata"] = json!({ "name": target.name, "namespace": target.namespace });
-    request["spec"]["expirationSeconds"] = json!(seconds);
+    spec.insert("audiences".into(), json!(audiences));
+    spec.insert("expirationSeconds".into(), json!(seconds));
+    spec.entry("boundObjectRef").or_insert(Value::Null);
+    let metadata = crate::meta::metadata_mut(&mut request);
+    metadata.insert("name".into(), json!(target.name));
+    metadata.insert("uid".into(), account.value()["metadata"]["uid"].clone());
+    metadata.insert("creationTimestamp".into(), json!(crate::meta::now()));
     request["status"] = json!({ "token": token, "expirationTimestamp": expiry.to_string() });
     Ok(respond::value(201, call.form, &request))
 }
 
 /// Puts a pod on a node.
 fn bind(call: &Call<'_>, target: &Target, kind: &Arc<Kind>) -> Result<Answer, ApiError> {
-    let options = options(call, "CreateOptions")?;
-    let binding = body::object(&call.parts.headers, call.body, "Binding", false)?;
-    let registry = &call.shared.registry;
-    let name = if target.name.is_empty() {
-        crate::meta::name(&binding)
-    } else {
-        &target.name
-    };
-    let pods = if kind.kind == "Pod" {
-        kind.clone()
-    } else {
-        registry.resource("", "pods")?
-    };
-    let pod = Target::new(&pods, &target.namespace, name);
-    registry.bind(&pod, &binding, by(call, &options))?;
-    let status =
-        json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201 });
-    Ok(respond::value(201, call.form, &status))
+    part(call, target, "CreateOptions", |binding, options| {
+        let registry = &call.shared.registry;
+        let (pods, name) = if kind.kind == "Pod" {
+            check_part_name(target, &binding, "Binding")?;
+            (kind.clone(), target.name.as_str())
+        } else {
+            (registry.resource("", "pods")?, crate::meta::name(&binding))
+        };
+        let pod = Target::new(&pods, &target.namespace, name);
+        registry.bind(&pod, &binding, by(call, options))?;
+        Ok(done(call))
+    })
 }
 
 /// Deletes a pod; no budget is asked.
 fn evict(call: &Call<'_>, target: &Target) -> Result<Answer, ApiError> {
-    let eviction = body::object(&call.parts.headers, call.body, "Eviction", false)?;
-    let options = eviction
-        .get("deleteOptions")
-        .filter(|options| options.is_object());
-    let empty = json!({});
-    let options = DeleteOptions::parse(call.query, Some(options.unwrap_or(&empty)))?;
-    call.shared.registry.delete(target, &options)?;
-    let status =
-        json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201 });
-    Ok(respond::value(201, call.form, &status))
+    part(call, target, "CreateOptions", |eviction, options| {
+        check_part_name(target, &eviction, "Eviction")?;
+        let deletion = eviction
+            .get("deleteOptions")
+            .filter(|options| options.is_object());
+        let empty = json!({});
+        let mut deletion = DeleteOptions::parse(call.query, Some(deletion.unwrap_or(&empty)))?;
+        deletion.dry_run |= options.dry_run;
+        call.shared.registry.delete(target, &deletion)?;
+        Ok(done(call))
+    })
 }
 
 /// Fields are owned by who says so, and else by the program that asks.

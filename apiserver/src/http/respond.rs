@@ -2,11 +2,12 @@
 
 use super::Broken;
 use super::negotiate::{Encoding, Form, Shape};
+use super::tables::{go_type, metadata_only, of_version, table};
 use crate::kinds::Kind;
 use crate::registry::{Listing, present};
 use crate::status::ApiError;
 use crate::store::Object;
-use crate::tables;
+use crate::strategy;
 use crate::yaml;
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, RETRY_AFTER, WARNING};
@@ -21,6 +22,8 @@ pub type Body = UnsyncBoxBody<Bytes, Broken>;
 pub type Answer = Response<Body>;
 
 const JSON: &str = "application/json";
+/// About as much as an object's kind and version take.
+const HEAD: usize = 128;
 
 /// An answer of bytes.
 pub(crate) fn bytes(code: u16, content_type: &'static str, body: impl Into<Bytes>) -> Answer {
@@ -55,7 +58,7 @@ pub(crate) fn stream(content_type: &'static str, body: Body) -> Answer {
     response
 }
 
-/// What the client should be warned of, beside the answer.
+/// What the client should be warned of, beside the answer; once each.
 pub(crate) fn warn(answer: &mut Answer, warnings: &[String]) {
     for warning in warnings {
         let text: String = warning
@@ -63,9 +66,25 @@ pub(crate) fn warn(answer: &mut Answer, warnings: &[String]) {
             .filter(|character| !character.is_control())
             .collect();
         let text = text.replace('\\', "\\\\").replace('"', "\\\"");
-        if let Ok(value) = HeaderValue::from_str(&format!("299 - \"{text}\"")) {
+        if let Ok(value) = HeaderValue::from_str(&format!("299 - \"{text}\""))
+            && !answer
+                .headers()
+                .get_all(WARNING)
+                .iter()
+                .any(|said| *said == value)
+        {
             answer.headers_mut().append(WARNING, value);
         }
+    }
+}
+
+/// The same, before all other warnings.
+pub(crate) fn warn_first(answer: &mut Answer, warnings: &[String]) {
+    let present: Vec<HeaderValue> = answer.headers().get_all(WARNING).iter().cloned().collect();
+    answer.headers_mut().remove(WARNING);
+    warn(answer, warnings);
+    for warning in present {
+        answer.headers_mut().append(WARNING, warning);
     }
 }
 
@@ -77,10 +96,7 @@ pub(crate) fn value(code: u16, form: Form, value: &Value) -> Answer {
             let text = serde_json::to_string_pretty(value).unwrap_or_default();
             bytes(code, JSON, text)
         }
-        Encoding::Yaml => match yaml::write(value) {
-            Ok(text) => bytes(code, "application/yaml", text),
-            Err(error) => bytes(500, "text/plain; charset=utf-8", error.to_string()),
-        },
+        Encoding::Yaml => bytes(code, "application/yaml", yaml::write(value)),
     }
 }
 
@@ -90,6 +106,7 @@ pub(crate) fn refusal(form: Form, error: &ApiError) -> Answer {
     if let Some(seconds) = error.retry_after() {
         response.headers_mut().insert(RETRY_AFTER, seconds.into());
     }
+    warn(&mut response, &error.warnings);
     response
 }
 
@@ -101,33 +118,51 @@ pub(crate) fn object(code: u16, form: Form, kind: &Kind, object: &Object) -> Ans
             let converted = present(kind, object.value());
             value(code, form, converted.as_ref().unwrap_or_else(|| object.value()))
         }
-        Shape::Partial => value(code, form, &partial(object.value())),
+        Shape::Partial => value(code, form, &metadata_only(form, object.value())),
+        Shape::PartialList => {
+            let found = go_type(kind, false);
+            let why = format!(
+                "you requested PartialObjectMetadataList, but the requested object is not a list ({found})"
+            );
+            refusal(form, &ApiError::new(406, "NotAcceptable", why))
+        }
         Shape::Table => {
             let metadata = json!({ "resourceVersion": object.revision.to_string() });
-            value(
-                code,
-                form,
-                &tables::table(kind, [object.value()], &metadata, true),
-            )
+            value(code, form, &table(form, kind, &[object.value()], &metadata, true))
         }
     }
 }
 
 /// An object as JSON, in the version of the kind.
 pub(crate) fn object_bytes(kind: &Kind, object: &Object) -> Vec<u8> {
-    let head = format!(
-        r#"{{"kind":"{}","apiVersion":"{}""#,
-        kind.kind,
-        kind.api_version()
-    );
-    let mut text = head.into_bytes();
-    if kind.group == "events.k8s.io" {
-        // Its fields have other names than those that are kept.
-        let converted = present(kind, object.value());
-        return serde_json::to_vec(converted.as_ref().unwrap_or_else(|| object.value())).unwrap_or_default();
-    }
-    append_fields(&mut text, object.json());
+    let mut text = Vec::with_capacity(object.json().len() + HEAD);
+    append_object(kind, object, &mut text);
     text
+}
+
+/// Appends an object as JSON, in the version of the kind.
+pub(crate) fn append_object(kind: &Kind, object: &Object, text: &mut Vec<u8>) {
+    let is_other = kind
+        .definition
+        .as_ref()
+        .is_some_and(|definition| definition.stored_version != kind.version);
+    if kind.group == "events.k8s.io" || is_other {
+        // Its fields are others than those that are kept.
+        let converted = present(kind, object.value());
+        let value = converted.as_ref().unwrap_or_else(|| object.value());
+        text.extend(serde_json::to_vec(value).unwrap_or_default());
+        return;
+    }
+    text.extend_from_slice(br#"{"kind":""#);
+    text.extend_from_slice(kind.kind.as_bytes());
+    text.extend_from_slice(br#"","apiVersion":""#);
+    if !kind.group.is_empty() {
+        text.extend_from_slice(kind.group.as_bytes());
+        text.push(b'/');
+    }
+    text.extend_from_slice(kind.version.as_bytes());
+    text.push(b'"');
+    append_fields(text, object.json());
 }
 
 /// The fields of an object after those that are there, and the closing brace.
@@ -142,17 +177,27 @@ fn append_fields(text: &mut Vec<u8>, json: &[u8]) {
 
 /// The metadata of an object, alone.
 pub(crate) fn partial(object: &Value) -> Value {
-    json!({ "kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": object["metadata"] })
+    let mut metadata = object["metadata"].clone();
+    if object["kind"] == "DaemonSet" {
+        strategy::hide_internal(&mut metadata);
+    }
+    json!({ "kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": metadata })
 }
 
 /// A list.
 pub(crate) fn list(form: Form, kind: &Kind, listing: &Listing) -> Answer {
     let mut metadata = json!({ "resourceVersion": listing.revision.to_string() });
-    if !listing.continue_token.is_empty() {
+    // Lists of custom resources say it even where there is nothing to say.
+    let says = kind.definition.is_some() && form.shape == Shape::Objects;
+    if says || !listing.continue_token.is_empty() {
         metadata["continue"] = json!(listing.continue_token);
     }
     if let Some(remaining) = listing.remaining {
         metadata["remainingItemCount"] = json!(remaining);
+    }
+    // Lists of custom resources always say how they go on.
+    if kind.definition.is_some() && form.shape == Shape::Objects {
+        metadata["continue"] = json!(listing.continue_token);
     }
     match form.shape {
         Shape::Objects if form.encoding == Encoding::Json => {
@@ -166,21 +211,28 @@ pub(crate) fn list(form: Form, kind: &Kind, listing: &Listing) -> Answer {
             value(200, form, &list)
         }
         Shape::Partial => {
+            let found = go_type(kind, true);
+            let why =
+                format!("you requested PartialObjectMetadata, but the requested object is a list ({found})");
+            refusal(form, &ApiError::new(406, "NotAcceptable", why))
+        }
+        Shape::PartialList => {
             let items: Vec<Value> = listing
                 .objects
                 .iter()
-                .map(|object| partial(object.value()))
+                .map(|object| metadata_only(form, object.value()))
                 .collect();
             // Go's empty slice.
             let items = (!items.is_empty()).then_some(items);
-            let list = json!({
+            let mut list = json!({
                 "kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": metadata, "items": items,
             });
+            of_version(form, &mut list);
             value(200, form, &list)
         }
         Shape::Table => {
-            let objects = listing.objects.iter().map(|object| object.value());
-            value(200, form, &tables::table(kind, objects, &metadata, true))
+            let objects: Vec<&Value> = listing.objects.iter().map(|object| object.value()).collect();
+            value(200, form, &table(form, kind, &objects, &metadata, true))
         }
     }
 }
@@ -192,12 +244,14 @@ fn list_bytes(kind: &Kind, listing: &Listing, metadata: &Value) -> Vec<u8> {
         kind.api_version()
     );
     let mut text = head.into_bytes();
+    let json = |object: &std::sync::Arc<Object>| object.json().len() + HEAD;
+    text.reserve(listing.objects.iter().map(json).sum());
     for (at, object) in listing.objects.iter().enumerate() {
         if at > 0 {
             text.push(b',');
         }
         if kind.definition.is_some() {
-            text.extend_from_slice(&object_bytes(kind, object));
+            append_object(kind, object, &mut text);
         } else if kind.group == "events.k8s.io" {
             text.extend_from_slice(item(kind, object).to_string().as_bytes());
         } else {

@@ -27,7 +27,7 @@ pub(crate) async fn serve(
     let info = RequestInfo::new(request.method(), request.uri().path(), &query);
     let mut note = Note::new(request.headers());
     // Whether it may is asked when it is served.
-    let _ = identify(&shared, request.headers(), asker.as_deref(), &mut note);
+    let _ = identify(&shared, request.headers(), &asker, &info, &mut note);
     let question = Asked {
         user: note.user.name,
         info,
@@ -36,17 +36,25 @@ pub(crate) async fn serve(
     layer.call(question, Box::pin(next)).await
 }
 
-/// Whom the connection's certificate names.
-pub(crate) type Asker = Option<Arc<User>>;
+/// What a connection says of who asks.
+#[derive(Clone, Debug)]
+pub(crate) enum Asker {
+    /// No certificate was shown.
+    Uncertified,
+    /// One was shown that is not believed, or names nobody.
+    Doubtful,
+    /// One was shown, and names this user.
+    Certified(Arc<User>),
+}
 
 async fn plain(shared: Arc<Shared>, request: Request<Incoming>, asker: Asker) -> Answer {
     let query = Query::parse(request.uri().query().unwrap_or_default());
     let info = RequestInfo::new(request.method(), request.uri().path(), &query);
     let head = request.method() == Method::HEAD;
     let mut note = Note::new(request.headers());
-    let answer = answer(&shared, request, asker.as_deref(), &query, &info, &mut note).await;
+    let answer = answer(&shared, request, &asker, &query, &info, &mut note).await;
     let code = answer.status().as_u16();
-    shared.audit.add(note.record(&shared, &info, code));
+    shared.audit.add(|| note.record(&shared, &info, code));
     if head {
         respond::without_body(answer)
     } else {
@@ -104,7 +112,7 @@ impl Note {
 async fn answer(
     shared: &Arc<Shared>,
     request: Request<Incoming>,
-    certificate: Option<&User>,
+    asker: &Asker,
     query: &Query,
     info: &RequestInfo,
     note: &mut Note,
@@ -113,7 +121,8 @@ async fn answer(
     let watches = info.verb == "watch";
     let form = Form::negotiate(&parts.headers, query.flag("pretty"), watches);
     let spoken = form.as_ref().copied().unwrap_or(Form::DEFAULT);
-    let admitted = identify(shared, &parts.headers, certificate, note).and_then(|()| {
+    let form = form.and_then(|form| form.with_rows(query));
+    let admitted = identify(shared, &parts.headers, asker, info, note).and_then(|()| {
         let authorizer = &shared.registry.authorizer;
         authorizer.authorize(&shared.registry.store, &note.user, info)
     });
@@ -122,7 +131,8 @@ async fn answer(
         return respond::refusal(spoken, &error);
     }
     if !info.is_resource {
-        return discovery::answer(shared, &parts, query, info, spoken);
+        let answer = discovery::answer(shared, &parts, query, info, spoken);
+        return as_routed(shared, &parts.method, info, spoken, answer);
     }
     let outcome = match (form, body::read(incoming).await) {
         (Ok(form), Ok(body)) => {
@@ -146,16 +156,49 @@ async fn answer(
     })
 }
 
+/// What is answered about a path that is no resource's, as the routes of the real server would have it.
+fn as_routed(shared: &Shared, method: &Method, info: &RequestInfo, form: Form, answer: Answer) -> Answer {
+    let path: Vec<&str> = info.path.trim_matches('/').split('/').collect();
+    let discovers = matches!(path[0], "api" | "apis" | "version");
+    let catalog = shared.registry.catalog();
+    if info.path.starts_with("//") {
+        return respond::page_not_found();
+    }
+    match answer.status().as_u16() {
+        200 if discovers && !matches!(*method, Method::GET | Method::HEAD) => {
+            respond::refusal(form, &ApiError::method_not_allowed())
+        }
+        404 => match path.as_slice() {
+            ["api", _] => respond::refusal(form, &ApiError::no_such_resource()),
+            ["apis", group, _] if catalog.iter().any(|kind| kind.group == *group) => {
+                respond::refusal(form, &ApiError::no_such_resource())
+            }
+            ["openapi", "v3", ..] => respond::bytes(404, "text/plain; charset=utf-8", ""),
+            _ => answer,
+        },
+        _ => answer,
+    }
+}
+
 /// Finds out who asks.
 fn identify(
     shared: &Shared,
     headers: &HeaderMap,
-    certificate: Option<&User>,
+    asker: &Asker,
+    info: &RequestInfo,
     note: &mut Note,
 ) -> Result<(), ApiError> {
     let (store, authorizer) = (&shared.registry.store, &shared.registry.authorizer);
-    note.user = shared.authenticator.authenticate(store, headers, certificate)?;
-    if let Some(acting) = auth::impersonate(authorizer, store, &note.user, headers)? {
+    let certificate = match asker {
+        Asker::Certified(user) => Some(user.as_ref()),
+        Asker::Uncertified | Asker::Doubtful => None,
+    };
+    let user = shared.authenticator.authenticate(store, headers, certificate)?;
+    if matches!(asker, Asker::Doubtful) && user == User::anonymous() {
+        return Err(ApiError::unauthorized());
+    }
+    note.user = user;
+    if let Some(acting) = auth::impersonate(authorizer, store, &note.user, headers, info)? {
         note.impersonator = Some(std::mem::replace(&mut note.user, acting));
     }
     Ok(())

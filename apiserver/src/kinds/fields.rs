@@ -13,6 +13,7 @@ const POD: &[&str] = &[
     "spec.hostNetwork",
     "status.phase",
     "status.podIP",
+    "status.podIPs",
     "status.nominatedNodeName",
 ];
 const EVENT: &[&str] = &[
@@ -66,6 +67,8 @@ impl Kind {
         }
         let value = field.split('.').fold(object, |value, key| &value[key]);
         match (value, field) {
+            // As the real server does: what it offers here, it never fills.
+            (_, "status.podIPs") => String::new(),
             (Value::Null, "spec.hostNetwork" | "spec.unschedulable") => "false".to_owned(),
             (Value::Null, "status.successful" | "status.replicas") => "0".to_owned(),
             (value, _) => text(value),
@@ -105,6 +108,8 @@ impl Kind {
     fn unknown_field(&self, field: &str) -> String {
         if self.definition.is_some() {
             format!("field label not supported: {field}")
+        } else if (self.group.as_str(), self.kind.as_str()) == ("batch", "Job") {
+            format!("field label {field:?} not supported for Job")
         } else if self.own_fields().is_empty() {
             format!("{field:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"")
         } else {

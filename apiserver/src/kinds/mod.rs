@@ -90,6 +90,24 @@ impl Kind {
         }
     }
 
+    /// The kind of what a part of it takes and gives.
+    pub(crate) fn of_part(&self, part: &Subresource) -> Self {
+        let own = part.version.is_empty();
+        let (group, version) = if own {
+            (&self.group, &self.version)
+        } else {
+            (&part.group, &part.version)
+        };
+        Self {
+            group: group.clone(),
+            version: version.clone(),
+            kind: part.kind.clone(),
+            subresources: vec![],
+            definition: self.definition.clone().filter(|_| own),
+            ..self.clone()
+        }
+    }
+
     /// `apps/v1`, or `v1`.
     pub fn api_version(&self) -> String {
         if self.group.is_empty() {
@@ -141,9 +159,19 @@ impl Kind {
         self.subresource("status").is_some()
     }
 
+    /// Whether who writes the status leaves the labels alone.
+    pub(crate) fn restores_labels(&self) -> bool {
+        self.group == "apps" && self.kind == "Deployment"
+    }
+
     /// Whether `metadata.generation` counts changes of the specification.
     pub fn counts_generations(&self) -> bool {
         self.definition.is_some() || self.has_flag("generation")
+    }
+
+    /// Whether `metadata.generation` is 1 at first.
+    pub fn begins_generations(&self) -> bool {
+        self.counts_generations() || self.has_flag("first-generation")
     }
 
     /// Whether an update may come without a resource version.

@@ -1,6 +1,7 @@
 //! Metadata as it is read from a request: known fields of the right types, nothing empty.
 
 use crate::status::ApiError;
+use crate::types::json_kind;
 use serde_json::{Map, Value};
 
 const TEXTS: &[&str] = &[
@@ -48,6 +49,15 @@ pub fn normalise(object: &mut Value, kind: &str, version: &str) -> Result<(), Ap
         check(key, value, &field).map_err(refuse)?;
     }
     metadata.retain(|_, value| !is_empty(value));
+    // Of what is null, a text is an empty one.
+    for map in MAPS {
+        let values = metadata.get_mut(*map).and_then(Value::as_object_mut);
+        for value in values.into_iter().flat_map(|map| map.values_mut()) {
+            if value.is_null() {
+                *value = "".into();
+            }
+        }
+    }
     metadata.remove("selfLink");
     Ok(())
 }
@@ -76,7 +86,7 @@ fn check(key: &str, value: &Value, field: &dyn Fn(&str) -> String) -> Result<(),
         let Some(map) = value.as_object() else {
             return Err(mismatch(value, &field("map[string]string")));
         };
-        if let Some(other) = map.values().find(|value| !value.is_string()) {
+        if let Some(other) = map.values().find(|value| !(value.is_string() || value.is_null())) {
             return Err(mismatch(other, &field("string")));
         }
     }
@@ -104,18 +114,7 @@ fn check(key: &str, value: &Value, field: &dyn Fn(&str) -> String) -> Result<(),
 }
 
 fn mismatch(value: &Value, expected: &str) -> String {
-    format!("json: cannot unmarshal {} into {expected}", go_type(value))
-}
-
-fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
+    format!("json: cannot unmarshal {} into {expected}", json_kind(value))
 }
 
 fn is_empty(value: &Value) -> bool {

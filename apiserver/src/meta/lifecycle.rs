@@ -22,20 +22,21 @@ pub fn generate_name(prefix: &str) -> String {
     prefix[..end].chars().chain(suffix).collect()
 }
 
+/// Takes from a new object what nobody may give it.
+pub fn wipe_on_create(object: &mut Value) {
+    let metadata = metadata_mut(object);
+    for key in ["deletionTimestamp", "deletionGracePeriodSeconds"] {
+        metadata.remove(key);
+    }
+}
+
 /// Gives a new object what only the server gives.
 pub fn fill_on_create(kind: &Kind, object: &mut Value) {
     let metadata = metadata_mut(object);
-    for key in [
-        "deletionTimestamp",
-        "deletionGracePeriodSeconds",
-        "resourceVersion",
-        "generation",
-    ] {
-        metadata.remove(key);
-    }
+    metadata.remove("resourceVersion");
     metadata.insert("uid".into(), new_uid().into());
     metadata.insert("creationTimestamp".into(), now().into());
-    if kind.counts_generations() {
+    if kind.begins_generations() {
         metadata.insert("generation".into(), json!(1));
     }
 }

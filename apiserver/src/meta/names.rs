@@ -23,8 +23,9 @@ pub fn object_name(kind: &Kind, name: &str, prefix: bool) -> Vec<String> {
     };
     match (kind.group.as_str(), kind.kind.as_str()) {
         ("rbac.authorization.k8s.io", _) => path_segment(name),
-        ("", "Namespace") => label(&shortened),
-        ("", "Service") => dns_1035(&shortened),
+        ("", "Namespace" | "Service") | ("apps", "StatefulSet") => label(&shortened),
+        // The real server's oldest kind does not look, and its budgets never did.
+        ("", "Event") | ("policy", "PodDisruptionBudget") => vec![],
         _ => subdomain(&shortened),
     }
 }
@@ -32,7 +33,13 @@ pub fn object_name(kind: &Kind, name: &str, prefix: bool) -> Vec<String> {
 /// A label of RFC 1123.
 pub fn label(name: &str) -> Vec<String> {
     let form = is_label(name.as_bytes());
-    complaints(name, 63, form, LABEL)
+    let dotted = name.len() <= 253 && name.split('.').all(|part| is_label(part.as_bytes()));
+    complaints(
+        name,
+        63,
+        form,
+        if dotted { "must not contain dots" } else { LABEL },
+    )
 }
 
 /// A subdomain of RFC 1123.
@@ -56,7 +63,7 @@ pub fn qualified_name(name: &str) -> Vec<String> {
                  alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is \
                  '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain prefix and '/' (e.g. \
                  'example.com/MyName')"
-                    .replace("a valid label key", "a qualified name"),
+                    .to_owned(),
             ];
         }
         Some((prefix, rest)) => (Some(prefix), rest),
@@ -68,7 +75,7 @@ pub fn qualified_name(name: &str) -> Vec<String> {
         Some(prefix) => wrong.extend(
             subdomain(prefix)
                 .into_iter()
-                .map(|why| format!("prefix part {why}")),
+                .map(|why| format!("prefix part {}", why.replace("253 characters", "253 bytes"))),
         ),
         None => {}
     }
@@ -91,7 +98,8 @@ pub fn label_value(value: &str) -> Option<String> {
     (!value.is_empty() && !is_word(value)).then(|| LABEL_VALUE.to_owned())
 }
 
-fn path_segment(name: &str) -> Vec<String> {
+/// What can be a segment of a path.
+pub fn path_segment(name: &str) -> Vec<String> {
     if matches!(name, "." | "..") {
         return vec![format!("may not be '{name}'")];
     }
@@ -102,7 +110,7 @@ fn path_segment(name: &str) -> Vec<String> {
 fn complaints(name: &str, longest: usize, form: bool, why: &str) -> Vec<String> {
     let mut wrong = vec![];
     if name.len() > longest {
-        wrong.push(format!("must be no more than {longest} bytes"));
+        wrong.push(format!("must be no more than {longest} characters"));
     }
     if !form {
         wrong.push(why.to_owned());
@@ -137,8 +145,8 @@ mod tests {
         for bad in ["", "A", "a_b", "-a", "a-", "a..b", "é", ".a"] {
             assert!(!subdomain(bad).is_empty(), "{bad}");
         }
-        assert_eq!(label(&"a".repeat(64)), ["must be no more than 63 bytes"]);
-        assert!(!dns_1035("1a").is_empty() && !label("a.b").is_empty());
+        assert_eq!(label(&"a".repeat(64)), ["must be no more than 63 characters"]);
+        assert_eq!(label("a.b"), ["must not contain dots"]);
         assert!(qualified_name("demo.dev/name").is_empty());
         assert!(!qualified_name("a/b/c").is_empty() && !qualified_name("/a").is_empty());
         assert!(label_value("").is_none() && label_value("-").is_some());

@@ -1,8 +1,8 @@
 //! JSON patch (RFC 6902) with the liberties of the library that the real server uses: `replace` and `copy` accept a field that is not
 //! there, negative indices count from the end, the text before a path's first slash is not looked at.
 
-use super::{Decoding, PatchError, Patched, go};
-use crate::types::decode;
+use super::{Decoding, PatchError, Patched};
+use crate::types::{decode, json_kind};
 use serde_json::{Map, Value};
 
 const MAX_OPERATIONS: usize = 10_000;
@@ -25,7 +25,7 @@ pub fn json_patch(object: &Value, body: &[u8], decoding: Decoding) -> Result<Pat
             };
             return Err(refuse(format!(
                 "json: cannot unmarshal {} into Go value of type {list}",
-                go::kind(other)
+                json_kind(other)
             )));
         }
     };
@@ -52,7 +52,7 @@ pub fn json_patch(object: &Value, body: &[u8], decoding: Decoding) -> Result<Pat
                 };
                 return Err(refuse(format!(
                     "json: cannot unmarshal {} into Go value of type {item}",
-                    go::kind(other)
+                    json_kind(other)
                 )));
             }
         }
@@ -80,7 +80,7 @@ fn check_fields(index: usize, fields: &Map<String, Value>) -> Result<Vec<String>
             .get(name)
             .filter(|value| !value.is_string() && !value.is_null())
         {
-            let found = go::kind(other);
+            let found = json_kind(other);
             return Err(format!(
                 "json: cannot unmarshal {found} into Go struct field jsonPatchOp.{name} of type string"
             ));

@@ -1,7 +1,7 @@
 //! JSON merge patch (RFC 7386).
 
-use super::{Decoding, PatchError, Patched, go};
-use crate::types::decode;
+use super::{Decoding, PatchError, Patched};
+use crate::types::{decode, json_kind};
 use serde_json::Value;
 
 /// Applies a merge patch: null removes a field, an object is merged into an object, anything else replaces. Nulls within what is new
@@ -20,7 +20,7 @@ pub fn merge_patch(object: &Value, body: &[u8], decoding: Decoding) -> Result<Pa
         Value::Object(_) => {}
         Value::Null => return Err(invalid()),
         other if strict => {
-            let found = go::kind(other);
+            let found = json_kind(other);
             return Err(PatchError::BadRequest(format!(
                 "error decoding patch: json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
             )));
@@ -60,7 +60,7 @@ fn merge(current: &mut Value, patch: Value) {
 }
 
 /// Leaves out the fields that are null.
-fn drop_nulls(value: &mut Value) {
+pub(super) fn drop_nulls(value: &mut Value) {
     match value {
         Value::Object(fields) => {
             fields.retain(|_, value| !value.is_null());

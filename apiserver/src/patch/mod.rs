@@ -27,15 +27,13 @@ pub struct Patched {
     pub strict_errors: Vec<String>,
 }
 
-/// The error for what a strict decoder holds against a patch and its outcome: [`Patched::strict_errors`], and of the outcome
-/// `unknown field "spec.x"`. The real server shows the outcome, but of a strategic merge patch the body.
-pub fn strict_refusal(outcome: &Value, strategic_body: Option<&[u8]>, errors: &[String]) -> PatchError {
-    let detail = format!("strict decoding error: {}", errors.join(", "));
+/// The error for an outcome that cannot be decoded, and why. The real server shows the outcome, but of a strategic merge patch the body.
+pub fn undecodable(outcome: &Value, strategic_body: Option<&[u8]>, why: &str) -> PatchError {
     let shown = match strategic_body.and_then(|body| decode(body).ok()) {
         Some(patch) => go::show(&patch.value),
         None => outcome.to_string(),
     };
-    PatchError::Invalid(FieldError::invalid("patch", shown, detail))
+    PatchError::Invalid(FieldError::invalid("patch", shown, why))
 }
 
 /// What `fieldValidation` asks for.

@@ -1,8 +1,8 @@
 //! Strategic merge patch: lists are merged by a key where the kind says so, and directives in the patch delete, replace and order.
 
-use super::{Decoding, PatchError, Patched, go};
+use super::{Decoding, PatchError, Patched, go, merge::drop_nulls};
 use crate::field::FieldError;
-use crate::types::{Field, PatchStrategy, Type, decode, restore};
+use crate::types::{Field, PatchStrategy, Type, decode, json_kind, restore};
 use list::{merge_list, order};
 use serde_json::{Map, Value};
 
@@ -27,7 +27,7 @@ pub fn strategic_merge_patch(
         Value::Object(patch) => patch,
         Value::Null => Object::new(),
         other => {
-            let found = go::kind(&other);
+            let found = json_kind(&other);
             return Err(PatchError::BadRequest(format!(
                 "json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
             )));
@@ -246,16 +246,4 @@ fn without_directives(value: Value) -> Option<Value> {
         Value::Array(items) => Value::Array(items.into_iter().filter_map(without_directives).collect()),
         other => other,
     })
-}
-
-/// Leaves out the fields that are null.
-fn drop_nulls(value: &mut Value) {
-    match value {
-        Value::Object(fields) => {
-            fields.retain(|_, value| !value.is_null());
-            fields.values_mut().for_each(drop_nulls);
-        }
-        Value::Array(items) => items.iter_mut().for_each(drop_nulls),
-        _ => {}
-    }
 }

@@ -233,12 +233,12 @@ proptest! {
 
 #[test]
 fn what_is_refused_by_strict_decoding_is_shown() {
-    let errors = ["duplicate field \"spec.replicas\"".to_owned()];
+    let why = "strict decoding error: duplicate field \"spec.replicas\"";
     let body = br#"{"spec":{"replicas":1,"replicas":2}}"#;
-    let strategic = strict_refusal(&json!({}), Some(body), &errors);
+    let strategic = undecodable(&json!({}), Some(body), why);
     let expected = r#" "" is invalid: patch: Invalid value: "map[spec:map[replicas:2]]": strict decoding error: duplicate field "spec.replicas""#;
     assert_eq!(strategic.to_string(), expected);
-    let merge = strict_refusal(&json!({"a": 1}), None, &errors);
+    let merge = undecodable(&json!({"a": 1}), None, why);
     let expected = r#" "" is invalid: patch: Invalid value: "{\"a\":1}": strict decoding error: duplicate field "spec.replicas""#;
     assert_eq!(merge.to_string(), expected);
 }

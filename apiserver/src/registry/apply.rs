@@ -4,6 +4,7 @@ use super::managed::applied;
 use super::{Bodied, Registry, Target, WriteOptions, Written};
 use crate::meta;
 use crate::status::{ApiError, Cause};
+use crate::types::json_kind;
 use crate::yaml;
 use serde_json::Value;
 
@@ -27,26 +28,40 @@ impl Registry {
         };
         let mut warnings = vec![];
         let creates = part.is_empty();
-        let mut written = self.change(target, part, creates, Bodied::new(by.user, &options), |old| {
+        let written = self.change(target, part, creates, Bodied::new(by.user, &options), |old| {
             if part == "scale" {
                 let old = old.unwrap_or(&Value::Null);
-                return self.with_scale(target, old, config.clone(), by);
+                return self.with_scale(target, old, config.clone(), Bodied::new(by.user, &options));
             }
-            if old.is_none() && meta::name(&config).is_empty() {
-                return Err(unnamed(target));
+            if old.is_none() {
+                check_new(target, &config)?;
             }
             let mut object = applied(target, old, &config, part, by)?;
             let Some(old) = old else { return Ok(object) };
-            warnings = self.decode(target, &mut object, by.options)?;
+            warnings = self.decode(target, &mut object, &options)?;
             if meta::resource_version(&config).is_empty() {
                 let version = old["metadata"]["resourceVersion"].clone();
                 meta::metadata_mut(&mut object).insert("resourceVersion".into(), version);
             }
             Ok(object)
-        })?;
-        written.warnings.extend(warnings);
-        Ok(written)
+        });
+        Written::warned(written, &warnings)
     }
+}
+
+/// What is not there yet has a name, and no uid.
+fn check_new(target: &Target, config: &Value) -> Result<(), ApiError> {
+    let uid = meta::uid(config);
+    if !uid.is_empty() {
+        let why = format!(
+            "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+        );
+        return Err(ApiError::conflict(&target.kind, &target.name, why));
+    }
+    if meta::name(config).is_empty() {
+        return Err(unnamed(target));
+    }
+    Ok(())
 }
 
 fn read(body: &[u8]) -> Result<Value, ApiError> {
@@ -55,15 +70,14 @@ fn read(body: &[u8]) -> Result<Value, ApiError> {
         value
     } else {
         let text = std::str::from_utf8(body).map_err(|error| refuse(error.to_string()))?;
-        yaml::read(text).map_err(|error| refuse(error.to_string()))?
+        let read = yaml::read(text);
+        read.map_err(|why| refuse(format!("error converting YAML to JSON: {why}")))?
+            .value
     };
-    let found = match &value {
-        Value::Array(_) => "array",
-        Value::String(_) => "string",
-        Value::Number(_) => "number",
-        Value::Bool(_) => "bool",
-        Value::Object(_) | Value::Null => return Ok(value),
-    };
+    if matches!(value, Value::Object(_) | Value::Null) {
+        return Ok(value);
+    }
+    let found = json_kind(&value);
     Err(refuse(format!(
         "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
     )))

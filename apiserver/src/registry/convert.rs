@@ -28,6 +28,14 @@ pub fn present(kind: &Kind, object: &Value) -> Option<Value> {
             types::normalize(&mut object, ty);
         }
     }
+    // What the version does not know is not shown in it; it stays where it is kept.
+    if let Some(version) = kind
+        .definition
+        .as_ref()
+        .and_then(|definition| definition.version(&kind.version))
+    {
+        version.schema.prune(&mut object);
+    }
     object["apiVersion"] = version.into();
     Some(object)
 }
@@ -42,6 +50,25 @@ pub(super) fn store(kind: &Kind, mut object: Value) -> Value {
     }
     object["apiVersion"] = stored_version(kind).into();
     object["kind"] = kind.kind.clone().into();
+    object
+}
+
+/// The same for an object that is kept, in the form in which it is read again.
+pub(super) fn keep(kind: &Kind, mut object: Value) -> Value {
+    if kind.definition.is_none()
+        && kind.kind != "CustomResourceDefinition"
+        && let Some(ty) = types::builtin(&kind.api_version(), &kind.kind)
+    {
+        types::settle(&mut object, ty);
+    }
+    let mut object = store(kind, object);
+    if let Some(definition) = &kind.definition
+        && definition.stored_version != kind.version
+        && let Some(stored) = definition.version(&definition.stored_version)
+    {
+        stored.schema.prune(&mut object);
+        stored.schema.default(&mut object);
+    }
     object
 }
 

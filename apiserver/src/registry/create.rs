@@ -7,6 +7,7 @@ use crate::auth::User;
 use crate::meta;
 use crate::status::{ApiError, Cause};
 use crate::store::{Lost, Object};
+use crate::strategy::warnings;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -32,66 +33,100 @@ impl<'a> Bodied<'a> {
 impl Registry {
     /// Keeps a new object.
     pub fn create(&self, target: &Target, mut object: Value, by: Bodied<'_>) -> Result<Written, ApiError> {
+        let unlabelled = object["metadata"]["labels"]
+            .as_object()
+            .is_none_or(serde_json::Map::is_empty);
         let warnings = self.decode(target, &mut object, by.options)?;
-        check_namespace(target, &mut object)?;
-        if !meta::resource_version(&object).is_empty() {
-            let message = "resourceVersion should not be set on objects to be created";
-            return Err(ApiError::new(500, "", message));
-        }
-        self.admit_namespace(target, &object)?;
-        self.admit_owners(target, None, &object, by.user)?;
-        let object = self.create_decoded(target, object, by)?;
-        Ok(Written {
-            object,
-            created: true,
-            warnings,
-        })
+        Written::warned(self.create_read(target, object, unlabelled, by), &warnings)
     }
 
-    /// Keeps a new object that was checked to be one.
-    pub(super) fn create_decoded(
+    fn create_read(
+        &self,
+        target: &Target,
+        mut object: Value,
+        unlabelled: bool,
+        by: Bodied<'_>,
+    ) -> Result<Written, ApiError> {
+        check_namespace(target, &mut object)?;
+        self.admit_namespace(target, &object)?;
+        self.admit_grants(target, None, &object, by.user)?;
+        self.admit_owners(target, None, &object, by.user)?;
+        self.create_decoded(target, object, unlabelled, by)
+    }
+
+    /// Keeps a new object that was checked to be one, and was sent without labels or not.
+    fn create_decoded(
         &self,
         target: &Target,
         object: Value,
+        unlabelled: bool,
         by: Bodied<'_>,
-    ) -> Result<Arc<Object>, ApiError> {
+    ) -> Result<Written, ApiError> {
         let kind = &target.kind;
         let named = !meta::name(&object).is_empty();
         let prefix = object["metadata"]["generateName"].as_str().map(str::to_owned);
         let mut object = object;
+        // What is no version counts as none here.
+        let version = meta::resource_version(&object).to_owned();
+        let versioned = !by.options.applied && version.parse::<u64>().is_ok_and(|version| version > 0);
+        meta::wipe_on_create(&mut object);
         // What the server adds from here on belongs to nobody.
         if !by.options.applied {
             track_fields(kind, None, &mut object, "", by);
         }
         meta::fill_on_create(kind, &mut object);
-        for _ in 0..ATTEMPTS {
-            let mut object = object.clone();
+        for _ in 0..if named { 1 } else { ATTEMPTS } {
+            // Only another name is another attempt.
+            let mut object = if named {
+                std::mem::take(&mut object)
+            } else {
+                object.clone()
+            };
             if let (false, Some(prefix)) = (named, &prefix) {
                 let name = meta::generate_name(prefix);
                 meta::metadata_mut(&mut object).insert("name".into(), name.into());
             }
             strategy::prepare_create(kind, &mut object);
+            // Where it makes up a name, the real server works on a copy, whose labels are its own.
+            if unlabelled && named {
+                crate::strategy::share_labels(kind, &mut object);
+            }
+            self.admit_pod(kind, &mut object)?;
             self.allocate(kind, &mut object)?;
             let mut causes = meta::check_create(kind, &object);
             causes.extend(validate(kind, &object, None));
             if !causes.is_empty() {
                 return Err(ApiError::invalid(kind, meta::name(&object), &causes));
             }
+            let warnings = warnings::on_create(kind, &object);
+            let written = |object| Written {
+                object,
+                created: true,
+                warnings: warnings.clone(),
+            };
             let target = Target::new(kind, &target.namespace, meta::name(&object));
             if by.options.dry_run {
-                if self.store.get(&kind.table(), &target.key()).is_some() {
-                    return Err(ApiError::already_exists(kind, &target.name));
+                if self.find(&target).is_some() {
+                    return Err(self.exists(&target).with_warnings(&warnings));
                 }
-                return Ok(Arc::new(Object::unsaved(convert::store(kind, object))));
+                if !version.is_empty() {
+                    // It comes back as it was sent.
+                    meta::metadata_mut(&mut object).insert("resourceVersion".into(), version.into());
+                }
+                return Ok(written(Arc::new(Object::unsaved(convert::store(kind, object)))));
+            }
+            if versioned {
+                let message = "resourceVersion should not be set on objects to be created";
+                return Err(ApiError::new(500, "", message).with_warnings(&warnings));
             }
             match self
                 .store
-                .create(&kind.table(), &target.key(), convert::store(kind, object))
+                .create(&kind.table(), &target.key(), convert::keep(kind, object))
             {
-                Ok(object) => return Ok(object),
+                Ok(object) => return Ok(written(object)),
                 Err(_) if !named && prefix.is_some() => {}
                 Err(Lost::Exists | Lost::Changed) => {
-                    return Err(ApiError::already_exists(kind, &target.name));
+                    return Err(self.exists(&target).with_warnings(&warnings));
                 }
             }
         }
@@ -102,6 +137,18 @@ impl Registry {
             kind.qualified()
         );
         Err(error.with_retry_after(1))
+    }
+
+    /// What is said of a name that is taken.
+    fn exists(&self, target: &Target) -> ApiError {
+        let mut error = ApiError::already_exists(&target.kind, &target.name);
+        if self
+            .find(target)
+            .is_some_and(|found| meta::is_deleted(found.value()))
+        {
+            error.message = format!("object is being deleted: {}", error.message);
+        }
+        error
     }
 
     /// Nothing is created where there is no namespace, or in one that goes.

@@ -1,6 +1,8 @@
 //! The object of a request: of the right kind, with metadata that is metadata.
 
-use super::{FieldValidation, Registry, Target, WriteOptions};
+use super::create::check_namespace;
+use super::managed::track_fields;
+use super::{Bodied, FieldValidation, Registry, Target, WriteOptions};
 use crate::builtin;
 use crate::kinds::{Catalog, Kind};
 use crate::meta;
@@ -8,6 +10,37 @@ use crate::status::{ApiError, Cause};
 use crate::strategy;
 use crate::types::{self, Fault};
 use serde_json::Value;
+
+/// Why what was sent is no object of the kind.
+pub(super) struct Undecodable {
+    /// In the words of the decoder alone; empty where it was not the decoder that refused it.
+    pub(super) why: String,
+    /// What is said where it was the body of a request.
+    pub(super) error: Box<ApiError>,
+}
+
+impl Undecodable {
+    /// Refused by the decoder.
+    fn new(kind: &Kind, version: &str, named: &str, why: String) -> Self {
+        let error = ApiError::bad_request(format!(
+            "{named} in version {version:?} cannot be handled as a {}: {why}",
+            kind.kind
+        ));
+        Self {
+            why,
+            error: Box::new(error),
+        }
+    }
+}
+
+impl From<ApiError> for Undecodable {
+    fn from(error: ApiError) -> Self {
+        Self {
+            why: String::new(),
+            error: Box::new(error),
+        }
+    }
+}
 
 impl Registry {
     /// Checks the kind, drops what no field is, and returns what the client should be warned of.
@@ -17,22 +50,50 @@ impl Registry {
         object: &mut Value,
         options: &WriteOptions,
     ) -> Result<Vec<String>, ApiError> {
+        self.try_decode(target, object, options)
+            .map_err(|refusal| *refusal.error)
+    }
+
+    /// The same, with the words of the decoder alone.
+    pub(super) fn try_decode(
+        &self,
+        target: &Target,
+        object: &mut Value,
+        options: &WriteOptions,
+    ) -> Result<Vec<String>, Undecodable> {
         let kind = &target.kind;
         check_type(&self.catalog(), kind, object)?;
-        let unknown = check_fields(kind, object)?;
+        let mut faults = options.strict_errors.clone();
+        faults.extend(check_fields(kind, object, options.applied)?);
         meta::normalise(object, &kind.kind, &kind.version)?;
-        report(kind, unknown, options.field_validation)
+        report(kind, faults, options.field_validation)
+    }
+
+    /// Reads an object that is answered and not kept.
+    pub(crate) fn read_question(
+        &self,
+        target: &Target,
+        object: &mut Value,
+        part: &str,
+        by: Bodied<'_>,
+    ) -> Result<Vec<String>, ApiError> {
+        let warnings = self.decode(target, object, by.options)?;
+        check_namespace(target, object)?;
+        track_fields(&target.kind, None, object, part, by);
+        Ok(warnings)
     }
 }
 
-/// Removes unknown fields, tells of them, and fills in defaults.
-fn check_fields(kind: &Kind, object: &mut Value) -> Result<Vec<String>, ApiError> {
+/// Removes unknown fields, tells of them, and fills in defaults. What an apply made is not read: its nulls stay.
+fn check_fields(kind: &Kind, object: &mut Value, applied: bool) -> Result<Vec<String>, Undecodable> {
     if let Some(definition) = &kind.definition {
         let Some(version) = definition.version(&kind.version) else {
             return Ok(vec![]);
         };
         let unknown = version.schema.prune(object);
-        version.schema.drop_nulls(object);
+        if !applied {
+            version.schema.drop_nulls(object);
+        }
         version.schema.default(object);
         return Ok(unknown
             .iter()
@@ -46,7 +107,7 @@ fn check_fields(kind: &Kind, object: &mut Value) -> Result<Vec<String>, ApiError
     for fault in types::check(object, ty, true) {
         match fault {
             Fault::Unknown(_) => unknown.push(fault.to_string()),
-            Fault::Mismatch(why) => return Err(undecodable(kind, &why)),
+            Fault::Mismatch(why) => return Err(Undecodable::new(kind, &kind.version, &kind.kind, why)),
         }
     }
     types::normalize(object, ty);
@@ -56,20 +117,24 @@ fn check_fields(kind: &Kind, object: &mut Value) -> Result<Vec<String>, ApiError
 }
 
 /// What is said of unknown fields.
-fn report(kind: &Kind, unknown: Vec<String>, validation: FieldValidation) -> Result<Vec<String>, ApiError> {
+fn report(
+    kind: &Kind,
+    unknown: Vec<String>,
+    validation: FieldValidation,
+) -> Result<Vec<String>, Undecodable> {
     match validation {
         FieldValidation::Ignore => Ok(vec![]),
         FieldValidation::Warn => Ok(unknown),
         FieldValidation::Strict if unknown.is_empty() => Ok(unknown),
         FieldValidation::Strict => {
             let why = format!("strict decoding error: {}", unknown.join(", "));
-            Err(undecodable(kind, &why))
+            Err(Undecodable::new(kind, &kind.version, &kind.kind, why))
         }
     }
 }
 
 /// What is not said about kind and version is what the path says; custom resources must say it.
-fn check_type(catalog: &Catalog, kind: &Kind, object: &mut Value) -> Result<(), ApiError> {
+fn check_type(catalog: &Catalog, kind: &Kind, object: &mut Value) -> Result<(), Undecodable> {
     let text = |key: &str| object[key].as_str().unwrap_or_default().to_owned();
     let (version, named, expected) = (text("apiVersion"), text("kind"), kind.api_version());
     if kind.definition.is_some() {
@@ -87,25 +152,38 @@ fn check_type(catalog: &Catalog, kind: &Kind, object: &mut Value) -> Result<(), 
         };
         let short = version.rsplit('/').next().unwrap_or_default();
         let package = kind.group.split('.').next().filter(|group| !group.is_empty());
-        let why = if catalog.kind(&version, &named).is_some() {
-            let package = package.unwrap_or("core");
-            format!(
-                "converting ({short}.{named}) to ({package}.{}): unknown conversion",
-                kind.kind
-            )
-        } else {
-            format!(
+        let ty = types::builtin(&version, &named);
+        let mismatch = ty.and_then(|ty| {
+            let mut faults = types::check(&mut object.clone(), ty, false).into_iter();
+            faults.find_map(|fault| match fault {
+                Fault::Mismatch(why) => Some(why),
+                Fault::Unknown(_) => None,
+            })
+        });
+        let known = ty.is_some() || catalog.kind(&version, &named).is_some() || is_list(&version, &named);
+        let why = match mismatch {
+            Some(why) => why,
+            None if known => {
+                let package = package.unwrap_or("core");
+                format!(
+                    "converting ({short}.{named}) to ({package}.{}): unknown conversion",
+                    kind.kind
+                )
+            }
+            None => format!(
                 "no kind {named:?} is registered for version {version:?} in scheme \"pkg/runtime/scheme.go:111\""
-            )
+            ),
         };
-        return Err(ApiError::bad_request(format!(
-            "{named} in version {short:?} cannot be handled as a {}: {why}",
-            kind.kind
-        )));
+        return Err(Undecodable::new(kind, short, &named, why));
     }
     object["kind"] = kind.kind.clone().into();
     object["apiVersion"] = expected.into();
     Ok(())
+}
+
+/// A list of anything, which is no resource.
+fn is_list(version: &str, named: &str) -> bool {
+    (version, named) == ("v1", "List")
 }
 
 fn check_custom_type(
@@ -114,11 +192,10 @@ fn check_custom_type(
     (version, named): (&str, &str),
     expected: &str,
 ) -> Result<(), ApiError> {
-    if version.is_empty() || named.is_empty() {
-        let missing = if named.is_empty() { "Kind" } else { "apiVersion" };
+    if named.is_empty() {
         let text = serde_json::to_string(object).unwrap_or_default();
         return Err(ApiError::bad_request(format!(
-            "the object provided is unrecognized (must be of type {}): Object '{missing}' is missing in '{text}' ({text})",
+            "the object provided is unrecognized (must be of type {}): Object 'Kind' is missing in '{text}' ({text})",
             kind.kind
         )));
     }
@@ -136,23 +213,5 @@ fn check_custom_type(
             &[cause],
         ));
     }
-    Ok(())
-}
-
-fn undecodable(kind: &Kind, why: &str) -> ApiError {
-    ApiError::bad_request(format!(
-        "{} in version {:?} cannot be handled as a {}: {why}",
-        kind.kind, kind.version, kind.kind
-    ))
-}
-
-/// What is said of a patch that a strict decoder would refuse.
-pub(super) fn report_strict(
-    kind: &Kind,
-    errors: Vec<String>,
-    validation: FieldValidation,
-    warnings: &mut Vec<String>,
-) -> Result<(), ApiError> {
-    warnings.extend(report(kind, errors, validation)?);
     Ok(())
 }

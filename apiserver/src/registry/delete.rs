@@ -44,10 +44,10 @@ impl Registry {
             let marked = mark(kind, old.value(), options);
             let finished = strategy::is_finished(kind, &marked);
             if options.dry_run {
-                return Ok(if finished {
+                return Ok(if finished && !is_pod(kind) {
                     Deletion::Gone(old)
                 } else {
-                    Deletion::Pending(old)
+                    Deletion::Pending(Arc::new(Object::new(marked, old.revision)))
                 });
             }
             let deletion = if finished {
@@ -70,7 +70,7 @@ impl Registry {
     /// Pods are marked even when they go at once, so that watchers see both.
     fn remove(&self, target: &Target, old: &Object, marked: Value) -> Result<Arc<Object>, Lost> {
         let (table, key) = (target.kind.table(), target.key());
-        if is_pod(&target.kind) && !meta::is_deleted(old.value()) {
+        if is_pod(&target.kind) && marked != *old.value() {
             let marked = self.store.update(&table, &key, old, marked)?;
             return self.store.delete(&table, &key, &marked);
         }
@@ -142,6 +142,7 @@ fn mark(kind: &Kind, object: &Value, options: &DeleteOptions) -> Value {
             meta::remove_finalizer(&mut marked, ORPHAN);
             meta::remove_finalizer(&mut marked, FOREGROUND);
         }
+        None if orphans(kind) && !waits(object) => meta::add_finalizer(&mut marked, ORPHAN),
         None => {}
     }
     let grace = if is_pod(kind) {
@@ -160,7 +161,9 @@ fn mark(kind: &Kind, object: &Value, options: &DeleteOptions) -> Value {
     }
     set_deletion(&mut marked, grace);
     let metadata = meta::metadata_mut(&mut marked);
-    if let Some(generation) = metadata.get("generation").and_then(Value::as_i64) {
+    if kind.kind == "CustomResourceDefinition" {
+        metadata.remove("deletionGracePeriodSeconds");
+    } else if let Some(generation) = metadata.get("generation").and_then(Value::as_i64) {
         metadata.insert("generation".into(), json!(generation + 1));
     }
     if kind.kind == "Namespace" && kind.group.is_empty() && strategy::holds_namespace(object) {
@@ -171,6 +174,21 @@ fn mark(kind: &Kind, object: &Value, options: &DeleteOptions) -> Value {
         crate::crd::mark_terminating(&mut marked);
     }
     marked
+}
+
+/// Kinds that, from old times, leave behind what they own unless they are told otherwise.
+fn orphans(kind: &Kind) -> bool {
+    matches!(
+        (kind.group.as_str(), kind.kind.as_str()),
+        ("", "ReplicationController") | ("batch", "Job")
+    )
+}
+
+/// Whether somebody who was asked before still holds the object.
+fn waits(object: &Value) -> bool {
+    [ORPHAN, FOREGROUND]
+        .iter()
+        .any(|finalizer| meta::has_finalizer(object, finalizer))
 }
 
 fn set_deletion(object: &mut Value, grace: i64) {

@@ -8,6 +8,7 @@ mod convert;
 mod create;
 mod decode;
 mod delete;
+mod grants;
 mod managed;
 mod options;
 mod owners;
@@ -23,7 +24,6 @@ mod validate;
 pub use convert::present;
 pub use create::Bodied;
 pub use delete::Deletion;
-pub(crate) use managed::track_fields;
 pub use options::{DeleteOptions, FieldValidation, ListOptions, VersionMatch, WriteOptions};
 pub(crate) use options::{revision, unparsable};
 pub use read::Listing;
@@ -34,6 +34,7 @@ use crate::auth::Authorizer;
 use crate::kinds::{Catalog, Kind};
 use crate::status::ApiError;
 use crate::store::{Object, Store};
+use crate::watch::Feeds;
 use parking_lot::RwLock;
 use std::sync::Arc;
 
@@ -74,6 +75,19 @@ pub struct Written {
     pub warnings: Vec<String>,
 }
 
+impl Written {
+    /// What came of a write whose object was read with these warnings.
+    fn warned(written: Result<Self, ApiError>, warnings: &[String]) -> Result<Self, ApiError> {
+        match written {
+            Ok(mut written) => {
+                written.warnings.splice(..0, warnings.iter().cloned());
+                Ok(written)
+            }
+            Err(error) => Err(error.with_warnings(warnings)),
+        }
+    }
+}
+
 /// The objects, and what is served.
 #[derive(Debug)]
 pub struct Registry {
@@ -81,6 +95,8 @@ pub struct Registry {
     pub store: Store,
     /// Who may do what.
     pub authorizer: Authorizer,
+    /// What watches share.
+    pub(crate) feeds: Feeds,
     catalog: RwLock<Arc<Catalog>>,
 }
 
@@ -90,6 +106,7 @@ impl Registry {
         Self {
             store: Store::default(),
             authorizer,
+            feeds: Feeds::default(),
             catalog: RwLock::new(Arc::new(catalog)),
         }
     }

@@ -1,8 +1,10 @@
 //! The options of requests: of lists and watches, and of writes.
 
 use crate::http::Query;
+use crate::kinds::Kind;
 use crate::selectors::{FieldSelector, LabelSelector};
 use crate::status::{ApiError, Cause};
+use crate::store::Object;
 use serde_json::{Value, json};
 
 /// Of a list or a watch.
@@ -28,6 +30,18 @@ pub struct ListOptions {
     pub initial_events: Option<bool>,
 }
 
+impl ListOptions {
+    /// Whether not everything is wanted.
+    pub fn selects(&self) -> bool {
+        !self.labels.is_empty() || !self.fields.is_empty()
+    }
+
+    /// Whether an object is wanted. Where everything is, it is not looked at.
+    pub(crate) fn select(&self, kind: &Kind, object: &Object) -> bool {
+        !self.selects() || self.labels.matches(object.value()) && self.fields.matches(kind, object.value())
+    }
+}
+
 /// How a resource version is meant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum VersionMatch {
@@ -43,6 +57,9 @@ pub enum VersionMatch {
 impl ListOptions {
     /// Reads them.
     pub fn parse(query: &Query, watches: bool) -> Result<Self, ApiError> {
+        // Numbers are read before selectors.
+        let limit = number(query, "limit")?;
+        let timeout = number(query, "timeoutSeconds")?;
         let options = Self {
             labels: LabelSelector::parse(query.get("labelSelector"))?,
             fields: FieldSelector::parse(query.get("fieldSelector"))?,
@@ -58,9 +75,9 @@ impl ListOptions {
                 "NotOlderThan" => VersionMatch::NotOlderThan,
                 _ => VersionMatch::Unset,
             },
-            limit: usize::try_from(number(query, "limit")?.unwrap_or(0)).unwrap_or(0),
+            limit: usize::try_from(limit.unwrap_or(0)).unwrap_or(0),
             continue_token: query.get("continue").to_owned(),
-            timeout: number(query, "timeoutSeconds")?.and_then(|seconds| u64::try_from(seconds).ok()),
+            timeout: timeout.and_then(|seconds| u64::try_from(seconds).ok()),
             bookmarks: query.flag("allowWatchBookmarks"),
             initial_events: query
                 .has("sendInitialEvents")
@@ -80,10 +97,11 @@ impl ListOptions {
         let field = "resourceVersionMatch";
         if watches {
             if self.initial_events.is_some() {
-                if text.is_empty() {
+                if self.version_match != VersionMatch::NotOlderThan {
                     let why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
                     causes.push(Cause::forbidden(field, why));
-                } else if self.version_match != VersionMatch::NotOlderThan {
+                }
+                if !text.is_empty() && self.version_match != VersionMatch::NotOlderThan {
                     causes.push(Cause::not_supported(field, &json!(text), &["NotOlderThan"]));
                 }
             } else if !text.is_empty() {
@@ -171,13 +189,15 @@ pub struct WriteOptions {
     pub force: Option<bool>,
     /// Who owns which fields is settled already: the object is what an apply made.
     pub applied: bool,
+    /// What a strict decoder holds against the text of the body: `duplicate field "spec.a"`.
+    pub strict_errors: Vec<String>,
 }
 
 impl WriteOptions {
     /// Reads them; `kind` is the name that the real server has for them, as `CreateOptions`.
     pub fn parse(query: &Query, kind: &str) -> Result<Self, ApiError> {
         let mut causes = vec![];
-        let dry_run: Vec<&str> = query.values("dryRun").filter(|value| !value.is_empty()).collect();
+        let dry_run: Vec<&str> = query.values("dryRun").collect();
         if dry_run.iter().any(|value| *value != "All") {
             causes.push(Cause::not_supported("dryRun", &json!(dry_run), &["All"]));
         }
@@ -196,9 +216,14 @@ impl WriteOptions {
             let message = "Too long: may not be more than 128 bytes".to_owned();
             causes.push(Cause::new("FieldValueTooLong", "fieldManager", message));
         }
-        if field_manager.chars().any(char::is_control) {
-            let why = "should only contain printable characters";
-            causes.push(Cause::invalid("fieldManager", &json!(field_manager), why));
+        for (at, character) in field_manager.char_indices() {
+            if character.is_control() {
+                let why = format!(
+                    "invalid character U+{:04X} (at position {at})",
+                    u32::from(character)
+                );
+                causes.push(Cause::invalid("fieldManager", &json!(field_manager), why));
+            }
         }
         if !causes.is_empty() {
             return Err(ApiError::invalid_of("meta.k8s.io", kind, "", &causes));
@@ -209,6 +234,7 @@ impl WriteOptions {
             field_validation,
             force: query.has("force").then(|| query.flag("force")),
             applied: false,
+            strict_errors: vec![],
         })
     }
 }
@@ -231,10 +257,15 @@ pub struct DeleteOptions {
 impl DeleteOptions {
     /// Reads them from the body, or from the query where there is no body.
     pub fn parse(query: &Query, body: Option<&Value>) -> Result<Self, ApiError> {
+        let grace_period = number(query, "gracePeriodSeconds");
+        if body.is_none() {
+            grace_period.as_ref().map_err(Clone::clone)?;
+        }
+        let grace_period = grace_period.ok().flatten();
         let query_options = || {
             json!({
-                "dryRun": query.values("dryRun").filter(|value| !value.is_empty()).collect::<Vec<_>>(),
-                "gracePeriodSeconds": query.get("gracePeriodSeconds").parse::<i64>().ok(),
+                "dryRun": query.values("dryRun").collect::<Vec<_>>(),
+                "gracePeriodSeconds": grace_period,
                 "propagationPolicy": query.has("propagationPolicy").then(|| query.get("propagationPolicy")),
                 "orphanDependents": query.has("orphanDependents").then(|| query.flag("orphanDependents")),
             })

@@ -1,8 +1,8 @@
 //! Continue tokens: where a page ended, and of which moment the list is.
 
 use crate::status::ApiError;
-use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use base64::{DecodeError, Engine as _};
 use serde_json::{Value, json};
 
 /// Where a page ended.
@@ -27,9 +27,13 @@ impl Token {
                 "invalid continue token: continue key is not valid: {why}"
             ))
         };
-        let bytes = URL_SAFE_NO_PAD
-            .decode(text)
-            .map_err(|error| refuse(&error.to_string()))?;
+        let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|error| {
+            let at = match error {
+                DecodeError::InvalidByte(at, _) => at,
+                _ => text.len() / 4 * 4,
+            };
+            refuse(&format!("illegal base64 data at input byte {at}"))
+        })?;
         let value: Value = serde_json::from_slice(&bytes).map_err(|_| {
             let first = String::from_utf8_lossy(&bytes).chars().next().unwrap_or(' ');
             refuse(&format!(

@@ -1,11 +1,13 @@
 //! Patches: what a patch makes of an object is then an update like any other.
 
-use super::{Bodied, FieldValidation, Registry, Target, Written};
+use super::decode::Undecodable;
+use super::{Bodied, FieldValidation, Registry, Target, WriteOptions, Written};
 use crate::meta;
 use crate::patch::{self, Decoding, PatchError, Patched};
-use crate::status::ApiError;
+use crate::status::{ApiError, Cause};
 use crate::types;
 use serde_json::Value;
+use std::sync::Arc;
 
 /// The ways to patch, by media type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,11 +33,11 @@ impl Registry {
             return self.apply(target, part, body, by);
         }
         if by.options.force.is_some() {
-            let cause = crate::status::Cause::forbidden("force", "may not be specified for non-apply patch");
+            let cause = Cause::forbidden("force", "may not be specified for non-apply patch");
             return Err(ApiError::invalid_of("meta.k8s.io", "PatchOptions", "", &[cause]));
         }
         let mut warnings = vec![];
-        let mut written = self.change(target, part, false, by, |old| {
+        let written = self.change(target, part, false, by, |old| {
             let Some(old) = old else {
                 return Err(ApiError::not_found(&target.kind, &target.name));
             };
@@ -45,30 +47,50 @@ impl Registry {
                 Decoding::Strict
             };
             if part == "scale" {
-                let scale = self.scale(target, old)?;
-                let scale = patched(target, way, &scale, body, decoding)?.object;
+                let scale = self.scale_with_record(target, old)?;
+                let mut scale = patched(target, way, &scale, body, decoding)?.object;
+                let shown = scale.clone();
+                let part = target.kind.subresource(part);
+                let part = part.ok_or_else(ApiError::no_such_resource)?;
+                let part = Target::new(
+                    &Arc::new(target.kind.of_part(part)),
+                    &target.namespace,
+                    &target.name,
+                );
+                let decoded = self.try_decode(&part, &mut scale, by.options);
+                warnings = decoded.map_err(|refusal| refusal.of_patch(way, &shown, body))?;
                 return self.with_scale(target, old, scale, by);
             }
             let Patched {
                 mut object,
                 strict_errors,
             } = patched(target, way, old, body, decoding)?;
-            warnings = self.decode(target, &mut object, by.options)?;
-            super::decode::report_strict(
-                &target.kind,
+            let outcome = object.clone();
+            let options = WriteOptions {
                 strict_errors,
-                by.options.field_validation,
-                &mut warnings,
-            )?;
+                ..by.options.clone()
+            };
+            let decoded = self.try_decode(target, &mut object, &options);
+            warnings = decoded.map_err(|refusal| refusal.of_patch(way, &outcome, body))?;
             // A patch that says nothing of the version holds for whichever there is.
             if meta::resource_version(&object).is_empty() {
                 let version = old["metadata"]["resourceVersion"].clone();
                 meta::metadata_mut(&mut object).insert("resourceVersion".into(), version);
             }
             Ok(object)
-        })?;
-        written.warnings = warnings;
-        Ok(written)
+        });
+        Written::warned(written, &warnings)
+    }
+}
+
+impl Undecodable {
+    /// What is said where it was what a patch made.
+    fn of_patch(self, way: Way, outcome: &Value, body: &[u8]) -> ApiError {
+        if self.why.is_empty() {
+            return *self.error;
+        }
+        let strategic = (way == Way::Strategic).then_some(body);
+        refused(&patch::undecodable(outcome, strategic, &self.why))
     }
 }
 
@@ -79,19 +101,17 @@ fn way(target: &Target, media_type: &str) -> Result<Way, ApiError> {
         "application/merge-patch+json" => Ok(Way::Merge),
         "application/strategic-merge-patch+json" if !custom => Ok(Way::Strategic),
         "application/apply-patch+yaml" => Ok(Way::Apply),
-        "application/json" => Err(ApiError::generic(
+        // Custom resources' routes take any patch, and refuse it then.
+        _ if custom => Err(ApiError::unsupported_media_type(&[
+            "application/json-patch+json",
+            "application/merge-patch+json",
+            "application/apply-patch+yaml",
+        ])),
+        _ => Err(ApiError::generic(
             415,
             "UnsupportedMediaType",
             "415: Unsupported Media Type",
         )),
-        _ => {
-            let mut accepted = vec!["application/json-patch+json", "application/merge-patch+json"];
-            if !custom {
-                accepted.push("application/strategic-merge-patch+json");
-            }
-            accepted.push("application/apply-patch+yaml");
-            Err(ApiError::unsupported_media_type(&accepted))
-        }
     }
 }
 
@@ -113,11 +133,16 @@ fn patched(
         }
         Way::Merge | Way::Apply => patch::merge_patch(object, body, decoding),
     };
-    outcome.map_err(|error: PatchError| {
-        let mut refusal = ApiError::new(error.code(), error.reason(), error.to_string());
-        if error.code() == 422 {
-            refusal.details = Some(crate::status::details("", "", ""));
-        }
-        refusal
-    })
+    outcome.map_err(|error| refused(&error))
+}
+
+fn refused(error: &PatchError) -> ApiError {
+    let mut refusal = ApiError::new(error.code(), error.reason(), error.to_string());
+    if error.code() == 422 {
+        refusal.details = Some(crate::status::details("", "", ""));
+    }
+    match error.cause() {
+        Some(cause) => refusal.with_cause(&Cause::from(cause.clone())),
+        None => refusal,
+    }
 }

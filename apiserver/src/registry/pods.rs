@@ -1,9 +1,11 @@
 //! What only pods have: a binding to a node.
 
 use super::{Bodied, Registry, Target};
+use crate::builtin::SYSTEM_PRIORITIES;
 use crate::crd::set_condition;
+use crate::kinds::Kind;
 use crate::meta;
-use crate::status::ApiError;
+use crate::status::{ApiError, details};
 use serde_json::{Value, json};
 
 impl Registry {
@@ -14,7 +16,13 @@ impl Registry {
         let node = binding["target"]["name"].as_str().unwrap_or_default();
         if !taken.is_empty() {
             let why = format!("pod {} is already assigned to node {taken:?}", pod.name);
-            return Err(ApiError::conflict(&pod.kind, &pod.name, why));
+            let mut error = ApiError::conflict(&pod.kind, &pod.name, &why);
+            error.message = format!(
+                "Operation cannot be fulfilled on pods/binding {:?}: {why}",
+                pod.name
+            );
+            error.details = Some(details(&pod.name, "", "pods/binding"));
+            return Err(error);
         }
         if node.is_empty() {
             let cause = crate::status::Cause::required("target.name", "");
@@ -32,12 +40,70 @@ impl Registry {
     }
 }
 
+impl Registry {
+    /// What admission makes of a new pod, or refuses: its priority is its class's, and nothing runs on top of a runtime that is not there.
+    pub(super) fn admit_pod(&self, kind: &Kind, pod: &mut Value) -> Result<(), ApiError> {
+        if kind.kind != "Pod" || !kind.group.is_empty() {
+            return Ok(());
+        }
+        let name = meta::name(pod).to_owned();
+        if pod["spec"]["overhead"]
+            .as_object()
+            .is_some_and(|overhead| !overhead.is_empty())
+        {
+            let why = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead";
+            return Err(ApiError::forbidden(kind, &name, why));
+        }
+        let wanted = pod["spec"]["priorityClassName"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned();
+        let Some((class, priority, preemption)) = self.priority(&wanted) else {
+            if wanted.is_empty() {
+                return Ok(());
+            }
+            let why = format!("no PriorityClass with name {wanted} was found");
+            return Err(ApiError::forbidden(kind, &name, why));
+        };
+        let spec = meta::entry_mut(pod, "spec");
+        spec.insert("priorityClassName".into(), json!(class));
+        spec.insert("priority".into(), json!(priority));
+        spec.insert("preemptionPolicy".into(), json!(preemption));
+        Ok(())
+    }
+
+    /// The class of that name, or the one that is meant where none is named: its name, value and policy.
+    fn priority(&self, name: &str) -> Option<(String, i64, String)> {
+        let classes = self.resource("scheduling.k8s.io", "priorityclasses").ok()?;
+        let listing = self.store.list(&classes.table(), "", "", None);
+        let objects = listing.map(|page| page.objects).unwrap_or_default();
+        let is_meant = |class: &Value| match name {
+            "" => class["globalDefault"] == true,
+            name => meta::name(class) == name,
+        };
+        if let Some(class) = objects
+            .iter()
+            .map(|object| object.value())
+            .find(|class| is_meant(class))
+        {
+            let policy = class["preemptionPolicy"]
+                .as_str()
+                .unwrap_or("PreemptLowerPriority");
+            let value = class["value"].as_i64().unwrap_or(0);
+            return Some((meta::name(class).to_owned(), value, policy.to_owned()));
+        }
+        let (name, value) = SYSTEM_PRIORITIES.iter().find(|(known, _)| *known == name)?;
+        Some(((*name).to_owned(), *value, "PreemptLowerPriority".to_owned()))
+    }
+}
+
 /// The condition of a binding has neither reason nor message.
 fn drop_empty(pod: &mut Value) {
     let conditions = pod["status"]["conditions"].as_array_mut();
     for condition in conditions.into_iter().flatten() {
         if let Value::Object(condition) = condition {
             condition.retain(|_, value| value != "");
+            condition.entry("lastProbeTime").or_insert(Value::Null);
         }
     }
 }

@@ -55,7 +55,7 @@ impl Registry {
             _ => None,
         };
         let after = token.as_ref().map_or("", |token| token.after.as_str());
-        let page = self.page(target, options, after, at);
+        let page = self.page(target, options, after, at, limit);
         let page = page.map_err(|why| refusal(&why, at, token.as_ref()))?;
         Ok(cut(page, target, options, limit))
     }
@@ -66,6 +66,7 @@ impl Registry {
         options: &ListOptions,
         after: &str,
         at: Option<u64>,
+        limit: usize,
     ) -> Result<Page, Unserved> {
         let table = target.kind.table();
         if let (Some(name), None, "") = (options.fields.name(), at, after)
@@ -75,13 +76,20 @@ impl Registry {
             let revision = self.store.revision();
             let object = self.store.get(&table, &Store::key(&target.namespace, name));
             let objects = object.into_iter().collect();
-            return Ok(Page { objects, revision });
+            return Ok(Page {
+                objects,
+                remaining: 0,
+                revision,
+            });
         }
-        let prefix = match target.namespace.as_str() {
-            "" => String::new(),
-            namespace => format!("{namespace}/"),
+        let prefix = Store::key(&target.namespace, "");
+        // How many fit on a page is known when it is known what is selected.
+        let most = if limit == 0 || options.selects() {
+            usize::MAX
+        } else {
+            limit
         };
-        self.store.list(&table, &prefix, after, at)
+        self.store.page(&table, &prefix, after, at, most)
     }
 }
 
@@ -97,24 +105,26 @@ fn is_exact(options: &ListOptions, limit: usize) -> bool {
 fn cut(page: Page, target: &Target, options: &ListOptions, limit: usize) -> Listing {
     let Page {
         mut objects,
+        remaining: beyond,
         revision,
     } = page;
-    let selects = !options.labels.is_empty() || !options.fields.is_empty();
-    if selects {
-        objects.retain(|object| {
-            options.labels.matches(object.value()) && options.fields.matches(&target.kind, object.value())
-        });
-    }
+    let selects = options.selects();
+    let total = objects.len() + beyond;
+    let selected = |object: &Arc<Object>| options.select(&target.kind, object);
     let (mut continue_token, mut remaining) = (String::new(), None);
-    if limit > 0 && objects.len() > limit {
-        remaining = (!selects).then(|| objects.len() - limit);
-        objects.truncate(limit);
-        if let Some(last) = objects.last() {
+    if limit == 0 {
+        objects.retain(selected);
+    } else {
+        let mut seen = 0;
+        let of_page = objects.into_iter().inspect(|_| seen += 1);
+        objects = of_page.filter(selected).take(limit).collect();
+        // There may be more, selected or not, behind a page that is full.
+        if let Some(last) = objects.last().filter(|_| objects.len() == limit && seen < total) {
+            remaining = (!selects).then_some(total - seen);
             let metadata = last.value();
-            let key = Store::key(crate::meta::namespace(metadata), crate::meta::name(metadata));
             let token = Token {
                 revision: Some(revision),
-                after: key,
+                after: Store::key(crate::meta::namespace(metadata), crate::meta::name(metadata)),
             };
             continue_token = token.write();
         }

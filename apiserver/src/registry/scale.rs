@@ -55,12 +55,9 @@ impl Registry {
         mut scale: Value,
         by: Bodied<'_>,
     ) -> Result<Value, ApiError> {
-        let replicas = match &scale["spec"]["replicas"] {
-            Value::Null => 0,
-            value => value.as_i64().ok_or_else(|| {
-                ApiError::bad_request(format!("spec.replicas must be a whole number, not {value}"))
-            })?,
-        };
+        let path = paths(&target.kind)?.spec;
+        let record = self.record(target, object, &mut scale, &path, by)?;
+        let replicas = scale["spec"]["replicas"].as_i64().unwrap_or(0);
         if replicas < 0 {
             let why = "must be greater than or equal to 0";
             let cause = Cause::invalid("spec.replicas", &json!(replicas), why);
@@ -71,8 +68,6 @@ impl Registry {
                 &[cause],
             ));
         }
-        let path = paths(&target.kind)?.spec;
-        let record = self.record(target, object, &mut scale, &path, by)?;
         let mut object = object.clone();
         let mut place = &mut object;
         for key in &path {
@@ -95,6 +90,17 @@ impl Registry {
 }
 
 impl Registry {
+    /// The scale of an object, with who owns the replicas.
+    pub(super) fn scale_with_record(&self, target: &Target, object: &Value) -> Result<Value, ApiError> {
+        let path = paths(&target.kind)?.spec;
+        let path: Vec<&str> = path.iter().map(String::as_str).collect();
+        let mut scale = self.scale(target, object)?;
+        if let Some(record) = apply::scale_record(&object["metadata"]["managedFields"], &path) {
+            scale["metadata"]["managedFields"] = record;
+        }
+        Ok(scale)
+    }
+
     /// Who owns what of the object once its scale was written: the replicas belong to who wrote the scale.
     fn record(
         &self,
@@ -104,13 +110,12 @@ impl Registry {
         path: &[String],
         by: Bodied<'_>,
     ) -> Result<Option<Value>, ApiError> {
-        let path: Vec<&str> = path.iter().map(String::as_str).collect();
-        let mut live = self.scale(target, object)?;
-        if let Some(record) = apply::scale_record(&object["metadata"]["managedFields"], &path) {
-            live["metadata"]["managedFields"] = record.clone();
-            scale["metadata"]["managedFields"] = record;
+        let live = self.scale_with_record(target, object)?;
+        if let (Some(record), false) = (live["metadata"].get("managedFields"), by.options.applied) {
+            meta::metadata_mut(scale).insert("managedFields".into(), record.clone());
         }
-        track_scale(&live, scale, &by.options.field_manager);
+        let path: Vec<&str> = path.iter().map(String::as_str).collect();
+        track_scale(&target.kind, &live, scale, by.options)?;
         let version = target.kind.api_version();
         let (parent, child) = (
             &object["metadata"]["managedFields"],

@@ -1,6 +1,7 @@
 //! What the server makes of an object before it is kept, by kind.
 
 use crate::kinds::Kind;
+use crate::status::Cause;
 use crate::{meta, strategy};
 use serde_json::{Map, Value, json};
 
@@ -24,6 +25,10 @@ pub(super) fn prepare_update(kind: &Kind, object: &mut Value, old: &Value, part:
     match part {
         "status" => keep_all_but_status(kind, object, old),
         "finalize" => keep_all_but_finalizers(object, old),
+        "ephemeralcontainers" => {
+            let containers = object["spec"]["ephemeralContainers"].take();
+            keep_all_but(object, old, "ephemeralContainers", containers);
+        }
         _ if kind.has_status() => restore(object, old, "status"),
         _ => {}
     }
@@ -70,7 +75,7 @@ fn keep_all_but_status(kind: &Kind, object: &mut Value, old: &Value) {
     if kind.definition.is_none() {
         let mut metadata = metadata;
         restore(&mut metadata, kept, "ownerReferences");
-        if kind.group == "apps" {
+        if kind.restores_labels() {
             restore(&mut metadata, kept, "labels");
         }
         fields.insert("metadata".into(), metadata);
@@ -98,6 +103,27 @@ fn keep_all_but_finalizers(object: &mut Value, old: &Value) {
     }
 }
 
+/// Of a pod's specification only one field is taken.
+fn keep_all_but(object: &mut Value, old: &Value, field: &str, value: Value) {
+    let metadata = object["metadata"].take();
+    *object = old.clone();
+    object["metadata"] = metadata;
+    let spec = meta::entry_mut(object, "spec");
+    if value.is_null() {
+        spec.remove(field);
+    } else {
+        spec.insert(field.to_owned(), value);
+    }
+}
+
+/// What a pod is promised does not change with its size.
+pub(super) fn check_resize(part: &str, new: &Value, old: &Value) -> Option<Cause> {
+    let before = strategy::quality(&old["spec"]);
+    let changes = part == "resize" && strategy::quality(&new["spec"]) != before;
+    let why = "Pod QOS Class may not change as a result of resizing";
+    changes.then(|| Cause::invalid("spec", &json!(before), why))
+}
+
 fn restore(object: &mut Value, old: &Value, key: &str) {
     if let Value::Object(fields) = object {
         match &old[key] {
@@ -118,6 +144,9 @@ fn specification(kind: &Kind, object: &Value) -> Map<String, Value> {
     }
     if kind.has_status() {
         fields.remove("status");
+    }
+    if kind.kind == "EndpointSlice" {
+        fields.insert("labels".into(), object["metadata"]["labels"].clone());
     }
     if kind.kind == "Deployment" && kind.group == "apps" {
         fields.insert("annotations".into(), annotations.unwrap_or_default());

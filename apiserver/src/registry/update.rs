@@ -2,12 +2,14 @@
 
 use super::create::{Bodied, check_namespace};
 use super::managed::track_fields;
-use super::validate::validate;
+use super::validate::validate_part;
 use super::{Registry, Target, Written, convert, strategy};
 use crate::auth::Access;
 use crate::meta;
+use crate::quote::quoted;
 use crate::status::{ApiError, Cause};
 use crate::store::{Lost, Object};
+use crate::strategy::warnings;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -23,16 +25,20 @@ impl Registry {
         object: &Value,
         by: Bodied<'_>,
     ) -> Result<Written, ApiError> {
-        check_name(target, object)?;
+        let mut object = object.clone();
+        let warnings = self.decode(target, &mut object, by.options)?;
         let creates = target.kind.creates_on_update() && part.is_empty();
-        let mut warnings = vec![];
-        let mut written = self.change(target, part, creates, by, |_| {
-            let mut object = object.clone();
-            warnings = self.decode(target, &mut object, by.options)?;
-            Ok(object)
-        })?;
-        written.warnings = warnings;
-        Ok(written)
+        let named = check_namespace(target, &mut object).and_then(|()| match meta::name(&object) {
+            "" => Err(super::apply::unnamed(target)),
+            _ => check_name(target, &object),
+        });
+        let written = named.and_then(|()| {
+            self.change(target, part, creates, by, |old| {
+                check_uid(target, &object, old)?;
+                Ok(object.clone())
+            })
+        });
+        Written::warned(written, &warnings)
     }
 
     /// Changes an object, or a part of it: `change` gets it in the version of the request and gives what shall be; it may be asked
@@ -57,6 +63,7 @@ impl Registry {
             let before = convert::present(kind, old.value());
             let before = before.as_ref().unwrap_or_else(|| old.value());
             let mut new = change(Some(before))?;
+            self.admit_grants(target, Some(before), &new, by.user)?;
             check_identity(target, &mut new, before)?;
             let conditional = check_version(target, &mut new, before)?;
             // What the server adds from here on belongs to nobody.
@@ -68,11 +75,20 @@ impl Registry {
             if part.is_empty() {
                 self.admit_owners(target, Some(before), &new, by.user)?;
             }
+            // The rules for all kinds are applied, and again by the kind's own: a fault stands in the causes as often.
             let mut causes = meta::check_update(&new, before);
-            causes.extend(validate(kind, &new, Some(before)));
+            causes.extend(causes.clone());
+            causes.extend(validate_part(kind, part, &new, before));
+            causes.extend(strategy::check_resize(part, &new, before));
             if !causes.is_empty() {
                 return Err(ApiError::invalid(kind, &target.name, &causes));
             }
+            let warnings = warnings::on_update(kind, part, &new, before);
+            let written = |object| Written {
+                object,
+                created: false,
+                warnings: warnings.clone(),
+            };
             if is_same(&new, before) {
                 return Ok(written(old));
             }
@@ -81,7 +97,9 @@ impl Registry {
             }
             match self.replace(target, &old, new) {
                 Ok(object) => return Ok(written(object)),
-                Err(_) if conditional => return Err(ApiError::modified(kind, &target.name)),
+                Err(_) if conditional => {
+                    return Err(ApiError::modified(kind, &target.name).with_warnings(&warnings));
+                }
                 Err(_) => {}
             }
         }
@@ -98,7 +116,7 @@ impl Registry {
             return Ok(Arc::new(object));
         }
         self.store
-            .update(&table, &key, old, convert::store(&target.kind, new))
+            .update(&table, &key, old, convert::keep(&target.kind, new))
     }
 
     fn create_by_update(
@@ -110,7 +128,9 @@ impl Registry {
         let kind = &target.kind;
         check_name(target, &object)?;
         check_namespace(target, &mut object)?;
-        if !meta::uid(&object).is_empty() || !meta::resource_version(&object).is_empty() {
+        check_number(&object)?;
+        let versioned = !by.options.applied && !meta::resource_version(&object).is_empty();
+        if !meta::uid(&object).is_empty() || versioned {
             return Err(ApiError::not_found(kind, &target.name));
         }
         let access = Access {
@@ -127,14 +147,6 @@ impl Registry {
     }
 }
 
-fn written(object: Arc<Object>) -> Written {
-    Written {
-        object,
-        created: false,
-        warnings: vec![],
-    }
-}
-
 fn check_name(target: &Target, object: &Value) -> Result<(), ApiError> {
     let name = meta::name(object);
     if name.is_empty() || name == target.name {
@@ -146,15 +158,10 @@ fn check_name(target: &Target, object: &Value) -> Result<(), ApiError> {
     )))
 }
 
-/// Name, namespace and uid are those of the object; what is not said is taken over.
-fn check_identity(target: &Target, new: &mut Value, old: &Value) -> Result<(), ApiError> {
-    if meta::name(new).is_empty() {
-        return Err(super::apply::unnamed(target));
-    }
-    check_name(target, new)?;
-    check_namespace(target, new)?;
-    let uid = meta::uid(new);
-    if !uid.is_empty() && uid != meta::uid(old) {
+/// Who says which object it replaces must mean the one that is there.
+fn check_uid(target: &Target, new: &Value, old: Option<&Value>) -> Result<(), ApiError> {
+    let (uid, present) = (meta::uid(new), old.map_or("", meta::uid));
+    if !uid.is_empty() && !present.is_empty() && uid != present {
         let group = match target.kind.group.as_str() {
             "" => String::new(),
             group => format!("{group}/"),
@@ -162,16 +169,27 @@ fn check_identity(target: &Target, new: &mut Value, old: &Value) -> Result<(), A
         let key = format!("/registry/{group}{}/{}", target.kind.plural, target.key());
         let why = format!(
             "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in \
-             precondition: {uid}, UID in object meta: {}",
-            meta::uid(old)
+             precondition: {uid}, UID in object meta: {present}"
         );
         return Err(ApiError::conflict(&target.kind, &target.name, why));
     }
+    Ok(())
+}
+
+/// Name, namespace and uid are those of the object; what is not said is taken over.
+fn check_identity(target: &Target, new: &mut Value, old: &Value) -> Result<(), ApiError> {
+    if meta::name(new).is_empty() {
+        return Err(super::apply::unnamed(target));
+    }
+    check_name(target, new)?;
+    check_namespace(target, new)?;
     let before = &old["metadata"];
     let metadata = meta::metadata_mut(new);
     // Whatever was sent, these are the server's.
+    if metadata.get("uid").is_none() {
+        metadata.insert("uid".into(), before["uid"].clone());
+    }
     for key in [
-        "uid",
         "creationTimestamp",
         "deletionTimestamp",
         "deletionGracePeriodSeconds",
@@ -186,8 +204,18 @@ fn check_identity(target: &Target, new: &mut Value, old: &Value) -> Result<(), A
     Ok(())
 }
 
+fn check_number(object: &Value) -> Result<(), ApiError> {
+    let version = meta::resource_version(object);
+    if version.is_empty() || version.parse::<u64>().is_ok() {
+        return Ok(());
+    }
+    let message = format!("strconv.ParseUint: parsing {}: invalid syntax", quoted(version));
+    Err(ApiError::new(500, "", message))
+}
+
 /// True when the update holds only for the version that it names.
 fn check_version(target: &Target, new: &mut Value, old: &Value) -> Result<bool, ApiError> {
+    check_number(new)?;
     let version = meta::resource_version(new);
     let conditional = !matches!(version, "" | "0");
     if !conditional && !target.kind.updates_unconditionally() {
@@ -216,18 +244,60 @@ fn check_version(target: &Target, new: &mut Value, old: &Value) -> Result<bool, 
 
 /// Whether nothing changed but the times of managed fields.
 fn is_same(new: &Value, old: &Value) -> bool {
-    let without = |value: &Value| {
-        let mut value = value.clone();
-        let entries = value["metadata"]["managedFields"].as_array_mut();
-        for entry in entries.into_iter().flatten() {
-            if let Value::Object(entry) = entry {
-                entry.remove("time");
-            }
+    fields_differing(new, old).all(|key| {
+        key == "metadata"
+            && fields_differing(&new[key], &old[key]).all(|key| {
+                key == "managedFields" && is_same_record(&new["metadata"][key], &old["metadata"][key])
+            })
+    })
+}
+
+/// Whether records of who owns what differ in times at most.
+fn is_same_record(new: &Value, old: &Value) -> bool {
+    match (new.as_array(), old.as_array()) {
+        (Some(new), Some(old)) => {
+            let mut pairs = new.iter().zip(old);
+            new.len() == old.len()
+                && pairs.all(|(new, old)| fields_differing(new, old).all(|key| key == "time"))
         }
-        if value["metadata"]["managedFields"].is_null() {
-            meta::metadata_mut(&mut value).remove("managedFields");
-        }
-        value
-    };
-    new == old || without(new) == without(old)
+        // None is like null.
+        _ => new == old,
+    }
+}
+
+/// The fields of two objects that are not the same; of something else than objects, a nameless one.
+fn fields_differing<'a>(new: &'a Value, old: &'a Value) -> impl Iterator<Item = &'a str> {
+    let whole = (!(new.is_object() && old.is_object()) && new != old).then_some("");
+    let fields = |value: &'a Value| value.as_object().into_iter().flatten();
+    let changed = fields(new).filter(|(key, value)| old.get(key.as_str()) != Some(*value));
+    let gone = fields(old).filter(|(key, _)| new.get(key.as_str()).is_none());
+    whole
+        .into_iter()
+        .chain(changed.chain(gone).map(|(key, _)| key.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_times_of_records_do_not_count() {
+        let object = |time: &str, manager: &str, data: Value| {
+            let entries = json!([{ "manager": manager, "time": time }]);
+            json!({ "metadata": { "name": "a", "managedFields": entries }, "data": data })
+        };
+        let old = object("1", "m", json!({ "k": "v" }));
+        assert!(is_same(&old, &old) && is_same(&object("2", "m", json!({ "k": "v" })), &old));
+        assert!(!is_same(&object("1", "n", json!({ "k": "v" })), &old));
+        assert!(!is_same(&object("1", "m", json!({ "k": "w" })), &old));
+        assert!(!is_same(&object("1", "m", json!({ "k": "v", "l": "w" })), &old));
+        assert!(!is_same(&object("1", "m", json!({})), &old) && !is_same(&old, &object("1", "m", json!({}))));
+        let (mut none, mut null) = (old.clone(), old.clone());
+        none["metadata"].as_object_mut().unwrap().remove("managedFields");
+        null["metadata"]["managedFields"] = Value::Null;
+        assert!(is_same(&none, &null) && is_same(&null, &none));
+        assert!(!is_same(&none, &old) && !is_same(&old, &none));
+        null["metadata"]["name"] = json!("b");
+        assert!(!is_same(&null, &none));
+    }
 }

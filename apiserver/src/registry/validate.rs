@@ -1,6 +1,6 @@
 //! What is wrong with an object, beyond its metadata.
 
-use super::Registry;
+use super::{Registry, ScalePaths};
 use crate::builtin;
 use crate::kinds::Kind;
 use crate::meta;
@@ -10,15 +10,148 @@ use serde_json::Value;
 
 /// What is wrong with an object that is new, or replaces another.
 pub(super) fn validate(kind: &Kind, object: &Value, old: Option<&Value>) -> Vec<Cause> {
-    match &kind.definition {
-        Some(definition) => {
-            let metadata = builtin::validate_metadata(&object["metadata"], "metadata");
-            let version = definition.version(&kind.version);
-            let errors = version.map(|version| version.schema.validate(object, old));
-            let errors = metadata.into_iter().chain(errors.into_iter().flatten());
-            errors.map(Cause::from).collect()
+    let Some(definition) = &kind.definition else {
+        let mut causes = metadata_again(kind, object, old);
+        causes.extend(strategy::check(kind, object, old));
+        return causes;
+    };
+    let metadata = builtin::validate_metadata(&object["metadata"], "metadata");
+    let version = definition.version(&kind.version);
+    let errors = version.map(|version| version.schema.validate(object, old));
+    let errors = metadata.into_iter().chain(errors.into_iter().flatten());
+    let scale = version.and_then(|version| version.scale.as_ref());
+    let scale = scale.map(|scale| check_scale(scale, object)).unwrap_or_default();
+    errors.map(Cause::from).chain(scale).collect()
+}
+
+/// Kinds that check the metadata once more on updates, as they check the whole new object.
+const CHECKED_WHOLE: &[&str] = &[
+    "ConfigMap",
+    "Secret",
+    "Service",
+    "ServiceAccount",
+    "PersistentVolumeClaim",
+    "PersistentVolume",
+    "Endpoints",
+    "Role",
+    "ClusterRole",
+    "RoleBinding",
+    "ClusterRoleBinding",
+];
+
+/// The metadata's faults as often as the real server finds them in an update, less once.
+fn metadata_again(kind: &Kind, object: &Value, old: Option<&Value>) -> Vec<Cause> {
+    if old.is_none() {
+        return vec![];
+    }
+    let errors = builtin::validate_metadata(&object["metadata"], "metadata");
+    let times = if CHECKED_WHOLE.contains(&kind.kind.as_str()) {
+        3
+    } else {
+        2
+    };
+    let causes: Vec<Cause> = errors.into_iter().map(Cause::from).collect();
+    vec![causes; times].into_iter().flatten().collect()
+}
+
+/// The same for a part that is written on a path of its own.
+pub(super) fn validate_part(kind: &Kind, part: &str, object: &Value, old: &Value) -> Vec<Cause> {
+    match (part, &kind.definition) {
+        // Of a custom resource's status only the status is looked at, and called by what lies in it.
+        ("status", Some(_)) => {
+            let mut causes = validate(kind, object, Some(old));
+            for cause in &mut causes {
+                cause.message = cause.message.replace(": status.", ": ");
+            }
+            causes
         }
-        None => strategy::check(kind, object, old),
+        ("status", None) if kind.kind == "CustomResourceDefinition" => vec![],
+        // Containers for a look inside are added to pods that else do not change.
+        ("ephemeralcontainers" | "resize", _) => validate(kind, object, None),
+        _ => validate(kind, object, Some(old)),
+    }
+}
+
+/// What stands where a definition says that replicas and their selector stand.
+fn check_scale(scale: &ScalePaths, object: &Value) -> Vec<Cause> {
+    let mut causes = vec![];
+    for path in [&scale.spec, &scale.status] {
+        let field = format!(".{}", path.join("."));
+        match nested(object, path, "int64", |value| value.as_i64().is_some()) {
+            Err(why) => causes.push(Cause::invalid(&field, &Value::from(0), why)),
+            Ok(Some(value)) if value.as_i64() < Some(0) => {
+                causes.push(Cause::invalid(&field, value, "should be a non-negative integer"));
+            }
+            Ok(Some(value)) if value.as_i64() > Some(i64::from(i32::MAX)) => {
+                let why = format!("should be less than or equal to {}", i32::MAX);
+                causes.push(Cause::invalid(&field, value, why));
+            }
+            Ok(_) => {}
+        }
+    }
+    if let Some(path) = &scale.selector
+        && let Err(why) = nested(object, path, "string", Value::is_string)
+    {
+        causes.push(Cause::invalid(
+            format!(".{}", path.join(".")),
+            &Value::from(""),
+            why,
+        ));
+    }
+    causes
+}
+
+/// The value at a path, if it is of the Go type that is wanted.
+fn nested<'a>(
+    object: &'a Value,
+    path: &[String],
+    wanted: &str,
+    fits: impl Fn(&Value) -> bool,
+) -> Result<Option<&'a Value>, String> {
+    let wrong = |depth: usize, value: &Value, wanted: &str| {
+        let (shown, ty) = in_go(value);
+        format!(
+            ".{} accessor error: {shown} is of the type {ty}, expected {wanted}",
+            path[..depth].join(".")
+        )
+    };
+    let mut value = object;
+    for (depth, key) in path.iter().enumerate() {
+        match value {
+            Value::Null => return Ok(None),
+            Value::Object(fields) => match fields.get(key) {
+                Some(inner) => value = inner,
+                None => return Ok(None),
+            },
+            // The real server names the whole path, wherever it ends.
+            other => return Err(wrong(path.len().max(depth), other, "map[string]interface{}")),
+        }
+    }
+    if value.is_null() || fits(value) {
+        return Ok(Some(value));
+    }
+    Err(wrong(path.len(), value, wanted))
+}
+
+/// A value and its type as Go prints them.
+fn in_go(value: &Value) -> (String, &'static str) {
+    match value {
+        Value::Null => ("<nil>".to_owned(), "<nil>"),
+        Value::Bool(truth) => (truth.to_string(), "bool"),
+        Value::Number(number) if number.is_i64() => (number.to_string(), "int64"),
+        Value::Number(number) => (number.to_string(), "float64"),
+        Value::String(text) => (text.clone(), "string"),
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(|item| in_go(item).0).collect();
+            (format!("[{}]", items.join(" ")), "[]interface {}")
+        }
+        Value::Object(fields) => {
+            let fields: Vec<String> = fields
+                .iter()
+                .map(|(name, value)| format!("{name}:{}", in_go(value).0))
+                .collect();
+            (format!("map[{}]", fields.join(" ")), "map[string]interface {}")
+        }
     }
 }
 
@@ -32,11 +165,51 @@ impl Registry {
         let services = services.map(|page| page.objects).unwrap_or_default();
         let uid = meta::uid(object).to_owned();
         let others = services.iter().map(|service| service.value());
-        if strategy::allocate(kind, object, others.filter(|other| meta::uid(other) != uid)) {
+        let Err(cause) = strategy::allocate(kind, object, others.filter(|other| meta::uid(other) != uid))
+        else {
             return Ok(());
+        };
+        // What else is wrong is said first.
+        if validate(kind, object, None).is_empty() {
+            return Err(ApiError::invalid(kind, meta::name(object), &[cause]));
         }
-        Err(ApiError::internal(
-            "failed to allocate an address or a port: the range is full",
-        ))
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_replicas_are_not_is_said_in_go() {
+        let scale = ScalePaths {
+            spec: vec!["spec".to_owned(), "n".to_owned()],
+            status: vec!["status".to_owned(), "n".to_owned()],
+            selector: None,
+        };
+        for (object, why) in [
+            (
+                json!({ "spec": { "n": "x" } }),
+                "x is of the type string, expected int64",
+            ),
+            (
+                json!({ "spec": [1, "a"] }),
+                "[1 a] is of the type []interface {}, expected map[string]interface{}",
+            ),
+            (
+                json!({ "status": { "n": 2.5 } }),
+                "2.5 is of the type float64, expected int64",
+            ),
+            (json!({ "spec": { "n": -1 } }), "should be a non-negative integer"),
+        ] {
+            let causes = check_scale(&scale, &object);
+            assert!(
+                causes.len() == 1 && causes[0].message.ends_with(why),
+                "{causes:?}"
+            );
+        }
+        assert!(check_scale(&scale, &json!({ "spec": { "n": 3 }, "status": {} })).is_empty());
     }
 }

@@ -28,9 +28,20 @@ pub(super) fn duplicates(value: &Value, schema: &Value, path: &str, errors: &mut
         Value::Array(items) => {
             match schema["x-kubernetes-list-type"].as_str() {
                 Some("set") => report(items, path, errors),
+                // One that is no object has no keys; then nothing is said of the others.
                 Some("map") => {
-                    let keys: Vec<Value> = items.iter().map(|item| key(item, schema)).collect();
-                    report(&keys, path, errors);
+                    let odd = |item: &&Value| !(item.is_object() || item.is_null());
+                    if let Some((index, item)) = items.iter().enumerate().find(|(_, item)| odd(item)) {
+                        let why = "must be an object for an array of list-type map";
+                        errors.push(FieldError::invalid(
+                            &format!("{path}[{index}]"),
+                            item.clone(),
+                            why,
+                        ));
+                    } else {
+                        let keys: Vec<Value> = items.iter().map(|item| key(item, schema)).collect();
+                        report(&keys, path, errors);
+                    }
                 }
                 _ => {}
             }

@@ -55,15 +55,17 @@ impl Schema {
     }
 
     /// Removes the fields that are not in the schema and answers with their paths, such as `spec.a[0].b`, sorted, those of the object's
-    /// metadata last. They are `unknown field "PATH"` to a strict decoder.
+    /// metadata first, those of embedded objects last. They are `unknown field "PATH"` to a strict decoder.
     pub fn prune(&self, object: &mut Value) -> Vec<String> {
         let mut unknown = Vec::new();
         prune::prune(object, &self.document, true, "", &mut unknown);
         unknown.sort_by_key(|path| {
-            (
-                path.starts_with("metadata.") || path.contains(".metadata."),
-                path.clone(),
-            )
+            let place = match path.as_str() {
+                path if path.starts_with("metadata.") => 0,
+                path if path.contains(".metadata.") => 2,
+                _ => 1,
+            };
+            (place, path.clone())
         });
         unknown
     }

@@ -28,6 +28,8 @@ fn with_object_fields(ty: Type) -> Type {
 
 fn plain(ty: Type, default: Option<Value>) -> Field {
     Field {
+        go: None,
+        within: None,
         ty,
         default,
         required: false,

@@ -208,12 +208,28 @@ fn check_metadata(schema: &Value, level: Level, path: &str, errors: &mut Vec<Fie
     }
 }
 
+/// What is wrong with a pattern, as Go says it where Go has words for it.
+fn go_error(pattern: &str, error: &str) -> String {
+    let from = |mark: char| pattern.rfind(mark).map_or(pattern, |at| &pattern[at..]);
+    match error.rsplit("error: ").next().unwrap_or_default() {
+        "unclosed group" => format!("missing closing ): `{pattern}`"),
+        "unopened group" => format!("unexpected ): `{pattern}`"),
+        "unclosed character class" => format!("missing closing ]: `{}`", from('[')),
+        "repetition operator missing expression" => {
+            let operator: String = pattern.chars().find(|c| "*+?".contains(*c)).into_iter().collect();
+            format!("missing argument to repetition operator: `{operator}`")
+        }
+        other => other.to_owned(),
+    }
+}
+
 /// What restricts values, and the alternatives, which may do nothing else.
 fn check_values(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
     if let Some(pattern) = schema["pattern"].as_str()
         && let Err(error) = Regex::new(pattern)
     {
-        let detail = format!("must be a valid regular expression, but isn't: {error}");
+        let error = go_error(pattern, &error.to_string());
+        let detail = format!("must be a valid regular expression, but isn't: error parsing regexp: {error}");
         errors.push(FieldError::invalid(&format!("{path}.pattern"), pattern, detail));
     }
     // The one place where alternatives may name types.

@@ -23,7 +23,12 @@ impl FieldSelector {
                     "invalid selector: '{text}'; can't understand '{part}'"
                 )));
             };
-            requirements.push((field.to_owned(), equal, unescape(value)?));
+            let value = unescape(value)?;
+            // The real server leaves out what is empty on both sides.
+            if equal && field.is_empty() && value.is_empty() {
+                continue;
+            }
+            requirements.push((field.to_owned(), equal, value));
         }
         Ok(Self { requirements })
     }
@@ -104,7 +109,8 @@ fn unescape(value: &str) -> Result<String, ApiError> {
             },
             ',' | '=' => {
                 return Err(ApiError::bad_request(format!(
-                    "invalid field selector: unescaped character in field selector value: {character}"
+                    "invalid field selector: unescaped character in value: {}",
+                    u32::from(character)
                 )));
             }
             other => text.push(other),

@@ -144,8 +144,10 @@ impl<'a> Parser<'a> {
         loop {
             match self.peek() {
                 "" => return Ok(requirements),
-                "," => {
-                    return Err("found ',' expected: !, identifier, or 'end of string'".to_owned());
+                token if token != "!" && !is_word(token) => {
+                    return Err(format!(
+                        "found '{token}', expected: !, identifier, or 'end of string'"
+                    ));
                 }
                 _ => {
                     let requirement = self.requirement();
@@ -249,8 +251,16 @@ impl<'a> Parser<'a> {
                         values.push(String::new());
                     }
                 }
-                word if is_word(word) => values.push(check_value(key, word)?),
-                other => return Err(format!("found '{other}', expected: ',', ')' or identifier")),
+                word if is_word(word) => {
+                    values.push(check_value(key, word)?);
+                    if !matches!(self.peek(), "," | ")") {
+                        return Err(format!("found '{}', expected: ',' or ')'", self.peek()));
+                    }
+                }
+                other if values.is_empty() => {
+                    return Err(format!("found '{other}', expected: ',', ')' or identifier"));
+                }
+                other => return Err(format!("found '{other}', expected: ',', or identifier")),
             }
         }
     }

@@ -18,7 +18,11 @@ pub struct Builder {
     pub(super) modes: Vec<Mode>,
     pub(super) version: VersionInfo,
     pub(super) layer: Option<Arc<dyn Layer>>,
+    pub(super) audited: usize,
 }
+
+/// How many requests are remembered where nothing is said.
+const AUDITED: usize = 100_000;
 
 impl Default for Builder {
     fn default() -> Self {
@@ -31,6 +35,7 @@ impl Default for Builder {
             modes: vec![Mode::Rbac],
             version: VersionInfo::default(),
             layer: None,
+            audited: AUDITED,
         }
     }
 }
@@ -87,6 +92,12 @@ impl Builder {
     /// Which version it says it is, as `v1.36.3`.
     pub fn version(mut self, git_version: impl Into<String>) -> Self {
         self.version.git_version = git_version.into();
+        self
+    }
+
+    /// How many of the latest requests [`ApiServer::audit`](super::ApiServer::audit) remembers; 100,000 where nothing is said.
+    pub fn audited(mut self, most: usize) -> Self {
+        self.audited = most;
         self
     }
 

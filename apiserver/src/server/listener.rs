@@ -1,6 +1,6 @@
 //! Connections.
 
-use crate::auth::certificate_user;
+use super::tls::Acceptor;
 use crate::http::{Asker, Next};
 use http::Request;
 use hyper::body::Incoming;
@@ -12,7 +12,6 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
-use tokio_rustls::TlsAcceptor;
 
 /// How long a client may take to agree on TLS, and to send the head of a request.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -23,7 +22,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 pub(super) type Handler = Arc<dyn Fn(Request<Incoming>, Asker) -> Next + Send + Sync>;
 
 /// Takes connections until it is dropped, which ends them all.
-pub(super) async fn run(handler: Handler, listener: TcpListener, acceptor: Option<TlsAcceptor>) {
+pub(super) async fn run(handler: Handler, listener: TcpListener, acceptor: Option<Acceptor>) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
@@ -38,19 +37,15 @@ pub(super) async fn run(handler: Handler, listener: TcpListener, acceptor: Optio
     }
 }
 
-async fn connect(handler: Handler, stream: TcpStream, acceptor: Option<TlsAcceptor>) {
+async fn connect(handler: Handler, stream: TcpStream, acceptor: Option<Acceptor>) {
     // Small answers must not wait for more.
     let _ = stream.set_nodelay(true);
     let Some(acceptor) = acceptor else {
-        return talk(handler, stream, None).await;
+        return talk(handler, stream, Asker::Uncertified).await;
     };
     // Who does not agree on TLS in time has nothing to say.
-    if let Ok(Ok(stream)) = tokio::time::timeout(PATIENCE, acceptor.accept(stream)).await {
-        let certificates = stream.get_ref().1.peer_certificates();
-        let user = certificates
-            .and_then(|certificates| certificates.first())
-            .and_then(|certificate| certificate_user(certificate));
-        talk(handler, stream, user.map(Arc::new)).await;
+    if let Ok(Ok((stream, asker))) = tokio::time::timeout(PATIENCE, acceptor.accept(stream)).await {
+        talk(handler, stream, asker).await;
     }
 }
 

@@ -11,6 +11,7 @@ use crate::{crd, gc};
 use parking_lot::RwLock;
 use rand::RngExt as _;
 use serde_json::{Value, json};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
@@ -31,6 +32,9 @@ const PRIORITIES: &[(&str, i64, &str)] = &[
 
 /// Since when tokens of an old kind are watched: every server has it.
 const TRACKING: &str = "kube-apiserver-legacy-service-account-token-tracking";
+
+/// The address of the service `kubernetes`: the first of its network.
+const SERVICE: &str = "10.0.0.1";
 
 /// Why a server did not come up.
 #[derive(Debug, thiserror::Error)]
@@ -76,19 +80,23 @@ impl Builder {
             None => (None, None),
         };
         let registry = Arc::new(Registry::new(Catalog::built_in()?, Authorizer::new(&self.modes)));
-        create_first(&registry)?;
+        create_first(&registry, address)?;
         let admin_token: String = (0..32)
             .map(|_| char::from(rand::rng().random_range(b'a'..=b'z')))
             .collect();
         let mut tokens = self.tokens;
-        tokens.insert(admin_token.clone(), User::new("admin", &["system:masters"]));
+        let admin = User {
+            uid: "admin".to_owned(),
+            ..User::new("admin", &["system:masters"])
+        };
+        tokens.insert(admin_token.clone(), admin);
         let shared = Arc::new(Shared {
             registry: registry.clone(),
             authenticator: Authenticator {
                 tokens,
                 accounts: ServiceAccountTokens::default(),
             },
-            audit: Audit::default(),
+            audit: Audit::new(self.audited),
             version: self.version,
             layer: self.layer,
             address: RwLock::new(address.to_string()),
@@ -112,8 +120,10 @@ impl Builder {
     }
 }
 
-/// Namespaces, roles, bindings and priorities.
-fn create_first(registry: &Registry) -> Result<(), ApiError> {
+/// Namespaces, roles, bindings, priorities, and the service by which pods reach the server.
+///
+/// A real server also says in Endpoints and an EndpointSlice where it is, which may not name a loopback address.
+fn create_first(registry: &Registry, address: SocketAddr) -> Result<(), ApiError> {
     let version = |version: &str, kind: &str, metadata: Value| json!({ "apiVersion": version, "kind": kind, "metadata": metadata });
     let mut objects: Vec<Value> = NAMESPACES
         .iter()
@@ -133,6 +143,13 @@ fn create_first(registry: &Registry) -> Result<(), ApiError> {
     );
     tracking["data"] = json!({ "since": crate::meta::now()[.."2026-01-01".len()] });
     objects.push(tracking);
+    let labels = json!({ "component": "apiserver", "provider": "kubernetes" });
+    let here = json!({ "name": "kubernetes", "namespace": "default", "labels": labels });
+    let mut service = version("v1", "Service", here);
+    let port = json!({ "name": "https", "port": 443, "protocol": "TCP", "targetPort": address.port() });
+    service["spec"] =
+        json!({ "clusterIP": SERVICE, "ports": [port], "sessionAffinity": "None", "type": "ClusterIP" });
+    objects.push(service);
     let catalog = registry.catalog();
     let (user, options) = (
         User::system(),

@@ -39,6 +39,8 @@ pub enum Unserved {
 pub struct Page {
     /// In the order of their keys.
     pub objects: Vec<Arc<Object>>,
+    /// How many there are behind these.
+    pub remaining: usize,
     /// Of which moment this is true.
     pub revision: u64,
 }
@@ -71,7 +73,7 @@ impl Default for Store {
 }
 
 impl Store {
-    /// The key of an object: its name, after its namespace.
+    /// The key of an object: its name, after its namespace. Without a name, what the keys in the namespace begin with.
     pub fn key(namespace: &str, name: &str) -> String {
         if namespace.is_empty() {
             name.to_owned()
@@ -87,33 +89,44 @@ impl Store {
 
     /// An object as it is now.
     pub fn get(&self, table: &str, key: &str) -> Option<Arc<Object>> {
-        self.inner.read().tables.get(table)?.objects.get(key).cloned()
+        self.inner.read().tables.get(table)?.get(key)
     }
 
-    /// The objects whose keys start with a prefix, after a key, as they are now or were at a version.
+    /// The objects in a namespace, whose keys begin with the prefix `namespace/`, or with an empty prefix in all, after a key, as they are now or were at a version.
     pub fn list(&self, table: &str, prefix: &str, after: &str, at: Option<u64>) -> Result<Page, Unserved> {
+        self.page(table, prefix, after, at, usize::MAX)
+    }
+
+    /// The first of them, at most so many.
+    pub fn page(
+        &self,
+        table: &str,
+        prefix: &str,
+        after: &str,
+        at: Option<u64>,
+        most: usize,
+    ) -> Result<Page, Unserved> {
         let inner = self.inner.read();
         let revision = at.unwrap_or(inner.revision);
         if revision > inner.revision {
             return Err(Unserved::Future(inner.revision));
         }
-        let objects = match inner.tables.get(table) {
-            None => vec![],
-            Some(table) if revision == inner.revision => table.range(prefix, after).cloned().collect(),
+        let (objects, remaining) = match inner.tables.get(table) {
+            None => (vec![], 0),
             Some(table) => table
-                .range_at(prefix, after, revision)
+                .page(prefix, after, revision, most)
                 .map_err(Unserved::Compacted)?,
         };
-        Ok(Page { objects, revision })
+        Ok(Page {
+            objects,
+            remaining,
+            revision,
+        })
     }
 
     /// How many objects a table has.
     pub fn count(&self, table: &str) -> usize {
-        self.inner
-            .read()
-            .tables
-            .get(table)
-            .map_or(0, |table| table.objects.len())
+        self.inner.read().tables.get(table).map_or(0, Table::len)
     }
 
     /// Every object of every table, with the table's name.
@@ -121,12 +134,7 @@ impl Store {
         let inner = self.inner.read();
         let tables = inner.tables.iter();
         tables
-            .flat_map(|(name, table)| {
-                table
-                    .objects
-                    .values()
-                    .map(|object| (name.clone(), object.clone()))
-            })
+            .flat_map(|(name, table)| table.all().map(|object| (name.clone(), object)))
             .collect()
     }
 
@@ -160,18 +168,16 @@ impl Store {
         let Some(table) = inner.tables.get_mut(table) else {
             return Err(Lost::Changed);
         };
-        let present = table.objects.get(key);
-        match (old, present) {
+        match (old, table.revision(key)) {
             (None, Some(_)) => return Err(Lost::Exists),
-            (Some(old), present) if present.is_none_or(|present| present.revision != old) => {
-                return Err(Lost::Changed);
-            }
+            (Some(_), present) if present != old => return Err(Lost::Changed),
             _ => {}
         }
-        let object = table.write(key, new, revision).ok_or(Lost::Changed)?;
+        let (object, waste) = table.write(key, new, revision).ok_or(Lost::Changed)?;
         inner.revision = revision;
         drop(inner);
         self.newest.send_replace(revision);
+        drop(waste);
         Ok(object)
     }
 
@@ -189,6 +195,13 @@ impl Store {
             .or_default()
             .changed
             .subscribe()
+    }
+
+    /// The tables in which something changed after a version, and the version up to which they are all.
+    pub fn changed_since(&self, after: u64) -> (Vec<String>, u64) {
+        let inner = self.inner.read();
+        let changed = inner.tables.iter().filter(|(_, table)| table.newest() > after);
+        (changed.map(|(name, _)| name.clone()).collect(), inner.revision)
     }
 
     /// The changes of a table after a version, oldest first, at most so many, and the version up to which they are all.
@@ -248,6 +261,10 @@ mod tests {
             Lost::Changed
         );
         assert_eq!(store.delete("a", "x", &first).unwrap_err(), Lost::Changed);
+        assert_eq!(
+            store.changed_since(second.revision),
+            (vec!["a".to_owned()], updated.revision)
+        );
         let gone = store.delete("a", "x", &updated).unwrap();
         assert!(gone.revision > updated.revision && store.get("a", "x").is_none());
     }
@@ -268,7 +285,20 @@ mod tests {
             store.list("t", "n/", "n/a", Some(moment)).unwrap().objects.len(),
             1
         );
+        for after in ["n", "n0", "n/c", "z"] {
+            // Whatever key a client sends.
+            assert!(store.list("t", "n/", after, Some(moment)).unwrap().objects.len() <= 2);
+        }
+        store.create("t", "m/z", object("1")).unwrap();
+        store.create("t", "n0/a", object("1")).unwrap();
+        for at in [Some(moment), None] {
+            let page = store.page("t", "n/", "", at, 1).unwrap();
+            assert_eq!((page.objects.len(), page.remaining), (1, 1));
+            let rest = store.page("t", "n/", "n/a", at, 5).unwrap();
+            assert_eq!((rest.objects.len(), rest.remaining), (1, 0));
+        }
         assert_eq!(store.list("t", "n/", "", None).unwrap().objects.len(), 2);
+        assert_eq!(store.list("t", "", "", None).unwrap().objects.len(), 4);
         store.compact();
         assert!(matches!(
             store.list("t", "n/", "", Some(moment)),
@@ -294,5 +324,72 @@ mod tests {
         assert!(matches!(store.changes("t", 1, 10), Err(Unserved::Compacted(_))));
         let (changes, until) = store.changes("t", last.revision - 5, 2).unwrap();
         assert_eq!((changes.len(), until), (2, last.revision - 3));
+    }
+
+    #[test]
+    fn of_many_objects_those_that_rest_are_kept_as_json_and_read_the_same() {
+        let store = Store::default();
+        let value = |number: u64| {
+            json!({
+                "kind": "K", "apiVersion": "g/v1", "metadata": { "name": "a", "resourceVersion": number.to_string() },
+                "numbers": [number, -1, 0.1, 1e300, i64::MIN], "text": "\u{0}\"\\ü",
+            })
+        };
+        let many = 3000;
+        let created: Vec<_> = (0..many)
+            .map(|number| {
+                store
+                    .create("t", &format!("n/{number:04}"), value(number))
+                    .unwrap()
+            })
+            .collect();
+        let kept = store.list("t", "n/", "", None).unwrap().objects;
+        assert!(kept.iter().filter(|object| object.is_tree()).count() < kept.len() / 2);
+        for (kept, created) in kept.iter().zip(&created) {
+            assert_eq!(kept.json(), created.json());
+            assert_eq!(kept.value(), created.value());
+        }
+        // What was read is not kept so.
+        assert!(!store.get("t", "n/2000").unwrap().is_tree());
+        let (changes, _) = store.changes("t", 1, HISTORY).unwrap();
+        assert_eq!(
+            changes.iter().filter(|change| !change.object.is_tree()).count(),
+            3000 - 128
+        );
+        assert_eq!(changes[0].object.value(), created[0].value());
+        let updated = store.update("t", "n/2000", &kept[2000], value(1)).unwrap();
+        assert!(store.get("t", "n/2000").unwrap().is_tree());
+        store.delete("t", "n/2000", &updated).unwrap();
+    }
+
+    #[test]
+    fn pages_say_how_many_follow_whatever_happens_between_them() {
+        let store = Store::default();
+        for number in 0..10 {
+            store.create("t", &format!("n/{number}"), object("1")).unwrap();
+            store.create("t", &format!("m/{number}"), object("1")).unwrap();
+        }
+        let remaining =
+            |prefix: &str, after: &str| store.page("t", prefix, after, None, 3).unwrap().remaining;
+        assert_eq!(
+            [
+                remaining("n/", ""),
+                remaining("n/", "n/2"),
+                remaining("n/", "n/5")
+            ],
+            [7, 4, 1]
+        );
+        // The same place in another list, and another place.
+        assert_eq!(
+            [
+                remaining("n/", "n/5"),
+                remaining("", "n/5"),
+                remaining("n/", "n/4")
+            ],
+            [1, 1, 2]
+        );
+        assert_eq!([remaining("", "m/9"), remaining("", "n/2")], [7, 4]);
+        store.create("t", "n/9a", object("1")).unwrap();
+        assert_eq!([remaining("n/", "n/5"), remaining("n/", "n/8")], [2, 0]);
     }
 }

@@ -27,10 +27,13 @@ pub(super) fn fill(job: &mut Value, old: Option<&Value>) {
     if old.is_some() || spec.get("manualSelector").is_some_and(|manual| manual == true) || uid.is_empty() {
         return;
     }
-    spec.insert(
-        "selector".into(),
-        json!({ "matchLabels": { "batch.kubernetes.io/controller-uid": uid } }),
-    );
+    let selector = spec.entry("selector").or_insert_with(|| json!({}));
+    {
+        let selected = meta::entry_mut(selector, "matchLabels");
+        selected
+            .entry("batch.kubernetes.io/controller-uid")
+            .or_insert(json!(uid));
+    }
     let template = meta::entry_mut(job, "spec")
         .entry("template")
         .or_insert_with(|| json!({}));

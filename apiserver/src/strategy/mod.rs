@@ -7,6 +7,9 @@ mod namespaces;
 mod pods;
 mod secrets;
 mod services;
+pub(crate) mod warnings;
+
+pub(crate) use pods::quality;
 
 use crate::builtin;
 use crate::kinds::Kind;
@@ -20,13 +23,58 @@ const TEMPLATES: &str = "deprecated.daemonset.template.generation";
 
 /// What reading alone makes of an object, so that who sent it owns it.
 pub(crate) fn read(kind: &Kind, object: &mut Value) {
+    if let Some(spec) = pod_path(kind).and_then(|path| object.pointer_mut(&format!("{path}/spec"))) {
+        pods::name_account(spec);
+    }
     match (kind.group.as_str(), kind.kind.as_str()) {
         ("", "Secret") => secrets::fill(object),
+        ("authentication.k8s.io", "TokenRequest") => {
+            let spec = meta::entry_mut(object, "spec");
+            if !spec.get("expirationSeconds").is_some_and(Value::is_number) {
+                spec.insert("expirationSeconds".into(), json!(3600));
+            }
+        }
         ("apps", "DaemonSet") => {
             let annotations = meta::entry_mut(&mut object["metadata"], "annotations");
             annotations.entry(TEMPLATES).or_insert(json!("0"));
         }
+        ("", "Node") => list_pod_ranges(&mut object["spec"]),
         _ => {}
+    }
+}
+
+/// Where a kind has a pod, or a template of pods: a pointer.
+pub(crate) fn pod_path(kind: &Kind) -> Option<&'static str> {
+    Some(match (kind.group.as_str(), kind.kind.as_str()) {
+        ("", "Pod") => "",
+        ("", "PodTemplate") => "/template",
+        ("apps", "Deployment" | "ReplicaSet" | "StatefulSet" | "DaemonSet")
+        | ("batch", "Job")
+        | ("", "ReplicationController") => "/spec/template",
+        ("batch", "CronJob") => "/spec/jobTemplate/spec/template",
+        _ => return None,
+    })
+}
+
+/// Drops from metadata what the real server keeps in a field of its own, and only shows in whole objects.
+pub(crate) fn hide_internal(metadata: &mut Value) {
+    let annotations = metadata["annotations"].as_object_mut();
+    let is_empty = annotations.is_some_and(|annotations| {
+        annotations.remove(TEMPLATES);
+        annotations.is_empty()
+    });
+    if is_empty && let Value::Object(metadata) = metadata {
+        metadata.remove("annotations");
+    }
+}
+
+/// A job without labels has those of its template, and with them those that it selects its pods by.
+pub(crate) fn share_labels(kind: &Kind, object: &mut Value) {
+    if (kind.group.as_str(), kind.kind.as_str()) == ("batch", "Job") {
+        let labels = object["spec"]["template"]["metadata"]["labels"].clone();
+        if !labels.is_null() {
+            meta::metadata_mut(object).insert("labels".into(), labels);
+        }
     }
 }
 
@@ -45,6 +93,11 @@ pub(crate) fn fill(kind: &Kind, object: &mut Value, old: Option<&Value>) {
             meta::add_finalizer(object, "kubernetes.io/pv-protection");
             object["status"] = json!({ "phase": "Pending", "lastPhaseTransitionTime": meta::now() });
         }
+        // The real server names these itself.
+        ("", "LimitRange") if meta::name(object).is_empty() => {
+            let uid = json!(meta::uid(object));
+            meta::metadata_mut(object).insert("name".into(), uid);
+        }
         ("apps", "DaemonSet") => count_templates(object, old),
         ("apps", "StatefulSet") => name_claims(object),
         ("batch", "Job") => jobs::fill(object, old),
@@ -56,6 +109,7 @@ pub(crate) fn fill(kind: &Kind, object: &mut Value, old: Option<&Value>) {
     }
     if let Some(ty) = ty {
         types::normalize(object, ty);
+        types::settle(object, ty);
     }
 }
 
@@ -73,6 +127,14 @@ fn label_like_template(object: &mut Value) {
     let labels = object["spec"]["template"]["metadata"]["labels"].clone();
     if object["metadata"]["labels"].is_null() && !labels.is_null() {
         meta::metadata_mut(object).insert("labels".into(), labels);
+    }
+}
+
+/// The old field for a node's range of addresses is the first of the new one.
+fn list_pod_ranges(spec: &mut Value) {
+    let range = spec["podCIDR"].as_str().unwrap_or_default().to_owned();
+    if !range.is_empty() && spec["podCIDRs"][0] != json!(range) {
+        spec["podCIDRs"] = json!([range]);
     }
 }
 
@@ -120,15 +182,19 @@ fn count_templates(object: &mut Value, old: Option<&Value>) {
     annotations.insert(TEMPLATES.into(), json!(generation.to_string()));
 }
 
-/// Gives an object what only one object can have; false when there is no more of it.
+/// Gives an object what only one object can have.
+///
+/// # Errors
+///
+/// What is wrong with what it asks for.
 pub(crate) fn allocate<'a>(
     kind: &Kind,
     object: &mut Value,
     others: impl Iterator<Item = &'a Value> + Clone,
-) -> bool {
+) -> Result<(), Cause> {
     match (kind.group.as_str(), kind.kind.as_str()) {
         ("", "Service") => services::allocate(object, others),
-        _ => true,
+        _ => Ok(()),
     }
 }
 

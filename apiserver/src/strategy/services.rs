@@ -1,7 +1,9 @@
 //! Services: addresses out of ranges, and what follows from the type.
 
 use crate::meta;
-use serde_json::{Value, json};
+use crate::status::Cause;
+use serde_json::{Map, Value, json};
+use std::net::Ipv4Addr;
 
 /// Addresses that services get: 10.0.0.0/16, as the tests' real server has it.
 const NETWORK: [u8; 2] = [10, 0];
@@ -14,6 +16,9 @@ pub(super) fn fill(service: &mut Value, old: Option<&Value>) {
     spec.entry("sessionAffinity").or_insert(json!("None"));
     let kind = spec["type"].as_str().unwrap_or_default().to_owned();
     if kind == "ExternalName" {
+        if let Some(old) = old {
+            drop_address(spec, &old["spec"]);
+        }
         return;
     }
     if spec["sessionAffinity"] == "ClientIP" && spec.get("sessionAffinityConfig").is_none_or(Value::is_null) {
@@ -36,31 +41,93 @@ pub(super) fn fill(service: &mut Value, old: Option<&Value>) {
             }
         }
     }
-    spec.entry("ipFamilies").or_insert(json!(["IPv4"]));
-    spec.entry("ipFamilyPolicy").or_insert(json!("SingleStack"));
+    let headless = spec.get("clusterIP").is_some_and(|address| address == "None");
+    let selects = spec
+        .get("selector")
+        .and_then(Value::as_object)
+        .is_some_and(|labels| !labels.is_empty());
+    // Who has neither an address nor pods may have endpoints of both families.
+    let (families, policy) = if headless && !selects {
+        (json!(["IPv4", "IPv6"]), "RequireDualStack")
+    } else {
+        (json!(["IPv4"]), "SingleStack")
+    };
+    spec.entry("ipFamilies").or_insert(families);
+    spec.entry("ipFamilyPolicy").or_insert(json!(policy));
     if old.is_none() {
         service["status"] = json!({ "loadBalancer": {} });
     }
 }
 
-/// Gives a service an address and ports that no other has; false when there are none left.
-pub(super) fn allocate<'a>(service: &mut Value, others: impl Iterator<Item = &'a Value> + Clone) -> bool {
+/// A service that becomes a name no longer has what only those with an address have.
+fn drop_address(spec: &mut Map<String, Value>, old: &Value) {
+    for key in [
+        "clusterIP",
+        "clusterIPs",
+        "internalTrafficPolicy",
+        "ipFamilies",
+        "ipFamilyPolicy",
+    ] {
+        if spec
+            .get(key)
+            .is_some_and(|value| *value == old[key] || *value == "")
+        {
+            spec.remove(key);
+        }
+    }
+}
+
+/// Gives a service an address and ports that no other has.
+pub(super) fn allocate<'a>(
+    service: &mut Value,
+    others: impl Iterator<Item = &'a Value> + Clone,
+) -> Result<(), Cause> {
+    let is_named = !meta::name(service).is_empty();
     let spec = meta::entry_mut(service, "spec");
     if spec.get("type").is_some_and(|kind| kind == "ExternalName") {
-        return true;
+        return Ok(());
     }
-    if spec
-        .get("clusterIP")
-        .and_then(Value::as_str)
-        .is_none_or(str::is_empty)
-    {
-        let taken: Vec<&str> = others
+    let taken = || {
+        others
             .clone()
             .filter_map(|other| other["spec"]["clusterIP"].as_str())
-            .collect();
-        let address = addresses().find(|address| !taken.contains(&address.as_str()));
-        let Some(address) = address else { return false };
-        spec.insert("clusterIP".into(), json!(address));
+    };
+    let wanted = spec
+        .get("clusterIP")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned();
+    let refused = |why: String| {
+        Cause::invalid(
+            "spec.clusterIPs",
+            &json!([wanted]),
+            format!("failed to allocate IP{why}"),
+        )
+    };
+    match wanted.as_str() {
+        "" => {
+            let Some(address) = addresses().find(|address| !taken().any(|taken| taken == address)) else {
+                return Err(refused(": range is full".to_owned()));
+            };
+            if !is_named {
+                let why = format!(
+                    ": IPAddress.networking.k8s.io {address:?} is invalid: spec.parentRef.name: Required value"
+                );
+                return Err(refused(why));
+            }
+            spec.insert("clusterIP".into(), json!(address));
+        }
+        "None" => {}
+        address if !in_network(address) => {
+            let [first, second] = NETWORK;
+            return Err(refused(format!(
+                " {address}: the provided IP ({address}) is not in the valid range. The range of valid IPs is {first}.{second}.0.0/16"
+            )));
+        }
+        address if taken().any(|taken| taken == address) => {
+            return Err(refused(format!(" {address}: provided IP is already allocated")));
+        }
+        _ => {}
     }
     let address = spec["clusterIP"].clone();
     spec.entry("clusterIPs").or_insert(json!([address]));
@@ -69,7 +136,7 @@ pub(super) fn allocate<'a>(service: &mut Value, others: impl Iterator<Item = &'a
         .get("allocateLoadBalancerNodePorts")
         .is_some_and(|wanted| wanted == false);
     if !matches!(wants, "NodePort" | "LoadBalancer") || unwanted {
-        return true;
+        return Ok(());
     }
     let mut taken: Vec<u64> = others
         .flat_map(|other| other["spec"]["ports"].as_array().into_iter().flatten())
@@ -79,13 +146,20 @@ pub(super) fn allocate<'a>(service: &mut Value, others: impl Iterator<Item = &'a
     for port in ports.into_iter().flatten() {
         if port["nodePort"].as_u64().unwrap_or(0) == 0 {
             let Some(free) = NODE_PORTS.map(u64::from).find(|port| !taken.contains(port)) else {
-                return false;
+                let why = "failed to allocate a nodePort: range is full";
+                return Err(Cause::invalid("spec.ports[0].nodePort", &json!(0), why));
             };
             taken.push(free);
             port["nodePort"] = json!(free);
         }
     }
-    true
+    Ok(())
+}
+
+fn in_network(address: &str) -> bool {
+    address
+        .parse::<Ipv4Addr>()
+        .is_ok_and(|address| address.octets()[..2] == NETWORK)
 }
 
 fn addresses() -> impl Iterator<Item = String> {
@@ -103,14 +177,22 @@ mod tests {
 
     #[test]
     fn addresses_and_ports_are_given_once() {
-        let service = json!({ "spec": { "type": "NodePort", "ports": [{ "port": 80 }, { "port": 81 }] } });
+        let service = json!({ "metadata": { "name": "a" }, "spec": { "type": "NodePort", "ports": [{ "port": 80 }, { "port": 81 }] } });
         let (mut first, mut second) = (service.clone(), service);
-        assert!(allocate(&mut first, [].iter()));
-        assert!(allocate(&mut second, [first.clone()].iter()));
+        assert_eq!(allocate(&mut first, [].iter()), Ok(()));
+        assert_eq!(allocate(&mut second, [first.clone()].iter()), Ok(()));
         assert_eq!(
             (&first["spec"]["clusterIP"], &second["spec"]["clusterIP"]),
             (&json!("10.0.0.2"), &json!("10.0.0.3"))
         );
         assert_eq!(second["spec"]["ports"][1]["nodePort"], 30003);
+        for (address, why) in [
+            ("10.0.0.3", "already allocated"),
+            ("10.1.0.3", "not in the valid range"),
+        ] {
+            let mut third = json!({ "metadata": { "name": "b" }, "spec": { "clusterIP": address } });
+            let refused = allocate(&mut third, [second.clone()].iter()).unwrap_err();
+            assert!(refused.message.contains(why), "{refused}");
+        }
     }
 }

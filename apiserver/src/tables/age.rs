@@ -10,7 +10,8 @@ pub(super) fn since(time: &str) -> String {
     }
 }
 
-fn human(seconds: i64) -> String {
+/// A time in the two greatest units that matter.
+pub(super) fn human(seconds: i64) -> String {
     const MINUTE: i64 = 60;
     const HOUR: i64 = 60 * MINUTE;
     const DAY: i64 = 24 * HOUR;

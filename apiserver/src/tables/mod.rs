@@ -1,20 +1,15 @@
 //! Tables: objects as rows, for people's eyes.
 
 mod age;
+mod built_in;
+mod cells;
 mod jsonpath;
 
 use crate::crd::Column;
 use crate::http::partial;
 use crate::kinds::Kind;
+use crate::types;
 use serde_json::{Value, json};
-
-const NAME: &str = "Name must be unique within a namespace. Is required when creating resources, although some resources may allow a client to \
-request the generation of an appropriate name automatically. Name is primarily intended for creation idempotence and configuration definition. \
-Cannot be updated. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names";
-const AGE: &str = "CreationTimestamp is a timestamp representing the server time when this object was created. It is not guaranteed to be set \
-in happens-before order across separate operations. Clients may not set this value. It is represented in RFC3339 form and is in UTC.\n\nPopulated \
-by the system. Read-only. Null for lists. More info: \
-https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata";
 
 /// Rows of objects, with the columns of their kind; with `headed`, the columns are described.
 pub(crate) fn table<'a>(
@@ -23,53 +18,84 @@ pub(crate) fn table<'a>(
     metadata: &Value,
     headed: bool,
 ) -> Value {
-    let columns = columns(kind);
-    let definitions: Vec<Value> = columns
-        .iter()
-        .map(|column| {
-            json!({
-                "name": column.name, "type": column.kind, "format": column.format, "description": column.description,
-                "priority": column.priority,
-            })
-        })
-        .collect();
-    let rows: Vec<Value> = objects
-        .into_iter()
-        .map(|object| {
-            let cells: Vec<Value> = columns.iter().map(|column| cell(object, column)).collect();
-            json!({ "cells": cells, "object": partial(object) })
-        })
-        .collect();
+    let (definitions, rows): (Vec<Value>, Vec<Value>) = match built_in::columns(&kind.kind) {
+        Some(columns) if kind.definition.is_none() => {
+            let rows = objects.into_iter().map(|object| {
+                let mut row = row(object, &cells::cells(&kind.kind, object).unwrap_or_default());
+                if let Some(conditions) = cells::conditions(&kind.kind, object) {
+                    row["conditions"] = conditions;
+                }
+                row
+            });
+            (if headed { columns.to_vec() } else { vec![] }, rows.collect())
+        }
+        _ => {
+            let columns = columns(kind);
+            let is_custom = kind.definition.is_some();
+            let cells = |object| -> Vec<Value> {
+                columns
+                    .iter()
+                    .map(|column| match jsonpath::find(object, &column.path) {
+                        // The time itself, not how long ago it was.
+                        found if !is_custom => found.cloned().unwrap_or_default(),
+                        found => cell(found, column),
+                    })
+                    .collect()
+            };
+            let rows = objects.into_iter().map(|object| row(object, &cells(object)));
+            (columns.iter().map(definition).collect(), rows.collect())
+        }
+    };
+    // What has no columns of its own has no empty list of rows either.
+    let is_plain = kind.definition.is_none() && built_in::columns(&kind.kind).is_none();
+    let rows = if is_plain && rows.is_empty() {
+        Value::Null
+    } else {
+        json!(rows)
+    };
     json!({
         "kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": metadata,
         "columnDefinitions": if headed { json!(definitions) } else { Value::Null }, "rows": rows,
     })
 }
 
+fn row(object: &Value, cells: &[Value]) -> Value {
+    json!({ "cells": cells, "object": partial(object) })
+}
+
+fn definition(column: &Column) -> Value {
+    json!({
+        "name": column.name, "type": column.kind, "format": column.format, "description": column.description,
+        "priority": column.priority,
+    })
+}
+
+/// The columns of a definition; what has none of its own shows when it was made.
 fn columns(kind: &Kind) -> Vec<Column> {
-    let column = |name: &str, kind: &str, format: &str, description: &str, path: &str| Column {
+    let column = |name: &str, kind: &str, format: &str, field: &str| Column {
         name: name.to_owned(),
         kind: kind.to_owned(),
         format: format.to_owned(),
-        description: description.to_owned(),
+        description: types::text("meta.v1.ObjectMeta", field)
+            .unwrap_or_default()
+            .to_owned(),
         priority: 0,
-        path: path.to_owned(),
+        path: format!(".metadata.{field}"),
     };
-    let mut columns = vec![column("Name", "string", "name", NAME, ".metadata.name")];
+    let mut columns = vec![column("Name", "string", "name", "name")];
     let version = kind
         .definition
         .as_ref()
         .and_then(|definition| definition.version(&kind.version));
     match version {
         Some(version) if !version.columns.is_empty() => columns.extend(version.columns.iter().cloned()),
-        Some(_) => columns.push(column("Age", "date", "", AGE, ".metadata.creationTimestamp")),
-        None => columns.push(column("Age", "string", "", AGE, ".metadata.creationTimestamp")),
+        Some(_) => columns.push(column("Age", "date", "", "creationTimestamp")),
+        None => columns.push(column("Created At", "date", "", "creationTimestamp")),
     }
     columns
 }
 
-fn cell(object: &Value, column: &Column) -> Value {
-    let found = jsonpath::find(object, &column.path);
+fn cell(found: Option<&Value>, column: &Column) -> Value {
     let is_age = column.kind == "date" || column.path == ".metadata.creationTimestamp";
     match (column.kind.as_str(), found) {
         (_, None) if is_age => json!("<unknown>"),

@@ -1,6 +1,6 @@
 //! Whether a value can be decoded as a type: what the real server's decoder refuses, and what it does not know.
 
-use super::{Map, Scalar, Type, scalars};
+use super::{Map, Scalar, Type, json_kind, scalars};
 use serde_json::Value;
 
 /// What the decoder of the real server says of a value.
@@ -30,7 +30,7 @@ pub fn check(value: &mut Value, ty: &Type, prune: bool) -> Vec<Fault> {
         unknown: Vec::new(),
         mismatches: Vec::new(),
     };
-    checker.visit(value, ty, &mut Place::default());
+    checker.visit(value, ty, None, &mut Place::default());
     let mut faults = checker.mismatches;
     faults.append(&mut checker.unknown);
     faults
@@ -51,25 +51,28 @@ struct Place {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Step {
-    Field,
+enum Step<'a> {
+    /// And the structs that it is inlined from.
+    Field(Option<&'a str>),
     Key,
     Item,
 }
 
 impl Place {
     /// A step into a field of a struct, a key of a map or an item.
-    fn within<T>(&mut self, step: &str, kind: Step, visit: impl FnOnce(&mut Self) -> T) -> T {
+    fn within<T>(&mut self, step: &str, kind: Step<'_>, visit: impl FnOnce(&mut Self) -> T) -> T {
         let (path, fields) = (self.path.len(), self.fields.len());
         if kind != Step::Item && !self.path.is_empty() {
             self.path.push('.');
         }
         self.path.push_str(step);
-        if kind == Step::Field {
-            if !self.fields.is_empty() {
-                self.fields.push('.');
+        if let Step::Field(inlined) = kind {
+            for part in inlined.into_iter().chain([step]) {
+                if !self.fields.is_empty() {
+                    self.fields.push('.');
+                }
+                self.fields.push_str(part);
             }
-            self.fields.push_str(step);
         }
         let result = visit(self);
         self.path.truncate(path);
@@ -79,13 +82,14 @@ impl Place {
 }
 
 impl Checker {
-    fn visit(&mut self, value: &mut Value, ty: &Type, place: &mut Place) {
+    /// `go` is what Go calls the type, if it has a name for it.
+    fn visit(&mut self, value: &mut Value, ty: &Type, go: Option<&str>, place: &mut Place) {
         if value.is_null() {
             return;
         }
         match ty.resolve() {
             Type::Scalar(scalar) => {
-                if let Some(message) = mismatch(value, *scalar, place) {
+                if let Some(message) = mismatch(value, *scalar, go, place) {
                     self.mismatches.push(Fault::Mismatch(message));
                 }
             }
@@ -93,11 +97,11 @@ impl Checker {
                 Value::Array(items) => {
                     for (index, item) in items.iter_mut().enumerate() {
                         place.within(&format!("[{index}]"), Step::Item, |place| {
-                            self.visit(item, &list.items, place);
+                            self.visit(item, &list.items, go.and_then(item_of), place);
                         });
                     }
                 }
-                other => self.refuse(other, ty, place),
+                other => self.refuse(other, ty, go, place),
             },
             Type::Map(map) => match value {
                 Value::Object(object) => {
@@ -106,40 +110,54 @@ impl Checker {
                         _ => place.holder.clone(),
                     };
                     let outer = std::mem::replace(&mut place.holder, holder);
-                    self.visit_fields(object, map, place);
+                    self.visit_fields(object, map, go.and_then(value_of), place);
                     place.holder = outer;
                 }
-                other => self.refuse(other, ty, place),
+                other => self.refuse(other, ty, go, place),
             },
             Type::Named(_) | Type::Any | Type::Opaque => {}
         }
     }
 
-    fn visit_fields(&mut self, object: &mut serde_json::Map<String, Value>, map: &Map, place: &mut Place) {
+    fn visit_fields(
+        &mut self,
+        object: &mut serde_json::Map<String, Value>,
+        map: &Map,
+        go: Option<&str>,
+        place: &mut Place,
+    ) {
         object.retain(|name, value| {
-            let step = if map.fields.contains_key(name.as_str()) {
-                Step::Field
-            } else {
-                Step::Key
+            let (step, go) = match map.fields.get(name.as_str()) {
+                Some(field) => (Step::Field(field.within.as_deref()), field.go.as_deref()),
+                None => (Step::Key, go),
             };
             place.within(name, step, |place| {
                 let Some(ty) = map.type_of(name) else {
                     self.unknown.push(Fault::Unknown(place.path.clone()));
                     return !self.prune;
                 };
-                self.visit(value, ty, place);
+                self.visit(value, ty, go, place);
                 true
             })
         });
     }
 
-    fn refuse(&mut self, value: &Value, ty: &Type, place: &Place) {
-        self.mismatches.push(Fault::Mismatch(cannot_unmarshal(
-            go_kind(value),
-            &go_type(ty),
-            place,
-        )));
+    fn refuse(&mut self, value: &Value, ty: &Type, go: Option<&str>, place: &Place) {
+        let ty = go.map_or_else(|| go_type(ty), str::to_owned);
+        self.mismatches
+            .push(Fault::Mismatch(cannot_unmarshal(json_kind(value), &ty, place)));
     }
+}
+
+/// What Go calls the items of a list of this name.
+fn item_of(go: &str) -> Option<&str> {
+    go.strip_prefix("[]").map(|item| item.trim_start_matches('*'))
+}
+
+/// What Go calls the values of a map of this name.
+fn value_of(go: &str) -> Option<&str> {
+    let (_, value) = go.strip_prefix("map[")?.split_once(']')?;
+    Some(value.trim_start_matches('*'))
 }
 
 fn cannot_unmarshal(found: &str, ty: &str, place: &Place) -> String {
@@ -152,16 +170,28 @@ fn cannot_unmarshal(found: &str, ty: &str, place: &Place) -> String {
     )
 }
 
-fn mismatch(value: &Value, scalar: Scalar, place: &Place) -> Option<String> {
-    let plain = |ty: &str| Some(cannot_unmarshal(go_kind(value), ty, place));
+fn mismatch(value: &Value, scalar: Scalar, go: Option<&str>, place: &Place) -> Option<String> {
+    let plain = |ty: &str| Some(cannot_unmarshal(json_kind(value), go.unwrap_or(ty), place));
     match scalar {
         Scalar::Boolean if !value.is_boolean() => plain("bool"),
         Scalar::Double if !value.is_number() => plain("float64"),
         Scalar::String if !value.is_string() => plain("string"),
-        Scalar::Int32 => whole(value, "int32", |number| i32::try_from(number).is_ok(), place),
-        Scalar::Int64 => whole(value, "int64", |_| true, place),
+        Scalar::Int32 => whole(
+            value,
+            go.unwrap_or("int32"),
+            |number| i32::try_from(number).is_ok(),
+            place,
+        ),
+        Scalar::Int64 => whole(value, go.unwrap_or("int64"), |_| true, place),
         Scalar::Bytes => match value.as_str() {
-            None => plain("[]uint8"),
+            // Of a list, each item is read as a byte.
+            None => match value.as_array() {
+                Some(items) => items
+                    .iter()
+                    .filter(|item| !item.is_null())
+                    .find_map(|item| whole(item, "uint8", |number| u8::try_from(number).is_ok(), place)),
+                None => plain("[]uint8"),
+            },
             Some(text) => scalars::base64_error(text),
         },
         Scalar::Quantity => {
@@ -185,22 +215,11 @@ fn whole(value: &Value, ty: &str, fits: impl Fn(i64) -> bool, place: &Place) -> 
     match value {
         Value::Number(number) if number.as_i64().is_some_and(fits) => None,
         Value::Number(number) => Some(cannot_unmarshal(&format!("number {number}"), ty, place)),
-        _ => Some(cannot_unmarshal(go_kind(value), ty, place)),
+        _ => Some(cannot_unmarshal(json_kind(value), ty, place)),
     }
 }
 
-fn go_kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
-}
-
-/// How Go writes the type, as far as the OpenAPI tells: it has no names for types of strings.
+/// How Go writes the type, where it has no other name for it.
 fn go_type(ty: &Type) -> String {
     match ty {
         Type::Named(named) => named
@@ -279,6 +298,22 @@ mod tests {
             (
                 json!({"spec": {"template": {"spec": {"containers": {}}}}}),
                 "json: cannot unmarshal object into Go struct field PodSpec.spec.template.spec.containers of type []v1.Container",
+            ),
+            (
+                json!({"spec": {"template": {"spec": {"restartPolicy": {}}}}}),
+                "json: cannot unmarshal object into Go struct field PodSpec.spec.template.spec.restartPolicy of type v1.RestartPolicy",
+            ),
+            (
+                json!({"spec": {"template": {"spec": {"containers": [{"securityContext": {"capabilities": {"add": [1]}}}]}}}}),
+                "json: cannot unmarshal number into Go struct field Capabilities.spec.template.spec.containers.securityContext.capabilities.add of type v1.Capability",
+            ),
+            (
+                json!({"spec": {"template": {"spec": {"overhead": "x"}}}}),
+                "json: cannot unmarshal string into Go struct field PodSpec.spec.template.spec.overhead of type v1.ResourceList",
+            ),
+            (
+                json!({"spec": {"template": {"spec": {"volumes": [{"emptyDir": 1}]}}}}),
+                "json: cannot unmarshal number into Go struct field Volume.spec.template.spec.volumes.VolumeSource.emptyDir of type v1.EmptyDirVolumeSource",
             ),
             (
                 json!({"metadata": {"labels": {"a": 1}}}),

@@ -5,6 +5,18 @@ use serde_json::{Map, Number, Value};
 /// Deeper nesting is refused. The real server stops at 10,000 levels; nothing that it has kinds for needs a hundred.
 const MAX_DEPTH: usize = 400;
 
+/// What the real server's decoder calls a value that it cannot use.
+pub(crate) fn json_kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
 /// A document, and what a strict decoder holds against it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decoded {
@@ -16,8 +28,18 @@ pub struct Decoded {
 
 /// Reads one document. The error is a message such as `unexpected end of JSON input`. Strings that are no UTF-8 are mended as Go does.
 pub fn decode(bytes: &[u8]) -> Result<Decoded, String> {
+    read(bytes, false)
+}
+
+/// Reads a document of a kind whose types are known: it is they who refuse a number that is too large, not the syntax.
+pub fn decode_typed(bytes: &[u8]) -> Result<Decoded, String> {
+    read(bytes, true)
+}
+
+fn read(bytes: &[u8], typed: bool) -> Result<Decoded, String> {
     let mut reader = Reader {
         bytes,
+        typed,
         at: 0,
         depth: 0,
         path: String::new(),
@@ -57,6 +79,8 @@ pub fn shorten_numbers(value: &mut Value) {
 
 struct Reader<'a> {
     bytes: &'a [u8],
+    /// Whether a number may be too large.
+    typed: bool,
     at: usize,
     depth: usize,
     path: String,
@@ -222,8 +246,15 @@ impl Reader<'_> {
         if let Ok(number) = text.parse::<i64>() {
             return Ok(Value::from(number));
         }
-        let number = text.parse::<f64>().ok().and_then(Number::from_f64);
+        let number = text.parse::<f64>().ok().map(|number| {
+            if self.typed {
+                number.clamp(f64::MIN, f64::MAX)
+            } else {
+                number
+            }
+        });
         number
+            .and_then(Number::from_f64)
             .map(Value::Number)
             .ok_or_else(|| format!("json: cannot unmarshal number {text} into Go value of type float64"))
     }
@@ -241,9 +272,12 @@ impl Reader<'_> {
                     text.extend_from_slice(self.escape()?.encode_utf8(&mut buffer).as_bytes());
                 }
                 Some(byte) if byte < 0x20 => return Err(self.unexpected("in string literal")),
-                Some(byte) => {
-                    text.push(byte);
-                    self.at += 1;
+                Some(_) => {
+                    let rest = &self.bytes[self.at..];
+                    let ends = |byte: &u8| *byte < 0x20 || matches!(byte, b'"' | b'\\');
+                    let plain = rest.iter().position(ends).unwrap_or(rest.len());
+                    text.extend_from_slice(&rest[..plain]);
+                    self.at += plain;
                 }
             }
         }
@@ -365,6 +399,12 @@ mod tests {
         let mut value = json!({"a": [2.0, 2.5, -0.0, 1e300], "b": 3});
         shorten_numbers(&mut value);
         assert_eq!(value, json!({"a": [2, 2.5, 0, 1e300], "b": 3}));
+    }
+
+    #[test]
+    fn a_number_that_is_too_large_is_refused_by_its_type() {
+        assert!(decode(b"1e400").unwrap_err().contains("1e400"));
+        assert_eq!(decode_typed(b"-1e400").unwrap().value, Value::from(f64::MIN));
     }
 
     #[test]

@@ -5,16 +5,21 @@
 //! kind is known to all of them once its type is.
 
 mod check;
+mod internal;
 mod json;
 mod normal;
 mod parse;
 mod restore;
 mod scalars;
+mod texts;
 
 pub use check::{Fault, check};
-pub use json::{Decoded, decode, shorten_numbers};
-pub use normal::{normalize, zero};
+pub use internal::{difference, internal};
+pub(crate) use json::json_kind;
+pub use json::{Decoded, decode, decode_typed, shorten_numbers};
+pub use normal::{normalize, settle, zero};
 pub(crate) use restore::restore;
+pub use texts::text;
 
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
@@ -108,6 +113,10 @@ pub struct Field {
     pub patch: PatchStrategy,
     /// How the real server writes it when it is empty.
     pub empty: Empty,
+    /// What Go calls its type, where that does not follow from the type.
+    pub go: Option<Box<str>>,
+    /// The structs of Go that the field stands in without their being seen in JSON; messages name them.
+    pub within: Option<Box<str>>,
 }
 
 /// How the real server writes a field that is empty, which Go decides.
@@ -128,6 +137,8 @@ pub struct PatchStrategy {
     pub merge: bool,
     /// An object is replaced; else merged.
     pub replace: bool,
+    /// Fields that a client did not name are dropped, which it asks for with a directive.
+    pub retain_keys: bool,
     /// The field that tells the items of a merged list of objects apart.
     pub merge_key: Option<Box<str>>,
 }

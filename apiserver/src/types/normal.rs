@@ -1,7 +1,9 @@
 //! What an object of a built-in kind looks like when the real server has read it: Go leaves out what is empty, and writes what it cannot
 //! leave out.
 
-use super::{Field, Scalar, Type};
+use super::{Field, Scalar, Type, scalars};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
 /// Makes a decoded object what the real server stores and answers with, defaults aside: without nulls and most of what is empty, and with
@@ -38,6 +40,50 @@ pub fn normalize(value: &mut Value, ty: &Type) {
         (Type::Scalar(Scalar::Bytes), Value::String(text)) => {
             text.retain(|character| !matches!(character, '\n' | '\r'));
         }
+        (Type::Scalar(Scalar::Quantity), value) => write_quantity(value, NANO),
+        // Bytes may be sent as numbers.
+        (Type::Scalar(Scalar::Bytes), value @ Value::Array(_)) => {
+            let items = value.as_array().into_iter().flatten();
+            let bytes = items.map(|item| item.as_u64().and_then(|byte| u8::try_from(byte).ok()));
+            let bytes: Vec<u8> = bytes.map(Option::unwrap_or_default).collect();
+            *value = STANDARD.encode(bytes).into();
+        }
+        _ => {}
+    }
+}
+
+/// Makes an object what the real server reads from its store: what cannot tell an empty list or map from none has none.
+pub fn settle(value: &mut Value, ty: &Type) {
+    match (ty.resolve(), value) {
+        (Type::List(list), Value::Array(items)) => {
+            for item in items {
+                settle(item, &list.items);
+            }
+        }
+        (Type::Map(map), Value::Object(object)) => {
+            for (name, value) in object {
+                let field = map.fields.get(name.as_str());
+                let Some(ty) = field.map(|field| &field.ty).or(map.values.as_ref()) else {
+                    continue;
+                };
+                if value.is_null() && field.is_none() && matches!(ty, Type::Scalar(Scalar::Bytes)) {
+                    // No bytes at all are kept as none.
+                    *value = Value::from("");
+                }
+                let is_empty = match value {
+                    Value::Array(items) => items.is_empty(),
+                    Value::Object(fields) => {
+                        fields.is_empty() && !matches!(ty, Type::Named(_) | Type::Opaque)
+                    }
+                    _ => false,
+                };
+                if is_empty && field.is_some_and(|field| !field.empty.pointer) {
+                    *value = Value::Null;
+                } else {
+                    settle(value, ty);
+                }
+            }
+        }
         _ => {}
     }
 }
@@ -47,6 +93,19 @@ pub fn zero(ty: &Type) -> Value {
     let mut object = Value::Object(Map::new());
     normalize(&mut object, ty);
     object
+}
+
+/// The smallest parts that quantities are counted in, and those of resources.
+const NANO: i32 = -9;
+const MILLI: i32 = -3;
+
+fn write_quantity(value: &mut Value, smallest: i32) {
+    let text = match &*value {
+        Value::String(text) => text.trim().to_owned(),
+        Value::Number(number) => number.to_string(),
+        _ => return,
+    };
+    *value = scalars::quantity(&text, smallest).unwrap_or(text).into();
 }
 
 /// What is written of a field, if anything.
@@ -61,6 +120,11 @@ fn normal_field(value: Option<Value>, field: &Field) -> Option<Value> {
         }
         return Some(written_when_absent(&field.ty));
     };
+    if let (Some("v1.ResourceList"), Value::Object(resources)) = (field.go.as_deref(), &mut value) {
+        for quantity in resources.values_mut() {
+            write_quantity(quantity, MILLI);
+        }
+    }
     normalize(&mut value, &field.ty);
     if field.empty.pointer || !omitted {
         return Some(value);

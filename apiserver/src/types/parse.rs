@@ -62,11 +62,15 @@ fn field(line: &str) -> Option<(Box<str>, Field)> {
     let mut required = false;
     let mut patch = PatchStrategy::default();
     let mut empty = Empty::default();
+    let mut go = None;
+    let mut within = None;
     for word in words {
         let (key, value) = word.split_once('=').unwrap_or((word, ""));
         let (value, names) = value.trim_end_matches(')').split_once('(').unwrap_or((value, ""));
         match key {
             "required" => required = true,
+            "go" => go = Some(value.into()),
+            "in" => within = Some(value.into()),
             "pointer" => empty.pointer = true,
             "omitempty" => empty.omitempty = true,
             "omitzero" => empty.omitzero = true,
@@ -88,6 +92,7 @@ fn field(line: &str) -> Option<(Box<str>, Field)> {
                 for strategy in value.split(',') {
                     patch.merge |= strategy == "merge";
                     patch.replace |= strategy == "replace";
+                    patch.retain_keys |= strategy == "retainKeys";
                 }
                 patch.merge_key = (!names.is_empty()).then(|| names.into());
             }
@@ -111,6 +116,8 @@ fn field(line: &str) -> Option<(Box<str>, Field)> {
             required,
             patch,
             empty,
+            go,
+            within,
         },
     ))
 }

@@ -1,7 +1,7 @@
 //! Values of built-in kinds that do not come as text: the outcome of a strategic merge patch. The real server converts them with other
 //! words than its decoder has, and takes a few more.
 
-use super::{Scalar, Type, scalars};
+use super::{Scalar, Type, json_kind, scalars};
 use serde_json::Value;
 
 /// Whether a value can be made one of the type; else the first complaint. Whole numbers with a fraction of zero are taken for integers.
@@ -95,15 +95,5 @@ fn go_kind(value: &Value) -> &'static str {
         Value::String(_) => "string",
         Value::Array(_) => "slice",
         Value::Object(_) => "map",
-    }
-}
-
-fn json_kind(value: &Value) -> &'static str {
-    match value {
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-        _ => "string",
     }
 }

@@ -61,6 +61,114 @@ pub(super) fn quantity_error(text: &str) -> Option<String> {
     (!(one_sign && is_number && (known || exponent))).then(|| RULE.to_owned())
 }
 
+/// Decimal suffixes, by their exponent.
+const DECIMAL: &[(&str, i32)] = &[
+    ("n", -9),
+    ("u", -6),
+    ("m", -3),
+    ("", 0),
+    ("k", 3),
+    ("M", 6),
+    ("G", 9),
+    ("T", 12),
+    ("P", 15),
+    ("E", 18),
+];
+
+/// Binary suffixes, by powers of 1024.
+const BINARY: &[&str] = &["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
+
+#[derive(Clone, Copy, PartialEq)]
+enum Written {
+    Decimal,
+    Exponent,
+    Binary,
+}
+
+/// A quantity as the real server writes it, which keeps what is written well, and rounds up to a power of ten. None for what is none, and
+/// for numbers that are too large to count with.
+pub(super) fn quantity(text: &str, smallest: i32) -> Option<String> {
+    if text == "0" {
+        return Some(text.to_owned());
+    }
+    let negative = text.starts_with('-');
+    let number = text.trim_start_matches(['+', '-']);
+    let end = number
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(number.len());
+    let (digits, suffix) = number.split_at(end);
+    let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
+    let whole = Some(whole.trim_start_matches('0'))
+        .filter(|whole| !whole.is_empty())
+        .unwrap_or("0");
+    let unit = |text: &str| {
+        DECIMAL
+            .iter()
+            .find(|(unit, _)| *unit == text)
+            .map(|(_, power)| *power)
+    };
+    let (power, binary, written) = if let Some(power) = unit(suffix) {
+        (power, 0, Written::Decimal)
+    } else if let Some(power) = BINARY.iter().position(|unit| *unit == suffix) {
+        (0, power, Written::Binary)
+    } else {
+        (suffix.get(1..)?.parse().ok()?, 0, Written::Exponent)
+    };
+    let length = i32::try_from(part.len()).ok()?;
+    let shifted = format!("{whole}{part}");
+    let value: i128 = shifted.parse().ok()?;
+    let mut amount = value.checked_mul(1_i128.checked_shl(u32::try_from(binary).ok()? * 10)?)?;
+    let mut scale = power.checked_sub(length)?;
+    let (fast, well) = match written {
+        Written::Binary => (part.is_empty() && shifted.len() + 3 * binary < 15, value & 7 != 0),
+        _ => (
+            shifted.len() <= 18 && scale >= -9,
+            scale % 3 == 0 && !shifted.ends_with("000") && !shifted.starts_with('0'),
+        ),
+    };
+    if fast && well && scale >= smallest {
+        return Some(text.to_owned());
+    }
+    while scale < smallest && amount > 1 {
+        amount = amount / 10 + i128::from(amount % 10 != 0);
+        scale += 1;
+    }
+    if amount == 0 {
+        return Some("0".to_owned());
+    }
+    // However little there is, it is some.
+    scale = scale.max(smallest);
+    while amount % 10 == 0 {
+        amount /= 10;
+        scale += 1;
+    }
+    let sign = if negative { "-" } else { "" };
+    let integer = u32::try_from(scale)
+        .ok()
+        .and_then(|scale| amount.checked_mul(10_i128.checked_pow(scale)?));
+    if let (Written::Binary, Some(mut integer)) = (written, integer.filter(|integer| *integer >= 1024)) {
+        let mut unit = 0;
+        while integer % 1024 == 0 && unit + 1 < BINARY.len() {
+            integer /= 1024;
+            unit += 1;
+        }
+        return Some(format!("{sign}{integer}{}", BINARY[unit]));
+    }
+    while scale % 3 != 0 {
+        amount = amount.checked_mul(10)?;
+        scale -= 1;
+    }
+    let suffix = match written {
+        Written::Exponent if scale == 0 => String::new(),
+        Written::Exponent => format!("e{scale}"),
+        _ => {
+            let unit = DECIMAL.iter().find(|(_, power)| *power == scale);
+            unit.map_or("", |(unit, _)| unit).to_owned()
+        }
+    };
+    Some(format!("{sign}{amount}{suffix}"))
+}
+
 /// The complaint about a time, in Go's words.
 pub(super) fn time_error(text: &str, micro: bool) -> Option<String> {
     let layout = if micro {
@@ -150,6 +258,47 @@ mod tests {
         for bad in ["", "m", "1.2.3", "1gi", "--1", "1 Gi", "1e", "."] {
             assert!(quantity_error(bad).is_some(), "{bad}");
         }
+    }
+
+    // Observed on a kube-apiserver v1.36.3, as the memory of a container, which is rounded to thousandths.
+    #[test]
+    fn quantities_are_written_as_the_real_server_does() {
+        let kept = [
+            "1", "1500m", "1000Ki", "1023Ki", "1e3", "1E3", "1M", "1500k", "1.", "010", "+5", "1Ei", "2048",
+            "9E", "20E", "1e-3", "1e0", "1536Mi",
+        ];
+        let changed = [
+            ("0.5", "500m"),
+            ("1000m", "1"),
+            ("1024Ki", "1Mi"),
+            ("1.5Ki", "1536"),
+            ("1.5Gi", "1536Mi"),
+            ("0.5Ki", "512"),
+            ("12e-1", "1200e-3"),
+            ("1e4", "10e3"),
+            ("100000", "100k"),
+            ("1000000", "1M"),
+            ("0.1Ki", "102400m"),
+            ("0.0000000001", "1m"),
+            (".5", "500m"),
+            ("1000u", "1m"),
+            ("1n", "1m"),
+            ("123456789n", "124m"),
+            ("1.1e3", "1100"),
+            ("1000E", "1"),
+            ("1.0", "1"),
+            ("0.10", "100m"),
+            ("5e2", "500"),
+            ("1.000Gi", "1Gi"),
+            ("1.0001Ki", "1024103m"),
+        ];
+        for (text, expected) in kept.iter().map(|text| (*text, *text)).chain(changed) {
+            assert_eq!(quantity(text, -3).as_deref(), Some(expected), "{text}");
+        }
+        assert_eq!(quantity("1n", -9).as_deref(), Some("1n"));
+        assert_eq!(quantity("-1500", -9).as_deref(), Some("-1500"));
+        assert_eq!(quantity("1e-2000000000", -9).as_deref(), Some("1e-9"));
+        assert_eq!(quantity(&"9".repeat(60), -9), None);
     }
 
     // The texts were observed on a kube-apiserver v1.36.3.

@@ -83,10 +83,11 @@ fn what_the_openapi_declares_is_kept() {
             .kind,
         ListKind::Set
     );
-    assert!(
-        field("apps.v1.DeploymentSpec", "strategy").patch == PatchStrategy::default(),
-        "retainKeys says nothing to a server"
-    );
+    let retaining = PatchStrategy {
+        retain_keys: true,
+        ..PatchStrategy::default()
+    };
+    assert_eq!(field("apps.v1.DeploymentSpec", "strategy").patch, retaining);
 }
 
 #[test]
@@ -160,4 +161,16 @@ fn what_is_empty_is_left_out_where_go_leaves_it_out() {
         zero(&Type::named("rbac.v1.Role")),
         json!({"metadata": {}, "rules": null})
     );
+}
+
+#[test]
+fn storage_forgets_what_is_empty() {
+    let role = builtin("rbac.authorization.k8s.io/v1", "Role").unwrap();
+    let mut object = json!({ "metadata": { "name": "a" }, "rules": [] });
+    settle(&mut object, role);
+    assert_eq!(object, json!({ "metadata": { "name": "a" }, "rules": null }));
+    let secret = builtin("v1", "Secret").unwrap();
+    let mut object = json!({ "data": { "a": null, "b": "MQ==" } });
+    settle(&mut object, secret);
+    assert_eq!(object, json!({ "data": { "a": "", "b": "MQ==" } }));
 }

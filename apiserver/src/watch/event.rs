@@ -1,64 +1,92 @@
 //! What one change is to one watcher.
 
-use crate::http::{Form, Shape, object_bytes, partial};
+use crate::http::{Form, Shape, append_object, metadata_only, table};
 use crate::kinds::Kind;
 use crate::registry::ListOptions;
 use crate::status::ApiError;
 use crate::store::{Change, ChangeKind, Object};
-use crate::tables;
 use serde_json::{Value, json};
 
-/// What a change is to who watches a selection; None when it is nothing to it.
-pub(super) fn of_change(kind: &Kind, options: &ListOptions, form: Form, change: &Change) -> Option<Vec<u8>> {
-    let selected = |object: &Object| {
-        options.labels.matches(object.value()) && options.fields.matches(kind, object.value())
-    };
+/// Appends what a change is to who watches a selection, if it is anything to it.
+pub(super) fn append_change(
+    kind: &Kind,
+    options: &ListOptions,
+    view: &mut View,
+    change: &Change,
+    lines: &mut Vec<u8>,
+) {
+    let selected = |object: &Object| options.select(kind, object);
     let now = change.kind != ChangeKind::Deleted && selected(&change.object);
     let before = change.before.as_deref().is_some_and(selected);
     match (before, now) {
-        (false, true) => Some(event("ADDED", kind, form, &change.object)),
-        (true, true) => Some(event("MODIFIED", kind, form, &change.object)),
+        (false, true) => append("ADDED", kind, view, &change.object, lines),
+        (true, true) => append("MODIFIED", kind, view, &change.object, lines),
         (true, false) if change.kind == ChangeKind::Deleted => {
-            Some(event("DELETED", kind, form, &change.object))
+            append("DELETED", kind, view, &change.object, lines);
         }
         // It left the selection: what it was, with the version in which it left.
         (true, false) => {
-            let before = change.before.as_deref()?.value().clone();
-            let gone = Object::new(before, change.revision);
-            Some(event("DELETED", kind, form, &gone))
+            if let Some(before) = &change.before {
+                let gone = Object::new(before.value().clone(), change.revision);
+                append("DELETED", kind, view, &gone, lines);
+            }
         }
-        (false, false) => None,
+        (false, false) => {}
     }
 }
 
-/// An object in the form of the watch, on a line.
-pub(super) fn event(what: &str, kind: &Kind, form: Form, object: &Object) -> Vec<u8> {
-    let object = match form.shape {
-        Shape::Objects => object_bytes(kind, object),
-        Shape::Partial => partial(object.value()).to_string().into_bytes(),
+/// How a watch shows objects.
+#[derive(Debug)]
+pub(super) struct View {
+    /// In this form.
+    pub(super) form: Form,
+    /// Whether the columns of a table were described: the first event does that.
+    pub(super) headed: bool,
+}
+
+impl View {
+    /// In this form.
+    pub(super) fn new(form: Form) -> Self {
+        Self { form, headed: false }
+    }
+
+    fn table(&mut self, kind: &Kind, object: &Value, metadata: &Value) -> Value {
+        let headed = !std::mem::replace(&mut self.headed, true);
+        table(self.form, kind, &[object], metadata, headed)
+    }
+}
+
+/// Appends an object in the form of the watch, on a line.
+pub(super) fn append(what: &str, kind: &Kind, view: &mut View, object: &Object, lines: &mut Vec<u8>) {
+    lines.extend_from_slice(br#"{"type":""#);
+    lines.extend_from_slice(what.as_bytes());
+    lines.extend_from_slice(br#"","object":"#);
+    match view.form.shape {
+        Shape::Objects => append_object(kind, object, lines),
+        Shape::Partial | Shape::PartialList => {
+            lines.extend(metadata_only(view.form, object.value()).to_string().into_bytes());
+        }
         Shape::Table => {
             let metadata = json!({ "resourceVersion": object.revision.to_string() });
-            let headed = what == "ADDED";
-            tables::table(kind, [object.value()], &metadata, headed)
-                .to_string()
-                .into_bytes()
+            let table = view.table(kind, object.value(), &metadata);
+            lines.extend(table.to_string().into_bytes());
         }
-    };
-    line(what, &object)
+    }
+    lines.extend_from_slice(b"}\n");
 }
 
 /// A version up to which nothing was left out.
-pub(super) fn bookmark(kind: &Kind, form: Form, revision: u64, initial_end: bool) -> Vec<u8> {
-    let mut metadata = json!({ "resourceVersion": revision.to_string() });
+pub(super) fn bookmark(kind: &Kind, view: &mut View, revision: u64, initial_end: bool) -> Vec<u8> {
+    let version = json!({ "resourceVersion": revision.to_string() });
+    let mut metadata = version.clone();
     if initial_end {
         metadata["annotations"] = json!({ "k8s.io/initial-events-end": "true" });
     }
-    let object = match form.shape {
-        Shape::Objects => {
-            json!({ "kind": kind.kind, "apiVersion": kind.api_version(), "metadata": metadata })
-        }
-        Shape::Partial => partial(&json!({ "metadata": metadata })),
-        Shape::Table => tables::table(kind, [], &metadata, false),
+    let object = json!({ "kind": kind.kind, "apiVersion": kind.api_version(), "metadata": metadata });
+    let object = match view.form.shape {
+        Shape::Objects => object,
+        Shape::Partial | Shape::PartialList => metadata_only(view.form, &object),
+        Shape::Table => view.table(kind, &object, &version),
     };
     line("BOOKMARK", object.to_string().as_bytes())
 }

@@ -1,8 +1,8 @@
 //! One watch.
 
-use super::event;
-use crate::http::{Body, Broken, Form};
-use crate::kinds::Kind;
+use super::event::{self, View};
+use super::feed::{Feed, Piece};
+use crate::http::{Body, Broken, Form, Shape};
 use crate::registry::{ListOptions, Registry, Target, too_large};
 use crate::status::ApiError;
 use crate::store::{Store, Unserved};
@@ -11,15 +11,21 @@ use futures::stream;
 use http_body_util::{BodyExt as _, StreamBody};
 use hyper::body::Frame;
 use rand::RngExt as _;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
-use tokio::time::Instant;
+use tokio::time::{Instant, Sleep};
 
-/// How many changes are read at once.
-const BATCH: usize = 256;
-/// How often a quiet watch is told of the newest version.
+/// How often a watch is told of the newest version, and how long before its end for the last time.
 const BOOKMARKS: Duration = Duration::from_mins(1);
+const LAST_BOOKMARK: Duration = Duration::from_secs(2);
+/// Where so many see the same, the events that follow one another closely are sent together: to send each by itself takes most of the
+/// time of the server, and of its clients. An event after a rest is sent at once.
+const CROWD: usize = 32;
+/// How long each of a crowd rests for each of them after it was sent something, and at least.
+const REST: Duration = Duration::from_micros(3);
+const SHORTEST_REST: Duration = Duration::from_millis(2);
 /// How long a watch lasts that says nothing of it, at least, in seconds; at most twice that.
 const SHORTEST: u64 = 1800;
 
@@ -27,13 +33,21 @@ const SHORTEST: u64 = 1800;
 pub(crate) struct Watcher {
     registry: Arc<Registry>,
     target: Target,
+    prefix: String,
     options: ListOptions,
-    form: Form,
+    view: View,
+    /// Where it gets its events, if others see the same.
+    feed: Option<Arc<Feed>>,
     /// What was sent, or need not be.
     position: u64,
     changed: watch::Receiver<u64>,
+    /// When it was sent something.
+    sent: Instant,
     deadline: Instant,
-    next_bookmark: Instant,
+    /// For the next bookmark, or the deadline.
+    timer: Pin<Box<Sleep>>,
+    /// None after the last one.
+    next_bookmark: Option<Instant>,
     /// What is to be sent before anything else.
     first: Vec<u8>,
     ended: bool,
@@ -62,17 +76,24 @@ impl Watcher {
             .filter(|seconds| *seconds > 0)
             .unwrap_or_else(|| rand::rng().random_range(SHORTEST..2 * SHORTEST));
         let now = Instant::now();
+        let deadline = now + Duration::from_secs(seconds);
+        let next_bookmark = options.bookmarks.then(|| next_bookmark(now, deadline)).flatten();
+        let prefix = Store::key(&target.namespace, "");
         let mut watcher = Self {
+            feed: registry.feeds.of(&target.kind, &prefix, &options, form),
+            timer: Box::pin(tokio::time::sleep_until(next_bookmark.unwrap_or(deadline))),
+            prefix,
             position: 0,
             changed,
-            deadline: now + Duration::from_secs(seconds),
-            next_bookmark: now + BOOKMARKS,
+            sent: now,
+            deadline,
+            next_bookmark,
             first: vec![],
             ended: false,
             registry,
             target,
             options,
-            form,
+            view: View::new(form),
         };
         watcher.start()?;
         Ok(watcher)
@@ -96,103 +117,112 @@ impl Watcher {
             self.position = revision;
             return Err(too_large(revision, store.revision()));
         }
-        let prefix = self.prefix();
-        let page = store.list(&self.target.kind.table(), &prefix, "", None);
+        let page = store.list(&self.target.kind.table(), &self.prefix, "", None);
         let page = page.map_err(|_| ApiError::internal("the newest version cannot be listed"))?;
         let (kind, options) = (&self.target.kind, &self.options);
         for object in &page.objects {
-            if options.labels.matches(object.value()) && options.fields.matches(kind, object.value()) {
-                self.first.extend(event::event("ADDED", kind, self.form, object));
+            if options.select(kind, object) {
+                event::append("ADDED", kind, &mut self.view, object, &mut self.first);
             }
         }
         if self.options.initial_events == Some(true) && self.options.bookmarks {
             self.first
-                .extend(event::bookmark(kind, self.form, page.revision, true));
+                .extend(event::bookmark(kind, &mut self.view, page.revision, true));
         }
         self.position = page.revision;
         Ok(())
-    }
-
-    fn prefix(&self) -> String {
-        match self.target.namespace.as_str() {
-            "" => String::new(),
-            namespace => Store::key(namespace, ""),
-        }
     }
 
     /// The events, as they come.
     pub(crate) fn into_body(self) -> Body {
         let frames = stream::unfold(self, |mut watcher| async move {
             let bytes = watcher.next().await?;
-            Some((Ok::<_, Broken>(Frame::data(Bytes::from(bytes))), watcher))
+            // An object is no list: the real server ends the watch there.
+            if watcher.view.form.shape == Shape::PartialList {
+                return None;
+            }
+            Some((Ok::<_, Broken>(Frame::data(bytes)), watcher))
         });
         StreamBody::new(frames).boxed_unsync()
     }
 
     /// What is to be sent next; None at the end.
-    async fn next(&mut self) -> Option<Vec<u8>> {
+    async fn next(&mut self) -> Option<Bytes> {
         if !self.first.is_empty() {
-            return Some(std::mem::take(&mut self.first));
+            return Some(std::mem::take(&mut self.first).into());
         }
+        let mut is_new = self.changed.has_changed().unwrap_or(true);
         loop {
             if self.ended || Instant::now() >= self.deadline {
                 return None;
             }
+            if is_new {
+                self.rest().await;
+            }
             self.changed.mark_unchanged();
-            match self.read() {
-                Ok(bytes) if !bytes.is_empty() => return Some(bytes),
-                Ok(_) => {}
+            let mut bytes = match self.read() {
+                Ok(bytes) => bytes,
                 Err(error) => {
                     self.ended = true;
-                    return Some(event::error(&error));
+                    return Some(event::error(&error).into());
                 }
+            };
+            let now = Instant::now();
+            if self.next_bookmark.is_some_and(|due| due <= now) {
+                self.next_bookmark = next_bookmark(now, self.deadline);
+                self.timer
+                    .as_mut()
+                    .reset(self.next_bookmark.unwrap_or(self.deadline));
+                let bookmark = event::bookmark(&self.target.kind, &mut self.view, self.position, false);
+                bytes = [&*bytes, &bookmark].concat().into();
             }
-            if !self.wait().await {
-                return None;
+            if !bytes.is_empty() {
+                self.sent = now;
+                return Some(bytes);
             }
-            if self.options.bookmarks && Instant::now() >= self.next_bookmark {
-                self.next_bookmark = Instant::now() + BOOKMARKS;
-                // Everything up to here was read just now, unless more came since.
-                let revision = self.position;
-                return Some(event::bookmark(&self.target.kind, self.form, revision, false));
-            }
+            is_new = self.wait().await?;
+        }
+    }
+
+    /// One of a crowd lets events come together.
+    async fn rest(&self) {
+        let crowd = self.feed.as_ref().map_or(1, Arc::strong_count);
+        if crowd >= CROWD {
+            let rest = SHORTEST_REST.max(REST * u32::try_from(crowd).unwrap_or(u32::MAX));
+            tokio::time::sleep_until(self.deadline.min(self.sent + rest)).await;
         }
     }
 
     /// The changes since the last time that are something to this watch.
-    fn read(&mut self) -> Result<Vec<u8>, ApiError> {
-        let kind: &Kind = &self.target.kind;
-        let prefix = self.prefix();
-        let mut bytes = vec![];
-        loop {
-            let changes = self.registry.store.changes(&kind.table(), self.position, BATCH);
-            let (changes, until) = changes.map_err(|why| match why {
-                Unserved::Compacted(oldest) | Unserved::Future(oldest) => too_old(self.position, oldest),
-            })?;
-            for change in changes.iter().filter(|change| change.key.starts_with(&prefix)) {
-                if let Some(line) = event::of_change(kind, &self.options, self.form, change) {
-                    bytes.extend(line);
-                }
-            }
-            self.position = self.position.max(until);
-            if changes.len() < BATCH || !bytes.is_empty() {
-                return Ok(bytes);
-            }
-        }
+    fn read(&mut self) -> Result<Bytes, ApiError> {
+        let position = self.position;
+        let too_old = |why: Unserved| match why {
+            Unserved::Compacted(oldest) | Unserved::Future(oldest) => too_old(position, oldest),
+        };
+        let (store, kind) = (&self.registry.store, &self.target.kind);
+        let piece = match &self.feed {
+            Some(feed) => feed.after(store, position),
+            None => Piece::read(store, kind, &self.prefix, &self.options, &mut self.view, position),
+        };
+        let piece = piece.map_err(too_old)?;
+        self.position = piece.until;
+        Ok(piece.lines)
     }
 
-    /// Waits for a change or a time at which something is due; false when there is nothing to come.
-    async fn wait(&mut self) -> bool {
-        let until = if self.options.bookmarks {
-            self.deadline.min(self.next_bookmark)
-        } else {
-            self.deadline
-        };
-        match tokio::time::timeout_at(until, self.changed.changed()).await {
-            Ok(outcome) => outcome.is_ok(),
-            Err(_) => true,
+    /// Waits for a change or a time at which something is due. Says whether it was a change; None when there is nothing to come.
+    async fn wait(&mut self) -> Option<bool> {
+        tokio::select! {
+            biased;
+            outcome = self.changed.changed() => outcome.is_ok().then_some(true),
+            () = self.timer.as_mut() => Some(false),
         }
     }
+}
+
+/// Every minute, and shortly before the end: who asks for a short watch learns by it how far nothing happened.
+fn next_bookmark(now: Instant, deadline: Instant) -> Option<Instant> {
+    let last = deadline.checked_sub(LAST_BOOKMARK)?;
+    (last > now).then(|| last.min(now + BOOKMARKS))
 }
 
 fn too_old(revision: u64, oldest: u64) -> ApiError {

@@ -63,7 +63,7 @@ async fn who_may_can_act_as_another() {
         .expect(403);
     assert_eq!(
         refused["message"],
-        r#"users "bob" is forbidden: User "alice" cannot impersonate resource "users" in API group "" at the cluster scope"#
+        r#"configmaps is forbidden: User "alice" cannot impersonate-on:user-info:list resource "configmaps" in API group "" in the namespace "default""#
     );
     let records = world.server.audit().records();
     let acted = records

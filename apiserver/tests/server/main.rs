@@ -2,8 +2,10 @@
 
 mod access;
 mod bad_input;
+mod certificates;
 mod client;
 mod definitions;
+mod fuzz;
 mod garbage;
 mod objects;
 mod watches;

@@ -254,3 +254,21 @@ async fn apply_creates_and_guards_what_it_owns() {
         .map(|entry| &entry["manager"]);
     assert_eq!(managers.collect::<Vec<_>>(), ["you"]);
 }
+
+/// As on a real server; where it is reached by pods follows from where it listens.
+#[tokio::test]
+async fn the_server_has_a_service_of_its_own() {
+    let world = World::start().await;
+    let path = "/api/v1/namespaces/default/services/kubernetes";
+    let service = world.get(path).await.expect(200);
+    assert_eq!(service["spec"]["clusterIP"], "10.0.0.1");
+    let port = &service["spec"]["ports"][0];
+    assert_eq!(
+        (&port["port"], &port["targetPort"]),
+        (&json!(443), &json!(world.server.address().port()))
+    );
+    assert_eq!(
+        service["metadata"]["managedFields"][0]["manager"],
+        "kube-apiserver"
+    );
+}

@@ -30,6 +30,33 @@ async fn a_watch_goes_on_from_a_version() {
     );
 }
 
+/// Of a crowd each is sent several events together.
+#[tokio::test]
+async fn each_of_a_crowd_sees_every_event_once_and_in_order() {
+    let world = World::start().await;
+    let path = format!("{MAPS}?watch=1&resourceVersion={}", version(&world).await);
+    let mut crowd = vec![];
+    for _ in 0..50 {
+        crowd.push(world.watch(&path).await);
+    }
+    let names: Vec<String> = (0..100).map(|number| format!("map-{number:03}")).collect();
+    for name in &names {
+        world.create(MAPS, map(name)).await;
+    }
+    for watch in &mut crowd {
+        for name in &names {
+            assert_eq!(watch.next_name().await, event("ADDED", name));
+        }
+    }
+    world
+        .ask("DELETE", &format!("{MAPS}/map-000"), None)
+        .await
+        .expect(200);
+    for watch in &mut crowd {
+        assert_eq!(watch.next_name().await, event("DELETED", "map-000"));
+    }
+}
+
 #[tokio::test]
 async fn a_streaming_list_ends_with_a_bookmark() {
     let world = World::start().await;
@@ -44,6 +71,36 @@ async fn a_streaming_list_ends_with_a_bookmark() {
         "true"
     );
     assert_eq!(watch.next().await, None);
+}
+
+/// What happens to other kinds moves it, too: so a client learns quickly that it missed nothing.
+#[tokio::test]
+async fn a_short_watch_brings_a_bookmark_before_it_ends() {
+    let world = World::start().await;
+    let secrets = "/api/v1/namespaces/default/secrets";
+    let path = format!("{secrets}?watch=1&resourceVersion={}", version(&world).await);
+    let mut watch = world
+        .watch(&format!("{path}&allowWatchBookmarks=true&timeoutSeconds=3"))
+        .await;
+    world.create(MAPS, map("a")).await;
+    let bookmark = watch.next().await.unwrap();
+    assert_eq!(bookmark["type"], "BOOKMARK");
+    let told = bookmark["object"]["metadata"]["resourceVersion"]
+        .as_str()
+        .unwrap();
+    assert!(
+        told.parse::<u64>().unwrap() >= version(&world).await,
+        "{bookmark}"
+    );
+    assert_eq!(watch.next().await, None);
+}
+
+async fn version(world: &World) -> u64 {
+    let list = world.get(MAPS).await.expect(200);
+    let version = list["metadata"]["resourceVersion"].as_str();
+    version
+        .and_then(|version| version.parse().ok())
+        .unwrap_or_else(|| panic!("no version: {list}"))
 }
 
 #[tokio::test]

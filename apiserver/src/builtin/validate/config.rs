@@ -1,7 +1,8 @@
 //! Config maps, secrets, claims and leases.
 
-use super::{Check, container, fields, names, text};
+use super::{Check, container, fields, names, storage, text};
 use crate::field::FieldError;
+use crate::types;
 use serde_json::Value;
 
 /// The data of a config map or a secret together may not be longer.
@@ -66,37 +67,23 @@ pub(super) fn secret(check: &mut Check, secret: &Value, old: Option<&Value>) {
 }
 
 pub(super) fn claim(check: &mut Check, spec: &Value, old: Option<&Value>) {
-    let modes = spec["accessModes"]
-        .as_array()
-        .map(Vec::as_slice)
-        .unwrap_or_default();
-    if modes.is_empty() {
-        check.push(FieldError::required(
-            "spec.accessModes",
-            "at least 1 access mode is required",
-        ));
+    claimed(check, spec, "spec");
+    if let Some(old) = old {
+        claim_update(check, spec, old);
     }
-    for mode in modes.iter().filter_map(Value::as_str) {
-        let known = [
-            "ReadOnlyMany",
-            "ReadWriteMany",
-            "ReadWriteOnce",
-            "ReadWriteOncePod",
-        ];
-        if !known.contains(&mode) {
-            check.push(FieldError::not_supported("spec.accessModes", mode, known));
-        }
-    }
-    check.selector(&spec["selector"], "spec.selector");
+}
+
+/// What a claim claims, or a template of claims at a path.
+pub(super) fn claimed(check: &mut Check, spec: &Value, path: &str) {
+    storage::modes(check, spec, path, "at least 1 access mode is required");
+    check.selector(&spec["selector"], &format!("{path}.selector"));
+    let requested = format!("{path}.resources[storage]");
     match spec["resources"]["requests"].get("storage") {
-        None => check.push(FieldError::required("spec.resources[storage]", "")),
+        None => check.push(FieldError::required(&requested, "")),
         Some(size) => {
             if container::amount(size).is_some_and(|size| size <= 0.0) {
-                check.push(FieldError::invalid(
-                    "spec.resources[storage]",
-                    size.clone(),
-                    "must be greater than zero",
-                ));
+                let why = "must be greater than zero";
+                check.push(FieldError::invalid(&requested, size.clone(), why));
             }
         }
     }
@@ -104,36 +91,42 @@ pub(super) fn claim(check: &mut Check, spec: &Value, old: Option<&Value>) {
         .as_str()
         .filter(|class| !class.is_empty())
     {
-        check.messages("spec.storageClassName", class, &names::subdomain(class));
+        check.messages(
+            &format!("{path}.storageClassName"),
+            class,
+            &names::subdomain(class),
+        );
     }
-    check.one_of(spec, "volumeMode", "spec", &["Block", "Filesystem"]);
-    if let Some(old) = old {
-        claim_update(check, spec, old);
-    }
+    check.one_of(spec, "volumeMode", path, &["Block", "Filesystem"]);
 }
 
-/// A claim is what it was; one that is bound may ask for more. The real server adds a diff of its own types.
+/// A claim is what it was; one that is bound may ask for more.
 fn claim_update(check: &mut Check, spec: &Value, old: &Value) {
+    const DETAIL: &str = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims";
     let bound = old["status"]["phase"] == "Bound";
-    let fixed = |spec: &Value| {
-        let mut spec = spec.clone();
-        if let Some(spec) = spec.as_object_mut() {
-            // A volume and a class may be given once.
-            for name in ["volumeName", "storageClassName"] {
-                if old["spec"].get(name).is_none() {
-                    spec.remove(name);
-                }
-            }
-            if bound {
-                spec.remove("resources");
-                spec.remove("volumeAttributesClassName");
-            }
+    let before = &old["spec"];
+    let mut munged = spec.clone();
+    let mut kept: Vec<&str> = vec![];
+    // A volume and a class may be given once.
+    kept.extend(
+        ["volumeName", "storageClassName"]
+            .into_iter()
+            .filter(|name| before.get(*name).is_none()),
+    );
+    if bound {
+        kept.extend(["resources", "volumeAttributesClassName"]);
+    }
+    if let Some(fields) = munged.as_object_mut() {
+        for name in kept {
+            match before.get(name) {
+                Some(value) => fields.insert(name.to_owned(), value.clone()),
+                None => fields.remove(name),
+            };
         }
-        spec
-    };
-    if fixed(spec) != fixed(&old["spec"]) {
-        let detail = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims";
-        check.push(FieldError::forbidden("spec", detail));
+    }
+    if munged != *before {
+        let difference = types::difference(before, &munged, "core.PersistentVolumeClaimSpec");
+        check.push(FieldError::forbidden("spec", format!("{DETAIL}\n{difference}")));
     }
     let size = |spec: &Value| container::amount(&spec["resources"]["requests"]["storage"]);
     if bound && size(spec) < size(&old["spec"]) {

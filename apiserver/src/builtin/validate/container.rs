@@ -1,7 +1,8 @@
 //! Containers.
 
-use super::{Check, fields, items, names, text};
+use super::{Check, fields, items, names, scheduling, text};
 use crate::field::FieldError;
+use crate::types;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -46,6 +47,12 @@ pub(super) fn containers(
         );
         ports(check, container, &path);
         env(check, container, &path);
+        env_from(check, container, &path);
+        security(
+            check,
+            &container["securityContext"],
+            &format!("{path}.securityContext"),
+        );
         mounts(check, container, &path, volumes);
         resources(check, &container["resources"], &format!("{path}.resources"));
         for name in ["livenessProbe", "readinessProbe", "startupProbe"] {
@@ -146,6 +153,40 @@ fn env(check: &mut Check, container: &Value, path: &str) {
     }
 }
 
+/// Variables from whole maps.
+fn env_from(check: &mut Check, container: &Value, path: &str) {
+    let path = format!("{path}.envFrom");
+    for source in container["envFrom"].as_array().into_iter().flatten() {
+        let kinds: Vec<&str> = ["configMapRef", "secretRef"]
+            .into_iter()
+            .filter(|kind| source[*kind].is_object())
+            .collect();
+        for kind in &kinds {
+            check.required(&source[*kind]["name"], &format!("{path}.{kind}.name"));
+        }
+        match kinds.len() {
+            0 => {
+                let detail = "must specify one of: `configMapRef` or `secretRef`";
+                check.push(FieldError::invalid(&path, "", detail));
+            }
+            1 => {}
+            _ => {
+                let detail = "may not have more than one field specified at a time";
+                check.push(FieldError::invalid(&path, "", detail));
+            }
+        }
+    }
+}
+
+fn security(check: &mut Check, context: &Value, path: &str) {
+    scheduling::user(check, context, path);
+    if context["allowPrivilegeEscalation"] == false && context["privileged"] == true {
+        let detail = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true";
+        let shown = types::internal(context, "core.SecurityContext");
+        check.push(FieldError::invalid(path, "", detail).showing(shown));
+    }
+}
+
 fn field_path(check: &mut Check, field: &str, path: &str) {
     const KNOWN: [&str; 9] = [
         "metadata.name",
@@ -191,20 +232,7 @@ fn resources(check: &mut Check, resources: &Value, path: &str) {
     for list in ["limits", "requests"] {
         for (name, quantity) in fields(&resources[list]) {
             let below = format!("{path}.{list}[{name}]");
-            let standard = ["cpu", "memory", "ephemeral-storage"].contains(&name.as_str())
-                || name.starts_with("hugepages-");
-            if !standard && !name.contains('/') {
-                check.push(FieldError::invalid(
-                    &below,
-                    name.as_str(),
-                    "must be a standard resource type or fully qualified",
-                ));
-                check.push(FieldError::invalid(
-                    &below,
-                    name.as_str(),
-                    "must be a standard resource for containers",
-                ));
-            } else if amount(quantity).is_some_and(|amount| amount < 0.0) {
+            if resource_name(check, name, &below) && amount(quantity).is_some_and(|amount| amount < 0.0) {
                 check.push(FieldError::invalid(
                     &below,
                     quantity.clone(),
@@ -231,6 +259,37 @@ fn resources(check: &mut Check, resources: &Value, path: &str) {
     }
 }
 
+/// Whether a resource is one that containers can have.
+pub(super) fn resource_name(check: &mut Check, name: &str, path: &str) -> bool {
+    const STANDARD: [&str; 11] = [
+        "cpu",
+        "memory",
+        "ephemeral-storage",
+        "requests.cpu",
+        "requests.memory",
+        "requests.ephemeral-storage",
+        "limits.cpu",
+        "limits.memory",
+        "limits.ephemeral-storage",
+        "pods",
+        "storage",
+    ];
+    let of_containers = STANDARD[..3].contains(&name) || name.starts_with("hugepages-");
+    if of_containers || name.contains('/') {
+        return true;
+    }
+    if !STANDARD.contains(&name) {
+        let detail = "must be a standard resource type or fully qualified";
+        check.push(FieldError::invalid(path, name, detail));
+    }
+    check.push(FieldError::invalid(
+        path,
+        name,
+        "must be a standard resource for containers",
+    ));
+    false
+}
+
 const UNITS: [(&str, f64); 15] = [
     ("Ki", 1024.0),
     ("Mi", 1_048_576.0),
@@ -250,7 +309,7 @@ const UNITS: [(&str, f64); 15] = [
 ];
 
 /// A quantity's amount, as far as a floating-point number holds it.
-pub(super) fn amount(quantity: &Value) -> Option<f64> {
+pub(crate) fn amount(quantity: &Value) -> Option<f64> {
     if let Some(number) = quantity.as_f64() {
         return Some(number);
     }

@@ -4,12 +4,22 @@
 mod batch;
 mod config;
 mod container;
+mod metadata;
 mod names;
+mod network;
 mod pod;
+mod policy;
 mod rbac;
+mod schedule;
+mod scheduling;
 mod service;
+mod status;
+mod storage;
 mod volume;
 mod workload;
+
+pub(crate) use container::amount;
+pub(crate) use policy::SYSTEM as SYSTEM_PRIORITIES;
 
 pub use names::{is_label, is_label_key, is_label_value, is_subdomain};
 
@@ -20,25 +30,46 @@ use serde_json::{Map, Value};
 /// in an update, for what may not change. The object's name is not looked at.
 pub fn validate(object: &Value, old: Option<&Value>) -> Vec<FieldError> {
     let mut check = Check::default();
-    check.metadata(&object["metadata"], "metadata");
+    check.metadata(&object["metadata"], "metadata", true);
     let spec = &object["spec"];
     match object["kind"].as_str().unwrap_or_default() {
         "Pod" => pod::pod(&mut check, object, old),
         "ReplicationController" => workload::replication_controller(&mut check, spec),
         "Deployment" => workload::deployment(&mut check, spec),
         "ReplicaSet" => workload::replica_set(&mut check, spec),
-        "StatefulSet" => workload::stateful_set(&mut check, spec),
+        "PodTemplate" => pod::template_at(&mut check, &object["template"], "template"),
+        "ControllerRevision" if object["data"].is_null() => {
+            check.push(FieldError::required("data", "data is mandatory"));
+        }
+        "StatefulSet" => workload::stateful_set(&mut check, spec, old.is_none()),
         "DaemonSet" => workload::daemon_set(&mut check, spec),
         "Job" => batch::job(&mut check, object, old),
-        "CronJob" => batch::cron_job(&mut check, spec),
-        "Service" => service::service(&mut check, spec, old),
+        "CronJob" => batch::cron_job(&mut check, object, old),
+        "Service" => service::service(&mut check, object, old),
         "ConfigMap" => config::config_map(&mut check, object),
         "Secret" => config::secret(&mut check, object, old),
+        "PersistentVolume" => storage::volume(&mut check, spec, old),
+        "StorageClass" => storage::class(&mut check, object, old),
+        "Ingress" => network::ingress(&mut check, object, old),
+        "IngressClass" => network::ingress_class(&mut check, spec, old),
+        "NetworkPolicy" => network::policy(&mut check, spec),
+        "EndpointSlice" => network::endpoint_slice(&mut check, object, old),
+        "PodDisruptionBudget" => policy::disruption_budget(&mut check, spec),
+        "HorizontalPodAutoscaler" => policy::autoscaler(&mut check, spec),
+        "LimitRange" => policy::limit_range(&mut check, spec),
+        "PriorityClass" => policy::priority_class(&mut check, object, old),
+        "Event" => policy::event(&mut check, object, old),
         "PersistentVolumeClaim" => config::claim(&mut check, spec, old),
         "Lease" => config::lease(&mut check, spec),
-        "Role" | "ClusterRole" => rbac::role(&mut check, object),
+        "Role" | "ClusterRole" => {
+            rbac::role(&mut check, object);
+            rbac::aggregation(&mut check, object);
+        }
         "RoleBinding" | "ClusterRoleBinding" => rbac::binding(&mut check, object, old),
         _ => {}
+    }
+    if old.is_some() {
+        status::status(&mut check, text(object, "kind"), &object["status"]);
     }
     if let Some(old) = old {
         check.immutable(object, old);
@@ -49,7 +80,7 @@ pub fn validate(object: &Value, old: Option<&Value>) -> Vec<FieldError> {
 /// What is wrong with the metadata of an object, at this path: its labels, annotations, finalizers and owner references.
 pub fn validate_metadata(metadata: &Value, path: &str) -> Vec<FieldError> {
     let mut check = Check::default();
-    check.metadata(metadata, path);
+    check.metadata(metadata, path, false);
     check.errors
 }
 
@@ -121,6 +152,13 @@ impl Check {
         }
     }
 
+    /// The same for a field that lies at the top.
+    fn one_of_at(&mut self, holder: &Value, name: &str, path: &str, allowed: &[&str]) {
+        if let Some(value) = holder[name].as_str().filter(|value| !allowed.contains(value)) {
+            self.push(FieldError::not_supported(path, value, allowed));
+        }
+    }
+
     fn port(&mut self, value: &Value, path: &str) {
         if let Some(number) = value.as_i64().filter(|number| !(1..=65535).contains(number)) {
             self.push(FieldError::invalid(
@@ -142,66 +180,6 @@ impl Check {
     fn messages(&mut self, path: &str, value: &str, messages: &[&str]) {
         for message in messages {
             self.push(FieldError::invalid(path, value, *message));
-        }
-    }
-
-    fn metadata(&mut self, metadata: &Value, path: &str) {
-        self.labels(&metadata["labels"], &format!("{path}.labels"));
-        for (key, _) in fields(&metadata["annotations"]) {
-            self.messages(
-                &format!("{path}.annotations"),
-                key,
-                &names::qualified(&key.to_lowercase()),
-            );
-        }
-        for (finalizer, path) in items(metadata, "finalizers", path) {
-            let name = finalizer.as_str().unwrap_or_default();
-            let standard = ["kubernetes", "orphan", "foregroundDeletion"].contains(&name);
-            self.messages(&path, name, &names::qualified(name));
-            if !standard && !name.contains('/') {
-                let detail = "name is neither a standard finalizer name nor is it fully qualified";
-                self.push(FieldError::invalid(&path, name, detail));
-            }
-        }
-        for owner in metadata["ownerReferences"].as_array().into_iter().flatten() {
-            for (name, detail) in [
-                ("apiVersion", "version must not be empty"),
-                ("kind", "must not be empty"),
-                ("name", "must not be empty"),
-                ("uid", "must not be empty"),
-            ] {
-                if text(owner, name).is_empty() {
-                    self.push(FieldError::invalid(
-                        &format!("{path}.ownerReferences.{name}"),
-                        "",
-                        detail,
-                    ));
-                }
-            }
-        }
-        let controllers = metadata["ownerReferences"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter(|owner| owner["controller"] == true);
-        let controllers: Vec<&str> = controllers.map(|owner| text(owner, "name")).collect();
-        if let [.., first, second] = controllers[..] {
-            let detail = format!(
-                "Only one reference can have Controller set to true. Found \"true\" in references for {first} and {second}"
-            );
-            self.push(FieldError::invalid(
-                &format!("{path}.ownerReferences"),
-                metadata["ownerReferences"].clone(),
-                detail,
-            ));
-        }
-    }
-
-    fn labels(&mut self, labels: &Value, path: &str) {
-        for (key, value) in fields(labels) {
-            self.messages(path, key, &names::qualified(key));
-            let value = value.as_str().unwrap_or_default();
-            self.messages(path, value, &names::label_value(value));
         }
     }
 

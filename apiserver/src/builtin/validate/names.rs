@@ -152,7 +152,7 @@ pub(super) fn port_name(text: &str) -> Messages {
 pub(super) fn config_key(text: &str) -> Messages {
     let mut messages = Vec::new();
     if text.len() > 253 {
-        messages.push("must be no more than 253 bytes");
+        messages.push("must be no more than 253 characters");
     }
     if text.is_empty()
         || !text
@@ -168,4 +168,13 @@ pub(super) fn config_key(text: &str) -> Messages {
         _ => {}
     }
     messages
+}
+
+/// What cannot stand between the slashes of a path.
+pub(super) fn path_segment(text: &str) -> Vec<String> {
+    if matches!(text, "." | "..") {
+        return vec![format!("may not be '{text}'")];
+    }
+    let held = ["/", "%"].into_iter().filter(|part| text.contains(part));
+    held.map(|part| format!("may not contain '{part}'")).collect()
 }

@@ -1,7 +1,8 @@
 //! Pods and their templates.
 
-use super::{Check, container, items, names, text, volume};
+use super::{Check, container, items, names, scheduling, text, volume};
 use crate::field::FieldError;
+use crate::types;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -12,10 +13,15 @@ pub(super) fn pod(check: &mut Check, pod: &Value, old: Option<&Value>) {
     }
 }
 
+/// A template that lies at the top of its kind.
+pub(super) fn template_at(check: &mut Check, template: &Value, path: &str) {
+    self::template(check, template, path);
+}
+
 /// A template with its labels.
 pub(super) fn template(check: &mut Check, template: &Value, path: &str) {
     // The real server leaves `metadata` out of these paths.
-    check.metadata(&template["metadata"], path);
+    check.metadata(&template["metadata"], path, true);
     spec(check, &template["spec"], &format!("{path}.spec"));
 }
 
@@ -61,6 +67,7 @@ fn spec(check: &mut Check, spec: &Value, path: &str) {
         ));
     }
     tolerations(check, spec, path);
+    scheduling::scheduling(check, spec, path);
 }
 
 fn tolerations(check: &mut Check, spec: &Value, path: &str) {
@@ -102,34 +109,66 @@ fn update(check: &mut Check, new: &Value, old: &Value) {
             return;
         }
     }
-    let fixed = |spec: &Value| {
-        let mut spec = spec.clone();
-        for list in ["containers", "initContainers"] {
-            for container in spec
-                .get_mut(list)
-                .and_then(Value::as_array_mut)
-                .into_iter()
-                .flatten()
-            {
-                container["image"] = json!("");
-            }
+    let (before, after) = (
+        old["activeDeadlineSeconds"].as_i64(),
+        new["activeDeadlineSeconds"].as_i64(),
+    );
+    match (before, after) {
+        (Some(before), Some(after)) if after > before => {
+            check.push(FieldError::invalid(
+                "spec.activeDeadlineSeconds",
+                after,
+                "must be less than or equal to previous value",
+            ));
+            return;
         }
-        if let Some(fields) = spec.as_object_mut() {
-            for name in ["activeDeadlineSeconds", "tolerations", "schedulingGates"] {
-                fields.remove(name);
-            }
-            if old["terminationGracePeriodSeconds"]
-                .as_i64()
-                .is_some_and(|seconds| seconds < 0)
-            {
-                fields.remove("terminationGracePeriodSeconds");
-            }
+        (Some(_), None) => {
+            let detail = "must not update from a positive integer to nil value";
+            check.push(FieldError::invalid(
+                "spec.activeDeadlineSeconds",
+                Value::Null,
+                detail,
+            ));
         }
-        spec
-    };
-    if fixed(new) != fixed(old) {
-        check.push(FieldError::forbidden("spec", DETAIL));
+        _ => {}
     }
+    only_added_tolerations(check, new, old);
+    only_removed_gates(check, new, old);
+    let munged = munged(new, old);
+    if munged != *old {
+        let detail = format!("{DETAIL}\n{}", types::difference(old, &munged, "core.PodSpec"));
+        check.push(FieldError::forbidden("spec", detail));
+    }
+}
+
+/// The new specification, with the old one's fields where they may change.
+fn munged(new: &Value, old: &Value) -> Value {
+    let mut munged = new.clone();
+    for list in ["containers", "initContainers"] {
+        let containers = munged.get_mut(list).and_then(Value::as_array_mut);
+        for (index, container) in containers.into_iter().flatten().enumerate() {
+            container["image"] = old[list][index]["image"].clone();
+        }
+    }
+    let negative = old["terminationGracePeriodSeconds"]
+        .as_i64()
+        .is_some_and(|seconds| seconds < 0);
+    if let Some(fields) = munged.as_object_mut() {
+        let mut kept = vec!["activeDeadlineSeconds", "tolerations", "schedulingGates"];
+        if negative && new["terminationGracePeriodSeconds"] == 1 {
+            kept.push("terminationGracePeriodSeconds");
+        }
+        for name in kept {
+            match old.get(name) {
+                Some(value) => fields.insert(name.to_owned(), value.clone()),
+                None => fields.remove(name),
+            };
+        }
+    }
+    munged
+}
+
+fn only_added_tolerations(check: &mut Check, new: &Value, old: &Value) {
     let kept = |toleration: &Value| {
         let same = |other: &Value| {
             let but_time = |toleration: &Value| {
@@ -153,26 +192,17 @@ fn update(check: &mut Check, new: &Value, old: &Value) {
         let detail = "existing toleration can not be modified except its tolerationSeconds";
         check.push(FieldError::forbidden("spec.tolerations", detail));
     }
-    let (before, after) = (
-        old["activeDeadlineSeconds"].as_i64(),
-        new["activeDeadlineSeconds"].as_i64(),
-    );
-    match (before, after) {
-        (Some(before), Some(after)) if after > before => {
-            check.push(FieldError::invalid(
-                "spec.activeDeadlineSeconds",
-                after,
-                "must be less than or equal to previous value",
-            ));
+}
+
+fn only_removed_gates(check: &mut Check, new: &Value, old: &Value) {
+    for (gate, path) in items(new, "schedulingGates", "spec") {
+        let name = text(gate, "name");
+        let known = old["schedulingGates"]
+            .as_array()
+            .is_some_and(|gates| gates.contains(gate));
+        if !known {
+            let detail = format!("only deletion is allowed, but found new scheduling gate '{name}'");
+            check.push(FieldError::forbidden(&path, detail));
         }
-        (Some(_), None) => {
-            let detail = "must not update from a positive integer to nil value";
-            check.push(FieldError::invalid(
-                "spec.activeDeadlineSeconds",
-                Value::Null,
-                detail,
-            ));
-        }
-        _ => {}
     }
 }

@@ -1,6 +1,6 @@
 //! Roles and bindings.
 
-use super::{Check, text};
+use super::{Check, names, text};
 use crate::field::FieldError;
 use serde_json::Value;
 
@@ -19,16 +19,22 @@ pub(super) fn role(check: &mut Check, role: &Value) {
         }
         if has("nonResourceURLs") {
             let mixed = ["apiGroups", "resources", "resourceNames"].into_iter().any(has);
-            let detail = match (namespaced, mixed) {
-                (true, _) => "namespaced rules cannot apply to non-resource URLs",
-                (_, true) => "rules cannot apply to both regular resources and non-resource URLs",
-                _ => continue,
-            };
-            check.push(FieldError::invalid(
-                &format!("{path}.nonResourceURLs"),
-                rule["nonResourceURLs"].clone(),
-                detail,
-            ));
+            for (is_wrong, detail) in [
+                (namespaced, "namespaced rules cannot apply to non-resource URLs"),
+                (
+                    mixed,
+                    "rules cannot apply to both regular resources and non-resource URLs",
+                ),
+            ] {
+                if is_wrong {
+                    let value = rule["nonResourceURLs"].clone();
+                    check.push(FieldError::invalid(
+                        &format!("{path}.nonResourceURLs"),
+                        value,
+                        detail,
+                    ));
+                }
+            }
             continue;
         }
         if !has("apiGroups") {
@@ -43,6 +49,27 @@ pub(super) fn role(check: &mut Check, role: &Value) {
                 "resource rules must supply at least one resource",
             ));
         }
+    }
+}
+
+/// What a cluster role is made of, where it is made of others.
+pub(super) fn aggregation(check: &mut Check, role: &Value) {
+    let aggregation = &role["aggregationRule"];
+    let selectors = aggregation["clusterRoleSelectors"]
+        .as_array()
+        .map_or(&[][..], Vec::as_slice);
+    if aggregation.is_object() && selectors.is_empty() {
+        let detail = "at least one clusterRoleSelector required if aggregationRule is non-nil";
+        check.push(FieldError::required(
+            "aggregationRule.clusterRoleSelectors",
+            detail,
+        ));
+    }
+    for (index, selector) in selectors.iter().enumerate() {
+        check.selector(
+            selector,
+            &format!("aggregationRule.clusterRoleSelectors[{index}]"),
+        );
     }
 }
 
@@ -69,7 +96,12 @@ pub(super) fn binding(check: &mut Check, binding: &Value, old: Option<&Value>) {
             kinds,
         ));
     }
-    check.required(&reference["name"], "roleRef.name");
+    if check.required(&reference["name"], "roleRef.name") {
+        let name = text(reference, "name");
+        for why in names::path_segment(name) {
+            check.push(FieldError::invalid("roleRef.name", name, why));
+        }
+    }
     for (index, subject) in binding["subjects"].as_array().into_iter().flatten().enumerate() {
         subject_of(check, subject, namespaced, &format!("subjects[{index}]"));
     }
@@ -87,6 +119,10 @@ fn subject_of(check: &mut Check, subject: &Value, namespaced: bool, path: &str) 
     check.required(&subject["name"], &format!("{path}.name"));
     let expected = match text(subject, "kind") {
         "ServiceAccount" => {
+            let name = text(subject, "name");
+            if !name.is_empty() {
+                check.messages(&format!("{path}.name"), name, &names::subdomain(name));
+            }
             if !namespaced {
                 check.required(&subject["namespace"], &format!("{path}.namespace"));
             }

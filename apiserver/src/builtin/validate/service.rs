@@ -1,14 +1,13 @@
 //! Services.
 
-use super::{Check, items, names, text};
+use super::{Check, items, names, network, text};
 use crate::field::FieldError;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
-const ADDRESS: &str = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
-
-pub(super) fn service(check: &mut Check, spec: &Value, old: Option<&Value>) {
+pub(super) fn service(check: &mut Check, service: &Value, old: Option<&Value>) {
+    let spec = &service["spec"];
     let ty = text(spec, "type");
     let headless = spec["clusterIP"] == "None";
     let path = "spec";
@@ -38,6 +37,22 @@ pub(super) fn service(check: &mut Check, spec: &Value, old: Option<&Value>) {
         }
     }
     check.one_of(spec, "internalTrafficPolicy", path, &["Cluster", "Local"]);
+    for (index, family) in spec["ipFamilies"].as_array().into_iter().flatten().enumerate() {
+        // A second family is for those that need no address.
+        if family == "IPv6" && !(headless && index > 0) {
+            let field = format!("spec.ipFamilies[{index}]");
+            check.push(FieldError::invalid(
+                &field,
+                "IPv6",
+                "not configured on this cluster",
+            ));
+        }
+    }
+    let balanced = service["status"]["loadBalancer"]["ingress"].as_array();
+    if ty != "LoadBalancer" && balanced.is_some_and(|points| !points.is_empty()) {
+        let detail = "may only be used when `spec.type` is 'LoadBalancer'";
+        check.push(FieldError::forbidden("status.loadBalancer.ingress", detail));
+    }
     if let Some(old) = old {
         update(check, spec, &old["spec"]);
     }
@@ -85,12 +100,16 @@ fn addresses(check: &mut Check, spec: &Value) {
         .as_str()
         .filter(|address| !["", "None"].contains(address) && address.parse::<IpAddr>().is_err())
     {
-        check.push(FieldError::invalid("spec.clusterIPs[0]", address, ADDRESS));
+        check.push(FieldError::invalid(
+            "spec.clusterIPs[0]",
+            address,
+            network::ADDRESS,
+        ));
     }
     for (address, path) in items(spec, "externalIPs", "spec") {
         let address = address.as_str().unwrap_or_default();
         if address.parse::<IpAddr>().is_err() {
-            check.push(FieldError::invalid(&path, address, ADDRESS));
+            check.push(FieldError::invalid(&path, address, network::ADDRESS));
         }
     }
     for (index, range) in spec["loadBalancerSourceRanges"]
@@ -100,19 +119,9 @@ fn addresses(check: &mut Check, spec: &Value) {
         .enumerate()
     {
         let range = range.as_str().unwrap_or_default();
-        let is_range = range.trim().split_once('/').is_some_and(|(address, bits)| {
-            let max = address
-                .parse::<IpAddr>()
-                .map_or(0, |address| if address.is_ipv4() { 32 } else { 128 });
-            bits.parse::<u8>().is_ok_and(|bits| max > 0 && bits <= max)
-        });
-        if !is_range {
+        if let Some(why) = network::range_fault(range.trim()) {
             let field = format!("spec.LoadBalancerSourceRanges[{index}]");
-            check.push(FieldError::invalid(
-                &field,
-                range,
-                "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)",
-            ));
+            check.push(FieldError::invalid(&field, range, why));
         }
     }
 }

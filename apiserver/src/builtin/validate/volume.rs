@@ -5,6 +5,29 @@ use crate::field::FieldError;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
+/// The order in which sources are looked at.
+const ORDER: &[&str] = &[
+    "emptyDir",
+    "hostPath",
+    "gitRepo",
+    "gcePersistentDisk",
+    "awsElasticBlockStore",
+    "secret",
+    "nfs",
+    "iscsi",
+    "glusterfs",
+    "flocker",
+    "persistentVolumeClaim",
+    "rbd",
+    "cinder",
+    "cephfs",
+    "quobyte",
+    "downwardAPI",
+    "fc",
+    "flexVolume",
+    "configMap",
+];
+
 /// Checks the volumes, and answers with the names of those that can be mounted.
 pub(super) fn volumes<'a>(check: &mut Check, spec: &'a Value, path: &str) -> BTreeSet<&'a str> {
     let mut known = BTreeSet::new();
@@ -17,10 +40,12 @@ pub(super) fn volumes<'a>(check: &mut Check, spec: &'a Value, path: &str) -> BTr
                 check.push(FieldError::duplicate(&format!("{path}.name"), name));
             }
         }
-        let kinds: Vec<&str> = fields(volume)
+        let mut kinds: Vec<&str> = fields(volume)
             .map(|(name, _)| name.as_str())
             .filter(|name| *name != "name")
             .collect();
+        // The real server looks at them in its own order; what it sees second is wrong.
+        kinds.sort_by_key(|kind| ORDER.iter().position(|known| known == kind));
         for (index, kind) in kinds.into_iter().enumerate() {
             if index > 0 {
                 check.push(FieldError::forbidden(

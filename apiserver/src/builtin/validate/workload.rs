@@ -1,8 +1,9 @@
 //! What keeps pods running: Deployment, ReplicaSet, StatefulSet, DaemonSet, ReplicationController.
 
-use super::{Check, fields, names, pod, text};
+use super::{Check, config, fields, names, pod, text};
 use crate::field::FieldError;
-use serde_json::{Map, Value};
+use crate::types;
+use serde_json::Value;
 
 const NO_MATCH: &str = "`selector` does not match template `labels`";
 
@@ -57,7 +58,7 @@ fn deployment_strategy(check: &mut Check, strategy: &Value) {
         "Recreate" => {}
         _ => check.push(
             FieldError::not_supported("spec.strategy", "", ["Recreate", "RollingUpdate"])
-                .showing(in_go(strategy)),
+                .showing(types::internal(strategy, "apps.DeploymentStrategy")),
         ),
     }
 }
@@ -67,7 +68,7 @@ pub(super) fn replica_set(check: &mut Check, spec: &Value) {
     selected_template(check, spec, "deployment");
 }
 
-pub(super) fn stateful_set(check: &mut Check, spec: &Value) {
+pub(super) fn stateful_set(check: &mut Check, spec: &Value, is_new: bool) {
     let policy = text(spec, "podManagementPolicy");
     if !["OrderedReady", "Parallel"].contains(&policy) {
         check.push(FieldError::invalid(
@@ -80,11 +81,14 @@ pub(super) fn stateful_set(check: &mut Check, spec: &Value) {
     match text(strategy, "type") {
         "OnDelete" if strategy["rollingUpdate"].is_object() => {
             let detail = "only allowed for updateStrategy 'RollingUpdate'";
-            check.push(FieldError::invalid(
-                "spec.updateStrategy.rollingUpdate",
-                strategy["rollingUpdate"].clone(),
-                detail,
-            ));
+            check.push(
+                FieldError::invalid("spec.updateStrategy.rollingUpdate", "", detail).showing(
+                    types::internal(
+                        &strategy["rollingUpdate"],
+                        "apps.RollingUpdateStatefulSetStrategy",
+                    ),
+                ),
+            );
         }
         "RollingUpdate" => check.not_negative(
             &strategy["rollingUpdate"],
@@ -94,8 +98,19 @@ pub(super) fn stateful_set(check: &mut Check, spec: &Value) {
         "OnDelete" => {}
         _ => {
             let detail = "must be 'RollingUpdate' or 'OnDelete'";
-            check.push(FieldError::invalid("spec.updateStrategy", "", detail).showing(in_go(strategy)));
+            check.push(
+                FieldError::invalid("spec.updateStrategy", "", detail)
+                    .showing(types::internal(strategy, "apps.StatefulSetUpdateStrategy")),
+            );
         }
+    }
+    let claims = spec["volumeClaimTemplates"].as_array().filter(|_| is_new);
+    for (at, claim) in claims.into_iter().flatten().enumerate() {
+        config::claimed(
+            check,
+            &claim["spec"],
+            &format!("spec.volumeClaimTemplates[{at}].spec"),
+        );
     }
     check.not_negative(spec, &["replicas", "minReadySeconds"], "spec");
     selected_template(check, spec, "statefulset");
@@ -144,7 +159,7 @@ pub(super) fn daemon_set(check: &mut Check, spec: &Value) {
         "OnDelete" => {}
         _ => check.push(
             FieldError::not_supported("spec.updateStrategy", "", ["RollingUpdate", "OnDelete"])
-                .showing(in_go(strategy)),
+                .showing(types::internal(strategy, "apps.DaemonSetUpdateStrategy")),
         ),
     }
 }
@@ -238,7 +253,7 @@ fn is_empty(selector: &Value) -> bool {
 }
 
 /// Whether the selector can be made one at all.
-fn is_valid(selector: &Value) -> bool {
+pub(super) fn is_valid(selector: &Value) -> bool {
     let requirement = |requirement: &Value| {
         let has_values = requirement["values"]
             .as_array()
@@ -288,29 +303,38 @@ pub(super) fn selects(selector: &Value, labels: &Value) -> bool {
             .all(requirement)
 }
 
-fn number_or_percent(check: &mut Check, value: &Value, path: &str, at_most_all: bool) {
-    const PERCENT: &str = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for \
-                           validation is '[0-9]+%')";
-    match value {
-        Value::String(text) => match percent(text) {
-            None => check.push(FieldError::invalid(path, text.as_str(), PERCENT)),
-            Some(percent) if at_most_all && percent > 100 => {
-                check.push(FieldError::invalid(
-                    path,
-                    text.as_str(),
-                    "must not be greater than 100%",
-                ));
+impl Check {
+    /// A number that is not negative, or a percentage.
+    pub(super) fn count_or_percent(&mut self, value: &Value, path: &str) {
+        const PERCENT: &str = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for \
+                               validation is '[0-9]+%')";
+        match value {
+            Value::String(text) if percent(text).is_none() => {
+                self.push(FieldError::invalid(path, text.as_str(), PERCENT));
             }
-            Some(_) => {}
-        },
-        Value::Number(number) if number.as_i64().is_some_and(|number| number < 0) => {
-            check.push(FieldError::invalid(
-                path,
-                value.clone(),
-                "must be greater than or equal to 0",
-            ));
+            Value::Number(number) if number.as_i64().is_some_and(|number| number < 0) => {
+                let detail = "must be greater than or equal to 0";
+                self.push(FieldError::invalid(path, value.clone(), detail));
+            }
+            _ => {}
         }
-        _ => {}
+    }
+
+    /// At most a hundred percent.
+    pub(super) fn not_above_all(&mut self, value: &Value, path: &str) {
+        if let Some(text) = value
+            .as_str()
+            .filter(|text| percent(text).is_some_and(|percent| percent > 100))
+        {
+            self.push(FieldError::invalid(path, text, "must not be greater than 100%"));
+        }
+    }
+}
+
+fn number_or_percent(check: &mut Check, value: &Value, path: &str, at_most_all: bool) {
+    check.count_or_percent(value, path);
+    if at_most_all {
+        check.not_above_all(value, path);
     }
 }
 
@@ -323,14 +347,4 @@ fn percent(text: &str) -> Option<u64> {
 
 fn is_zero(value: &Value) -> bool {
     value.as_i64() == Some(0) || value.as_str().is_some_and(|text| percent(text) == Some(0))
-}
-
-/// A strategy as the real server shows its own type.
-fn in_go(strategy: &Value) -> String {
-    let mut shown = Map::new();
-    shown.insert("RollingUpdate".to_owned(), strategy["rollingUpdate"].clone());
-    format!(
-        "{{\"Type\":{},\"RollingUpdate\":{}}}",
-        strategy["type"], shown["RollingUpdate"]
-    )
 }

@@ -1,0 +1,124 @@
+//! Where a pod may run, and what it shares with its host.
+
+use super::{Check, items, names, network, text};
+use crate::field::FieldError;
+use serde_json::Value;
+use std::net::IpAddr;
+
+pub(super) fn scheduling(check: &mut Check, spec: &Value, path: &str) {
+    node_affinity(
+        check,
+        &spec["affinity"]["nodeAffinity"],
+        &format!("{path}.affinity.nodeAffinity"),
+    );
+    spread(check, spec, path);
+    for (alias, path) in items(spec, "hostAliases", path) {
+        let address = text(alias, "ip");
+        if address.parse::<IpAddr>().is_err() {
+            check.push(FieldError::invalid(
+                &format!("{path}.ip"),
+                address,
+                network::ADDRESS,
+            ));
+        }
+        for (name, path) in items(alias, "hostnames", &path) {
+            let name = name.as_str().unwrap_or_default();
+            check.messages(&path, name, &names::subdomain(name));
+        }
+    }
+    if spec["shareProcessNamespace"] == true && spec["hostPID"] == true {
+        let detail = "ShareProcessNamespace and HostPID cannot both be enabled";
+        let field = format!("{path}.securityContext.shareProcessNamespace");
+        check.push(FieldError::invalid(&field, true, detail));
+    }
+    user(
+        check,
+        &spec["securityContext"],
+        &format!("{path}.securityContext"),
+    );
+}
+
+/// Who a pod or a container runs as.
+pub(super) fn user(check: &mut Check, context: &Value, path: &str) {
+    for name in ["runAsUser", "runAsGroup", "fsGroup"] {
+        if let Some(id) = context[name]
+            .as_i64()
+            .filter(|id| !(0..=i64::from(i32::MAX)).contains(id))
+        {
+            let detail = "must be between 0 and 2147483647, inclusive";
+            check.push(FieldError::invalid(&format!("{path}.{name}"), id, detail));
+        }
+    }
+}
+
+fn node_affinity(check: &mut Check, affinity: &Value, path: &str) {
+    let required = &affinity["requiredDuringSchedulingIgnoredDuringExecution"];
+    let path = format!("{path}.requiredDuringSchedulingIgnoredDuringExecution");
+    if !required.is_object() {
+        return;
+    }
+    let has_terms = required["nodeSelectorTerms"]
+        .as_array()
+        .is_some_and(|terms| !terms.is_empty());
+    if !has_terms {
+        let detail = "must have at least one node selector term";
+        check.push(FieldError::required(&format!("{path}.nodeSelectorTerms"), detail));
+    }
+    for (term, path) in items(required, "nodeSelectorTerms", &path) {
+        for (requirement, path) in items(term, "matchExpressions", &path) {
+            requirement_of(check, requirement, &path);
+        }
+    }
+}
+
+fn requirement_of(check: &mut Check, requirement: &Value, path: &str) {
+    let count = requirement["values"].as_array().map_or(0, Vec::len);
+    let field = format!("{path}.values");
+    match text(requirement, "operator") {
+        "In" | "NotIn" if count == 0 => {
+            let detail = "must be specified when `operator` is 'In' or 'NotIn'";
+            check.push(FieldError::required(&field, detail));
+        }
+        "Exists" | "DoesNotExist" if count > 0 => {
+            let detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
+            check.push(FieldError::forbidden(&field, detail));
+        }
+        "Gt" | "Lt" if count != 1 => {
+            let detail = "must be specified single value when `operator` is 'Lt' or 'Gt'";
+            check.push(FieldError::required(&field, detail));
+        }
+        "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt" => {}
+        other => {
+            let detail = "not a valid selector operator";
+            check.push(FieldError::invalid(&format!("{path}.operator"), other, detail));
+        }
+    }
+    let key = text(requirement, "key");
+    check.messages(&format!("{path}.key"), key, &names::qualified(key));
+}
+
+fn spread(check: &mut Check, spec: &Value, path: &str) {
+    for (constraint, path) in items(spec, "topologySpreadConstraints", path) {
+        let skew = constraint["maxSkew"].as_i64().unwrap_or(0);
+        if skew <= 0 {
+            let detail = "must be greater than zero";
+            check.push(FieldError::invalid(&format!("{path}.maxSkew"), skew, detail));
+        }
+        let key = text(constraint, "topologyKey");
+        if key.is_empty() {
+            check.push(FieldError::required(
+                &format!("{path}.topologyKey"),
+                "can not be empty",
+            ));
+        } else {
+            check.messages(&format!("{path}.topologyKey"), key, &names::qualified(key));
+        }
+        let known = ["DoNotSchedule", "ScheduleAnyway"];
+        let action = text(constraint, "whenUnsatisfiable");
+        if !known.contains(&action) {
+            let field = format!("{path}.whenUnsatisfiable");
+            check.push(FieldError::not_supported(&field, action, known));
+        }
+        check.selector(&constraint["labelSelector"], &format!("{path}.labelSelector"));
+    }
+}

@@ -1,0 +1,38 @@
+//! Texts in quotes, as Go writes them: what is no printable character is escaped.
+
+use std::fmt::Write as _;
+
+/// The text in quotes.
+pub(crate) fn quoted(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len() + 2);
+    quoted.push('"');
+    for character in text.chars() {
+        match character {
+            '"' => quoted.push_str("\\\""),
+            '\\' => quoted.push_str("\\\\"),
+            '\n' => quoted.push_str("\\n"),
+            '\r' => quoted.push_str("\\r"),
+            '\t' => quoted.push_str("\\t"),
+            '\u{7}' => quoted.push_str("\\a"),
+            '\u{8}' => quoted.push_str("\\b"),
+            '\u{b}' => quoted.push_str("\\v"),
+            '\u{c}' => quoted.push_str("\\f"),
+            // Writing to a string cannot fail.
+            ..' ' | '\u{7f}' => drop(write!(quoted, "\\x{:02x}", u32::from(character))),
+            '\u{80}'..'\u{a1}' | '\u{ad}' => drop(write!(quoted, "\\u{:04x}", u32::from(character))),
+            other => quoted.push(other),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn escapes_as_go_does() {
+        assert_eq!(quoted("a\"\\\u{7}\0\u{7f}\u{85}é"), r#""a\"\\\a\x00\x7f\u0085é""#);
+    }
+}

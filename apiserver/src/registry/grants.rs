@@ -1,0 +1,66 @@
+//! Who may write roles and bindings: who may give away what they grant.
+
+use super::{Registry, Target};
+use crate::auth::{Access, Ungranted, User, may_grant};
+use crate::meta;
+use crate::status::ApiError;
+use serde_json::Value;
+
+const GROUP: &str = "rbac.authorization.k8s.io";
+
+impl Registry {
+    /// Refuses a role or a binding that gives away more than the user has.
+    pub(super) fn admit_grants(
+        &self,
+        target: &Target,
+        old: Option<&Value>,
+        new: &Value,
+        user: &User,
+    ) -> Result<(), ApiError> {
+        let kind = &target.kind;
+        let (verb, resource, name) = match (kind.group.as_str(), kind.kind.as_str()) {
+            (GROUP, "Role" | "ClusterRole") => ("escalate", kind.plural.as_str(), target.name.as_str()),
+            (GROUP, "RoleBinding" | "ClusterRoleBinding") => {
+                let role = &new["roleRef"];
+                let resource = match role["kind"].as_str() {
+                    Some("Role") => "roles",
+                    _ => "clusterroles",
+                };
+                ("bind", resource, role["name"].as_str().unwrap_or_default())
+            }
+            _ => return Ok(()),
+        };
+        if old.is_some_and(|old| only_garbage_collected(old, new)) {
+            return Ok(());
+        }
+        let access = Access {
+            verb,
+            group: GROUP,
+            resource,
+            subresource: "",
+            namespace: &target.namespace,
+            name,
+        };
+        if self.authorizer.allows(&self.store, user, &access) {
+            return Ok(());
+        }
+        match may_grant(&self.store, user, new, &target.namespace) {
+            Ok(()) => Ok(()),
+            Err(Ungranted::NoSuchRole(role)) => Err(ApiError::not_found(kind, &role)),
+            Err(Ungranted::NotHeld(why)) => Err(ApiError::forbidden(kind, meta::name(new), why)),
+        }
+    }
+}
+
+/// Whether nothing changed but what the garbage collector changes.
+fn only_garbage_collected(old: &Value, new: &Value) -> bool {
+    let rest = |object: &Value| {
+        let mut object = object.clone();
+        let metadata = meta::metadata_mut(&mut object);
+        for key in ["ownerReferences", "finalizers", "managedFields"] {
+            metadata.remove(key);
+        }
+        object
+    };
+    rest(old) == rest(new)
+}

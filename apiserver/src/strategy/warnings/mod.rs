@@ -1,0 +1,329 @@
+//! What somebody is warned of who writes an object that is valid, and yet hardly what was meant.
+
+mod addresses;
+mod pods;
+
+use super::secrets;
+use crate::kinds::Kind;
+use crate::meta;
+use serde_json::Value;
+
+/// Node labels that others have replaced.
+const OLD_LABELS: &[(&str, &str)] = &[
+    (
+        "beta.kubernetes.io/arch",
+        "deprecated since v1.14; use \"kubernetes.io/arch\" instead",
+    ),
+    (
+        "beta.kubernetes.io/os",
+        "deprecated since v1.14; use \"kubernetes.io/os\" instead",
+    ),
+    (
+        "failure-domain.beta.kubernetes.io/region",
+        "deprecated since v1.17; use \"topology.kubernetes.io/region\" instead",
+    ),
+    (
+        "failure-domain.beta.kubernetes.io/zone",
+        "deprecated since v1.17; use \"topology.kubernetes.io/zone\" instead",
+    ),
+    (
+        "beta.kubernetes.io/instance-type",
+        "deprecated since v1.17; use \"node.kubernetes.io/instance-type\" instead",
+    ),
+    ("app.kubernetes.io/created-by", "deprecated since v1.9"),
+    (
+        "scheduler.alpha.kubernetes.io/preferAvoidPods",
+        "deprecated since v1.22; use Taints and Tolerations instead",
+    ),
+    (
+        "node-role.kubernetes.io/master",
+        "use \"node-role.kubernetes.io/control-plane\" instead",
+    ),
+];
+
+/// Kinds of volumes that are no more.
+const OLD_VOLUMES: &[(&str, &str)] = &[
+    ("cephfs", "deprecated in v1.28, non-functional in v1.31+"),
+    (
+        "photonPersistentDisk",
+        "deprecated in v1.11, non-functional in v1.16+",
+    ),
+    ("scaleIO", "deprecated in v1.16, non-functional in v1.22+"),
+    ("storageos", "deprecated in v1.22, non-functional in v1.25+"),
+    ("glusterfs", "deprecated in v1.25, non-functional in v1.26+"),
+    ("rbd", "deprecated in v1.28, non-functional in v1.31+"),
+];
+
+const CLASS: &str = "volume.beta.kubernetes.io/storage-class";
+const MOUNTABLE: &str = "kubernetes.io/enforce-mountable-secrets";
+
+/// Of an object that is new.
+pub(crate) fn on_create(kind: &Kind, object: &Value) -> Vec<String> {
+    let mut warnings = vec![];
+    match (kind.group.as_str(), kind.kind.as_str()) {
+        ("", "Pod") => {
+            warnings.extend(odd_name(object, "the Pod's hostname"));
+            pods::of_pod(object, "", &mut warnings);
+        }
+        ("apps", "Deployment" | "ReplicaSet") | ("batch", _) | ("", "ReplicationController") => {
+            warnings.extend(odd_name(object, "Pod names and hostnames"));
+        }
+        ("networking.k8s.io", "Ingress") => {
+            let class = "kubernetes.io/ingress.class";
+            if annotated(object, class) && object["spec"]["ingressClassName"].is_null() {
+                warnings.push(format!(
+                    "annotation {class:?} is deprecated, please use 'spec.ingressClassName' instead"
+                ));
+            }
+        }
+        ("", "ServiceAccount") if annotated(object, MOUNTABLE) => warnings.push(mountable()),
+        ("discovery.k8s.io", "EndpointSlice") if object["addressType"] == "FQDN" => {
+            warnings.push("spec.addressType: FQDN endpoints are deprecated".to_owned());
+        }
+        _ => {}
+    }
+    if let Some((template, path)) = template(kind, object) {
+        pods::of_pod(template, &path, &mut warnings);
+    }
+    finalizers(kind, object, &Value::Null, &mut warnings);
+    always(kind, object, &mut warnings);
+    warnings
+}
+
+/// Of an object that replaces another, or a part of it.
+pub(crate) fn on_update(kind: &Kind, part: &str, object: &Value, old: &Value) -> Vec<String> {
+    let mut warnings = vec![];
+    if !matches!(part, "" | "scale") {
+        return warnings;
+    }
+    let generation = |object: &Value| object["metadata"]["generation"].clone();
+    // The real server looks at the old template here.
+    let shown = if kind.kind == "ReplicationController" {
+        old
+    } else {
+        object
+    };
+    if let Some((template, path)) = template(kind, shown)
+        && generation(object) != generation(old)
+    {
+        pods::of_pod(template, &path, &mut warnings);
+    }
+    finalizers(kind, object, old, &mut warnings);
+    let newly = annotated(object, MOUNTABLE) && !annotated(old, MOUNTABLE);
+    match (kind.group.as_str(), kind.kind.as_str()) {
+        ("", "ServiceAccount") if newly => warnings.push(mountable()),
+        ("batch", "CronJob")
+            if object["spec"]["schedule"]
+                .as_str()
+                .unwrap_or_default()
+                .contains("TZ") =>
+        {
+            warnings.push(
+                "cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see \
+                 https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details"
+                    .to_owned(),
+            );
+        }
+        _ => {}
+    }
+    always(kind, object, &mut warnings);
+    warnings
+}
+
+/// Whatever was there before.
+fn always(kind: &Kind, object: &Value, warnings: &mut Vec<String>) {
+    let spec = &object["spec"];
+    match (kind.group.as_str(), kind.kind.as_str()) {
+        ("", "Secret") => warnings.extend(secrets::key_pair_fault(object)),
+        ("", "Service") => of_service(object, warnings),
+        ("", "PersistentVolume") => of_volume(object, warnings),
+        ("", "PersistentVolumeClaim") => {
+            warnings.extend(old_class(object));
+            pods::fractions(&spec["resources"], "spec.resources", &["storage"], warnings);
+        }
+        ("apps", "StatefulSet")
+            if spec["revisionHistoryLimit"]
+                .as_i64()
+                .is_some_and(|limit| limit < 0) =>
+        {
+            warnings.push(
+                "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended".to_owned(),
+            );
+        }
+        ("storage.k8s.io", "StorageClass") => {
+            for (at, topology) in items(&object["allowedTopologies"]) {
+                for (of, expression) in items(&topology["matchLabelExpressions"]) {
+                    if let Some((_, why)) = old_label(&expression["key"]) {
+                        warnings.push(format!(
+                            "allowedTopologies[{at}].matchLabelExpressions[{of}].key: {why}"
+                        ));
+                    }
+                }
+            }
+        }
+        ("", "Endpoints") => {
+            for (at, subset) in items(&object["subsets"]) {
+                for list in ["addresses", "notReadyAddresses"] {
+                    for (of, address) in items(&subset[list]) {
+                        let path = format!("subsets[{at}].{list}[{of}].ip");
+                        warnings.extend(addresses::address(&path, &address["ip"]));
+                    }
+                }
+            }
+        }
+        ("discovery.k8s.io", "EndpointSlice") => {
+            for (at, endpoint) in items(&object["endpoints"]) {
+                for (of, address) in items(&endpoint["addresses"]) {
+                    let path = format!("endpoints[{at}].addresses[{of}]");
+                    warnings.extend(addresses::address(&path, address));
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Finalizers that come to a custom resource without a domain.
+fn finalizers(kind: &Kind, object: &Value, old: &Value, warnings: &mut Vec<String>) {
+    if kind.definition.is_none() {
+        return;
+    }
+    let known =
+        |name: &str| name.contains('/') || ["kubernetes", "orphan", "foregroundDeletion"].contains(&name);
+    let before = meta::finalizers(old);
+    let mut added: Vec<&str> = meta::finalizers(object)
+        .into_iter()
+        .filter(|name| !before.contains(name) && !known(name))
+        .collect();
+    added.sort_unstable();
+    for name in added {
+        warnings.push(format!(
+            "metadata.finalizers: {name:?}: prefer a domain-qualified finalizer name to avoid accidental conflicts with other \
+             finalizer writers"
+        ));
+    }
+}
+
+/// The template of a kind's pods, and where it stands.
+fn template<'a>(kind: &Kind, object: &'a Value) -> Option<(&'a Value, String)> {
+    let pointer = super::pod_path(kind).filter(|pointer| pointer.starts_with("/spec"))?;
+    let path = format!("{}.", pointer.trim_start_matches('/').replace('/', "."));
+    Some((object.pointer(pointer)?, path))
+}
+
+fn odd_name(object: &Value, used: &str) -> Option<String> {
+    let faults = meta::names::label(meta::name(object));
+    (!faults.is_empty()).then(|| {
+        format!(
+            "metadata.name: this is used in {used}, which can result in surprising behavior; a DNS label is recommended: [{}]",
+            faults.join(" ")
+        )
+    })
+}
+
+fn of_service(object: &Value, warnings: &mut Vec<String>) {
+    let spec = &object["spec"];
+    let text = |key: &str| spec[key].as_str().unwrap_or_default();
+    let mut say = |warning: &str| warnings.push(warning.to_owned());
+    let hints = "service.kubernetes.io/topology-aware-hints";
+    if annotated(object, hints) {
+        say(&format!(
+            "annotation {hints} is deprecated, please use service.kubernetes.io/topology-mode instead"
+        ));
+    }
+    let external = spec["externalIPs"]
+        .as_array()
+        .is_some_and(|list| !list.is_empty());
+    let headless = text("type") == "ClusterIP" && text("clusterIP") == "None";
+    if !matches!(text("clusterIP"), "" | "None") {
+        for (at, address) in items(&spec["clusterIPs"]) {
+            if let Some(warning) = addresses::address(&format!("spec.clusterIPs[{at}]"), address) {
+                say(&warning);
+            }
+        }
+    }
+    if headless && !text("loadBalancerIP").is_empty() {
+        say("spec.loadBalancerIP is ignored for headless services");
+    }
+    if headless && external {
+        say("spec.externalIPs is ignored for headless services");
+    }
+    if headless && text("sessionAffinity") != "None" {
+        say("spec.SessionAffinity is ignored for headless services");
+    }
+    for (at, address) in items(&spec["externalIPs"]) {
+        if let Some(warning) = addresses::address(&format!("spec.externalIPs[{at}]"), address) {
+            say(&warning);
+        }
+    }
+    let named = text("type") == "ExternalName";
+    if external && !headless && !named {
+        say("spec.externalIPs is deprecated and may no longer be implemented in some clusters");
+    }
+    if let Some(warning) = addresses::address("spec.loadBalancerIP", &spec["loadBalancerIP"]) {
+        say(&warning);
+    }
+    if external && named {
+        say("spec.externalIPs is ignored when spec.type is \"ExternalName\"");
+    }
+    if !named && !text("externalName").is_empty() {
+        say("spec.externalName is ignored when spec.type is not \"ExternalName\"");
+    }
+    if text("trafficDistribution") == "PreferClose" {
+        say("spec.trafficDistribution: \"PreferClose\" is deprecated; use \"PreferSameZone\"");
+    }
+}
+
+fn of_volume(object: &Value, warnings: &mut Vec<String>) {
+    let spec = &object["spec"];
+    warnings.extend(old_class(object));
+    if spec["persistentVolumeReclaimPolicy"] == "Recycle" {
+        warnings.push(
+            "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended approach is \
+             to use dynamic provisioning."
+                .to_owned(),
+        );
+    }
+    for (at, term) in items(&spec["nodeAffinity"]["required"]["nodeSelectorTerms"]) {
+        let path = format!("spec.nodeAffinity.required.nodeSelectorTerms[{at}]");
+        pods::of_term(term, &path, false, warnings);
+    }
+    for (volume, why) in OLD_VOLUMES.iter().filter(|(volume, _)| !spec[*volume].is_null()) {
+        let volume = if *volume == "storageos" {
+            "storageOS"
+        } else {
+            volume
+        };
+        warnings.push(format!("spec.{volume}: {why}"));
+    }
+}
+
+fn old_class(object: &Value) -> Option<String> {
+    annotated(object, CLASS).then(|| {
+        format!(
+            "metadata.annotations[{CLASS}]: deprecated since v1.8; use \"storageClassName\" attribute instead"
+        )
+    })
+}
+
+fn mountable() -> String {
+    format!(
+        "metadata.annotations[{MOUNTABLE}]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets"
+    )
+}
+
+fn annotated(object: &Value, key: &str) -> bool {
+    object["metadata"]["annotations"].get(key).is_some()
+}
+
+fn old_label(key: &Value) -> Option<&'static (&'static str, &'static str)> {
+    OLD_LABELS.iter().find(|(label, _)| key == label)
+}
+
+/// The items of a list, numbered.
+fn items(list: &Value) -> impl Iterator<Item = (usize, &Value)> {
+    list.as_array().into_iter().flatten().enumerate()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,108 @@
+use super::*;
+use crate::kinds::Catalog;
+use serde_json::json;
+
+fn of(kind: &str, object: &Value) -> Vec<String> {
+    let catalog = Catalog::built_in().unwrap();
+    let version = object["apiVersion"].as_str().unwrap();
+    on_create(catalog.kind(version, kind).unwrap(), object)
+}
+
+// The texts were observed on a kube-apiserver v1.36.3.
+#[test]
+fn what_is_valid_and_odd_is_told() {
+    let container = |more: Value| {
+        let mut container = json!({ "name": "c", "image": "i" });
+        container
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        json!({ "containers": [container] })
+    };
+    let port = |number: i32, name: &str| json!({ "containerPort": number, "protocol": "TCP", "name": name });
+    let cases = [
+        (
+            container(json!({ "env": [{ "name": "A", "value": "1" }, { "name": "A", "value": "2" }] })),
+            vec![
+                "spec.containers[0].env[1]: hides previous definition of \"A\", which may be dropped when using apply",
+            ],
+        ),
+        (
+            container(json!({ "env": [{ "name": "A", "value": "1" }, { "name": "A", "value": "x$(A)" }] })),
+            vec![],
+        ),
+        (
+            container(json!({ "ports": [port(80, "a"), port(80, "")] })),
+            vec!["spec.containers[0].ports[1]: duplicate port definition with spec.containers[0].ports[0]"],
+        ),
+        (
+            json!({ "containers": [{ "ports": [port(80, "a")] }, { "ports": [port(81, "a")] }] }),
+            vec![
+                "spec.containers[1].ports[0]: duplicate port name \"a\" with spec.containers[0].ports[0], services and probes \
+                 that select ports by name will use spec.containers[0].ports[0]",
+            ],
+        ),
+        (
+            container(
+                json!({ "resources": { "limits": { "memory": "100m" }, "requests": { "cpu": "100m" } } }),
+            ),
+            vec![
+                "spec.containers[0].resources.limits[memory]: fractional byte value \"100m\" is invalid, must be an integer",
+            ],
+        ),
+        (
+            json!({ "nodeSelector": { "beta.kubernetes.io/os": "linux" }, "imagePullSecrets": [{}] }),
+            vec![
+                "spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use \"kubernetes.io/os\" instead",
+                "spec.imagePullSecrets[0].name: invalid empty name \"\"",
+            ],
+        ),
+    ];
+    for (spec, expected) in cases {
+        let pod = json!({ "apiVersion": "v1", "metadata": { "name": "a" }, "spec": spec });
+        assert_eq!(of("Pod", &pod), expected, "{pod}");
+        let deployment = json!({ "apiVersion": "apps/v1", "metadata": { "name": "a" }, "spec": { "template": { "spec": spec } } });
+        let within: Vec<String> = expected
+            .iter()
+            .map(|text| text.replace("spec.", "spec.template.spec."))
+            .collect();
+        assert_eq!(of("Deployment", &deployment), within, "{deployment}");
+    }
+}
+
+#[test]
+fn odd_names_services_and_addresses_are_told() {
+    let pod = json!({ "apiVersion": "v1", "metadata": { "name": "a.b" }, "spec": {} });
+    assert!(of("Pod", &pod)[0].starts_with("metadata.name: this is used in the Pod's hostname, "));
+    let service = |spec: Value| {
+        let mut service = json!({ "apiVersion": "v1", "metadata": { "name": "a" }, "spec": spec });
+        service["spec"]["type"] = json!("ClusterIP");
+        of("Service", &service)
+    };
+    assert_eq!(
+        service(json!({ "clusterIP": "None", "sessionAffinity": "ClientIP" })),
+        ["spec.SessionAffinity is ignored for headless services"]
+    );
+    assert_eq!(
+        service(json!({ "externalIPs": ["010.0.0.1", "2001:DB8::1"] })),
+        [
+            "spec.externalIPs[0]: non-standard IP address \"010.0.0.1\" is invalid: use \"10.0.0.1\"",
+            "spec.externalIPs[1]: IPv6 address \"2001:DB8::1\" should be in RFC 5952 canonical format (\"2001:db8::1\")",
+            "spec.externalIPs is deprecated and may no longer be implemented in some clusters",
+        ]
+    );
+    assert!(service(json!({ "clusterIP": "10.0.0.1", "sessionAffinity": "None" })).is_empty());
+}
+
+#[test]
+fn an_update_is_told_of_a_template_that_changed() {
+    let catalog = Catalog::built_in().unwrap();
+    let kind = catalog.kind("apps/v1", "Deployment").unwrap();
+    let deployment = |generation: i32| {
+        json!({ "metadata": { "generation": generation }, "spec": { "template": { "spec": {
+            "imagePullSecrets": [{}] } } } })
+    };
+    assert!(on_update(kind, "", &deployment(1), &deployment(1)).is_empty());
+    assert_eq!(on_update(kind, "", &deployment(2), &deployment(1)).len(), 1);
+    assert!(on_update(kind, "status", &deployment(2), &deployment(1)).is_empty());
+}

@@ -1,0 +1,101 @@
+//! The cells of jobs and cron jobs.
+
+use super::workloads::containers;
+use super::{NONE, UNSET, age, created, list, name, number, selector_or_none, since};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+pub(super) fn cells(kind: &str, object: &Value) -> Option<Vec<Value>> {
+    let (spec, status, age) = (&object["spec"], &object["status"], created(object));
+    let template = &spec["template"];
+    let mut cells = vec![name(object).clone()];
+    match kind {
+        "Job" => {
+            cells.extend([
+                json!(job_status(object)),
+                json!(completions(spec, status)),
+                json!(took(status)),
+                json!(age),
+            ]);
+            cells.extend(containers(template));
+            cells.push(json!(selector_or_none(&spec["selector"])));
+        }
+        "CronJob" => {
+            let suspend = spec["suspend"]
+                .as_bool()
+                .map_or(UNSET, |set| if set { "True" } else { "False" });
+            let last = match &status["lastScheduleTime"] {
+                Value::Null => NONE.to_owned(),
+                time => since(time),
+            };
+            cells.extend([
+                spec["schedule"].clone(),
+                json!(spec["timeZone"].as_str().unwrap_or(NONE)),
+                json!(suspend),
+                json!(list(status, "active").len()),
+                json!(last),
+                json!(age),
+            ]);
+            let job = &spec["jobTemplate"]["spec"];
+            cells.extend(containers(&job["template"]));
+            cells.push(json!(selector_or_none(&job["selector"])));
+        }
+        _ => return None,
+    }
+    Some(cells)
+}
+
+fn job_status(job: &Value) -> &'static str {
+    let is = |wanted: &str| {
+        let mut conditions = list(&job["status"], "conditions").iter();
+        let found = conditions.find(|condition| condition["type"] == wanted);
+        found.is_some_and(|found| found["status"] == "True")
+    };
+    match () {
+        () if is("Complete") => "Complete",
+        () if is("Failed") => "Failed",
+        () if !job["metadata"]["deletionTimestamp"].is_null() => "Terminating",
+        () if is("Suspended") => "Suspended",
+        () if is("FailureTarget") => "FailureTarget",
+        () if is("SuccessCriteriaMet") => "SuccessCriteriaMet",
+        () => "Running",
+    }
+}
+
+fn completions(spec: &Value, status: &Value) -> String {
+    match (spec["completions"].as_i64(), number(&spec["parallelism"])) {
+        (Some(wanted), _) => format!("{}/{wanted}", number(&status["succeeded"])),
+        (None, several @ 2..) => format!("{}/1 of {several}", number(&status["succeeded"])),
+        (None, _) => format!("{}/1", number(&status["succeeded"])),
+    }
+}
+
+/// How long a job runs, or ran.
+fn took(status: &Value) -> String {
+    match (status["startTime"].as_str(), status["completionTime"].as_str()) {
+        (None, _) => String::new(),
+        (Some(start), None) => age::since(start),
+        (Some(start), Some(end)) => match (start.parse::<Timestamp>(), end.parse::<Timestamp>()) {
+            (Ok(start), Ok(end)) => age::human(end.as_second() - start.as_second()),
+            _ => String::new(),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jobs_say_how_far_they_are() {
+        let job = json!({
+            "metadata": { "name": "j" }, "spec": { "parallelism": 3 },
+            "status": {
+                "succeeded": 1, "startTime": "2026-01-01T00:00:00Z", "completionTime": "2026-01-01T00:03:00Z",
+                "conditions": [{ "type": "Complete", "status": "True" }],
+            },
+        });
+        let cells = cells("Job", &job).unwrap();
+        assert_eq!(cells[1..4], [json!("Complete"), json!("1/1 of 3"), json!("3m")]);
+    }
+}
