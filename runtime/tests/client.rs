@@ -565,3 +565,14 @@ async fn a_connection_names_the_operator_and_kube_repeats_nothing() {
         Err(ConnectError::UserAgent(_))
     ));
 }
+
+#[tokio::test]
+async fn a_proxy_is_refused_and_the_message_says_what_to_do() {
+    let mut config = kubewright::kube::Config::new("https://cluster.example:6443".parse().unwrap());
+    config.proxy_url = Some("http://proxy.example:3128".parse().unwrap());
+    let error = Connection::connect(config, "shop").err().unwrap().to_string();
+    assert!(
+        error.contains("proxy.example:3128") && error.contains("NO_PROXY"),
+        "{error}"
+    );
+}

@@ -106,6 +106,13 @@ impl Metadata {
         &self.uid_and_version[self.uid_length..]
     }
 
+    /// Whether the other is of the same version of the same object.
+    pub(super) fn is_version_of(&self, other: &Self) -> bool {
+        !self.resource_version().is_empty()
+            && self.uid_length == other.uid_length
+            && self.uid_and_version == other.uid_and_version
+    }
+
     /// The generation, where the kind counts it.
     pub fn generation(&self) -> Option<i64> {
         self.generation
@@ -182,14 +189,6 @@ impl StoredObject {
 
     pub(super) fn name(&self) -> &ObjectName {
         &self.metadata.name
-    }
-
-    /// Whether the other is the same version of the same object.
-    pub(super) fn is_version_of(&self, other: &Self) -> bool {
-        let (one, other) = (&self.metadata, &other.metadata);
-        !one.resource_version().is_empty()
-            && one.uid_length == other.uid_length
-            && one.uid_and_version == other.uid_and_version
     }
 
     /// Looks for the values of indexes that were not looked for yet. Calls functions of users: without a lock.

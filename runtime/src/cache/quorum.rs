@@ -9,6 +9,7 @@ use super::{
     ListOptions, ListerWatcher, SourceError, WatchOptions,
     core::Core,
     fifo::Namespace,
+    object::StoredObject,
     scan::{Lines, ListCutter, Scanner, WatchEvent},
     versions,
 };
@@ -30,6 +31,13 @@ pub(super) struct Quorum {
     source: Arc<dyn ListerWatcher>,
 }
 
+/// What the API server answered.
+struct Listed {
+    version: String,
+    /// All objects that there are; none where there are more than it listed.
+    all: Option<Vec<StoredObject>>,
+}
+
 impl Quorum {
     pub(super) fn new(core: Arc<Core>, namespace: Namespace, source: Arc<dyn ListerWatcher>) -> Self {
         Self {
@@ -42,11 +50,15 @@ impl Quorum {
     /// Returns once the store holds everything that the API server had when this was called.
     ///
     /// The version of a quorum list says how far that is. An idle kind does not get there by itself for up to a minute, because its version
-    /// moves only with bookmarks while those of other kinds go on. So a second, short watch from the store's version is opened: either its
-    /// bookmark says that nothing happened since, or it shows how far the store must get.
+    /// moves only with bookmarks while those of other kinds go on. Where the list of one object has all that there is, the store is compared
+    /// with it. Else a second, short watch from the store's version is opened: either its bookmark says that nothing happened since, or it
+    /// shows how far the store must get.
     pub(super) async fn reached(self) {
         self.core.wait_for_sync().await;
-        let quorum = self.version().await;
+        let Listed { version: quorum, all } = self.ask().await;
+        if all.is_some_and(|all| self.is_all(&all)) {
+            return;
+        }
         if !versions::is_number(&quorum) {
             tracing::warn!(
                 "{}: the API server's resource version {quorum:?} is no number: it cannot be waited for",
@@ -90,12 +102,12 @@ impl Quorum {
         }
     }
 
-    /// The version of a list of one object, from the API server's storage.
-    async fn version(&self) -> String {
+    /// A list of one object, from the API server's storage.
+    async fn ask(&self) -> Listed {
         let (mut pause, mut said) = (Duration::from_millis(500), None);
         loop {
             let failure = match timeout(ANSWER, self.list()).await {
-                Ok(Ok(version)) => return version,
+                Ok(Ok(listed)) => return listed,
                 Ok(Err(error)) => error.to_string(),
                 Err(_) => "no answer".to_owned(),
             };
@@ -111,17 +123,41 @@ impl Quorum {
         }
     }
 
-    async fn list(&self) -> Result<String, SourceError> {
+    async fn list(&self) -> Result<Listed, SourceError> {
         let options = ListOptions {
             limit: Some(1),
             ..ListOptions::default()
         };
         let mut body = self.source.list(options).await?;
-        let mut cutter = ListCutter::new();
+        let (mut cutter, mut scanner, mut objects) = (ListCutter::new(), self.scanner(), Vec::new());
         while let Some(chunk) = body.try_next().await? {
-            cutter.push(&chunk, |_| Ok(()))?;
+            cutter.push(&chunk, |item| {
+                // One that the informer could not read is none that it has.
+                objects.push(scanner.object(item, &[]).ok());
+                Ok(())
+            })?;
         }
-        Ok(cutter.finish()?.resource_version)
+        let list = cutter.finish()?;
+        let is_whole = list.continue_token.is_none_or(|token| token.is_empty());
+        let all = is_whole.then(|| objects.into_iter().collect()).flatten();
+        Ok(Listed {
+            version: list.resource_version,
+            all,
+        })
+    }
+
+    fn scanner(&self) -> Scanner {
+        Scanner::keeping(self.core.info(), &self.core.options.keep)
+    }
+
+    /// Whether the store holds just these, in these versions.
+    fn is_all(&self, objects: &[StoredObject]) -> bool {
+        let there = match &self.namespace {
+            Some(namespace) => self.core.store.of_namespace(namespace),
+            None => self.core.store.all(),
+        };
+        let is_known = |object: &StoredObject| self.core.store.known(&object.metadata).is_some();
+        there.len() == objects.len() && objects.iter().all(is_known)
     }
 
     /// How far the store must get to hold all up to `quorum`; none when the watch ended without saying so.
@@ -139,10 +175,7 @@ impl Quorum {
         let patience = Duration::from_secs(u64::from(PROBE_SECONDS) + 2);
         let watched = async {
             let mut body = self.source.watch(options).await?;
-            let (mut lines, mut scanner) = (
-                Lines::default(),
-                Scanner::keeping(self.core.info(), &self.core.options.keep),
-            );
+            let (mut lines, mut scanner) = (Lines::default(), self.scanner());
             let mut is_decided = false;
             while let Some(chunk) = body.next().await {
                 let read = lines.push(&chunk?, |line| {

@@ -9,7 +9,7 @@ use super::{
     fifo::{Delta, Namespace},
     index::{Index, IndexKey},
     index_sets::IndexSets,
-    object::StoredObject,
+    object::{Metadata, StoredObject},
     tree::Tree,
     versions,
 };
@@ -87,6 +87,12 @@ impl Store {
     pub(super) fn get(&self, name: &ObjectName) -> Option<Arc<StoredObject>> {
         let hash = self.hash(name);
         self.inner.read().objects.get(hash, name).cloned()
+    }
+
+    /// The object of that name, if it is there in this version.
+    pub(super) fn known(&self, metadata: &Metadata) -> Option<Arc<StoredObject>> {
+        self.get(metadata.name())
+            .filter(|known| metadata.is_version_of(&known.metadata))
     }
 
     /// All objects.
@@ -336,7 +342,10 @@ impl Inner {
     /// Leaves the old object alone when it has the version already.
     fn upsert(&mut self, hash: u64, new: Arc<StoredObject>, and_unchanged: bool) -> Option<Stored> {
         let old = self.objects.get(hash, new.name()).cloned();
-        if let Some(old) = old.as_ref().filter(|old| new.is_version_of(old)) {
+        if let Some(old) = old
+            .as_ref()
+            .filter(|old| new.metadata.is_version_of(&old.metadata))
+        {
             return and_unchanged.then(|| Stored::unchanged(old));
         }
         if let Some(old) = &old {

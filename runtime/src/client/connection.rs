@@ -1,24 +1,18 @@
 //! The way to the API server, known before there is one.
 
-use std::{
-    sync::{Arc, OnceLock},
-    task::{Context, Poll},
-};
+use std::sync::{Arc, OnceLock};
 
-use futures::future::BoxFuture;
 use http::{HeaderValue, Request, Response, header::USER_AGENT};
-use kube::{
-    Config,
-    client::{Body, ClientBuilder},
-};
-use tower::{BoxError, Service};
+use kube::{Config, client::Body};
+use tower::{BoxError, service_fn};
 
 use super::{
     agent::UserAgent,
-    driven::{self, ByReader, DrivenBody},
+    driven::{self, DrivenBody},
     fence::Fence,
     rate_limit::RateLimit,
     requests::Requests,
+    transport::Transport,
 };
 
 /// A client that can be handed out before the operator is connected, so that registering does no I/O. Cloning copies a pointer.
@@ -55,6 +49,11 @@ pub enum ConnectError {
     /// The operator's name cannot stand in an HTTP header.
     #[error("{0:?} cannot be sent as a user agent: use visible ASCII characters")]
     UserAgent(String),
+    /// The API server is to be reached through a proxy.
+    #[error(
+        "the API server is to be reached through the proxy {0}, which kubewright does not do: unset HTTPS_PROXY, name the server in NO_PROXY, or take proxy-url out of the kubeconfig"
+    )]
+    Proxy(String),
     /// The addresses, certificates or credentials of the configuration do not fit.
     #[error(
         "the configuration of the API server does not fit: check server, certificates and credentials in the kubeconfig"
@@ -89,9 +88,9 @@ impl Connection {
 
     /// A connection to the API server of `config` for the operator `name`, which is the user agent and the field manager.
     ///
-    /// Nothing is sent yet. Watches have connections of their own, and a client of their own, which asks a credential plugin for itself.
+    /// Nothing is sent yet. Watches have connections of their own.
     ///
-    /// kube's own retry is turned off, whatever `config` says, because it would repeat requests that may have been carried out.
+    /// kube's own retry is left out, whatever `config` says, because it would repeat requests that may have been carried out.
     /// A token that stands in a file is read again every minute.
     pub fn connect(mut config: Config, name: &str) -> Result<Self, ConnectError> {
         let (version, os, arch) = (
@@ -102,18 +101,18 @@ impl Connection {
         let user_agent = HeaderValue::try_from(format!("{name} ({os}/{arch}) kubewright/{version}"))
             .map_err(|_| ConnectError::UserAgent(name.to_owned()))?;
         config.headers.retain(|(header, _)| header != USER_AGENT);
-        config.default_retry = false;
+        if let Some(proxy) = &config.proxy_url {
+            return Err(ConnectError::Proxy(proxy.to_string()));
+        }
         let host = config
             .cluster_url
             .authority()
             .map_or("", |host| host.as_str())
             .into();
-        let driven = ClientBuilder::try_from((config.clone(), ByReader)).map_err(ConnectError::Config)?;
-        let pooled = ClientBuilder::try_from(config).map_err(ConnectError::Config)?;
-        let agent = UserAgent(user_agent);
+        let transport = Transport::new(&config, UserAgent(user_agent)).map_err(ConnectError::Config)?;
         let clients = Clients {
-            pooled: pooled.with_layer(&agent).build(),
-            informers: driven.with_layer(&agent).build(),
+            pooled: transport.client(),
+            informers: transport.client(),
             host,
         };
         Ok(Self::of(clients).with_field_manager(name))
@@ -125,14 +124,17 @@ impl Connection {
             clients: Arc::default(),
             requests: Requests::default(),
         };
-        let late = |which| {
-            kube::Client::new(
-                Late {
-                    slot: slot.clone(),
-                    which,
-                },
-                "default",
-            )
+        let late = |which: fn(&Clients) -> &kube::Client| {
+            let slot = slot.clone();
+            let service = service_fn(move |request: Request<Body>| {
+                let slot = slot.clone();
+                async move {
+                    let clients = slot.clients.get().ok_or(NotConnected)?;
+                    let (host, client) = (clients.host.clone(), which(clients).clone());
+                    slot.requests.count(host, client, request).await
+                }
+            });
+            kube::Client::new(service, "default")
         };
         let clients = Clients {
             pooled: late(|clients| &clients.pooled),
@@ -178,13 +180,7 @@ impl Connection {
     pub fn kube_client(&self) -> kube::Client {
         match &self.fence {
             None => self.clients.pooled.clone(),
-            Some(fence) => kube::Client::new(
-                Guarded {
-                    client: self.clients.pooled.clone(),
-                    fence: fence.clone(),
-                },
-                self.clients.pooled.default_namespace(),
-            ),
+            Some(fence) => guarded(self.clients.pooled.clone(), fence.clone()),
         }
     }
 
@@ -250,57 +246,21 @@ impl ConnectionSlot {
     }
 }
 
-#[derive(Clone)]
-struct Late {
-    slot: ConnectionSlot,
-    which: fn(&Clients) -> &kube::Client,
-}
-
-impl Service<Request<Body>> for Late {
-    type Response = Response<Body>;
-    type Error = BoxError;
-    type Future = BoxFuture<'static, Result<Self::Response, Self::Error>>;
-
-    fn poll_ready(&mut self, _cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request<Body>) -> Self::Future {
-        let Self { slot, which } = self.clone();
-        Box::pin(async move {
-            let clients = slot.clients.get().ok_or(NotConnected)?;
-            let (host, client) = (clients.host.clone(), which(clients).clone());
-            slot.requests.count(host, client, request).await
-        })
-    }
-}
-
 /// A raw client behind a fence.
-#[derive(Clone)]
-struct Guarded {
-    client: kube::Client,
-    fence: Fence,
-}
-
-impl Service<Request<Body>> for Guarded {
-    type Response = Response<Body>;
-    type Error = BoxError;
-    type Future = BoxFuture<'static, Result<Self::Response, Self::Error>>;
-
-    fn poll_ready(&mut self, _cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request<Body>) -> Self::Future {
-        let Self { client, fence } = self.clone();
-        Box::pin(async move {
+fn guarded(client: kube::Client, fence: Fence) -> kube::Client {
+    let namespace = client.default_namespace().to_owned();
+    let service = service_fn(move |request: Request<Body>| {
+        let (client, fence) = (client.clone(), fence.clone());
+        async move {
             let is_read = request.method().is_safe();
             let answer = client.send(request);
-            Ok(if is_read {
+            let answer = if is_read {
                 answer.await?
             } else {
                 fence.guard(answer).await??
-            })
-        })
-    }
+            };
+            Ok::<_, BoxError>(answer)
+        }
+    });
+    kube::Client::new(service, namespace)
 }

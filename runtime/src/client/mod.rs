@@ -21,6 +21,7 @@ mod retry;
 pub(crate) mod retry_after;
 mod scheme;
 mod subresources;
+mod transport;
 mod typed;
 mod verbs;
 mod watch;

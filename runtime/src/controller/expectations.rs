@@ -9,7 +9,10 @@ use std::{
 use futures::{StreamExt as _, stream::FuturesUnordered};
 use hashbrown::{HashMap, HashSet};
 use parking_lot::Mutex;
-use tokio::time::Instant;
+use tokio::{
+    sync::Notify,
+    time::{Instant, sleep_until},
+};
 
 use crate::{
     ObjectName,
@@ -50,13 +53,22 @@ const TIMEOUT: Duration = Duration::from_mins(5);
 /// # }
 /// ```
 #[derive(Clone, Default)]
-pub struct Expectations(Arc<Mutex<State>>);
+pub struct Expectations(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    /// Something expires earlier than [`State::looked_at`].
+    earlier: Notify,
+}
 
 #[derive(Default)]
 struct State {
     keys: HashMap<ObjectName, Expected>,
     /// Whom to wake.
     queue: Option<Weak<WorkQueue>>,
+    /// When it is looked next whether anything has expired.
+    looked_at: Option<Instant>,
 }
 
 /// What one key expects.
@@ -75,7 +87,11 @@ impl Expected {
     }
 
     fn is_expired(&self) -> bool {
-        self.since.elapsed() > TIMEOUT
+        self.expires() <= Instant::now()
+    }
+
+    fn expires(&self) -> Instant {
+        self.since + TIMEOUT
     }
 }
 
@@ -88,7 +104,7 @@ impl Expectations {
     /// Whether all that the key expects was told, or was expected for too long, or nothing is expected. If not, the key is queued when it
     /// is so.
     pub fn are_satisfied(&self, key: &ObjectName) -> bool {
-        let mut state = self.0.lock();
+        let mut state = self.0.state.lock();
         let Some(expected) = state.keys.get_mut(key) else {
             return true;
         };
@@ -100,11 +116,9 @@ impl Expectations {
             return true;
         }
         expected.is_asked_for = true;
-        let left = (TIMEOUT + Duration::from_millis(1)).saturating_sub(expected.since.elapsed());
-        let queue = state.queue();
-        drop(state);
-        if let Some(queue) = queue {
-            queue.add_after(key.clone(), left);
+        let expires = expected.expires();
+        if state.looked_at.is_none_or(|looked_at| expires < looked_at) {
+            self.0.earlier.notify_one();
         }
         false
     }
@@ -137,7 +151,7 @@ impl Expectations {
 
     /// Expects nothing more of the key: its object is gone.
     pub fn forget(&self, key: &ObjectName) {
-        self.0.lock().keys.remove(key);
+        self.0.state.lock().keys.remove(key);
     }
 
     /// Creates `count` objects of the key, whose appearance is expected. `create` makes the request of each, by its number.
@@ -199,12 +213,54 @@ impl Expectations {
 
     /// The queue whose keys are woken.
     pub(super) fn connect(&self, queue: &Arc<WorkQueue>) {
-        self.0.lock().queue = Some(Arc::downgrade(queue));
+        self.0.state.lock().queue = Some(Arc::downgrade(queue));
+    }
+
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// Queues, until it is dropped, the keys that asked for what was expected for too long.
+    ///
+    /// The queue's own delays would not do: a key has one, which nobody could take back when what was expected comes.
+    pub(super) async fn expire(&self) {
+        loop {
+            let earlier = self.0.earlier.notified();
+            let (expired, next) = self.look();
+            for (queue, key) in expired {
+                queue.add(key);
+            }
+            match next {
+                Some(next) => tokio::select! {
+                    () = earlier => {}
+                    () = sleep_until(next) => {}
+                },
+                None => earlier.await,
+            }
+        }
+    }
+
+    /// The keys whose time has come, and when the next one's will.
+    fn look(&self) -> (Vec<(Arc<WorkQueue>, ObjectName)>, Option<Instant>) {
+        let mut state = self.0.state.lock();
+        let (queue, mut expired) = (state.queue(), Vec::new());
+        let mut next = None::<Instant>;
+        for (key, expected) in state.keys.iter_mut().filter(|(_, one)| one.is_asked_for) {
+            if !expected.is_expired() {
+                let end = expected.expires();
+                next = Some(next.map_or(end, |next| next.min(end)));
+                continue;
+            }
+            expected.is_asked_for = false;
+            expired.extend(queue.clone().map(|queue| (queue, key.clone())));
+        }
+        state.looked_at = next;
+        (expired, next)
     }
 
     /// An object changed whose keys, before and after, are these.
     pub(super) fn observe(&self, change: &Change<'_>, keys: impl Fn() -> Vec<ObjectName>) {
-        if self.0.lock().keys.is_empty() {
+        if self.0.state.lock().keys.is_empty() {
             return;
         }
         let (created, deleted) = match *change {
@@ -228,7 +284,7 @@ impl Expectations {
     }
 
     fn raise(&self, key: &ObjectName, raise: impl FnOnce(&mut Expected)) {
-        let mut state = self.0.lock();
+        let mut state = self.0.state.lock();
         let expected = state.keys.entry(key.clone()).or_insert_with(|| Expected {
             creations: 0,
             deletions: HashSet::new(),
@@ -242,7 +298,7 @@ impl Expectations {
     }
 
     fn lower(&self, key: &ObjectName, lower: impl FnOnce(&mut Expected)) {
-        let mut state = self.0.lock();
+        let mut state = self.0.state.lock();
         let Some(expected) = state.keys.get_mut(key) else {
             return;
         };
@@ -268,7 +324,7 @@ impl State {
 
 impl fmt::Debug for Expectations {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let keys = self.0.lock().keys.len();
+        let keys = self.0.state.lock().keys.len();
         f.debug_struct("Expectations")
             .field("keys", &keys)
             .finish_non_exhaustive()

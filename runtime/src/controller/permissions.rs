@@ -17,6 +17,9 @@ pub enum Place {
     Operator,
     /// Outside namespaces: always a ClusterRole.
     Cluster,
+    /// In the namespace `default`: a Role there, where the operator's scope is namespaced.
+    #[serde(rename = "default")]
+    DefaultNamespace,
 }
 
 /// One unit of permission. It counts as used when any of its requests was seen.
@@ -104,6 +107,15 @@ impl Permission {
             why: "recorder".to_owned(),
             resource_names: Vec::new(),
             non_resource_urls: Vec::new(),
+        }
+    }
+
+    /// What the recorder needs for events about cluster-scoped objects: the API server takes them in `default` alone.
+    pub(super) fn events_of_the_cluster(api: EventsApi) -> Self {
+        Self {
+            unit: "events about cluster-scoped objects".to_owned(),
+            place: Place::DefaultNamespace,
+            ..Self::events(api)
         }
     }
 

@@ -11,8 +11,10 @@ type Run =
 /// Something that the manager starts before the controllers; see [`Setup::runnable`](super::Setup::runnable).
 pub struct Runnable {
     name: String,
+    group: Option<String>,
     leader_only: bool,
     before_controllers: bool,
+    ready: Option<BoxFuture<'static, ()>>,
     run: Box<Run>,
 }
 
@@ -24,8 +26,10 @@ impl Runnable {
     {
         Self {
             name,
+            group: None,
             leader_only: false,
             before_controllers: false,
+            ready: None,
             run: Box::new(move |stop| Box::pin(run(stop))),
         }
     }
@@ -42,9 +46,38 @@ impl Runnable {
         self
     }
 
+    /// Puts it into a group. Groups are started one after the other, in the order in which they are first named, and stopped in the
+    /// opposite order: the next one starts when those of this one that are [`before_controllers`](Self::before_controllers) have
+    /// returned, and those that say when they are [ready](Self::ready_when) are so; on the way back, controllers end first, and a group is
+    /// told to stop when the one after it has ended.
+    ///
+    /// A group may have runnables of every replica and such that are [`leader_only`](Self::leader_only): the groups of every replica
+    /// stand before it asks for the lease, those of the leader are started, in their order, when it has it, and stopped before.
+    /// Runnables without a group are started before all groups, which do not wait for them, and are told to stop with the controllers.
+    pub fn group(&mut self, name: impl Into<String>) -> &mut Self {
+        self.group = Some(name.into());
+        self
+    }
+
+    /// What comes after it, the next [group](Self::group) and the controllers, waits until `ready` ends: that a server listens, say.
+    pub fn ready_when(&mut self, ready: impl Future<Output = ()> + Send + 'static) -> &mut Self {
+        self.ready = Some(Box::pin(ready));
+        self
+    }
+
     /// The name, for logs and errors.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// See [`group`](Self::group).
+    pub fn group_name(&self) -> Option<&str> {
+        self.group.as_deref()
+    }
+
+    /// Hands out what [`ready_when`](Self::ready_when) was given.
+    pub fn take_ready(&mut self) -> Option<BoxFuture<'static, ()>> {
+        self.ready.take()
     }
 
     /// See [`leader_only`](Self::leader_only).
@@ -70,6 +103,7 @@ impl fmt::Debug for Runnable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Runnable")
             .field("name", &self.name)
+            .field("group", &self.group)
             .field("leader_only", &self.leader_only)
             .field("before_controllers", &self.before_controllers)
             .finish_non_exhaustive()

@@ -8,7 +8,7 @@ use tokio::{task::JoinSet, time};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    ControllerMetrics, ControllerSpec, RegistrationError,
+    ControllerMetrics, ControllerSpec, Expectations, RegistrationError,
     feed::{Feed, readable},
     own_writes::OwnWrites,
     spec::Synced,
@@ -23,6 +23,8 @@ pub struct ControllerRunner {
     informers: Vec<(KindInfo, Synced)>,
     /// Keys from outside.
     streams: Mutex<Vec<BoxStream<'static, ObjectName>>>,
+    /// Each once.
+    expectations: Vec<Expectations>,
 }
 
 /// How a controller ended.
@@ -53,7 +55,14 @@ impl ControllerRunner {
             resync: spec.resync,
             ..HandlerOptions::default()
         };
-        let mut informers = Vec::new();
+        let (mut informers, mut expectations) = (Vec::new(), Vec::<Expectations>::new());
+        for source in &spec.sources {
+            if let Some(new) = &source.expectations
+                && !expectations.iter().any(|known| known.is_same(new))
+            {
+                expectations.push(new.clone());
+            }
+        }
         for mut source in spec.sources {
             let connect = std::mem::replace(&mut source.connect, Box::new(|_, _| {}));
             informers.push((source.kind.clone(), source.synced.clone()));
@@ -74,6 +83,7 @@ impl ControllerRunner {
             workers: spec.workers,
             informers,
             streams: spec.streams,
+            expectations,
         })
     }
 
@@ -134,6 +144,11 @@ impl ControllerRunner {
                 }
             };
             workers.spawn(async move { stop.run_until_cancelled(woken).await.unwrap_or_default() });
+        }
+        for expectations in self.expectations {
+            let stop = stop.clone();
+            let expiring = async move { expectations.expire().await };
+            workers.spawn(async move { stop.run_until_cancelled(expiring).await.unwrap_or_default() });
         }
         stop.cancelled().await;
         worker.queue.shut_down();

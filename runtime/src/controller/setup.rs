@@ -11,7 +11,7 @@ use super::{
     permissions::distinct,
 };
 use crate::{
-    CustomKind, Kind,
+    CustomKind, Kind, Scope,
     cache::{RegisteredKind, SharedInformerFactory},
     client::{Connection, TypedClient, Verbs},
     events::{EventsApi, Recorder},
@@ -74,7 +74,7 @@ pub enum RegistrationError {
     /// A name that labels, logs and leases could not carry.
     #[error("{what} {name:?} needs another name: letters, digits, `-`, `_` and `.`, at least one")]
     BadName {
-        /// A controller, a runnable or a health check.
+        /// A controller, a runnable, a group of them or a health check.
         what: &'static str,
         /// Its name.
         name: String,
@@ -138,7 +138,8 @@ impl Setup {
         TypedClient::new(self.connection.clone())
     }
 
-    /// Writes events in the operator's name. Permits to create and patch events.
+    /// Writes events in the operator's name. Permits to create and patch events; also in `default`, where those about cluster-scoped
+    /// objects lie, if a controller's primary kind is cluster-scoped.
     pub fn recorder(&mut self) -> Recorder {
         self.recorder_used = true;
         self.recorder.clone()
@@ -203,7 +204,7 @@ impl Setup {
     /// Registers something that runs beside the controllers and is started before them: start-up I/O, a server, a poller.
     ///
     /// It gets a token that is cancelled when the operator stops, and should end soon after. To end earlier is no error; an
-    /// `Err` ends the operator.
+    /// `Err` ends the operator. [`Runnable::group`] is for those that need an order among themselves.
     pub fn runnable<F, R>(&mut self, name: impl Into<String>, run: F) -> &mut Runnable
     where
         F: FnOnce(CancellationToken) -> R + Send + 'static,
@@ -300,11 +301,22 @@ impl Setup {
                 .map(|(kind, _)| Permission::informer(kind))
                 .chain(self.permissions.iter().cloned())
                 .chain(owners.filter_map(ControllerSpec::primary).map(Permission::owner))
-                .chain(
-                    self.recorder_used
-                        .then(|| Permission::events(self.recorder.api())),
-                ),
+                .chain(self.event_permissions()),
         )
+    }
+
+    fn event_permissions(&self) -> Vec<Permission> {
+        if !self.recorder_used {
+            return Vec::new();
+        }
+        let mut primaries = self.controllers.iter().filter_map(ControllerSpec::primary);
+        let has_cluster_scoped = primaries.any(|kind| kind.scope == Scope::Cluster);
+        let api = self.recorder.api();
+        let of_the_cluster = has_cluster_scoped.then(|| Permission::events_of_the_cluster(api));
+        [Permission::events(api)]
+            .into_iter()
+            .chain(of_the_cluster)
+            .collect()
     }
 
     /// What people should know of what was registered: not wrong, but better otherwise.
@@ -320,6 +332,8 @@ impl Setup {
             self.controllers.iter().map(ControllerSpec::name),
         ));
         errors.extend(bad_names("runnable", self.runnables.iter().map(Runnable::name)));
+        let groups: BTreeSet<_> = self.runnables.iter().filter_map(Runnable::group_name).collect();
+        errors.extend(bad_names("group", groups.into_iter()));
         for probe in [Probe::Live, Probe::Ready] {
             let checks = self.health_checks.iter().filter(|check| check.probe == probe);
             errors.extend(bad_names("health check", checks.map(HealthCheck::name)));

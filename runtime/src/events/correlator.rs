@@ -48,15 +48,8 @@ impl Correlator {
     }
 
     /// Remembers an event that was created; it is the first of its series, or goes on with its count.
-    pub(super) fn began(
-        &mut self,
-        key: SeriesKey,
-        event: Recorded,
-        name: ObjectName,
-        count: i32,
-        now: Instant,
-    ) {
-        self.book.began(key, event, name, count, now);
+    pub(super) fn began(&mut self, key: SeriesKey, name: ObjectName, count: i32, now: Instant) {
+        self.book.began(key, name, count, now);
     }
 
     /// Notes that the API server has the count.

@@ -117,7 +117,7 @@ impl Lane {
         )
         .await
         {
-            Ok(()) => self.correlator.began(key, event, name, count, Instant::now()),
+            Ok(()) => self.correlator.began(key, name, count, Instant::now()),
             Err(error) => self.refused(key, &error),
         }
     }
@@ -145,7 +145,7 @@ impl Lane {
             tracing::warn!(
                 %error,
                 "event dropped, further ones are dropped silently: events about cluster-scoped objects lie in `default`, \
-                 which the Roles of a namespaced operator do not cover"
+                 which a namespaced operator must ask for with Place::DefaultNamespace unless it has a controller of such a kind"
             );
         }
     }

@@ -39,9 +39,11 @@ const LONGEST_WORD: usize = 128;
 ///
 /// # Where
 ///
-/// An event lies in the namespace of its object. About a cluster-scoped object it lies in `default`: the API server takes it nowhere else.
-/// An operator whose scope is namespaced has no permission there: its Roles cover the namespaces that it watches. Such events are
-/// refused then, which is logged once; who wants them adds a Role and RoleBinding in `default` that allow to create and patch events.
+/// An event lies in the namespace of its object. About a cluster-scoped object it lies in `default`, where `kubectl describe` finds it: the
+/// API server takes it nowhere else. So an operator with a controller of a cluster-scoped kind gets a permission there, whatever its
+/// scope. One whose scope is namespaced, and which writes events about cluster-scoped objects of other kinds, has to ask for that:
+/// with [`needs_in`](crate::controller::Setup::needs_in) and [`Place::DefaultNamespace`](crate::controller::Place::DefaultNamespace). Events that are
+/// forbidden are logged once.
 #[derive(Clone)]
 pub struct Recorder {
     /// An object's events are all in the same one.

@@ -59,8 +59,8 @@ pub(super) struct Repeat {
 #[derive(Debug)]
 struct Series {
     name: ObjectName,
-    /// Boxed, because the map has room for more than there are.
-    event: Box<Recorded>,
+    /// The last repeat, while it is not written: nobody needs it afterwards, and most events are not repeated.
+    behind: Option<Box<Recorded>>,
     count: i32,
     /// The count that the API server has.
     written: i32,
@@ -92,26 +92,19 @@ impl SeriesBook {
             return Head::None;
         };
         series.count = series.count.saturating_add(1);
-        *series.event = event.clone();
         series.last_seen = now;
+        series.behind = Some(Box::new(event.clone()));
         if series.count == 2 || now - series.last_written >= REFRESH {
-            Head::Due(Box::new(series.repeat(key)))
+            Head::Due(Box::new(series.repeat(key, event.clone())))
         } else {
             Head::Counted
         }
     }
 
-    pub(super) fn began(
-        &mut self,
-        key: SeriesKey,
-        event: Recorded,
-        name: ObjectName,
-        count: i32,
-        now: Instant,
-    ) {
+    pub(super) fn began(&mut self, key: SeriesKey, name: ObjectName, count: i32, now: Instant) {
         let series = Series {
             name,
-            event: Box::new(event),
+            behind: None,
             count,
             written: count,
             last_seen: now,
@@ -123,6 +116,7 @@ impl SeriesBook {
     pub(super) fn written(&mut self, repeat: &Repeat, now: Instant) {
         if let Some(series) = self.running.get(&repeat.key) {
             (series.written, series.last_written) = (repeat.count, now);
+            series.behind = None;
         }
     }
 
@@ -132,13 +126,11 @@ impl SeriesBook {
 
     /// Counts that are behind, and forgets what is over. With `all`, also those whose time has not come.
     pub(super) fn due(&mut self, now: Instant, all: bool) -> Vec<Repeat> {
-        let behind =
-            |series: &Series| series.count > series.written && (all || now - series.last_written >= REFRESH);
-        let due = self
-            .running
-            .iter()
-            .filter(|(_, series)| behind(series))
-            .map(|(key, series)| series.repeat(*key));
+        let due = self.running.iter().filter_map(|(key, series)| {
+            let event = series.behind.as_deref()?;
+            let is_time = all || now - series.last_written >= REFRESH;
+            is_time.then(|| series.repeat(*key, event.clone()))
+        });
         let due = due.collect();
         self.running
             .retain(|series| now - series.last_seen < OVER || series.count > series.written);
@@ -147,11 +139,11 @@ impl SeriesBook {
 }
 
 impl Series {
-    fn repeat(&self, key: SeriesKey) -> Repeat {
+    fn repeat(&self, key: SeriesKey, event: Recorded) -> Repeat {
         Repeat {
             key,
             name: self.name.clone(),
-            event: (*self.event).clone(),
+            event,
             count: self.count,
         }
     }

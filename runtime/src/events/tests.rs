@@ -36,7 +36,7 @@ fn correlate(correlator: &mut Correlator, event: Recorded) -> Option<(String, i3
         Verdict::New(new) => {
             let (key, event) = *new;
             let note = event.note.clone();
-            correlator.began(key, event, ObjectName::namespaced("my-ns", "event"), 1, now);
+            correlator.began(key, ObjectName::namespaced("my-ns", "event"), 1, now);
             Some((note, 1))
         }
         Verdict::Repeated(repeat) => {
@@ -85,7 +85,8 @@ async fn the_same_event_is_counted() {
     }
 }
 
-/// client-go: TestEventCorrelator, "create-many-unique-events"
+/// client-go: TestEventCorrelator, "create-many-unique-events". Its "events-from-different-containers-do-not-aggregate" has no counterpart:
+/// events are about objects here, not about fields.
 #[tokio::test(start_paused = true)]
 async fn events_of_many_objects_are_not_combined() {
     let others = (0..30).map(|i| {
@@ -153,7 +154,8 @@ async fn too_many_events_about_an_object_are_left_out() {
     );
 }
 
-/// client-go: TestEventSpamFilter, the default filter
+/// client-go: TestEventSpamFilter, "event should be reported as spam if object reference is the same for default spam filter". There is no
+/// other filter here.
 #[tokio::test(start_paused = true)]
 async fn each_object_and_each_type_has_its_own_budget() {
     let mut correlator = Correlator::default();

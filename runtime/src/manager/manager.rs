@@ -41,15 +41,18 @@ type Register = Box<dyn FnOnce(&mut Setup) + Send>;
 /// The operator starts in this order: servers for health checks and metrics; informers; runnables of every replica; leader
 /// election (where it is on); then, once the informers hold what a quorum list has, the leader's runnables, and, when those that are
 /// [`before_controllers`](crate::controller::Runnable::before_controllers) have ended, the controllers. It is ready when the informers
-/// hold their first lists; a replica that waits for the lease is ready, too. On SIGTERM or SIGINT reconciles and runnables may end, events
-/// are sent, the informers stop, the lease is given back, the servers close; all of it within `--grace-period`, of which the reconciles
-/// have seven tenths: what still runs then is cancelled, so that the lease is given back after the last write. A second signal ends the
+/// hold their first lists; a replica that waits for the lease is ready, too. Runnables may stand in
+/// [groups](crate::controller::Runnable::group), which are started one after the other, and stopped in the opposite order after the
+/// controllers. On SIGTERM or SIGINT reconciles and runnables may end, events are sent, the informers stop, the lease is given back, the
+/// servers close; all of it within `--grace-period`, of which the reconciles have seven tenths, five where there are groups, which have
+/// the other two: what still runs then is cancelled, so that the lease is given back after the last write. A second signal ends the
 /// process at once.
 ///
 /// When the lease is lost, what only the leader may do is cancelled at once and [`run`](Self::run) fails, so that the
 /// process is started again with an empty cache. Before that already, once the renew deadline has passed, and in replicas that do not
 /// lead, the clients of the setup refuse to write ([`ClientError::is_not_leading`](crate::client::ClientError::is_not_leading)); what
-/// every replica may write goes through [`TypedClient::unfenced`](crate::client::TypedClient::unfenced). An API server that cannot be reached is waited for.
+/// every replica may write goes through [`TypedClient::unfenced`](crate::client::TypedClient::unfenced). An API server that cannot be
+/// reached is waited for.
 ///
 /// `/livez` (also `/healthz`) says that the process answers, `/readyz` that it has started and, for each controller, that its informers
 /// are up to date: no watch has been away for a minute. [`Setup::health_check`] adds others. `/debug/kubewright`, beside `/metrics`, shows

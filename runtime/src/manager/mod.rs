@@ -1,7 +1,7 @@
 //! The manager: one process, many controllers.
 //!
-//! Read [`Manager`] first: it registers and then prints manifests or runs. `operator` is the life of a running one, `work`
-//! and `group` the tasks that it owns, `servers` what it answers. Beside them stand the parts that know nothing of each
+//! Read [`Manager`] first: it registers and then prints manifests or runs. `operator` is the life of a running one, `work`,
+//! `stages` and `group` the tasks that it owns, `servers` what it answers. Beside them stand the parts that know nothing of each
 //! other: `command_line` (whose flags are whose), `connect` (finding the API server), `leader` (the lease), `metrics`,
 //! `health`, `manifests`.
 //!
@@ -56,6 +56,7 @@ mod place;
 mod server;
 mod servers;
 mod signals;
+mod stages;
 mod suggest;
 mod work;
 

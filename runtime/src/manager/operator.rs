@@ -18,8 +18,9 @@ use super::{
     metrics::{Metrics, Queue},
     place,
     servers::{Readiness, Servers, health_handler},
+    stages::Stages,
     suggest::did_you_mean,
-    work::{End, Work, start},
+    work::{End, Work},
 };
 use crate::{
     KindInfo,
@@ -310,17 +311,27 @@ impl Life<'_> {
         *self.readiness.lock() = None;
         info!("caches are filled");
 
+        let mut groups: Vec<String> = Vec::new();
+        for group in self.runnables.iter().filter_map(Runnable::group_name) {
+            if !groups.iter().any(|known| known == group) {
+                groups.push(group.to_owned());
+            }
+        }
         let (leader_only, everywhere): (Vec<_>, Vec<_>) =
             self.runnables.into_iter().partition(Runnable::is_leader_only);
-        let first_everywhere = start(&mut work.everywhere, everywhere, &work.cancel);
+        work.leaders = Stages::new(leader_only, &groups, &work.cancel);
+        work.everywhere = Stages::new(everywhere, &groups, &work.cancel);
+        work.everywhere.start_loose();
+        work.start_groups(|work| &mut work.everywhere).await?;
         if let Some(elector) = self.elector {
             work.candidacy = Some(Candidacy::start(elector, self.leading));
             work.until_leading().await?;
         }
         // What was written while this replica looked on, or while it listed from a cache of the API server's, is waited for.
         work.meanwhile(self.informers.wait_until_current()).await?;
-        let first_leaders = start(&mut work.leaders, leader_only, &work.cancel);
-        work.until_completed(&first_everywhere, &first_leaders).await?;
+        work.leaders.start_loose();
+        work.start_groups(|work| &mut work.leaders).await?;
+        work.until_loose_ones_stand().await?;
         for runner in self.controllers {
             let (stop, kill) = (work.cancel.clone(), work.kill.clone());
             let name = runner.name().to_owned();
@@ -338,5 +349,5 @@ impl Life<'_> {
 }
 
 #[cfg(test)]
-#[path = "operator_tests.rs"]
+#[path = "operator_tests/mod.rs"]
 mod tests;

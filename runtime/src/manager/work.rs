@@ -1,17 +1,16 @@
 //! What an operator works with, once it has started: runnables, controllers and the leader lease that some of them need.
 
-use std::{collections::BTreeSet, future::pending};
+use std::future::pending;
 
 use tokio::time::{Duration, Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     Error,
-    error::with_sources,
     group::{Failure, Group},
     leader::Candidacy,
+    stages::Stages,
 };
-use crate::controller::Runnable;
 
 /// Why the operator stops.
 pub(super) enum End {
@@ -27,8 +26,8 @@ pub(super) struct Work {
     pub(super) cancel: CancellationToken,
     /// Cancels reconciles that still run.
     pub(super) kill: CancellationToken,
-    pub(super) everywhere: Group,
-    pub(super) leaders: Group,
+    pub(super) everywhere: Stages,
+    pub(super) leaders: Stages,
     pub(super) controllers: Group,
     pub(super) candidacy: Option<Candidacy>,
 }
@@ -44,15 +43,14 @@ impl Work {
     }
 
     async fn end(&mut self) -> End {
-        let Failure { name, reason } = tokio::select! {
+        failed(tokio::select! {
             biased;
             () = self.stop.cancelled() => return End::Asked,
             lost = lost(&mut self.candidacy) => return End::Failed(lost),
             failure = self.everywhere.failure() => failure,
             failure = self.leaders.failure() => failure,
             Failure { name, reason } = self.controllers.failure() => return End::Failed(Error::Controller { name, reason }),
-        };
-        End::Failed(Error::Runnable { name, reason })
+        })
     }
 
     pub(super) async fn until_leading(&mut self) -> Result<(), End> {
@@ -64,33 +62,42 @@ impl Work {
         led
     }
 
-    /// Waits for runnables that the controllers wait for.
-    pub(super) async fn until_completed(
-        &mut self,
-        everywhere: &BTreeSet<String>,
-        leaders: &BTreeSet<String>,
-    ) -> Result<(), End> {
+    /// Starts the groups of every replica, or of the leader.
+    pub(super) async fn start_groups(&mut self, of: fn(&mut Self) -> &mut Stages) -> Result<(), End> {
+        let mut stages = std::mem::take(of(self));
+        let started = self.meanwhile(stages.start_groups()).await;
+        *of(self) = stages;
+        started?.map_err(failed)
+    }
+
+    /// Waits for runnables without a group that the controllers wait for.
+    pub(super) async fn until_loose_ones_stand(&mut self) -> Result<(), End> {
         let (mut first, mut second) = (
             std::mem::take(&mut self.everywhere),
             std::mem::take(&mut self.leaders),
         );
-        let completed = self
-            .meanwhile(async { tokio::try_join!(first.completed(everywhere), second.completed(leaders)) });
-        let completed = completed.await;
+        let stand = self
+            .meanwhile(async { tokio::try_join!(first.loose_ones_stand(), second.loose_ones_stand()) })
+            .await;
         (self.everywhere, self.leaders) = (first, second);
-        match completed? {
-            Ok(_) => Ok(()),
-            Err(Failure { name, reason }) => Err(End::Failed(Error::Runnable { name, reason })),
-        }
+        stand?.map_err(failed)?;
+        Ok(())
     }
 
     /// Ends runnables and controllers, and says how the operator ends. A leader that lost its lease has no grace.
     pub(super) async fn stop_all(&mut self, end: End, grace: Duration) -> Result<(), Error> {
         self.cancel.cancel();
-        let work = grace * 7 / 10;
-        let deadline = match &end {
-            End::Failed(Error::LostLease(_)) => Instant::now(),
-            _ => Instant::now() + work,
+        let end_of_all = Instant::now() + grace * 7 / 10;
+        // Groups end after the controllers, and need some time of their own.
+        let have_groups = self.everywhere.have_groups() || self.leaders.have_groups();
+        let first = if have_groups {
+            end_of_all - grace / 5
+        } else {
+            end_of_all
+        };
+        let (deadline, leaders_last) = match &end {
+            End::Failed(Error::LostLease(_)) => (Instant::now(), Instant::now()),
+            _ => (first, end_of_all),
         };
         let kill = self.kill.clone();
         let killer = async {
@@ -107,15 +114,17 @@ impl Work {
         };
         // Cancelled reconciles end at their next await; the controllers wait for that themselves.
         let drained = async {
-            let last = deadline + Duration::from_secs(2);
-            tokio::join!(
-                self.controllers.drain(last),
-                self.leaders.drain(deadline),
-                self.everywhere.drain(Instant::now() + work)
-            )
+            let (controllers, leaders, everywhere) = tokio::join!(
+                self.controllers.drain(deadline + Duration::from_secs(2)),
+                self.leaders.drain_loose(deadline),
+                self.everywhere.drain_loose(first)
+            );
+            let leaders_groups = self.leaders.stop_groups(leaders_last).await;
+            let groups = self.everywhere.stop_groups(end_of_all).await;
+            (controllers, [leaders, everywhere, leaders_groups, groups])
         };
         tokio::pin!(drained);
-        let (lost, ((cancelled, late), leaders, everywhere)) = tokio::select! {
+        let (lost, ((cancelled, late), runnables)) = tokio::select! {
             drained = &mut drained => (None, drained),
             lost = killer => (lost, drained.await),
         };
@@ -125,7 +134,7 @@ impl Work {
             .chain(late.into_iter().map(|name| format!("controller {name}")))
             .collect();
         let mut failures = Vec::new();
-        for (failed, late) in [leaders, everywhere] {
+        for (failed, late) in runnables {
             failures.extend(failed);
             parts.extend(late.into_iter().map(|name| format!("runnable {name}")));
         }
@@ -147,22 +156,6 @@ async fn lost(candidacy: &mut Option<Candidacy>) -> Error {
     }
 }
 
-/// Starts runnables and answers the names of those that controllers wait for.
-pub(super) fn start(
-    group: &mut Group,
-    runnables: Vec<Runnable>,
-    stop: &CancellationToken,
-) -> BTreeSet<String> {
-    let mut first = BTreeSet::new();
-    for runnable in runnables {
-        let name = runnable.name().to_owned();
-        if runnable.is_before_controllers() {
-            first.insert(name.clone());
-        }
-        let running = runnable.run(stop.clone());
-        group.spawn(name, async move {
-            running.await.map_err(|error| with_sources(&*error))
-        });
-    }
-    first
+fn failed(Failure { name, reason }: Failure) -> End {
+    End::Failed(Error::Runnable { name, reason })
 }

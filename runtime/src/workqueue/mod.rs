@@ -1,16 +1,18 @@
 //! The work queue: which keys want attention, each once, when, and by one worker at a time.
 //!
 //! Read [`WorkQueue`] first, for the contract. `state` has the rules, on what `slots` (where keys lie), `ready` (who comes next) and `due`
-//! (when) keep; `waiting` and `seats` let workers wait. [`RateLimiter`] says how long a key waits after a failure, [`QueueMetrics`] is
-//! told of what happens.
+//! (when, on a `run` and a `heap`) keep; `waiting` and `seats` let workers wait. [`RateLimiter`] says how long a key waits after a
+//! failure, [`QueueMetrics`] is told of what happens.
 
 mod clock;
 mod due;
+mod heap;
 mod limiter;
 mod metrics;
 mod priority;
 mod queue;
 mod ready;
+mod run;
 mod seats;
 mod slots;
 mod state;

@@ -38,10 +38,16 @@ fn modified(name: &str, version: &str) -> String {
     format!("{}\n", json!({"type": "MODIFIED", "object": object}))
 }
 
-/// A server with one object, its informer, and no request on record.
+/// A server with two objects, its informer, and no request on record.
 async fn server() -> (Arc<Server>, SharedInformerFactory) {
+    server_of(&["b", "a"]).await
+}
+
+async fn server_of(names: &[&str]) -> (Arc<Server>, SharedInformerFactory) {
     let server = Server::new();
-    server.put(&config_map("a", "1"));
+    for name in names {
+        server.put(&config_map(name, "1"));
+    }
     let (factory, _) = informer(&server).await;
     server.requests();
     (server, factory)
@@ -89,7 +95,34 @@ async fn an_idle_kind_is_known_to_be_up_to_date_by_the_bookmark_of_a_short_watch
         panic!("{requests:?}");
     };
     assert_eq!(first, second);
-    assert_eq!((&*first.resource_version, first.timeout_seconds), ("1", 3));
+    assert_eq!((&*first.resource_version, first.timeout_seconds), ("2", 3));
+}
+
+/// An operator in a new cluster has nothing to wait for.
+#[tokio::test(start_paused = true)]
+async fn a_kind_of_one_object_or_none_is_known_to_be_up_to_date_at_once() {
+    for names in [&[][..], &["a"]] {
+        let (server, factory) = server_of(names).await;
+        server.set_version(50);
+        assert_eq!(wait(&factory).await.unwrap(), Duration::ZERO);
+        assert_eq!(server.requests().len(), 1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_single_object_in_another_version_is_waited_for() {
+    for is_there in [true, false] {
+        let (server, factory) = server_of(if is_there { &["a"] } else { &[] }).await;
+        server.hold();
+        server.put(&config_map("a", "2"));
+        server.answer_watches(vec![Answer::Silence; 100]);
+        let waiting = wait(&factory);
+        sleep(Duration::from_secs(2)).await;
+        assert!(!waiting.is_finished());
+        server.release();
+        sleep(Duration::from_millis(30)).await;
+        assert!(waiting.is_finished());
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -73,6 +73,31 @@ fn busy(seconds: u32) -> SourceError {
     SourceError::Status(Box::new(serde_json::from_value::<Status>(status).unwrap()))
 }
 
+/// A token that expired, or rights that were taken away: the cache stays as it was, asks at a growing pace, never in a busy loop, and has
+/// everything when it may again.
+#[tokio::test(start_paused = true)]
+async fn rights_that_are_lost_in_mid_flight_cost_backoffs_until_they_are_back() {
+    const REFUSALS: usize = 20;
+    for (code, reason) in [(401, "Unauthorized"), (403, "Forbidden")] {
+        let server = Server::new();
+        server.put(&config_map("a", "1"));
+        let (_factory, informer) = informer_with(&server, ReflectorOptions::default()).await;
+        settle().await;
+        let refusals = || std::iter::repeat_with(|| Answer::Fail(status(code, reason))).take(REFUSALS);
+        server.answer_watches(refusals());
+        server.answer_streams(refusals());
+        server.answer_lists(refusals());
+        server.cut();
+        server.put(&config_map("b", "1"));
+        tokio::time::sleep(Duration::from_mins(1)).await;
+        assert_eq!(contents(&informer.lister()), pairs(&[("a", "1")]), "{code}");
+        let failures = informer.stats().failures;
+        assert!((3..=30).contains(&failures), "{code}: {failures} in a minute");
+        tokio::time::sleep(Duration::from_hours(1)).await;
+        assert_eq!(contents(&informer.lister()), server.contents(), "{code}");
+    }
+}
+
 /// client-go: TestBackoffOnTooManyRequests, TestNewReflectorWithCustomBackoff.
 #[tokio::test(start_paused = true)]
 async fn each_refusal_of_a_busy_server_costs_one_backoff() {

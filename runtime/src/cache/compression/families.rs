@@ -12,14 +12,14 @@ use crate::cache::Metadata;
 use super::difference::difference;
 
 /// An exemplar is not worth its room before so many objects of its family have settled.
-const MEMBERS: u32 = 6;
+const MEMBERS: u32 = 4;
 /// After an exemplar that fitted few, so many times more must settle before the next one is chosen, up to `PATIENT`.
 const SLOWER: u32 = 4;
 const PATIENT: u32 = 1 << 14;
 /// A difference longer than this part of the object is none: the dictionary does as well.
 const PART: usize = 5;
 /// Exemplars take this part of the bytes of what settled, and no less than `LEAST`.
-const SHARE: usize = 16;
+const SHARE: usize = 8;
 const LEAST: usize = 256 * 1024;
 /// Families are looked through when so many objects have settled, and as many as there are families.
 const FORGOTTEN_AFTER: usize = 10_000;
@@ -109,7 +109,6 @@ impl Families {
             // During the first list the store is empty.
             let all = Some(all()).filter(|all| *all > 0).unwrap_or(self.settled_bytes);
             if self.bytes + json.len() > LEAST.max(all / SHARE) {
-                family.wait = MEMBERS * SLOWER;
                 return None;
             }
             self.bytes += json.len();
@@ -229,6 +228,23 @@ mod tests {
         // From here on no two are alike: hardly anybody is made an exemplar.
         let alone = kept(1000..3000, &|number| number);
         assert!(alone < 10, "{alone}");
+    }
+
+    #[test]
+    fn a_family_for_which_there_was_no_room_has_its_exemplar_as_soon_as_there_is() {
+        let mut families = Families::default();
+        let mut kept = |numbers: std::ops::Range<usize>, owner: usize, all: usize| {
+            let settled = numbers.map(|number| {
+                let pod = pod(number, Some(owner), owner);
+                families.difference(&pod.metadata, &pod.payload.raw().unwrap(), || all)
+            });
+            settled.flatten().count()
+        };
+        for owner in 0..300 {
+            kept(0..10, owner, 1);
+        }
+        assert_eq!(kept(10..20, 299, 1), 0, "no room");
+        assert_eq!(kept(20..30, 299, 1 << 30), 10);
     }
 
     #[test]

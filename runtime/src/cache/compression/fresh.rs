@@ -1,8 +1,11 @@
 //! Where objects lie before they are compressed.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use bytes::BytesMut;
@@ -12,15 +15,20 @@ use super::Payload;
 const BLOCK: usize = 64 * 1024;
 /// Longer ones get memory of their own.
 const LONGEST: usize = 16 * 1024;
+/// So many blocks are kept until they can be filled again. All that is fresh lies in so many.
+const USED: usize = 18;
 
 /// Blocks of memory, each for a few objects that come and are compressed one after another: to allocate and free each by itself costs as
-/// much as to scan it. A block is freed when the last of its objects is compressed or gone.
+/// much as to scan it. A block is filled again when the last of its objects is compressed or gone.
 ///
 /// Where most are gone before their time has come, because a few objects change over and over, the others would hold a block each. Then
 /// each has memory of its own.
 #[derive(Debug)]
 pub(in crate::cache) struct Fresh {
-    block: BytesMut,
+    /// None before the first object.
+    block: Option<BytesMut>,
+    /// What there still is of full blocks, the oldest first.
+    used: VecDeque<BytesMut>,
     /// Whether most live until they are compressed.
     most_settle: Arc<AtomicBool>,
 }
@@ -28,7 +36,8 @@ pub(in crate::cache) struct Fresh {
 impl Fresh {
     pub(super) fn new(most_settle: Arc<AtomicBool>) -> Self {
         Self {
-            block: BytesMut::new(),
+            block: None,
+            used: VecDeque::new(),
             most_settle,
         }
     }
@@ -37,16 +46,35 @@ impl Fresh {
         if json.len() > LONGEST || !self.most_settle.load(Ordering::Relaxed) {
             return Payload::new(json);
         }
-        if self.block.capacity() < json.len() {
-            self.block = BytesMut::with_capacity(BLOCK);
+        let block = match &mut self.block {
+            Some(block) if block.capacity() >= json.len() => block,
+            _ => {
+                let empty = self.empty_block();
+                self.used.extend(self.block.take());
+                self.block.insert(empty)
+            }
+        };
+        block.extend_from_slice(json);
+        Payload::fresh(block.split().freeze())
+    }
+
+    fn empty_block(&mut self) -> BytesMut {
+        let mut oldest = self.used.pop_front();
+        if let Some(block) = oldest.take_if(|block| block.try_reclaim(BLOCK)) {
+            return block;
         }
-        self.block.extend_from_slice(json);
-        Payload::fresh(self.block.split().freeze())
+        // Somebody holds it longer than usual: it is waited for as long as there is room.
+        if let Some(oldest) = oldest.filter(|_| self.used.len() + 1 < USED) {
+            self.used.push_front(oldest);
+        }
+        BytesMut::with_capacity(BLOCK)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
 
     #[test]
@@ -64,5 +92,40 @@ mod tests {
             assert_eq!((payload.length(), payload.kept()), (length, length));
             assert_eq!(payload.json().unwrap(), text(length));
         }
+    }
+
+    /// With no more than what is in use, and one to come.
+    #[test]
+    fn a_block_is_filled_again_as_soon_as_it_is_free() {
+        let mut fresh = Fresh::new(Arc::new(true.into()));
+        let mut recent = VecDeque::new();
+        for _ in 0..10_000 {
+            recent.push_back(fresh.payload(&[b'a'; 4000]));
+            if recent.len() > 40 {
+                recent.pop_front();
+            }
+            assert!(fresh.used.len() <= 4, "{} blocks", fresh.used.len());
+        }
+    }
+
+    /// What somebody holds for long does not hold up the rest.
+    #[test]
+    fn blocks_are_filled_again() {
+        let mut fresh = Fresh::new(Arc::new(true.into()));
+        let json = [b'a'; 4000];
+        let held = fresh.payload(&json);
+        let (mut recent, mut places) = (VecDeque::new(), HashSet::new());
+        for _ in 0..10_000 {
+            let payload = fresh.payload(&json);
+            places.insert(payload.raw().unwrap().as_ptr() as usize / BLOCK);
+            recent.push_back(payload);
+            if recent.len() > 100 {
+                recent.pop_front();
+            }
+        }
+        assert!(fresh.used.len() <= USED);
+        // 40,000,000 bytes went through; a block may lie across two places.
+        assert!(places.len() <= 2 * (USED + 2), "{}", places.len());
+        assert_eq!(held.json().unwrap(), json[..]);
     }
 }

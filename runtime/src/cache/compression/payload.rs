@@ -140,7 +140,7 @@ impl Payload {
         *self.form.write() = Form::Different { bytes, from };
     }
 
-    pub(super) fn raw(&self) -> Option<Bytes> {
+    pub(in crate::cache) fn raw(&self) -> Option<Bytes> {
         match &*self.form.read() {
             Form::Raw(json) | Form::Fresh(json) => Some(json.clone()),
             Form::Compressed { .. } | Form::Different { .. } => None,

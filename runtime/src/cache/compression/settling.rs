@@ -20,7 +20,7 @@ use super::{
 /// What arrived last stays raw up to so many bytes of JSON: it is the most likely to be read, or replaced, soon.
 const FRESH_BYTES: usize = 1 << 20;
 /// Objects that a dictionary is trained on: more made it no better, and training took longer.
-const SAMPLES: usize = 48;
+const SAMPLES: usize = 24;
 /// Objects over which the ratio of compression is taken.
 const WINDOW: usize = 1000;
 /// A dictionary is outdated when the ratio falls below this part of what it was.

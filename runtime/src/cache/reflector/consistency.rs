@@ -25,7 +25,7 @@ impl Reflector {
         let mut ours: HashMap<_, _> = ours.collect();
         let mut differences = Vec::new();
         let listed = self.page(options, |_, _, theirs| {
-            let theirs = &theirs.metadata;
+            let theirs = theirs.metadata();
             let is_same = ours.remove(theirs.name()).is_some_and(|ours| {
                 let ours = &ours.metadata;
                 (ours.uid(), ours.resource_version()) == (theirs.uid(), theirs.resource_version())

@@ -3,13 +3,17 @@
 use std::sync::Arc;
 
 use super::{Gathered, Reflector, SILENCE, in_time, next};
-use crate::cache::{ListOptions, SourceError, index::Index, object::StoredObject, scan::ListCutter};
+use crate::cache::{
+    ListOptions, SourceError,
+    index::Index,
+    scan::{ListCutter, Listed},
+};
 
 const PAGE_SIZE: u32 = 500;
 
 /// A list, put together of its pages.
 #[derive(Default)]
-struct Listed {
+struct List {
     objects: Gathered,
     version: String,
     pages: usize,
@@ -40,7 +44,7 @@ impl Reflector {
     }
 
     /// Lists in pages where the server does not answer from its cache anyway; a page that expired costs a full list.
-    async fn list_at(&mut self, version: &str) -> Result<Listed, SourceError> {
+    async fn list_at(&mut self, version: &str) -> Result<List, SourceError> {
         let pages_by_itself = self.paged || ["", "0"].contains(&version);
         let first = ListOptions {
             resource_version: version.to_owned(),
@@ -57,8 +61,8 @@ impl Reflector {
     }
 
     /// An error comes with whether it was that of a later page.
-    async fn pages(&mut self, mut options: ListOptions) -> Result<Listed, (bool, SourceError)> {
-        let mut listed = Listed::default();
+    async fn pages(&mut self, mut options: ListOptions) -> Result<List, (bool, SourceError)> {
+        let mut listed = List::default();
         loop {
             let objects = &mut listed.objects;
             let page = self.page(options.clone(), |reflector, indexes, object| {
@@ -91,14 +95,14 @@ impl Reflector {
     pub(super) async fn page(
         &mut self,
         options: ListOptions,
-        mut each: impl FnMut(&Self, &[Arc<Index>], StoredObject),
+        mut each: impl FnMut(&Self, &[Arc<Index>], Listed),
     ) -> Result<(String, Option<String>), SourceError> {
         let indexes = self.core.store.indexes();
         let mut body = in_time(self.source.list(options)).await?;
         let mut cutter = ListCutter::new();
         while let Some(chunk) = next(&mut body, SILENCE).await? {
             cutter.push(&chunk, |item| {
-                let object = self.scanner.object(item, &indexes)?;
+                let object = self.scanner.listed(item, &indexes, &self.core.store)?;
                 each(self, &indexes, object);
                 Ok(())
             })?;

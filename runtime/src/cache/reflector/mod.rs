@@ -32,7 +32,7 @@ use super::{
     fifo::{Delta, Namespace, SharedFifo},
     index::Index,
     object::StoredObject,
-    scan::{ScanError, Scanner},
+    scan::{Listed, ScanError, Scanner},
     stats::count,
     versions,
 };
@@ -163,11 +163,11 @@ impl Reflector {
     }
 
     /// What is kept of an object that a list brought: what is in the store already, where that is the same version.
-    fn listed(&self, object: StoredObject, indexes: &[Arc<Index>]) -> Arc<StoredObject> {
-        let known = self.core.store.get(object.name());
-        known
-            .filter(|known| object.is_version_of(known))
-            .unwrap_or_else(|| self.core.arrived(object, indexes))
+    fn listed(&self, listed: Listed, indexes: &[Arc<Index>]) -> Arc<StoredObject> {
+        match listed {
+            Listed::Known(known) => known,
+            Listed::New(object) => self.core.arrived(object, indexes),
+        }
     }
 }
 
@@ -218,32 +218,66 @@ mod tests {
         }
     }
 
-    /// Else a relist would hold everything twice for a moment.
-    #[test]
-    fn a_list_keeps_nothing_of_what_the_store_has() {
+    fn reflector() -> Reflector {
         let core = Arc::new(Core::new::<Node>(
             Node::info(),
             InformerOptions::default(),
             Arc::new(HotSet::new(0)),
         ));
-        let node = |uid: &str, version: &str| json!({"metadata": {"name": "n", "uid": uid, "resourceVersion": version}});
-        core.seed(&node("u", "1")).unwrap();
         let fifo = Arc::new(SharedFifo::new(QueueKind::Batching, [None], &core.store));
-        let mut reflector = Reflector::new(
-            core.clone(),
-            Arc::new(Nothing),
-            None,
-            fifo,
-            ReflectorOptions::default(),
-        );
+        Reflector::new(core, Arc::new(Nothing), None, fifo, ReflectorOptions::default())
+    }
+
+    fn list(reflector: &mut Reflector, item: &serde_json::Value) -> Arc<StoredObject> {
+        let item = item.to_string();
+        let listed = reflector
+            .scanner
+            .listed(item.as_bytes(), &[], &reflector.core.store);
+        reflector.listed(listed.unwrap(), &[])
+    }
+
+    /// Else a relist would hold everything twice for a moment.
+    #[test]
+    fn a_list_keeps_nothing_of_what_the_store_has() {
+        let node = |uid: &str, version: &str| json!({"metadata": {"name": "n", "uid": uid, "resourceVersion": version}});
+        let mut reflector = reflector();
+        let core = reflector.core.clone();
+        core.seed(&node("u", "1")).unwrap();
         for (uid, version, is_kept) in [("u", "1", true), ("u", "2", false), ("v", "1", false)] {
-            let listed = reflector
-                .scanner
-                .object(node(uid, version).to_string().as_bytes(), &[])
-                .unwrap();
-            let listed = reflector.listed(listed, &[]);
+            let listed = list(&mut reflector, &node(uid, version));
             let stored = core.store.get(listed.metadata.name()).unwrap();
             assert_eq!(Arc::ptr_eq(&listed, &stored), is_kept, "{uid} {version}");
         }
+    }
+
+    /// What did not change leaves no gaps between what did: those would be as long as all that was listed.
+    #[test]
+    fn what_a_list_brings_anew_lies_close_together() {
+        const EACH: usize = 8_000;
+        let node = |number: usize, version: usize| {
+            let text = format!("{number:>EACH$}");
+            json!({"metadata": {"name": format!("n-{number}"), "uid": "u", "resourceVersion": version.to_string()}, "text": text})
+        };
+        let mut reflector = reflector();
+        let first = (0..400).map(|number| list(&mut reflector, &node(number, 1)));
+        let first = Delta::Replaced {
+            namespace: None,
+            version: "1".into(),
+            objects: first.collect(),
+        };
+        reflector.core.store.apply(vec![first], false);
+        let second =
+            (0..400).map(|number| list(&mut reflector, &node(number, 1 + usize::from(number % 10 == 0))));
+        let second: Vec<_> = second.collect();
+        let new = second
+            .iter()
+            .filter(|object| object.metadata.resource_version() == "2");
+        let mut places: Vec<_> = new
+            .filter_map(|object| Some(object.payload.raw()?.as_ptr() as usize))
+            .collect();
+        assert_eq!(places.len(), 40, "they are fresh");
+        places.sort_unstable();
+        let gaps = places.windows(2).filter(|pair| pair[1] - pair[0] > 2 * EACH);
+        assert!(gaps.count() < 10);
     }
 }

@@ -170,11 +170,11 @@ impl Reflector {
             return Ok(());
         }
         count(&self.core.counters.watch_events);
-        match self.scanner.watch_line(line, indexes)? {
+        match self.scanner.list_line(line, indexes, &self.core.store)? {
             WatchEvent::Added(object) | WatchEvent::Modified(object) => {
                 initial.objects.put(self.listed(object, indexes));
             }
-            WatchEvent::Deleted(object) => initial.objects.delete(object.metadata.name()),
+            WatchEvent::Deleted(object) => initial.objects.delete(object.metadata().name()),
             WatchEvent::Bookmark {
                 version,
                 ends_initial_events: true,

@@ -12,7 +12,7 @@ use std::{
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::core::Status;
 use serde_json::json;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::{super::*, factory, millis, name};
 use crate::{
@@ -41,6 +41,8 @@ fn connected() -> (Expectations, Arc<WorkQueue>) {
     ));
     let expectations = Expectations::new();
     expectations.connect(&queue);
+    let running = expectations.clone();
+    tokio::spawn(async move { running.expire().await });
     (expectations, queue)
 }
 
@@ -106,6 +108,35 @@ async fn after_five_minutes_nothing_is_expected_any_more_and_the_key_is_queued()
     sleep(Duration::from_secs(2)).await;
     assert!(woken(&queue).await);
     assert!(expectations.are_satisfied(&key));
+}
+
+/// Whoever was woken because all came is not woken once more when it would have expired, whatever else expires.
+#[tokio::test(start_paused = true)]
+async fn a_key_whose_expectations_came_true_is_not_called_again() {
+    let (expectations, queue) = connected();
+    let (key, late) = (name("default/a"), name("default/late"));
+    expectations.expect_creations(&late, 1);
+    sleep(Duration::from_secs(100)).await;
+    expectations.expect_creations(&key, 1);
+    assert!(!expectations.are_satisfied(&key));
+    assert!(
+        !expectations.are_satisfied(&late),
+        "it expires earlier, and asks later"
+    );
+    sleep(Duration::from_secs(1)).await;
+    expectations.creation_observed(&key);
+    assert!(woken(&queue).await);
+    let begin = Instant::now();
+    assert_eq!(
+        timeout(Duration::from_mins(10), queue.get()).await,
+        Ok(Some(late))
+    );
+    assert!(
+        begin.elapsed() > Duration::from_secs(195),
+        "{:?}",
+        begin.elapsed()
+    );
+    assert!(timeout(Duration::from_mins(10), queue.get()).await.is_err());
 }
 
 #[tokio::test(start_paused = true)]

@@ -129,6 +129,15 @@ fn start<F>(workers: usize, grace: Duration, script: F) -> Running
 where
     F: Fn(String, usize) -> BoxFuture<'static, Result<Action, ReconcileError>> + Send + Sync + 'static,
 {
+    start_with(grace, script, |spec| {
+        spec.workers(workers);
+    })
+}
+
+fn start_with<F>(grace: Duration, script: F, options: impl FnOnce(&mut ControllerSpec)) -> Running
+where
+    F: Fn(String, usize) -> BoxFuture<'static, Result<Action, ReconcileError>> + Send + Sync + 'static,
+{
     let calls = Calls::new();
     let mut spec = ControllerSpec::new(
         "test".to_owned(),
@@ -138,8 +147,8 @@ where
         },
     );
     spec.reconciles(&seeded(&[deployment("seeded")]))
-        .workers(workers)
         .rate_limiter(ItemExponential::new(millis(5), Duration::from_secs(1000)));
+    options(&mut spec);
     let outcomes = Arc::new(Outcomes::default());
     let runner = ControllerRunner::new(spec, outcomes.clone()).unwrap();
     let (queue, stop) = (runner.queue().clone(), CancellationToken::new());

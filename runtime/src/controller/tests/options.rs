@@ -1,39 +1,19 @@
 //! What a controller can be told besides what it reconciles.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use futures::{FutureExt, StreamExt as _, future::BoxFuture};
 use k8s_openapi::api::apps::v1::Deployment;
 use tokio::{sync::mpsc, time::sleep};
-use tokio_util::sync::CancellationToken;
 
-use super::{super::*, Calls, Nothing, Outcomes, Running, Scripted, deployment, millis, name, seeded};
-use crate::{cache::Change, client::Connection, events::Recorder, workqueue::ItemExponential};
+use super::{super::*, Nothing, Running, deployment, millis, name, seeded, start_with};
+use crate::{cache::Change, client::Connection, events::Recorder};
 
 fn start<F>(script: F, options: impl FnOnce(&mut ControllerSpec)) -> Running
 where
     F: Fn(String, usize) -> BoxFuture<'static, Result<Action, ReconcileError>> + Send + Sync + 'static,
 {
-    let calls = Calls::new();
-    let scripted = Scripted {
-        calls: calls.clone(),
-        script,
-    };
-    let mut spec = ControllerSpec::new("test".to_owned(), scripted);
-    spec.reconciles(&seeded(&[deployment("seeded")]))
-        .rate_limiter(ItemExponential::new(millis(5), Duration::from_secs(1000)));
-    options(&mut spec);
-    let outcomes = Arc::new(Outcomes::default());
-    let runner = ControllerRunner::new(spec, outcomes.clone()).unwrap();
-    let (queue, stop) = (runner.queue().clone(), CancellationToken::new());
-    let run = tokio::spawn(runner.run(stop.clone(), millis(0)));
-    Running {
-        queue,
-        calls,
-        outcomes,
-        stop,
-        run,
-    }
+    start_with(millis(0), script, options)
 }
 
 fn done(_: String, _: usize) -> BoxFuture<'static, Result<Action, ReconcileError>> {

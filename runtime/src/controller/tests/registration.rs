@@ -35,6 +35,37 @@ async fn the_permission_for_events_is_that_of_the_chosen_api() {
     }
 }
 
+/// The API server takes events about cluster-scoped objects in `default` alone; so does a namespaced operator write them there.
+#[tokio::test]
+async fn events_about_a_cluster_scoped_primary_kind_are_permitted_in_default() {
+    let places = |cluster_scoped: bool, records: bool| -> Vec<Place> {
+        let mut setup = setup(&[]);
+        let (nodes, deployments) = (
+            setup.informers().of::<Node>(),
+            setup.informers().of::<Deployment>(),
+        );
+        if records {
+            let _ = setup.recorder();
+        }
+        let controller = setup.controller("shop", Nothing);
+        if cluster_scoped {
+            controller.reconciles(&nodes);
+        } else {
+            controller
+                .reconciles(&deployments)
+                .watches(&nodes, |_| Vec::new());
+        }
+        let permissions = setup.permissions();
+        let events = permissions
+            .iter()
+            .filter(|unit| unit.resources == ["events"] && unit.verbs == ["create", "patch"]);
+        events.map(|unit| unit.place).collect()
+    };
+    assert_eq!(places(true, true), [Place::Watched, Place::DefaultNamespace]);
+    assert_eq!(places(false, true), [Place::Watched]);
+    assert_eq!(places(true, false), []);
+}
+
 #[tokio::test]
 async fn permissions_follow_from_what_was_registered() {
     let mut setup = setup(&[]);
@@ -131,6 +162,7 @@ async fn wrong_registrations_are_named() {
         .reconciles(&nodes)
         .owns(&deployments);
     setup.runnable("", |_| async { Ok(()) });
+    setup.runnable("one", |_| async { Ok(()) }).group("a group");
     let errors: BTreeSet<_> = setup.errors().iter().map(ToString::to_string).collect();
     let expected = [
         "controller \"none\" has no primary kind: call `.reconciles(&informer)` on it",
@@ -140,6 +172,7 @@ async fn wrong_registrations_are_named() {
         "two controllers are called \"two\": names must differ",
         "controller \"no good\" needs another name: letters, digits, `-`, `_` and `.`, at least one",
         "runnable \"\" needs another name: letters, digits, `-`, `_` and `.`, at least one",
+        "group \"a group\" needs another name: letters, digits, `-`, `_` and `.`, at least one",
     ];
     assert_eq!(errors, expected.map(str::to_owned).into());
     let no_primary = setup.take_controllers().remove(0);

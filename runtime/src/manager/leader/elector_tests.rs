@@ -27,6 +27,8 @@ struct Server {
     always: Option<u16>,
     /// Whether nothing is answered at all.
     silent: bool,
+    /// Requests with this method are not answered.
+    hangs_at: Option<Method>,
 }
 
 type Shared = Arc<Mutex<Server>>;
@@ -108,7 +110,11 @@ fn elector_with(server: &Shared, identity: &str, fence: &Fence) -> Elector {
             let (parts, body) = request.into_parts();
             let body = body.collect().await.unwrap().to_bytes();
             let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
-            if server.lock().unwrap().silent {
+            let hangs = {
+                let server = server.lock().unwrap();
+                server.silent || server.hangs_at.as_ref() == Some(&parts.method)
+            };
+            if hangs {
                 std::future::pending::<()>().await;
             }
             let (code, answer) = server.lock().unwrap().answer(&parts.method, &body);
@@ -252,7 +258,7 @@ async fn reads_the_lease_when_renewing_fails() {
     }
 }
 
-/// client-go: TestFastPathLeaderElection, "Fallback to slow path if lease expires".
+/// A lease that may have ended is another's, perhaps: it is read first.
 #[tokio::test(start_paused = true)]
 async fn reads_the_lease_when_its_own_has_expired() {
     let server = Shared::default();
@@ -458,7 +464,7 @@ async fn a_deleted_lease_is_made_again_by_its_leader() {
     assert_eq!(requests(&server), ["update", "get", "create"]);
 }
 
-/// client-go: TestReleaseRetriesOnConflict, TestReleaseLease.
+/// client-go: TestReleaseRetriesOnConflict, TestReleaseMethodCallsGet.
 #[tokio::test(start_paused = true)]
 async fn release_retries_on_conflict() {
     let server = Shared::default();
@@ -485,6 +491,52 @@ async fn release_retries_on_conflict() {
         self::elector(&server, "next").attempt().await,
         Ok(Try::Held(_))
     ));
+}
+
+/// client-go: TestReleaseLeaseLeases, "release acquired lock from no object".
+#[tokio::test(start_paused = true)]
+async fn a_lease_that_is_gone_is_not_made_again_to_be_released() {
+    let server = Shared::default();
+    let mut elector = elector(&server, "baz");
+    elector.acquire().await;
+    server.lock().unwrap().lease = None;
+    requests(&server);
+    elector.release().await;
+    assert_eq!(requests(&server), ["get"]);
+    assert!(server.lock().unwrap().lease.is_none());
+}
+
+/// client-go: TestReleaseOnCancellation_Leases, "release acquired lock on cancellation of update", "release acquired lock on cancellation
+/// of get". Whether the renewal that was given up arrived or not.
+#[tokio::test(start_paused = true)]
+async fn a_lease_is_released_although_a_renewal_was_on_its_way() {
+    for (fails, arrived) in [(false, false), (false, true), (true, false)] {
+        let server = Shared::default();
+        let mut elector = elector(&server, "baz");
+        let since = elector.acquire().await;
+        if fails {
+            // The update without reading fails, and the read after it hangs.
+            server.lock().unwrap().failures.push_back((Method::PUT, 409));
+        }
+        server.lock().unwrap().hangs_at = Some(if fails { Method::GET } else { Method::PUT });
+        assert!(
+            timeout(Duration::from_secs(3), elector.hold(since))
+                .await
+                .is_err()
+        );
+        {
+            let mut server = server.lock().unwrap();
+            server.hangs_at = None;
+            if arrived {
+                server.put(&held_by("baz", 0));
+            }
+        }
+        requests(&server);
+        elector.release().await;
+        assert_eq!(requests(&server), ["get", "update"]);
+        let spec = server.lock().unwrap().spec();
+        assert_eq!(spec.holder_identity.as_deref(), Some(""));
+    }
 }
 
 #[tokio::test(start_paused = true)]

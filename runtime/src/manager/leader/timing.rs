@@ -80,7 +80,7 @@ mod tests {
         .check()
     }
 
-    /// What client-go's NewLeaderElector refuses, and shares of a second, which its record cuts off.
+    /// client-go: TestLeaderElectionConfigValidation. And shares of a second, which its record cuts off.
     #[test]
     fn lease_is_longer_than_deadline_is_longer_than_period() {
         assert_eq!(checked(15.0, 10.0, 2.0), Ok(Timing::default()));

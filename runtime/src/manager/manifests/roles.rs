@@ -13,8 +13,10 @@ pub(super) fn of(operator: &str, permissions: &[Permission]) -> Vec<Value> {
         ..ObjectMeta::default()
     };
     let rules = |own: bool| {
+        // What holds for the watched namespaces, here all of them, holds for `default`.
         let chosen = permissions
             .iter()
+            .filter(|permission| permission.place != Place::DefaultNamespace)
             .filter(|permission| (permission.place == Place::Operator) == own);
         Some(chosen.map(rule).collect::<Vec<_>>()).filter(|rules| !rules.is_empty())
     };

@@ -117,7 +117,24 @@ async fn an_empty_bucket_without_a_rate_is_no_panic() {
     assert_eq!(limiter.when(&"one"), Duration::from_hours(365 * 24));
 }
 
-/// client-go: TestMaxOfRateLimiter, with the limiters that are here.
+/// client-go: TestMaxOfRateLimiter
+#[test]
+fn the_longer_wait_of_two_limiters_wins() {
+    let limiter = MaxOf(
+        ItemFastSlow::new(Duration::from_millis(5), Duration::from_secs(3), 3),
+        ItemExponential::new(Duration::from_millis(1), Duration::from_secs(1)),
+    );
+    assert_eq!(millis(&limiter, "one"), [5, 5, 5, 3000, 3000]);
+    assert_eq!(limiter.num_requeues(&"one"), 5);
+    assert_eq!(millis(&limiter, "two"), [5, 5]);
+    assert_eq!(limiter.num_requeues(&"two"), 2);
+
+    limiter.forget(&"one");
+    assert_eq!(limiter.num_requeues(&"one"), 0);
+    assert_eq!(millis(&limiter, "one"), [5]);
+}
+
+/// As client-go's default uses it.
 #[tokio::test(start_paused = true)]
 async fn the_longer_wait_wins_and_both_are_asked() {
     let limiter = MaxOf(

@@ -1,0 +1,235 @@
+//! A whole operator in process, against an API server in memory that keeps a journal.
+
+mod mistakes;
+mod order;
+mod probes;
+
+use std::{convert::Infallible, net::TcpListener as StdListener, pin::pin};
+
+use bytes::Bytes;
+use http::{Method, Request, Response, Uri};
+use http_body_util::{BodyExt, Full, StreamBody};
+use k8s_openapi::api::{apps::v1::Deployment, core::v1::Event};
+use kube::client::Body;
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    time::{Duration, sleep},
+};
+
+use super::*;
+use crate::{
+    Manager, ObjectName,
+    client::Create,
+    controller::{Action, Probe, ReconcileError, Reconciler},
+    events::EventType,
+};
+
+/// Deployments to list, one Lease, and what happened, in order.
+#[derive(Default)]
+struct World {
+    journal: Vec<String>,
+    lease: Option<Value>,
+    version: u64,
+    /// For how many more requests nobody is there.
+    unreachable: usize,
+    /// How many Deployments there are beside `web`.
+    more: usize,
+}
+
+type Shared = Arc<Mutex<World>>;
+
+fn journal(world: &Shared) -> Vec<String> {
+    world.lock().journal.clone()
+}
+
+fn note(world: &Shared, entry: impl Into<String>) {
+    world.lock().journal.push(entry.into());
+}
+
+impl World {
+    fn put_lease(&mut self, spec: &Value) -> Value {
+        self.version += 1;
+        let metadata =
+            json!({"name": "shop", "namespace": "default", "resourceVersion": self.version.to_string()});
+        let lease = json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": spec});
+        self.lease = Some(lease.clone());
+        lease
+    }
+
+    fn answer(&mut self, method: &Method, uri: &Uri, body: &Value) -> (u16, Value) {
+        let path = uri.path();
+        match (
+            method,
+            path.rsplit('/').find(|part| !part.is_empty()).unwrap_or_default(),
+        ) {
+            (_, "version") => {
+                self.journal.push("version".into());
+                (200, json!({}))
+            }
+            (_, "deployments") => {
+                let mut parameters = uri.query().unwrap_or_default().split('&');
+                let is_one = parameters.any(|parameter| parameter == "limit=1");
+                self.journal.push(if is_one { "quorum" } else { "list" }.into());
+                let web = json!({"metadata": {"name": "web", "namespace": "default", "uid": "u", "resourceVersion": "7"}});
+                let mut items = vec![web; self.more + 1];
+                for (number, item) in items.iter_mut().enumerate().skip(1) {
+                    item["metadata"]["name"] = format!("web-{number}").into();
+                    item["metadata"]["uid"] = format!("u-{number}").into();
+                }
+                let list = json!({"kind": "DeploymentList", "apiVersion": "apps/v1", "metadata": {"resourceVersion": "9"}, "items": items});
+                (200, list)
+            }
+            (&Method::POST, "events") => {
+                self.journal.push("event".into());
+                (201, body.clone())
+            }
+            (&Method::GET, _) => match &self.lease {
+                Some(lease) => (200, lease.clone()),
+                None => (404, failure(404, "NotFound")),
+            },
+            (&Method::PUT, _)
+                if self.lease.as_ref().is_none_or(|lease| {
+                    lease["metadata"]["resourceVersion"] != body["metadata"]["resourceVersion"]
+                }) =>
+            {
+                (409, failure(409, "Conflict"))
+            }
+            (&Method::POST | &Method::PUT, _) => {
+                let released = body["spec"]["holderIdentity"] == "";
+                if released || self.lease.is_none() {
+                    self.journal
+                        .push(if released { "release" } else { "acquire" }.into());
+                }
+                (200, self.put_lease(&body["spec"]))
+            }
+            _ => panic!("nobody should ask {method} {uri}"),
+        }
+    }
+
+    fn connect(world: &Shared) -> kube::Client {
+        let world = world.clone();
+        let service = tower::service_fn(move |request: Request<Body>| {
+            let world = world.clone();
+            async move {
+                let (parts, body) = request.into_parts();
+                let asks_for = |what| parts.uri.query().is_some_and(|query| query.contains(what));
+                if asks_for("sendInitialEvents=") {
+                    let refusal = serde_json::to_vec(&failure(422, "Invalid"))?;
+                    return Ok(Response::builder()
+                        .status(422)
+                        .body(Full::from(refusal).boxed_unsync())?);
+                }
+                if asks_for("watch=") {
+                    let silence = futures::stream::pending::<Result<http_body::Frame<Bytes>, Infallible>>();
+                    return Ok(Response::new(StreamBody::new(silence).boxed_unsync()));
+                }
+                let body = serde_json::from_slice(&body.collect().await?.to_bytes()).unwrap_or_default();
+                let mut world = world.lock();
+                if world.unreachable > 0 {
+                    world.unreachable -= 1;
+                    return Err(tower::BoxError::from("connection refused"));
+                }
+                let (code, answer) = world.answer(&parts.method, &parts.uri, &body);
+                Ok(Response::builder()
+                    .status(code)
+                    .body(Full::from(serde_json::to_vec(&answer)?).boxed_unsync())?)
+            }
+        });
+        kube::Client::new(service, "default")
+    }
+}
+
+fn failure(code: u16, reason: &str) -> Value {
+    json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": reason, "reason": reason, "code": code})
+}
+
+/// Notes its calls, and stays in them for as long as it is told.
+struct Web {
+    world: Shared,
+    lasts: Duration,
+    deployments: crate::cache::Lister<Deployment>,
+    events: Recorder,
+}
+
+struct Cancelled(Shared);
+
+impl Drop for Cancelled {
+    fn drop(&mut self) {
+        note(&self.0, "cancelled");
+    }
+}
+
+impl Reconciler for Web {
+    async fn reconcile(&self, key: &ObjectName) -> Result<Action, ReconcileError> {
+        let deployment = self.deployments.get(key)?;
+        note(&self.world, format!("reconcile {key}"));
+        let guard = Cancelled(self.world.clone());
+        sleep(self.lasts).await;
+        std::mem::forget(guard);
+        self.events.event(&*deployment, EventType::Normal, "Seen", "seen");
+        note(&self.world, "reconciled");
+        Ok(Action::done())
+    }
+}
+
+/// An operator with a controller on Deployments whose reconciles take `lasts`.
+fn operator(world: &Shared, args: &str, lasts: Duration, stop: &CancellationToken) -> Manager {
+    let (client, world) = (World::connect(world), world.clone());
+    let args = ["--metrics-bind-address=0"]
+        .into_iter()
+        .chain(args.split_whitespace());
+    Manager::new("shop")
+        .with_args(args)
+        .with_client(client)
+        .stop_on(stop)
+        .register(move |setup| {
+            let deployments = setup.informers().of::<Deployment>();
+            let reconciler = Web {
+                world,
+                lasts,
+                deployments: deployments.lister(),
+                events: setup.recorder(),
+            };
+            setup.controller("web", reconciler).reconciles(&deployments);
+        })
+}
+
+/// Runs a manager until the journal holds `entry`, then does `then`, and returns how the manager ended.
+async fn run_until(
+    world: &Shared,
+    manager: Manager,
+    entry: &str,
+    then: impl AsyncFnOnce(),
+) -> Result<(), Error> {
+    let mut running = pin!(manager.run());
+    let reached = async {
+        while !journal(world).iter().any(|found| found == entry) {
+            sleep(Duration::from_millis(5)).await;
+        }
+        then().await;
+    };
+    tokio::select! {
+        ended = &mut running => return ended,
+        () = reached => {}
+    }
+    running.await
+}
+
+async fn probe(port: u16, path: &str) -> Option<String> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).await.ok()?;
+    let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.ok()?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.ok()?;
+    Some(answer)
+}
+
+fn free_port() -> u16 {
+    StdListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port()
+}

@@ -1,0 +1,334 @@
+//! Start, leadership and shutdown, in order.
+
+use super::*;
+
+#[tokio::test]
+async fn starts_syncs_reconciles_and_stops_in_order() {
+    let (world, stop, port) = (Shared::default(), CancellationToken::new(), free_port());
+    let args =
+        format!("--leader-elect --leader-election-namespace=default --health-bind-address=127.0.0.1:{port}");
+    let (before, after) = (world.clone(), world.clone());
+    let manager = operator(&world, &args, Duration::from_millis(50), &stop).register(move |setup| {
+        setup
+            .runnable("migrate", async move |_stop| {
+                sleep(Duration::from_millis(20)).await;
+                note(&before, "migrated");
+                Ok(())
+            })
+            .before_controllers()
+            .leader_only();
+        setup.runnable("poll", async move |stop: CancellationToken| {
+            stop.cancelled().await;
+            note(&after, "poll ended");
+            Ok(())
+        });
+    });
+    let ended = run_until(&world, manager, "reconcile default/web", async || {
+        assert!(probe(port, "/readyz").await.unwrap().starts_with("HTTP/1.1 200"));
+        assert!(
+            probe(port, "/healthz?verbose")
+                .await
+                .unwrap()
+                .contains("[+] ping ok")
+        );
+        // The running reconcile may end.
+        stop.cancel();
+    });
+    ended.await.unwrap();
+    let mut found = journal(&world);
+    let polled = found.iter().position(|entry| entry == "poll ended").unwrap();
+    found.remove(polled);
+    assert_eq!(
+        found,
+        [
+            "version",
+            "list",
+            "acquire",
+            "quorum",
+            "migrated",
+            "reconcile default/web",
+            "reconciled",
+            "event",
+            "release"
+        ]
+    );
+    assert_eq!(probe(port, "/healthz").await, None, "the servers are closed");
+}
+
+/// Groups of every replica stand before it asks for the lease; they end in the opposite order, after the controllers.
+#[tokio::test(start_paused = true)]
+async fn groups_are_started_one_after_the_other_and_stopped_the_other_way_round() {
+    let (world, stop) = (Shared::default(), CancellationToken::new());
+    let args = "--leader-elect --leader-election-namespace=default --health-bind-address=0";
+    let noted = world.clone();
+    let manager = operator(&world, args, Duration::from_secs(1), &stop).register(move |setup| {
+        let serve = |name: &'static str, takes: u64| {
+            let world = noted.clone();
+            async move |stop: CancellationToken| {
+                note(&world, format!("{name} started"));
+                stop.cancelled().await;
+                sleep(Duration::from_secs(takes)).await;
+                note(&world, format!("{name} ended"));
+                Ok(())
+            }
+        };
+        let migrated = noted.clone();
+        setup.runnable("pool", serve("pool", 1)).group("storage");
+        setup
+            .runnable("migrate", async move |_stop| {
+                sleep(Duration::from_secs(2)).await;
+                note(&migrated, "migrated");
+                Ok(())
+            })
+            .group("storage")
+            .before_controllers();
+        setup
+            .runnable("shipper", serve("shipper", 0))
+            .group("shipping")
+            .leader_only();
+        let listens = noted.clone();
+        setup
+            .runnable("server", serve("server", 0))
+            .group("servers")
+            .ready_when(async move {
+                sleep(Duration::from_secs(3)).await;
+                note(&listens, "server listens");
+            });
+        setup.runnable("gate", serve("gate", 0)).group("gates");
+        setup.runnable("poll", serve("poll", 0));
+    });
+    let ended = run_until(&world, manager, "reconcile default/web", async || stop.cancel());
+    ended.await.unwrap();
+    let found = journal(&world);
+    // Events are sent when it pleases them.
+    let found: Vec<&str> = found
+        .iter()
+        .map(String::as_str)
+        .filter(|entry| *entry != "event")
+        .collect();
+    assert_eq!(
+        found,
+        [
+            "version",
+            "list",
+            "poll started",
+            "pool started",
+            "migrated",
+            "server started",
+            "server listens",
+            "gate started",
+            "acquire",
+            "quorum",
+            "shipper started",
+            "reconcile default/web",
+            "poll ended",
+            "reconciled",
+            "shipper ended",
+            "gate ended",
+            "server ended",
+            "pool ended",
+            "release"
+        ]
+    );
+}
+
+/// Whoever does not end holds up only the time of the groups before it: all is over within the grace period, and named.
+#[tokio::test(start_paused = true)]
+async fn a_group_that_does_not_end_is_aborted_and_named() {
+    let (world, stop) = (Shared::default(), CancellationToken::new());
+    let args = "--grace-period=10s --health-bind-address=0";
+    let manager = operator(&world, args, Duration::ZERO, &stop).register(move |setup| {
+        setup.runnable("first", async |stop: CancellationToken| {
+            stop.cancelled().await;
+            Ok(())
+        });
+        setup
+            .runnable("stuck", async |_stop| pending().await)
+            .group("last");
+    });
+    let ended = run_until(&world, manager, "reconciled", async || stop.cancel());
+    let started = Instant::now();
+    let error = ended.await.unwrap_err();
+    assert!(
+        started.elapsed() <= Duration::from_secs(10),
+        "{:?}",
+        started.elapsed()
+    );
+    assert_eq!(error.exit_code(), 5);
+    assert!(error.to_string().contains("runnable stuck"), "{error}");
+}
+
+/// What fails while others wait for their turn ends the operator, and they are never started.
+#[tokio::test(start_paused = true)]
+async fn a_group_that_fails_is_the_last_that_was_started() {
+    let (world, stop) = (Shared::default(), CancellationToken::new());
+    let noted = world.clone();
+    let manager = operator(&world, "--health-bind-address=0", Duration::ZERO, &stop).register(move |setup| {
+        setup
+            .runnable("pool", async |_stop| Err("no database".into()))
+            .group("storage")
+            .ready_when(pending());
+        setup
+            .runnable("server", async move |_stop| {
+                note(&noted, "server started");
+                Ok(())
+            })
+            .group("servers");
+    });
+    let error = manager.run().await.unwrap_err();
+    assert_eq!(error.to_string(), "runnable \"pool\" failed: no database");
+    assert_eq!(error.exit_code(), 4);
+    assert_eq!(journal(&world), ["version", "list"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lost_lease_cancels_at_once_and_fails() {
+    let (world, stop) = (Shared::default(), CancellationToken::new());
+    let args = "--leader-elect --leader-election-namespace=default --health-bind-address=0";
+    let manager = operator(&world, args, Duration::from_hours(1), &stop);
+    let taken = world.clone();
+    let ended = run_until(&world, manager, "reconcile default/web", async || {
+        taken
+            .lock()
+            .put_lease(&json!({"holderIdentity": "other", "leaseDurationSeconds": 15}));
+    });
+    let error = ended.await.unwrap_err();
+    assert!(matches!(error, Error::LostLease(_)), "{error}");
+    assert_eq!(error.exit_code(), 3);
+    assert_eq!(
+        journal(&world),
+        [
+            "version",
+            "list",
+            "acquire",
+            "quorum",
+            "reconcile default/web",
+            "cancelled"
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_standby_is_ready_and_writes_nothing() {
+    let (world, stop) = (Shared::default(), CancellationToken::new());
+    world
+        .lock()
+        .put_lease(&json!({"holderIdentity": "other", "leaseDurationSeconds": 3600}));
+    let args = "--leader-elect --leader-election-namespace=default --health-bind-address=0";
+    let manager = operator(&world, args, Duration::ZERO, &stop);
+    let ended = run_until(&world, manager, "list", async || {
+        sleep(Duration::from_mins(2)).await;
+        stop.cancel();
+    });
+    ended.await.unwrap();
+    assert_eq!(journal(&world), ["version", "list"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_does_not_end_in_the_grace_period_is_cancelled_and_named() {
+    let (world, stop) = (Shared::default(), CancellationToken::new());
+    let manager = operator(
+        &world,
+        "--grace-period=10s --health-bind-address=0",
+        Duration::from_hours(1),
+        &stop,
+    );
+    let ended = run_until(&world, manager, "reconcile default/web", async || stop.cancel());
+    let started = Instant::now();
+    let error = ended.await.unwrap_err();
+    assert!(
+        started.elapsed() <= Duration::from_secs(10),
+        "{:?}",
+        started.elapsed()
+    );
+    assert_eq!(error.exit_code(), 5);
+    assert!(
+        error.to_string().contains("controller web (default/web)"),
+        "{error}"
+    );
+    assert_eq!(journal(&world).last().unwrap(), "cancelled");
+}
+
+/// A replica that does not lead sends no write, unless its author says that every replica may.
+#[tokio::test(start_paused = true)]
+async fn the_clients_of_a_standby_write_only_what_every_replica_may() {
+    let (world, stop) = (Shared::default(), CancellationToken::new());
+    world
+        .lock()
+        .put_lease(&json!({"holderIdentity": "other", "leaseDurationSeconds": 3600}));
+    let args = "--leader-elect --leader-election-namespace=default --health-bind-address=0";
+    let (said, ended) = (Arc::new(Mutex::new(Vec::new())), stop.clone());
+    let errors = said.clone();
+    let manager = operator(&world, args, Duration::ZERO, &stop).register(move |setup| {
+        let client = setup.client::<Event, (Create,)>();
+        let raw = kube::Api::<Event>::namespaced(setup.kube_client(), "default");
+        setup.runnable("greeter", async move |_stop| {
+            let metadata = json!({"namespace": "default", "name": "hello"});
+            let event: Event = serde_json::from_value(json!({"metadata": metadata, "involvedObject": {}}))?;
+            let refused = client.create(&event).await.unwrap_err();
+            assert!(refused.is_not_leading());
+            errors.lock().push(refused.to_string());
+            let refused = raw
+                .create(&kube::api::PostParams::default(), &event)
+                .await
+                .unwrap_err();
+            errors.lock().push(refused.to_string());
+            client.unfenced().create(&event).await?;
+            ended.cancel();
+            Ok(())
+        });
+    });
+    manager.run().await.unwrap();
+    assert_eq!(journal(&world), ["version", "list", "event"]);
+    let said = said.lock();
+    assert!(
+        said[0].contains("cannot create Event default/hello: this replica does not hold the leader lease"),
+        "{said:?}"
+    );
+    assert!(said[1].contains("this replica does not lead"), "{said:?}");
+}
+
+/// Every reconcile that was started ends or is cancelled within the grace period; the lease goes last; the exit code tells.
+#[tokio::test(start_paused = true)]
+async fn shuts_down_under_load_within_the_grace_period() {
+    for (grace, code) in [(30, None), (8, Some(5))] {
+        let (world, stop) = (Shared::default(), CancellationToken::new());
+        world.lock().more = 300;
+        let args = format!(
+            "--leader-elect --leader-election-namespace=default --health-bind-address=0 --grace-period={grace}s"
+        );
+        let mut manager = operator(&world, &args, Duration::from_secs(1), &stop);
+        // From 0.1 s to 20 s: some end within any grace.
+        for (number, lasts) in [100, 3_000, 6_000, 20_000].into_iter().enumerate() {
+            let world = world.clone();
+            manager = manager.register(move |setup| {
+                let deployments = setup.informers().of::<Deployment>();
+                let reconciler = Web {
+                    world,
+                    lasts: Duration::from_millis(lasts),
+                    deployments: deployments.lister(),
+                    events: setup.recorder(),
+                };
+                let spec = setup.controller(format!("web-{number}"), reconciler);
+                spec.reconciles(&deployments).workers(50);
+            });
+        }
+        let stopped = Mutex::new(None);
+        let ended = run_until(&world, manager, "reconciled", async || {
+            sleep(Duration::from_millis(3_500)).await;
+            *stopped.lock() = Some(Instant::now());
+            stop.cancel();
+        });
+        let ended = ended.await.err().map(|error| error.exit_code());
+        let took = stopped.into_inner().unwrap().elapsed();
+        assert!(took <= Duration::from_secs(grace), "{took:?}");
+        assert_eq!(ended, code);
+        let journal = journal(&world);
+        let count = |entry: &str| journal.iter().filter(|found| found.starts_with(entry)).count();
+        assert!(count("reconcile ") > 200, "it was under load");
+        assert_eq!(count("reconcile "), count("reconciled") + count("cancelled"));
+        assert_eq!(count("cancelled") > 0, code.is_some());
+        assert_eq!(journal.last().unwrap(), "release");
+        assert_eq!(count("release"), 1);
+    }
+}
