@@ -29,9 +29,9 @@ pub(in crate::cache) struct Found<'a> {
     name: Option<Cow<'a, str>>,
     namespace: Option<Cow<'a, str>>,
     uid: Option<Cow<'a, str>>,
-    pub(super) resource_version: Option<Cow<'a, str>>,
+    resource_version: Option<Cow<'a, str>>,
     /// As they stand in the JSON.
-    pub(super) annotations: Option<&'a str>,
+    annotations: Option<&'a str>,
     generation: Option<i64>,
     is_deleting: bool,
     labels: Option<&'a str>,
@@ -88,6 +88,20 @@ impl<'a> Found<'a> {
         self.stranger.get_or_insert(what);
     }
 
+    /// A bookmark's version and annotations. Fails where a parser may read something else.
+    pub(super) fn bookmark(self) -> Result<(Box<str>, Option<&'a str>), ScanError> {
+        if let Some(defect) = self.defect {
+            return Err(ScanError(format!("of a bookmark, {defect}")));
+        }
+        if let Some(key) = self.ambiguous {
+            return Err(two_values(key));
+        }
+        let version = self
+            .resource_version
+            .ok_or_else(|| ScanError("a bookmark has no resource version".into()))?;
+        Ok((version.into(), self.annotations))
+    }
+
     /// The metadata, and what makes the object undecodable. Fails when the object cannot be identified.
     pub(super) fn metadata(
         mut self,
@@ -100,7 +114,7 @@ impl<'a> Found<'a> {
             return Err(ScanError(format!("{namespace}/{name}: {stranger}")));
         }
         if let Some(key) = self.ambiguous {
-            return Err(ScanError(format!("metadata.{key} stands twice, with two values")));
+            return Err(two_values(key));
         }
         let name = present("name", self.name)?;
         let name = match scope {
@@ -137,6 +151,10 @@ impl<'a> Found<'a> {
             self.defect,
         ))
     }
+}
+
+fn two_values(key: &str) -> ScanError {
+    ScanError(format!("metadata.{key} stands twice, with two values"))
 }
 
 /// Equal texts have equal digests, and others hardly ever.

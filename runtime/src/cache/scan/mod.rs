@@ -18,5 +18,5 @@ mod watch;
 pub(super) use cursor::{Cursor, unquoted};
 pub(super) use lines::Lines;
 pub(super) use list::ListCutter;
-pub(super) use object::{ScanError, Scanner};
+pub(super) use object::{Listed, ScanError, Scanner};
 pub(super) use watch::WatchEvent;

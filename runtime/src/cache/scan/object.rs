@@ -14,7 +14,8 @@ use crate::{
         compression::{Fresh, Payload},
         index::Index,
         keep::Paths,
-        object::StoredObject,
+        object::{Metadata, StoredObject},
+        store::Store,
     },
 };
 
@@ -22,6 +23,27 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub(in crate::cache) struct ScanError(pub(super) String);
+
+/// What a list brings.
+#[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one at a time, which goes into an Arc"
+)]
+pub(in crate::cache) enum Listed {
+    New(StoredObject),
+    /// It is in the store in this version.
+    Known(Arc<StoredObject>),
+}
+
+impl Listed {
+    pub(in crate::cache) fn metadata(&self) -> &Metadata {
+        match self {
+            Self::New(object) => &object.metadata,
+            Self::Known(object) => &object.metadata,
+        }
+    }
+}
 
 /// Scans objects of one kind. Keeps a buffer from one to the next.
 #[derive(Debug)]
@@ -80,7 +102,20 @@ impl Scanner {
         Self { fresh, ..self }
     }
 
-    /// An object from its JSON: an item of a list, or what a test puts into a store.
+    /// An item of a list. What is in the store is not made again.
+    pub(in crate::cache) fn listed(
+        &mut self,
+        json: &[u8],
+        indexes: &[Arc<Index>],
+        store: &Store,
+    ) -> Result<Listed, ScanError> {
+        let mut cursor = Cursor::new(text(json)?);
+        let found = self.scan(&mut cursor)?;
+        cursor.end()?;
+        self.finish_unless_known(found, indexes, store)
+    }
+
+    /// An object from its JSON, whether the store has it or not.
     pub(in crate::cache) fn object(
         &mut self,
         json: &[u8],
@@ -148,9 +183,34 @@ impl Scanner {
         found: Found<'_>,
         indexes: &[Arc<Index>],
     ) -> Result<StoredObject, ScanError> {
+        let text = found.text;
+        let described = found.metadata(self.scope, &mut self.shared)?;
+        Ok(self.keep(text, described, indexes))
+    }
+
+    /// The same, but for what is in the store: most of what a list brings again, which would take the place of what is fresh.
+    pub(super) fn finish_unless_known(
+        &mut self,
+        found: Found<'_>,
+        indexes: &[Arc<Index>],
+        store: &Store,
+    ) -> Result<Listed, ScanError> {
+        let text = found.text;
+        let described = found.metadata(self.scope, &mut self.shared)?;
+        Ok(match store.known(&described.0) {
+            Some(known) => Listed::Known(known),
+            None => Listed::New(self.keep(text, described, indexes)),
+        })
+    }
+
+    fn keep(
+        &mut self,
+        text: &str,
+        (metadata, defect): (Metadata, Option<Box<str>>),
+        indexes: &[Arc<Index>],
+    ) -> StoredObject {
         // What a projection leaves out may be indexed nevertheless.
-        let whole = self.paths.is_some().then_some(found.text);
-        let (metadata, defect) = found.metadata(self.scope, &mut self.shared)?;
+        let whole = self.paths.is_some().then_some(text);
         if let Some(transform) = &self.transform {
             match transform.apply(&self.kept) {
                 Ok(json) => self.kept = json,
@@ -174,7 +234,7 @@ impl Scanner {
             .iter()
             .map(|index| index.path_keys(json, &mut self.shared.texts));
         *object.indexed.get_mut() = keys.collect();
-        Ok(object)
+        object
     }
 
     fn scan_metadata<'a>(&mut self, cursor: &mut Cursor<'a>, found: &mut Found<'a>) -> Result<(), ScanError> {

@@ -7,22 +7,22 @@ use kube::core::Status;
 use super::{
     cursor::Cursor,
     metadata::Found,
-    object::{ScanError, Scanner, text},
+    object::{Listed, ScanError, Scanner, text},
 };
-use crate::cache::{index::Index, object::StoredObject};
+use crate::cache::{index::Index, object::StoredObject, store::Store};
 
 /// The annotation of the bookmark after the last object of a streaming list.
 const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 
 /// A line of a watch.
 #[derive(Debug)]
-pub(in crate::cache) enum WatchEvent {
+pub(in crate::cache) enum WatchEvent<T = StoredObject> {
     /// The object is new, or new to the watch.
-    Added(StoredObject),
+    Added(T),
     /// The object changed.
-    Modified(StoredObject),
+    Modified(T),
     /// The object was deleted; this is its state then.
-    Deleted(StoredObject),
+    Deleted(T),
     /// Everything up to this resource version was sent.
     Bookmark {
         version: Box<str>,
@@ -55,6 +55,26 @@ impl Scanner {
         line: &[u8],
         indexes: &[Arc<Index>],
     ) -> Result<WatchEvent, ScanError> {
+        self.line(line, |scanner, found| scanner.finish(found, indexes))
+    }
+
+    /// A line of a streaming list. What is in the store is not made again.
+    pub(in crate::cache) fn list_line(
+        &mut self,
+        line: &[u8],
+        indexes: &[Arc<Index>],
+        store: &Store,
+    ) -> Result<WatchEvent<Listed>, ScanError> {
+        self.line(line, |scanner, found| {
+            scanner.finish_unless_known(found, indexes, store)
+        })
+    }
+
+    fn line<T>(
+        &mut self,
+        line: &[u8],
+        finish: impl FnOnce(&mut Self, Found<'_>) -> Result<T, ScanError>,
+    ) -> Result<WatchEvent<T>, ScanError> {
         let mut cursor = Cursor::new(text(line)?);
         let (mut first, mut event_type, mut body) = (true, None, None);
         while let Some(key) = cursor.entry(&mut first)? {
@@ -81,16 +101,14 @@ impl Scanner {
             Body::Scanned(found) => *found,
         };
         Ok(match event_type {
-            EventType::Added => WatchEvent::Added(self.finish(found, indexes)?),
-            EventType::Modified => WatchEvent::Modified(self.finish(found, indexes)?),
-            EventType::Deleted => WatchEvent::Deleted(self.finish(found, indexes)?),
+            EventType::Added => WatchEvent::Added(finish(self, found)?),
+            EventType::Modified => WatchEvent::Modified(finish(self, found)?),
+            EventType::Deleted => WatchEvent::Deleted(finish(self, found)?),
             EventType::Bookmark => {
-                let version = found
-                    .resource_version
-                    .ok_or_else(|| ScanError("a bookmark has no resource version".into()))?;
+                let (version, annotations) = found.bookmark()?;
                 WatchEvent::Bookmark {
-                    version: version.into(),
-                    ends_initial_events: found.annotations.is_some_and(end_initial_events),
+                    version,
+                    ends_initial_events: annotations.is_some_and(end_initial_events),
                 }
             }
             EventType::Error => return Err(ScanError("the type of the event stands twice".into())),
@@ -107,7 +125,7 @@ fn end_initial_events(annotations: &str) -> bool {
     })
 }
 
-fn status_of(raw: &str) -> Result<WatchEvent, ScanError> {
+fn status_of<T>(raw: &str) -> Result<WatchEvent<T>, ScanError> {
     serde_json::from_str(raw)
         .map(|status| WatchEvent::Error(Box::new(status)))
         .map_err(|error| ScanError(format!("the status of an error is none: {error}")))
