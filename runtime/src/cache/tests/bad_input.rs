@@ -167,6 +167,31 @@ fn only_the_annotation_that_says_true_ends_the_initial_events() {
 }
 
 #[test]
+fn a_bookmark_that_says_something_twice_is_refused() {
+    for (metadata, problem) in [
+        (
+            r#""metadata":{"name":"z"},"metadata":{"resourceVersion":"7"}"#,
+            "metadata stands twice",
+        ),
+        (
+            r#""metadata":{"resourceVersion":"7","resourceVersion":"8"}"#,
+            "resourceVersion stands twice",
+        ),
+        (
+            r#""metadata":{"resourceVersion":"7","annotations":{},"annotations":null}"#,
+            "annotations stands twice",
+        ),
+        (r#""metadata":{}"#, "no resource version"),
+    ] {
+        let line = format!(r#"{{"type":"BOOKMARK","object":{{{metadata}}}}}"#);
+        let error = Scanner::new(&ConfigMap::info())
+            .watch_line(line.as_bytes(), &[])
+            .unwrap_err();
+        assert!(error.to_string().contains(problem), "{error}");
+    }
+}
+
+#[test]
 fn depth_without_end_is_survived_and_does_not_decode() {
     let deep = format!("{}1{}", "{\"a\":[".repeat(100_000), "]}".repeat(100_000));
     let informer = Server::new().factory().of::<ConfigMap>();
