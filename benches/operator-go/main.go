@@ -1,5 +1,5 @@
 // The bench's operator on controller-runtime: a Widget owns a Deployment, has a status from it, and an event on a change.
-// The other two are in ../src/bench/operator/.
+// The other two are ../src/kubewright/operator.rs and ../src/kube_runtime/operator.rs.
 package main
 
 import (
@@ -29,28 +29,45 @@ const workers = 8
 var reconciles atomic.Int64
 
 func main() {
-	if err := run(); err != nil {
+	if err := command(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		os.Exit(1)
 	}
 }
 
-func run() error {
+func command(arguments []string) error {
+	switch {
+	case len(arguments) == 0:
+		return run()
+	case len(arguments) == 1 && arguments[0] == "idle":
+		return idle()
+	case len(arguments) == 2 && arguments[0] == "reconcile":
+		return measureReconcile(arguments[1])
+	}
+	return fmt.Errorf("unknown command; there are none, for the whole operator, idle, and reconcile KEYS")
+}
+
+// newManager has what all operators here have.
+func newManager() (ctrl.Manager, error) {
 	ctrl.SetLogger(zap.New())
 	config, err := ctrl.GetConfig()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	scheme := runtime.NewScheme()
 	if err := clientgoscheme.AddToScheme(scheme); err != nil {
-		return err
+		return nil, err
 	}
 	addToScheme(scheme)
-	manager, err := ctrl.NewManager(config, ctrl.Options{
+	return ctrl.NewManager(config, ctrl.Options{
 		Scheme:                 scheme,
 		Metrics:                metricsserver.Options{BindAddress: "127.0.0.1:0"},
 		HealthProbeBindAddress: "127.0.0.1:0",
 	})
+}
+
+func run() error {
+	manager, err := newManager()
 	if err != nil {
 		return err
 	}
@@ -58,7 +75,7 @@ func run() error {
 		For(&Widget{}).
 		Owns(&appsv1.Deployment{}).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
-		Complete(&reconciler{manager.GetClient(), scheme, manager.GetEventRecorder("widgets")})
+		Complete(&reconciler{manager.GetClient(), manager.GetScheme(), manager.GetEventRecorder("widgets")})
 	if err != nil {
 		return err
 	}

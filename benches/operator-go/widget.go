@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// The kind of ../src/bench/operator/widget.rs.
+// The kind of ../src/widget.rs.
 
 var groupVersion = schema.GroupVersion{Group: "bench.kubewright.dev", Version: "v1"}
 

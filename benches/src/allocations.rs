@@ -97,9 +97,8 @@ async fn measure() -> Result<Figures> {
     informers.wait_for_cache_sync().await;
     settle().await;
     let listed = region.change_and_reset();
-    for event in &events {
-        source.send(event.clone());
-    }
+    // Else it would be chance how many are taken along at once.
+    source.send(events);
     told.notified().await;
     settle().await;
     let watched = region.change();

@@ -3,6 +3,7 @@
 pub mod memory;
 pub mod pods;
 pub mod report;
+pub mod subject;
 pub mod widget;
 
 /// The median; of an even number, the upper one of the middle. Zero of none.

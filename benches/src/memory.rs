@@ -23,8 +23,8 @@ const CHUNK: usize = 16 * 1024;
 pub struct MemorySource {
     list: Arc<[Bytes]>,
     version: String,
-    events: mpsc::UnboundedSender<Bytes>,
-    watched: Arc<Mutex<Option<mpsc::UnboundedReceiver<Bytes>>>>,
+    events: mpsc::UnboundedSender<Vec<Bytes>>,
+    watched: Arc<Mutex<Option<mpsc::UnboundedReceiver<Vec<Bytes>>>>>,
 }
 
 impl MemorySource {
@@ -57,10 +57,10 @@ impl MemorySource {
         }
     }
 
-    /// Sends a line of the watch as one chunk.
-    pub fn send(&self, line: Bytes) {
+    /// Sends lines of the watch, each as a chunk, and all at once.
+    pub fn send(&self, lines: Vec<Bytes>) {
         // Who watches does so as long as the informer lives.
-        let _ = self.events.send(line);
+        let _ = self.events.send(lines);
     }
 }
 
@@ -97,11 +97,11 @@ impl ListerWatcher for MemorySource {
         let events = self.watched.lock().take().filter(|_| is_next);
         let events = events.ok_or_else(|| SourceError::Broken("there is one watch only".into()));
         let chunks = events.map(|events| {
-            let received = |mut events: mpsc::UnboundedReceiver<Bytes>| async move {
-                let chunk = events.recv().await?;
-                Some((Ok(chunk), events))
+            let received = |mut events: mpsc::UnboundedReceiver<Vec<Bytes>>| async move {
+                let lines = events.recv().await?;
+                Some((stream::iter(lines).map(Ok), events))
             };
-            stream::unfold(events, received).boxed()
+            stream::unfold(events, received).flatten().boxed()
         });
         ready(chunks).boxed()
     }

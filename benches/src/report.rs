@@ -15,6 +15,17 @@ pub fn replace(file: &Path, name: &str, text: &str) -> Result<()> {
     Ok(())
 }
 
+/// How often it was measured, and what else the machine did meanwhile: its load is that of others, too.
+pub fn conditions(rounds: usize) -> String {
+    let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let load = load.split(' ').nth(1).unwrap_or("unknown");
+    let rounds = match rounds {
+        1 => "One round".to_owned(),
+        rounds => format!("Medians of {rounds} interleaved rounds"),
+    };
+    format!("{rounds}; load average at the end {load}")
+}
+
 /// What kind of machine this is.
 pub fn machine() -> String {
     let read = |path| fs::read_to_string(path).unwrap_or_default();

@@ -59,16 +59,12 @@ impl Process {
         Ok(writeln!(self.input, "{line}")?)
     }
 
-    /// CPU time of all threads, in microseconds. Threads of the subjects do not end.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     pub(crate) fn cpu_micros(&self) -> Result<f64> {
-        let mut nanos = 0;
-        for thread in fs::read_dir(format!("/proc/{}/task", self.child.id()))? {
-            let times = fs::read_to_string(thread?.path().join("schedstat"))?;
-            let running = times.split_whitespace().next().context("schedstat is empty")?;
-            nanos += running.parse::<u64>()?;
-        }
-        #[expect(clippy::cast_precision_loss, reason = "a few minutes")]
-        Ok(nanos as f64 / 1000.0)
+        cpu_micros(self.id())
     }
 
     /// Waits until the process does nothing any more: what it was told last may not be put away, or garbage be collected.
@@ -87,23 +83,21 @@ impl Process {
 
     /// Resident kilobytes now.
     pub(crate) fn resident(&self) -> Result<f64> {
-        self.status("VmRSS:")
+        resident(self.id())
+    }
+
+    /// Those of them that are no pages of a file, which processes may share and the system can drop.
+    pub(crate) fn anonymous(&self) -> Result<f64> {
+        status(self.id(), "RssAnon:")
     }
 
     /// The most resident kilobytes since the start, or since [`forget_peak`](Self::forget_peak).
     pub(crate) fn peak(&self) -> Result<f64> {
-        self.status("VmHWM:")
+        status(self.id(), "VmHWM:")
     }
 
     pub(crate) fn forget_peak(&self) -> Result<()> {
         Ok(fs::write(format!("/proc/{}/clear_refs", self.child.id()), "5")?)
-    }
-
-    fn status(&self, field: &str) -> Result<f64> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let line = status.lines().find_map(|line| line.strip_prefix(field));
-        let kilobytes = line.and_then(|value| value.trim().strip_suffix(" kB"));
-        Ok(kilobytes.with_context(|| format!("no {field} in kB"))?.parse()?)
     }
 }
 
@@ -113,4 +107,28 @@ impl Drop for Process {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// CPU time of all threads of a process, in microseconds. Threads of the subjects do not end.
+pub(crate) fn cpu_micros(process: u32) -> Result<f64> {
+    let mut nanos = 0;
+    for thread in fs::read_dir(format!("/proc/{process}/task"))? {
+        let times = fs::read_to_string(thread?.path().join("schedstat"))?;
+        let running = times.split_whitespace().next().context("schedstat is empty")?;
+        nanos += running.parse::<u64>()?;
+    }
+    #[expect(clippy::cast_precision_loss, reason = "a few minutes")]
+    Ok(nanos as f64 / 1000.0)
+}
+
+/// Resident kilobytes of a process now.
+pub(crate) fn resident(process: u32) -> Result<f64> {
+    status(process, "VmRSS:")
+}
+
+fn status(process: u32, field: &str) -> Result<f64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix(field));
+    let kilobytes = line.and_then(|value| value.trim().strip_suffix(" kB"));
+    Ok(kilobytes.with_context(|| format!("no {field} in kB"))?.parse()?)
 }

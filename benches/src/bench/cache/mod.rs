@@ -41,7 +41,7 @@ pub(crate) struct Arguments {
     /// Only subjects whose label has this text in it
     #[arg(long)]
     only: Option<String>,
-    /// Put the tables into this file, between its marks
+    /// Put the tables into this file, between its marks: each number of Pods has its own
     #[arg(long)]
     write: Option<PathBuf>,
 }
@@ -68,11 +68,11 @@ pub(crate) fn compare(arguments: &Arguments) -> Result<()> {
     let (size, managed_fields) = Pods::new(APPS, SEED)?.mean_sizes();
     let head = format!(
         "{}\n\nPods of {size} bytes of JSON on average, {managed_fields} of them managedFields, of {APPS} applications. \
-         Medians of {} interleaved rounds; in brackets the ratio to the first row.\n",
+         Medians of {} interleaved rounds; in brackets the ratio to the first row.",
         report::machine(),
         arguments.rounds,
     );
-    let tables = arguments.objects.iter().map(|&objects| {
+    for &objects in &arguments.objects {
         let load = Load {
             objects,
             events: arguments.events.unwrap_or(objects.max(20_000)),
@@ -80,18 +80,16 @@ pub(crate) fn compare(arguments: &Arguments) -> Result<()> {
         };
         let figures = measure(&programs, &subjects, load, arguments.rounds)?;
         let table = table::markdown(&subjects, &figures);
-        Ok(format!(
-            "\n### {objects} objects, {} events\n\n{table}",
+        let text = format!(
+            "{head}\n\n### {objects} objects, {} events\n\n{table}",
             load.events
-        ))
-    });
-    let tables: String = tables.collect::<Result<_>>()?;
-    let text = head + &tables;
-    println!("{text}");
-    match &arguments.write {
-        Some(file) => report::replace(file, "cache", &text),
-        None => Ok(()),
+        );
+        println!("{text}");
+        if let Some(file) = &arguments.write {
+            report::replace(file, &format!("cache-{objects}"), &text)?;
+        }
     }
+    Ok(())
 }
 
 /// All subjects in turn, so often: the figures of each.

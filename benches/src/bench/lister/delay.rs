@@ -60,7 +60,7 @@ pub(super) async fn table(running: &Running, time: Duration) -> String {
             let ordinal = version % running.objects;
             let line = modified(&running.pods, PodVersion { ordinal, version });
             let sent = Instant::now();
-            running.source.send(line);
+            running.source.send(vec![line]);
             while let Some((told, at)) = seen.recv().await {
                 if told == Some(version) {
                     delays.push(at - sent);

@@ -1,35 +1,29 @@
 //! A whole small operator, written three times, on the real API server: a Widget owns a Deployment, has a status from it, and an event on
 //! a change.
 //!
-//! Read world (what happens to each), run (one life, measured), then the operators: kubewright, kube_runtime, and `../operator-go`.
+//! Read world (what happens to each), run (one life, measured), then the operators: `../../kubewright`, `../../kube_runtime`, and
+//! `../operator-go`, a program each.
 
-mod kube_runtime;
-mod kubewright;
 mod run;
-mod subject;
-mod world;
+pub(crate) mod world;
 
 use std::{
-    env,
     path::{Path, PathBuf},
     process::Command,
 };
 
 use anyhow::{Context as _, Result};
-use clap::{Args, Subcommand, ValueEnum as _};
+use clap::Args;
 use kubewright_benches::{median, report};
 
 use run::Figures;
-use subject::Subject;
 
 /// What `bench operator` is told.
 #[derive(Args)]
 pub(crate) struct Arguments {
-    #[command(subcommand)]
-    one: Option<One>,
     /// The operator in Go
     #[arg(long)]
-    go: Option<PathBuf>,
+    go: PathBuf,
     /// Only those whose name begins so
     #[arg(long)]
     only: Option<String>,
@@ -47,18 +41,14 @@ pub(crate) struct Arguments {
     write: Option<PathBuf>,
 }
 
-#[derive(Subcommand)]
-enum One {
-    /// Runs an operator
-    Subject { subject: Subject },
-}
-
+/// Who is measured; the program of each but the last is called so.
+pub(crate) const NAMES: [&str; 3] = ["kubewright", "kube-runtime", GO];
 const GO: &str = "controller-runtime";
 
 /// Column, decimals, figure.
 type Column = (&'static str, usize, fn(&Figures) -> f64);
 
-const COLUMNS: [Column; 10] = [
+const COLUMNS: [Column; 11] = [
     ("requests", 2, |figures| figures.requests),
     ("reconciles", 2, |figures| figures.reconciles),
     ("writes of events", 2, |figures| figures.events),
@@ -67,24 +57,14 @@ const COLUMNS: [Column; 10] = [
     ("duplicate creates", 0, |figures| figures.duplicates),
     ("MB idle", 1, |figures| figures.idle),
     ("MB after the load", 1, |figures| figures.loaded),
+    ("… without files", 1, |figures| figures.anonymous),
     ("CPU s of a restart", 2, |figures| figures.restart_seconds),
     ("writes of a restart", 0, |figures| figures.restart_writes),
 ];
 
-pub(crate) fn measure(arguments: &Arguments) -> Result<()> {
-    match arguments.one {
-        Some(One::Subject { subject }) => subject::run(subject),
-        None => compare(arguments),
-    }
-}
-
 #[tokio::main]
-async fn compare(arguments: &Arguments) -> Result<()> {
-    let ours = Subject::value_variants()
-        .iter()
-        .filter_map(clap::ValueEnum::to_possible_value);
-    let mut names: Vec<String> = ours.map(|value| value.get_name().to_owned()).collect();
-    names.push(GO.to_owned());
+pub(crate) async fn measure(arguments: &Arguments) -> Result<()> {
+    let mut names = NAMES.to_vec();
     let only = arguments.only.as_deref().unwrap_or_default();
     names.retain(|name| name.starts_with(only));
 
@@ -94,7 +74,7 @@ async fn compare(arguments: &Arguments) -> Result<()> {
     for _ in 0..arguments.rounds {
         for (name, figures) in names.iter().zip(&mut figures) {
             let log = logs.join(format!("{name}.log"));
-            let start = || operator(name, arguments.go.as_deref());
+            let start = || Ok(Command::new(program(name, &arguments.go)));
             let measured = run::measure(start, &log, arguments.widgets)
                 .await
                 .with_context(|| format!("{name}, which said: {}", last_words(&log)))?;
@@ -103,10 +83,10 @@ async fn compare(arguments: &Arguments) -> Result<()> {
         }
     }
     let text = format!(
-        "{}\n\n{} Widgets. Medians of {} interleaved rounds; in brackets the ratio to the first row.\n\n{}",
+        "{}\n\n{} Widgets. {}; in brackets the ratio to the first row.\n\n{}",
         report::machine(),
         arguments.widgets,
-        arguments.rounds,
+        report::conditions(arguments.rounds),
         table(&names, &figures)
     );
     println!("{text}");
@@ -116,13 +96,12 @@ async fn compare(arguments: &Arguments) -> Result<()> {
     }
 }
 
-fn operator(name: &str, go: Option<&Path>) -> Result<Command> {
+/// The program of an operator: those in Rust lie beside the one in Go.
+pub(crate) fn program(name: &str, go: &Path) -> PathBuf {
     if name == GO {
-        return Ok(Command::new(go.context("--go says where the operator in Go is")?));
+        return go.to_owned();
     }
-    let mut command = Command::new(env::current_exe()?);
-    command.args(["operator", "subject", name]);
-    Ok(command)
+    go.with_file_name(format!("bench-{name}"))
 }
 
 fn last_words(log: &Path) -> String {
@@ -131,7 +110,7 @@ fn last_words(log: &Path) -> String {
     lines.into_iter().rev().collect::<Vec<_>>().join("\n")
 }
 
-fn table(names: &[String], figures: &[Vec<Figures>]) -> String {
+fn table(names: &[&str], figures: &[Vec<Figures>]) -> String {
     let heads: Vec<&str> = COLUMNS.iter().map(|(head, ..)| *head).collect();
     let rows = names.iter().zip(figures).map(|(name, row)| {
         let cells = COLUMNS.iter().map(|(_, decimals, read)| {

@@ -21,6 +21,8 @@ pub(crate) struct Figures {
     /// Resident megabytes.
     pub(crate) idle: f64,
     pub(crate) loaded: f64,
+    /// Those of them that are no pages of a file.
+    pub(crate) anonymous: f64,
     /// From the start to quiet, with everything there.
     pub(crate) restart_seconds: f64,
     pub(crate) restart_writes: f64,
@@ -51,7 +53,11 @@ pub(crate) async fn measure(
     world.scale().await?;
     let reconciles = world.quiet(&mut operator, 0)?;
     operator.settle()?;
-    let (loaded, cpu) = (operator.resident()?, operator.cpu_micros()? - cpu);
+    let (loaded, anonymous, cpu) = (
+        operator.resident()?,
+        operator.anonymous()?,
+        operator.cpu_micros()? - cpu,
+    );
     let sent = world.requests()?;
     drop(operator);
 
@@ -76,6 +82,7 @@ pub(crate) async fn measure(
         duplicates: count(&refused(true)),
         idle: idle / 1024.0,
         loaded: loaded / 1024.0,
+        anonymous: anonymous / 1024.0,
         restart_seconds,
         restart_writes: whole(writes),
     })

@@ -114,9 +114,9 @@ pub(crate) fn measure(arguments: &Arguments) -> Result<()> {
             })
         });
     let text = format!(
-        "{}\n\nMedians of {} interleaved rounds.\n\n| | keys | kubewright | client-go | ratio |\n|---|---:|---:|---:|---:|\n{}",
+        "{}\n\n{}.\n\n| | keys | kubewright | client-go | ratio |\n|---|---:|---:|---:|---:|\n{}",
         report::machine(),
-        arguments.rounds,
+        report::conditions(arguments.rounds),
         rows.collect::<String>()
     );
     println!("{text}");

@@ -13,6 +13,8 @@ use kubewright::{
 };
 use tokio::task::{JoinSet, coop::consume_budget};
 
+use crate::stopwatch::Stopwatch;
+
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Case {
@@ -79,42 +81,6 @@ fn names(count: usize) -> Vec<ObjectName> {
     (0..count)
         .map(|i| ObjectName::namespaced(format!("namespace-{}", i % 100), format!("some-object-{i:07}")))
         .collect()
-}
-
-/// Measures what happens from now on.
-struct Stopwatch {
-    clock: Instant,
-    cpu: u64,
-}
-
-impl Stopwatch {
-    fn start() -> Result<Self> {
-        Ok(Self {
-            cpu: cpu()?,
-            clock: Instant::now(),
-        })
-    }
-
-    /// Nanoseconds a key, of CPU and on the clock.
-    #[expect(clippy::cast_precision_loss, reason = "far from 2^52")]
-    fn each(&self, keys: usize) -> Result<Vec<f64>> {
-        let clock = self.clock.elapsed().as_nanos() as f64;
-        Ok(vec![
-            (cpu()? - self.cpu) as f64 / keys as f64,
-            clock / keys as f64,
-        ])
-    }
-}
-
-/// Nanoseconds that the threads of this process ran.
-fn cpu() -> Result<u64> {
-    let mut sum = 0;
-    for thread in std::fs::read_dir("/proc/self/task")? {
-        let text = std::fs::read_to_string(thread?.path().join("schedstat"))?;
-        let ran = text.split(' ').next().unwrap_or_default();
-        sum += ran.parse::<u64>()?;
-    }
-    Ok(sum)
 }
 
 async fn one_thread(keys: &[ObjectName]) -> Result<Vec<f64>> {

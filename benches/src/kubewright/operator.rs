@@ -1,18 +1,19 @@
 //! Ours: as `kubewright new` scaffolds it, but that it creates and updates, as the others do.
 
-use ::kubewright::{
+use k8s_openapi::api::apps::v1::Deployment;
+use kubewright::{
     Manager, ObjectName,
     cache::{Lister, LookupError},
     client::{Create, TypedClient, Update, UpdateStatus},
     controller::{Action, ReconcileError, Reconciler, Setup, controller_reference},
     events::{EventType, Recorder},
 };
-use k8s_openapi::api::apps::v1::Deployment;
-use kubewright_benches::widget::{
-    WORKERS, WidgetClient, WidgetInformers as _, WidgetLister, WidgetStatus, new_deployment, scaled,
+use kubewright_benches::{
+    subject::reconciling,
+    widget::{
+        WORKERS, WidgetClient, WidgetInformers as _, WidgetLister, WidgetStatus, new_deployment, scaled,
+    },
 };
-
-use super::subject::reconciling;
 
 struct Widgets {
     lister: WidgetLister,
@@ -22,7 +23,7 @@ struct Widgets {
     events: Recorder,
 }
 
-pub(crate) async fn run() -> ::kubewright::Result<()> {
+pub(crate) async fn run() -> kubewright::Result<()> {
     Manager::from_args("widgets")
         .with_args([""; 0])
         .register(register)

@@ -16,9 +16,10 @@ use kube::{
         watcher,
     },
 };
-use kubewright_benches::widget::{WORKERS, Widget, WidgetStatus, new_deployment, scaled};
-
-use super::subject::reconciling;
+use kubewright_benches::{
+    subject::reconciling,
+    widget::{WORKERS, Widget, WidgetStatus, new_deployment, scaled},
+};
 
 struct Context {
     client: Client,
