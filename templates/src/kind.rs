@@ -44,19 +44,19 @@ impl Template for Controller<'_> {
     const SOURCE: &'static str = "kind/controller.rs.hbs";
 }
 
-/// `tests/<module>.rs`: reconciles without an API server.
+/// `tests/<module>.rs`: single reconciles, and the operator beside an API server.
 #[derive(Debug, Clone, Serialize)]
 pub struct ControllerTest<'a> {
     /// The crate's name in Rust.
     pub crate_name: &'a str,
     /// The API group.
     pub group: &'a str,
-    /// The version within the group.
-    pub version: &'a str,
     /// The kind, in upper camel case.
     pub kind: &'a str,
-    /// The kind in snake case.
+    /// The kind in snake case: what variables are called.
     pub snake: &'a str,
+    /// Several of them in snake case: what variables are called.
+    pub snakes: &'a str,
     /// The resource.
     pub plural: &'a str,
     /// Whether its objects live in namespaces.

@@ -11,6 +11,8 @@ pub struct CargoToml<'a> {
     pub name: &'a str,
     /// How it depends on kubewright, as the right side of a TOML line.
     pub dependency: &'a str,
+    /// How its tests depend on the testkit, in the same way.
+    pub testkit: &'a str,
 }
 
 impl Template for CargoToml<'_> {

@@ -2,15 +2,14 @@
 
 use std::{path::Path, time::Duration};
 
-use kubewright_testkit::{ChildProcess, ControlPlane, Identity, Unit, eventually};
-use serde_json::Value;
+use kubewright_testkit::{ChildProcess, Cluster, Identity, Unit, eventually};
 
-use crate::Project;
+use crate::{Project, objects};
 
 /// A project whose manifests were applied.
 #[derive(Debug)]
-pub struct Deployed<'p> {
-    plane: &'p ControlPlane,
+pub struct Deployed<'c> {
+    cluster: &'c Cluster,
     identity: Identity,
     name: String,
     binary: std::path::PathBuf,
@@ -23,62 +22,55 @@ pub struct Operator {
     pub process: ChildProcess,
 }
 
-impl<'p> Deployed<'p> {
-    /// Applies the project's CRDs and roles as a cluster's administrator would, `kubectl apply --server-side`.
+impl<'c> Deployed<'c> {
+    /// Applies the project's CRDs and roles as a cluster's administrator would, and waits until its kinds are served.
     ///
     /// # Panics
     ///
     /// When the API server refuses one of them.
-    pub fn new(plane: &'p ControlPlane, project: &Project, name: &str) -> Self {
+    pub fn new(cluster: &'c Cluster, project: &Project, name: &str) -> Self {
         let namespace = format!("{name}-system");
-        let made = plane
-            .kubectl()
-            .try_run(["create", "namespace", &namespace])
-            .expect("kubectl runs");
-        assert!(
-            made.success() || made.stderr.contains("already exists"),
-            "{}",
-            made.stderr
-        );
+        cluster.namespace(&namespace).expect("a namespace");
         let deployed = Self {
-            plane,
-            identity: plane
+            cluster,
+            identity: cluster
                 .service_account(&namespace, name)
                 .expect("a service account"),
             name: name.to_owned(),
             binary: project.build(),
         };
-        deployed.apply_folder(&project.root().join("manifests/crds"));
+        let definitions = project.root().join("manifests/crds");
+        deployed.apply_folder(&definitions);
         deployed.apply_folder(&project.root().join("manifests/rbac"));
-        for crd in plane.kubectl().json(["get", "crds"]).expect("CRDs")["items"]
-            .as_array()
-            .expect("a list")
-        {
-            let spec = &crd["spec"];
-            let text = |value: &Value| value.as_str().expect("a text").to_owned();
-            let (group, version) = (text(&spec["group"]), text(&spec["versions"][0]["name"]));
-            plane.wait_until_ownable(&format!("{group}/{version}"), &text(&spec["names"]["kind"]));
+        for definition in objects(&definitions) {
+            cluster.install(&definition).expect("its kind is served");
         }
         deployed
     }
 
-    /// Applies a folder with a kustomization.
+    /// Applies a folder: with kubectl, which reads its kustomization, where that lies with the real server; else object by object.
     ///
     /// # Panics
     ///
     /// When the API server refuses one of its objects.
     pub fn apply_folder(&self, folder: &Path) {
+        let Some(plane) = self.cluster.real() else {
+            for object in objects(folder) {
+                let applied = self.cluster.apply(&object);
+                applied.unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+            }
+            return;
+        };
         let folder = folder.to_string_lossy();
-        self.plane
-            .kubectl()
-            .run([
-                "apply",
-                "--server-side",
-                "--force-conflicts",
-                "--kustomize",
-                &folder,
-            ])
-            .unwrap_or_else(|error| panic!("{folder}: {error}"));
+        let apply = [
+            "apply",
+            "--server-side",
+            "--force-conflicts",
+            "--kustomize",
+            &folder,
+        ];
+        let applied = plane.kubectl().run(apply);
+        applied.unwrap_or_else(|error| panic!("{folder}: {error}"));
     }
 
     /// The service account's user name.
@@ -93,7 +85,7 @@ impl<'p> Deployed<'p> {
     /// When it does not start.
     pub fn start(&self, replica: &str, arguments: &[&str]) -> Operator {
         let process = self
-            .plane
+            .cluster
             .launch(&self.identity, &self.binary)
             .args([
                 "--leader-elect",

@@ -5,46 +5,40 @@ use std::{
     io::{Read as _, Write as _},
     net::{TcpListener, TcpStream},
     path::Path,
-    sync::LazyLock,
     time::Duration,
 };
 
-use kubewright_testkit::{ChildProcess, ControlPlane, eventually};
-use kubewright_tests::Project;
+use http::Method;
+use kubewright_testkit::{ChildProcess, Cluster, ClusterError, eventually};
+use kubewright_tests::{Project, named, objects, on_both_servers};
 use serde_json::{Value, json};
 
 /// A failed list is tried again after at most half a minute, with jitter.
 const PATIENCE: Duration = Duration::from_secs(90);
 
-static PLANE: LazyLock<ControlPlane> =
-    LazyLock::new(|| ControlPlane::builder().start().expect("a control plane"));
+on_both_servers!(operator_waits_says_why_and_goes_on);
 
-#[test]
-#[ignore = "needs a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
-fn operator_waits_says_why_and_goes_on() {
+fn operator_waits_says_why_and_goes_on(cluster: &Cluster) {
     let project = Project::scaffold("weather", "Cloud", &[]);
     project.kubewright(&["generate"]).expect_success();
     let binary = project.build();
-    an_api_server_that_is_away(&project, &binary);
-    let operator = a_definition_that_is_not_installed(&project, &binary);
-    an_object_that_does_not_decode(operator);
+    an_api_server_that_is_away(cluster, &project, &binary);
+    let operator = a_definition_that_is_not_installed(cluster, &project, &binary);
+    an_object_that_does_not_decode(cluster, operator);
 }
 
 /// The operator lives, is not ready, names the address, and ends when it is asked to.
-fn an_api_server_that_is_away(project: &Project, binary: &Path) {
+fn an_api_server_that_is_away(cluster: &Cluster, project: &Project, binary: &Path) {
     let address = TcpListener::bind("127.0.0.1:0")
         .and_then(|listener| listener.local_addr())
         .expect("a port that is free, and closed again");
-    let kubeconfig = fs::read_to_string(PLANE.admin().kubeconfig()).expect("a kubeconfig");
-    assert!(kubeconfig.contains(PLANE.url()), "{kubeconfig}");
+    let kubeconfig = fs::read_to_string(cluster.admin().kubeconfig()).expect("a kubeconfig");
+    let mut kubeconfig: Value = serde_json::from_str(&kubeconfig).expect("JSON");
+    kubeconfig["clusters"][0]["cluster"]["server"] = format!("https://{address}").into();
     let path = project.root().join("away.kubeconfig");
-    fs::write(
-        &path,
-        kubeconfig.replace(PLANE.url(), &format!("https://{address}")),
-    )
-    .expect("written");
+    fs::write(&path, kubeconfig.to_string()).expect("written");
 
-    let mut operator = start(binary, Some(&path));
+    let mut operator = start(cluster, binary, Some(&path));
     wait_for_log(&operator, "the API server cannot be reached");
     let log = operator.log();
     for part in [
@@ -72,8 +66,8 @@ fn an_api_server_that_is_away(project: &Project, binary: &Path) {
 }
 
 /// The operator says what to install, and needs no restart once that is there.
-fn a_definition_that_is_not_installed(project: &Project, binary: &Path) -> ChildProcess {
-    let mut operator = start(binary, None);
+fn a_definition_that_is_not_installed(cluster: &Cluster, project: &Project, binary: &Path) -> ChildProcess {
+    let mut operator = start(cluster, binary, None);
     wait_for_log(&operator, "does not know Cloud of demo.dev/v1alpha1");
     let log = operator.log();
     for part in [
@@ -91,51 +85,46 @@ fn a_definition_that_is_not_installed(project: &Project, binary: &Path) -> Child
         "{readyz}"
     );
 
-    let definitions = project
-        .root()
-        .join("manifests/crds")
-        .to_string_lossy()
-        .into_owned();
-    PLANE
-        .kubectl()
-        .run(["apply", "--server-side", "--kustomize", &definitions])
-        .expect("the definition is accepted");
-    eventually("the sample is accepted", PATIENCE, || create("clear", &json!(1)));
-    wait_for_deployment("clear");
+    for definition in objects(&project.root().join("manifests/crds")) {
+        cluster.install(&definition).expect("the definition is accepted");
+    }
+    eventually("the sample is accepted", PATIENCE, || {
+        create(cluster, "clear", &json!(1))
+    });
+    wait_for_deployment(cluster, "clear");
     assert_runs(&mut operator);
     operator
 }
 
 /// The object is an error of its own: said and counted once per version; all others are reconciled.
-fn an_object_that_does_not_decode(mut operator: ChildProcess) {
+fn an_object_that_does_not_decode(cluster: &Cluster, mut operator: ChildProcess) {
     // The API server takes texts now; the operator, compiled from the struct, does not.
     let replicas = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/replicas";
     let loosened =
         json!([{"op": "replace", "path": replicas, "value": {"x-kubernetes-int-or-string": true}}]);
-    PLANE
-        .kubectl()
-        .run([
-            "patch",
-            "crd",
-            "clouds.demo.dev",
-            "--type=json",
-            "-p",
-            &loosened.to_string(),
-        ])
+    let definition = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/clouds.demo.dev";
+    cluster
+        .request(
+            Method::PATCH,
+            definition,
+            "application/json-patch+json",
+            Some(&loosened),
+        )
         .expect("the definition is loosened");
-    eventually("a text is accepted", PATIENCE, || create("odd", &json!("three")));
-    let first = wait_for_complaint(&operator);
+    eventually("a text is accepted", PATIENCE, || {
+        create(cluster, "odd", &json!("three"))
+    });
+    let first = wait_for_complaint(cluster, &operator);
     assert_eq!(decode_errors(&operator), 1);
 
     // Reconciled, though it came later and lies in the same cache.
-    create("fair", &json!(2)).expect("accepted");
-    wait_for_deployment("fair");
+    create(cluster, "fair", &json!(2)).expect("accepted");
+    wait_for_deployment(cluster, "fair");
 
     // Another version of it, as wrong as the first.
-    kubectl()
-        .run(["annotate", "cloud", "odd", "seen=again"])
-        .expect("annotated");
-    let second = wait_for_complaint(&operator);
+    let annotated = json!({"metadata": {"annotations": {"seen": "again"}}});
+    cluster.merge(&cloud("odd"), &annotated).expect("annotated");
+    let second = wait_for_complaint(cluster, &operator);
     assert_ne!(first, second);
     eventually("both versions are counted", PATIENCE, || {
         match decode_errors(&operator) {
@@ -153,25 +142,17 @@ fn an_object_that_does_not_decode(mut operator: ChildProcess) {
         );
     }
     assert_eq!(decode_errors(&operator), 2);
-    let written = kubectl()
-        .try_run(["get", "deployment", "odd"])
-        .expect("kubectl runs");
-    assert!(
-        !written.success(),
-        "nothing is written for it: {}",
-        written.stdout
-    );
+    let written = cluster.get(&deployment("odd")).expect("asked");
+    assert_eq!(written, None, "nothing is written for it");
     assert_runs(&mut operator);
 
-    let mended = json!({"spec": {"replicas": 3}}).to_string();
-    kubectl()
-        .run(["patch", "cloud", "odd", "--type=merge", "-p", &mended])
-        .expect("mended");
-    wait_for_deployment("odd");
+    let mended = json!({"spec": {"replicas": 3}});
+    cluster.merge(&cloud("odd"), &mended).expect("mended");
+    wait_for_deployment(cluster, "odd");
 }
 
-fn start(binary: &Path, kubeconfig: Option<&Path>) -> ChildProcess {
-    let launch = PLANE.launch(PLANE.admin(), binary).args([
+fn start(cluster: &Cluster, binary: &Path, kubeconfig: Option<&Path>) -> ChildProcess {
+    let launch = cluster.launch(cluster.admin(), binary).args([
         "--metrics-bind-address=127.0.0.1:0",
         "--health-bind-address=127.0.0.1:0",
     ]);
@@ -185,23 +166,24 @@ fn start(binary: &Path, kubeconfig: Option<&Path>) -> ChildProcess {
         .expect("the operator starts")
 }
 
-fn kubectl() -> kubewright_testkit::Kubectl {
-    PLANE.kubectl().namespace("default")
+fn cloud(name: &str) -> Value {
+    named("demo.dev/v1alpha1", "Cloud", "default", name)
 }
 
-fn create(name: &str, replicas: &Value) -> Result<String, String> {
-    let object = json!({"apiVersion": "demo.dev/v1alpha1", "kind": "Cloud", "metadata": {"name": name},
-        "spec": {"deploymentName": name, "replicas": replicas}});
-    kubectl()
-        .stdin(object.to_string())
-        .run(["create", "-f", "-"])
-        .map_err(|error| error.to_string())
+fn deployment(name: &str) -> Value {
+    named("apps/v1", "Deployment", "default", name)
+}
+
+fn create(cluster: &Cluster, name: &str, replicas: &Value) -> Result<Value, ClusterError> {
+    let mut object = cloud(name);
+    object["spec"] = json!({"deploymentName": name, "replicas": replicas});
+    cluster.apply(&object)
 }
 
 #[track_caller]
-fn wait_for_deployment(name: &str) {
+fn wait_for_deployment(cluster: &Cluster, name: &str) {
     eventually(&format!("the Deployment of {name}"), PATIENCE, || {
-        kubectl().run(["get", "deployment", name])
+        cluster.get(&deployment(name)).expect("asked")
     });
 }
 
@@ -221,8 +203,8 @@ fn complaint(version: &str) -> String {
 
 /// Waits until the version of the object that the API server holds was complained of, and returns it.
 #[track_caller]
-fn wait_for_complaint(operator: &ChildProcess) -> String {
-    let odd = kubectl().json(["get", "cloud", "odd"]).expect("the object");
+fn wait_for_complaint(cluster: &Cluster, operator: &ChildProcess) -> String {
+    let odd = cluster.get(&cloud("odd")).expect("asked").expect("the object");
     let version = odd["metadata"]["resourceVersion"]
         .as_str()
         .expect("a version")

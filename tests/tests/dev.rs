@@ -1,6 +1,6 @@
 //! `kubewright dev`: from the scaffold to a reconciled sample, live; an edit; a mistake; the end. Without a cluster.
 
-use std::{path::Path, time::Duration};
+use std::{path::Path, process::Command, time::Duration};
 
 use kube::{
     Api, Client, Config,
@@ -8,8 +8,8 @@ use kube::{
     config::{KubeConfigOptions, Kubeconfig},
     core::{ApiResource, GroupVersionKind},
 };
-use kubewright_testkit::{ChildProcess, eventually};
-use kubewright_tests::Project;
+use kubewright_testkit::{ChildProcess, Cluster, eventually};
+use kubewright_tests::{Project, named, on_both_servers};
 use serde_json::json;
 
 /// The first build of a scaffold takes a while.
@@ -71,6 +71,27 @@ async fn dev_runs_the_operator_and_follows_the_source() {
         let starts = dev.log().matches("starting the operator").count();
         if starts == 3 { Ok(()) } else { Err(starts) }
     });
+
+    // A crash is said, and mended by a new start.
+    signal("KILL", &runs("debug/devloop"));
+    wait_for(
+        &dev,
+        "the operator ended (signal: 9 (SIGKILL)); it starts again in 1s, or at the next change",
+    );
+    wait_for(&dev, "starting the operator again");
+    let scaled = json!({ "spec": { "replicas": 4 } });
+    foos.patch("example-foo", &PatchParams::default(), &Patch::Merge(&scaled))
+        .await
+        .expect("scaled");
+    wait_for(&dev, "status.availableReplicas 3 → 4");
+
+    // Another kind comes and goes; its objects go with it.
+    project.kubewright(&["add", "kind", "Bar"]).expect_success();
+    wait_for(&dev, "objects | Bar default/example-bar: created");
+    remove_bar(&project);
+    wait_for(&dev, "Bar is no longer a kind of the project");
+    wait_for(&dev, "objects | Bar default/example-bar: deleted");
+
     let refused = json!({ "spec": { "replicas": 5 } });
     let refused = foos
         .patch("example-foo", &PatchParams::default(), &Patch::Merge(&refused))
@@ -82,21 +103,30 @@ async fn dev_runs_the_operator_and_follows_the_source() {
         .expect("it ends")
         .expect("in time");
     assert!(ended.success(), "{ended}: {}", dev.log_tail());
-    assert!(!runs("debug/devloop"), "no operator is left");
+    assert_eq!(runs("debug/devloop"), [0; 0], "no operator is left");
 }
 
+#[test]
+fn an_operator_ends_with_a_dev_that_is_killed() {
+    let project = Project::scaffold("devkilled", "Foo", &[]);
+    let mut dev = project.dev(&[]);
+    wait_for(&dev, "kubewright::controller::runner: starting workers");
+    assert_eq!(runs("debug/devkilled").len(), 1);
+    // Dev alone: not its group, whose members it could not tell either.
+    signal("KILL", &[dev.pid()]);
+    eventually("no operator is left", PATIENCE, || {
+        runs("debug/devkilled").is_empty()
+    });
+    dev.kill().expect("it is gone");
+}
+
+on_both_servers!(dev_uses_the_cluster_of_a_context);
+
 /// A user's cluster is one of a kubeconfig's contexts: here an API server that is not dev's own.
-#[tokio::test(flavor = "multi_thread")]
-async fn dev_uses_the_cluster_of_a_context() {
-    let server = kubewright_apiserver::ApiServer::start()
-        .await
-        .expect("an API server");
+fn dev_uses_the_cluster_of_a_context(cluster: &Cluster) {
     let project = Project::scaffold("devcluster", "Foo", &[]);
-    let theirs = project.root().join("target/their.kubeconfig");
-    std::fs::create_dir_all(project.root().join("target")).expect("a folder");
-    server.write_kubeconfig(&theirs).expect("written");
-    let mut dev = Project::command(project.root(), &["dev", "--cluster", "kubewright"])
-        .env("KUBECONFIG", &theirs)
+    let mut dev = Project::command(project.root(), &["dev", "--cluster", "testkit"])
+        .env("KUBECONFIG", cluster.admin().kubeconfig())
         .start()
         .expect("it starts");
     wait_for(&dev, "objects | Event Normal Created Foo/example-foo");
@@ -111,25 +141,16 @@ async fn dev_uses_the_cluster_of_a_context() {
         .expect("in time");
     assert!(ended.success(), "{ended}: {}", dev.log_tail());
     // The cluster is the user's: nothing was simulated, nothing is swept away, and the operator was nobody but its account.
-    let foos = foos(&theirs.to_string_lossy()).await;
-    foos.get("example-foo").await.expect("the sample is still there");
+    let foo = named("demo.dev/v1alpha1", "Foo", "default", "example-foo");
+    assert!(
+        cluster.get(&foo).expect("asked").is_some(),
+        "the sample is still there"
+    );
+    let audit = cluster.audit().expect("an audit log");
     let account = "system:serviceaccount:devcluster-system:devcluster";
-    let requests = server.audit().records();
-    assert!(
-        requests
-            .iter()
-            .any(|record| record.user == account && record.resource == "foos")
-    );
-    assert!(
-        requests.iter().all(|record| record.resource != "nodes"),
-        "no node was made"
-    );
-    assert!(
-        requests
-            .iter()
-            .all(|record| record.user != account || record.code != 403),
-        "its Role is enough"
-    );
+    assert!(!audit.by_user(account).on("demo.dev", "foos").is_empty());
+    assert!(audit.on("", "nodes").writes().is_empty(), "no node was made");
+    audit.assert_nothing_forbidden(account);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -198,10 +219,38 @@ async fn foos(kubeconfig: &str) -> Api<DynamicObject> {
     Api::namespaced_with(client, "default", &ApiResource::from_gvk(&kind))
 }
 
-/// Whether a program whose path ends so runs, where the system says it.
-fn runs(program: &str) -> bool {
+/// As its author would.
+fn remove_bar(project: &Project) {
+    for file in ["src/api/mod.rs", "src/controllers/mod.rs", "src/main.rs"] {
+        let text = project.read(file);
+        let lines = text.lines().filter(|line| !line.to_lowercase().contains("bar"));
+        let text: Vec<&str> = lines.collect();
+        std::fs::write(project.root().join(file), text.join("\n") + "\n").expect("written");
+    }
+    for file in [
+        "src/api/bar.rs",
+        "src/controllers/bar.rs",
+        "manifests/samples/bar.yaml",
+    ] {
+        std::fs::remove_file(project.root().join(file)).expect("removed");
+    }
+}
+
+/// The processes of a program whose path ends so, where the system says it.
+fn runs(program: &str) -> Vec<u32> {
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     processes
-        .filter_map(|process| std::fs::read_link(process.path().join("exe")).ok())
-        .any(|executable| executable.ends_with(Path::new(program)))
+        .filter(|process| {
+            let executable = std::fs::read_link(process.path().join("exe"));
+            executable.is_ok_and(|executable| executable.ends_with(Path::new(program)))
+        })
+        .filter_map(|process| process.file_name().to_str()?.parse().ok())
+        .collect()
+}
+
+fn signal(name: &str, processes: &[u32]) {
+    assert!(!processes.is_empty(), "nobody to signal");
+    let processes = processes.iter().map(u32::to_string);
+    let status = Command::new("kill").args(["-s", name]).args(processes).status();
+    assert!(status.expect("kill runs").success());
 }

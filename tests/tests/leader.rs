@@ -1,42 +1,35 @@
 //! Two replicas: one works, the other stands by and takes over.
 
-use std::{sync::LazyLock, time::Duration};
+use std::time::Duration;
 
-use kubewright_testkit::{ControlPlane, eventually};
-use kubewright_tests::{Deployed, Project};
-use serde_json::json;
+use kubewright_testkit::{Cluster, eventually};
+use kubewright_tests::{Deployed, Project, named, on_both_servers};
 
-static PLANE: LazyLock<ControlPlane> =
-    LazyLock::new(|| ControlPlane::builder().start().expect("a control plane"));
+on_both_servers!(standby_takes_over_and_the_killed_leader_writes_no_more);
 
-#[test]
-#[ignore = "needs a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
-fn standby_takes_over_and_the_killed_leader_writes_no_more() {
+fn standby_takes_over_and_the_killed_leader_writes_no_more(cluster: &Cluster) {
     let project = Project::scaffold("duo", "Duo", &[]);
     project.kubewright(&["generate"]).expect_success();
-    let deployed = Deployed::new(&PLANE, &project, "duo");
-    let namespace = PLANE.namespace("duo").expect("a namespace");
-    let kubectl = || PLANE.kubectl().namespace(&namespace);
+    let deployed = Deployed::new(cluster, &project, "duo");
+    cluster.namespace("duo").expect("a namespace");
     let holder = || {
-        let lease = PLANE
-            .kubectl()
-            .namespace("duo-system")
-            .json(["get", "lease", "duo"])
-            .map_err(|error| error.to_string())?;
+        let lease = named("coordination.k8s.io/v1", "Lease", "duo-system", "duo");
+        let lease = cluster
+            .get(&lease)
+            .map_err(|error| error.to_string())?
+            .unwrap_or_default();
         match lease["spec"]["holderIdentity"].as_str() {
             Some(holder) if !holder.is_empty() => Ok(holder.to_owned()),
             _ => Err(lease.to_string()),
         }
     };
     let apply = |name: &str| {
-        let object = json!({"apiVersion": "demo.dev/v1alpha1", "kind": "Duo", "metadata": {"name": name},
-            "spec": {"deploymentName": name, "replicas": 1}});
-        kubectl()
-            .stdin(object.to_string())
-            .run(["apply", "--server-side", "-f", "-"])
-            .expect("accepted");
+        let mut object = named("demo.dev/v1alpha1", "Duo", "duo", name);
+        object["spec"] = serde_json::json!({ "deploymentName": name, "replicas": 1 });
+        cluster.apply(&object).expect("accepted");
+        let deployment = named("apps/v1", "Deployment", "duo", name);
         eventually("its Deployment", Duration::from_mins(1), || {
-            kubectl().json(["get", "deployment", name])
+            cluster.get(&deployment).expect("asked")
         });
     };
 
@@ -49,7 +42,7 @@ fn standby_takes_over_and_the_killed_leader_writes_no_more() {
     // Killed while it has work to do, so that it would write if it could.
     first.process.kill().expect("killed");
     let killed = eventually("the time of the API server", Duration::from_secs(5), || {
-        PLANE.audit().ok()?.iter().last().map(|event| event.time)
+        cluster.audit().ok()?.iter().last().map(|event| event.time)
     });
     let next = eventually("the second leads", Duration::from_mins(1), || match holder() {
         Ok(holder) if holder != leader => Ok(holder),
@@ -58,7 +51,7 @@ fn standby_takes_over_and_the_killed_leader_writes_no_more() {
     assert_ne!(leader, next);
     apply("after");
 
-    let audit = PLANE.audit().expect("an audit log");
+    let audit = cluster.audit().expect("an audit log");
     let (one, two) = (
         audit.by_user_agent("replica-one"),
         audit.by_user_agent("replica-two"),

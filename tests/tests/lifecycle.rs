@@ -1,118 +1,102 @@
-//! From `kubewright new` to a reconciled object, under the generated Role, on the real kube-apiserver.
+//! From `kubewright new` to a reconciled object, under the generated Role.
 
-use std::{path::Path, sync::LazyLock, time::Duration};
+use std::time::Duration;
 
-use kubewright_testkit::{ControlPlane, eventually};
-use kubewright_tests::{Deployed, Project};
+use kubewright_testkit::{Cluster, eventually};
+use kubewright_tests::{Deployed, Project, condition, named, objects, on_both_servers};
 use serde_json::{Value, json};
 
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// Garbage collection is the point of the last act; a Deployment controller would fight with the test over its status.
-static PLANE: LazyLock<ControlPlane> = LazyLock::new(|| {
-    ControlPlane::builder()
-        .controller_manager(&["garbage-collector-controller"])
-        .start()
-        .expect("a control plane")
-});
+on_both_servers!(
+    scaffolded_operator_reconciles_under_its_generated_role,
+    missing_rule_is_forbidden_and_said_clearly,
+);
 
-#[test]
-#[ignore = "needs a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
-fn scaffolded_operator_reconciles_under_its_generated_role() {
+fn scaffolded_operator_reconciles_under_its_generated_role(cluster: &Cluster) {
     let project = Project::scaffold("lifecycle", "Foo", &[]);
     project.kubewright(&["generate"]).expect_success();
     project.kubewright(&["generate", "--check"]).expect_success();
-    let deployed = Deployed::new(&PLANE, &project, "lifecycle");
-    let namespace = PLANE.namespace("lifecycle").expect("a namespace");
-    let kubectl = || PLANE.kubectl().namespace(&namespace);
+    let deployed = Deployed::new(cluster, &project, "lifecycle");
+    cluster.namespace("lifecycle").expect("a namespace");
+    let foo = named("demo.dev/v1alpha1", "Foo", "lifecycle", "example-foo");
+    let deployment = named("apps/v1", "Deployment", "lifecycle", "example-foo");
+    let wait_for = |object: &Value, what: &str, is: &dyn Fn(&Value) -> bool| {
+        eventually(what, PATIENCE, || match cluster.get(object) {
+            Ok(Some(found)) if is(&found) => Ok(found),
+            other => Err(format!("{other:?}")),
+        })
+    };
+    let is_observed = |foo: &Value| foo["status"]["observedGeneration"] == foo["metadata"]["generation"];
+    // No kubelet runs: the test plays it.
+    let set_available = |replicas: i32| {
+        let status =
+            json!({ "replicas": replicas, "readyReplicas": replicas, "availableReplicas": replicas });
+        cluster
+            .merge_status(&deployment, &status)
+            .expect("the status is set");
+    };
+    let scale = |replicas: i32| {
+        let spec = json!({ "spec": { "replicas": replicas } });
+        cluster.merge(&foo, &spec).expect("scaled");
+    };
 
-    // The sample as generated, in the test's namespace.
-    let sample = sample(&project, "foo").replace("namespace: default", &format!("namespace: {namespace}"));
     let mut operator = deployed.start("first", &[]);
-    kubectl()
-        .stdin(sample)
-        .run(["apply", "--server-side", "-f", "-"])
+    cluster
+        .apply(&sample(&project, "lifecycle"))
         .expect("the sample is accepted");
-
-    let deployment = eventually("the owned Deployment", PATIENCE, || {
-        kubectl().json(["get", "deployment", "example-foo"])
-    });
-    assert_eq!(deployment["spec"]["replicas"], 1);
-    assert_eq!(deployment["metadata"]["ownerReferences"][0]["kind"], "Foo");
-    assert_eq!(deployment["metadata"]["ownerReferences"][0]["controller"], true);
+    let made = wait_for(&deployment, "the owned Deployment", &|_| true);
+    assert_eq!(made["spec"]["replicas"], 1);
+    let owner = &made["metadata"]["ownerReferences"][0];
+    assert_eq!(owner["kind"], "Foo");
     assert_eq!(
-        deployment["metadata"]["ownerReferences"][0]["blockOwnerDeletion"],
-        true
+        (&owner["controller"], &owner["blockOwnerDeletion"]),
+        (&json!(true), &json!(true))
     );
-    wait_for_foo(&namespace, "not ready, of the first generation", |foo| {
+    wait_for(&foo, "the Foo is not ready, of the first generation", &|foo| {
         foo["status"]["observedGeneration"] == 1 && condition(foo, "Ready")["status"] == "False"
     });
-
-    // No kubelet runs: the test plays it.
-    set_available(&namespace, 1);
-    let foo = wait_for_foo(&namespace, "1 available and ready", |foo| {
+    set_available(1);
+    wait_for(&foo, "1 is available, and the Foo ready", &|foo| {
         foo["status"]["availableReplicas"] == 1 && condition(foo, "Ready")["status"] == "True"
     });
-    let became_ready = condition(&foo, "Ready")["lastTransitionTime"].clone();
 
-    // kubectl scales through the spec; the operator follows, twice, and says so twice: one event, counted.
+    // Scaled through the spec; the operator follows, twice, and says so twice: one event, counted.
     for replicas in [2, 3] {
-        let spec = json!({"spec": {"replicas": replicas}}).to_string();
-        kubectl()
-            .run(["patch", "foo", "example-foo", "--type=merge", "-p", &spec])
-            .expect("scaled");
-        eventually("the Deployment is scaled", PATIENCE, || {
-            let deployment = kubectl()
-                .json(["get", "deployment", "example-foo"])
-                .map_err(|error| error.to_string())?;
-            if deployment["spec"]["replicas"] == replicas {
-                Ok(())
-            } else {
-                Err(deployment.to_string())
-            }
+        scale(replicas);
+        wait_for(&deployment, "the Deployment is scaled", &|deployment| {
+            deployment["spec"]["replicas"] == replicas
         });
-        wait_for_foo(&namespace, "observed", |foo| {
-            foo["status"]["observedGeneration"] == foo["metadata"]["generation"]
-        });
+        wait_for(&foo, "the Foo is observed", &is_observed);
     }
     let event = eventually("the event of scaling, counted twice", PATIENCE, || {
-        let events = kubectl()
-            .json(["get", "events.events.k8s.io"])
+        let events = cluster
+            .list(&named("events.k8s.io/v1", "Event", "lifecycle", ""))
             .map_err(|error| error.to_string())?;
-        let items = events["items"].as_array().cloned().unwrap_or_default();
-        items
-            .into_iter()
-            .find(|event| event["reason"] == "Updated" && event["series"]["count"] == 2)
-            .ok_or(events.to_string())
+        let is_it = |event: &&Value| event["reason"] == "Updated" && event["series"]["count"] == 2;
+        events.iter().find(is_it).cloned().ok_or(format!("{events:?}"))
     });
     assert_eq!(event["regarding"]["name"], "example-foo");
     assert_eq!(event["type"], "Normal");
 
     // Killed without a chance to tidy up, in the middle of a change; the next one goes on from what it finds.
-    let spec = json!({"spec": {"replicas": 4}}).to_string();
     operator.process.kill().expect("killed");
-    kubectl()
-        .run(["patch", "foo", "example-foo", "--type=merge", "-p", &spec])
-        .expect("scaled");
-    set_available(&namespace, 3);
+    scale(4);
+    set_available(3);
     let mut operator = deployed.start("second", &[]);
-    let foo = wait_for_foo(&namespace, "caught up after the restart", |foo| {
-        foo["status"]["availableReplicas"] == 3
-            && foo["status"]["observedGeneration"] == foo["metadata"]["generation"]
+    let caught_up = wait_for(&foo, "the Foo is caught up with after the restart", &|foo| {
+        foo["status"]["availableReplicas"] == 3 && is_observed(foo)
     });
-    let ready = condition(&foo, "Ready");
+    let ready = condition(&caught_up, "Ready");
     assert_eq!(ready["status"], "False", "3 of 4 are available: {ready}");
-    assert_ne!(ready["lastTransitionTime"], "", "{became_ready}");
 
     // Deleting the Foo deletes the Deployment, through the owner reference.
-    kubectl()
-        .run(["delete", "foo", "example-foo", "--wait=false"])
-        .expect("deleted");
+    cluster.delete(&foo).expect("deleted");
     eventually("the Deployment is collected", PATIENCE, || {
-        let left = kubectl()
-            .run(["get", "deployments", "-o", "name"])
-            .map_err(|error| error.to_string())?;
-        if left.trim().is_empty() { Ok(()) } else { Err(left) }
+        match cluster.get(&deployment) {
+            Ok(None) => Ok(()),
+            other => Err(format!("{other:?}")),
+        }
     });
 
     // A clean end releases the lease, so that the next one need not wait for it.
@@ -122,33 +106,29 @@ fn scaffolded_operator_reconciles_under_its_generated_role() {
         .expect("it ends")
         .expect("in time");
     assert!(ended.success(), "{ended}: {}", operator.process.log_tail());
-    let lease = PLANE
-        .kubectl()
-        .namespace("lifecycle-system")
-        .json(["get", "lease", "lifecycle"])
-        .expect("the lease");
-    assert!(
-        lease["spec"]["holderIdentity"]
-            .as_str()
-            .unwrap_or_default()
-            .is_empty(),
-        "{lease}"
-    );
+    let lease = named("coordination.k8s.io/v1", "Lease", "lifecycle-system", "lifecycle");
+    let lease = cluster.get(&lease).expect("asked").expect("the lease");
+    let holder = lease["spec"]["holderIdentity"].as_str().unwrap_or_default();
+    assert!(holder.is_empty(), "{lease}");
 
-    PLANE
+    cluster
         .audit()
         .expect("an audit log")
         .assert_exact(&deployed.units(), deployed.user());
 }
 
-#[test]
-#[ignore = "needs a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
-fn missing_rule_is_forbidden_and_said_clearly() {
+fn missing_rule_is_forbidden_and_said_clearly(cluster: &Cluster) {
     let project = Project::scaffold("negative", "Nay", &[]);
     project.kubewright(&["generate"]).expect_success();
-    let deployed = Deployed::new(&PLANE, &project, "negative");
-    let namespace = PLANE.namespace("negative").expect("a namespace");
-    let kubectl = || PLANE.kubectl().namespace(&namespace);
+    let deployed = Deployed::new(cluster, &project, "negative");
+    cluster.namespace("negative").expect("a namespace");
+    let role = json!({ "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": { "name": "negative" } });
+    let complete = cluster.get(&role).expect("asked").expect("the generated role")["rules"].clone();
+    let put_rules = |rules: &Value| {
+        cluster
+            .merge(&role, &json!({ "rules": rules }))
+            .expect("the role is changed");
+    };
 
     // Each of these rules is needed: without it the operator cannot do its work, and says what it may not.
     for (resource, said) in [
@@ -156,13 +136,9 @@ fn missing_rule_is_forbidden_and_said_clearly() {
         ("nays/status", "nays/status"),
         ("nays/finalizers", "blockOwnerDeletion"),
     ] {
-        let mut role = PLANE
-            .kubectl()
-            .json(["get", "clusterrole", "negative"])
-            .expect("the generated role");
-        let complete = role["rules"].clone();
+        let mut rules = complete.clone();
         let mut weakened = 0;
-        for rule in role["rules"].as_array_mut().expect("rules") {
+        for rule in rules.as_array_mut().expect("rules") {
             let resources = rule["resources"].as_array_mut().expect("resources");
             if resources.iter().any(|name| name == resource) {
                 // Reading Deployments stays allowed: the caches must sync, or nothing would be written at all.
@@ -178,98 +154,35 @@ fn missing_rule_is_forbidden_and_said_clearly() {
             }
         }
         assert!(weakened > 0, "no rule for {resource}: {complete}");
-        put_role(&role);
+        put_rules(&rules);
 
         let operator = deployed.start("denied", &[]);
-        let sample =
-            sample(&project, "nay").replace("namespace: default", &format!("namespace: {namespace}"));
-        kubectl()
-            .stdin(sample)
-            .run(["apply", "--server-side", "-f", "-"])
-            .expect("the sample is accepted");
+        let sample = sample(&project, "negative");
+        cluster.apply(&sample).expect("the sample is accepted");
         operator.wait_for_log("forbidden");
         operator.wait_for_log(said);
         operator.wait_for_log("kubewright generate");
-        let forbidden = PLANE
-            .audit()
-            .expect("an audit log")
-            .by_user(deployed.user())
-            .forbidden();
+        let audit = cluster.audit().expect("an audit log");
+        let forbidden = audit.by_user(deployed.user()).forbidden();
         assert!(!forbidden.is_empty(), "without {resource} something is forbidden");
         drop(operator);
 
-        role["rules"] = complete;
-        put_role(&role);
-        kubectl().run(["delete", "nays", "--all"]).expect("deleted");
-        kubectl()
-            .run(["delete", "deployments", "--all"])
-            .expect("deleted");
+        put_rules(&complete);
+        cluster.delete(&sample).expect("deleted");
+        let deployment = named("apps/v1", "Deployment", "negative", "example-nay");
+        eventually("its Deployment is gone", PATIENCE, || {
+            match cluster.get(&deployment) {
+                Ok(None) => Ok(()),
+                other => Err(format!("{other:?}")),
+            }
+        });
     }
 }
 
-fn put_role(role: &Value) {
-    let mut role = role.clone();
-    if let Some(metadata) = role["metadata"].as_object_mut() {
-        metadata.retain(|key, _| key == "name" || key == "labels");
-    }
-    PLANE
-        .kubectl()
-        .stdin(role.to_string())
-        .run(["replace", "-f", "-"])
-        .expect("the role is replaced");
-}
-
-/// The sample that lies in the project.
-fn sample(project: &Project, kind: &str) -> String {
-    let folder = project.root().join("manifests/samples");
-    let files: Vec<_> = std::fs::read_dir(&folder)
-        .expect("samples")
-        .map(|entry| entry.expect("an entry").path())
-        .filter(|path| {
-            path.file_stem()
-                .is_some_and(|stem| stem.to_string_lossy().contains(kind))
-        })
-        .collect();
-    let [file]: &[_] = files.as_slice() else {
-        panic!("one sample of {kind} in {}: {files:?}", folder.display())
-    };
-    std::fs::read_to_string::<&Path>(file).expect("a sample")
-}
-
-fn set_available(namespace: &str, replicas: i32) {
-    let status =
-        json!({"status": {"replicas": replicas, "readyReplicas": replicas, "availableReplicas": replicas}});
-    PLANE
-        .kubectl()
-        .namespace(namespace)
-        .run([
-            "patch",
-            "deployment",
-            "example-foo",
-            "--subresource=status",
-            "--type=merge",
-            "-p",
-            &status.to_string(),
-        ])
-        .expect("the status is set");
-}
-
-fn condition<'a>(object: &'a Value, name: &str) -> &'a Value {
-    static NONE: Value = Value::Null;
-    let conditions = object["status"]["conditions"].as_array();
-    conditions
-        .and_then(|all| all.iter().find(|condition| condition["type"] == name))
-        .unwrap_or(&NONE)
-}
-
-#[track_caller]
-fn wait_for_foo(namespace: &str, what: &str, is: impl Fn(&Value) -> bool) -> Value {
-    eventually(&format!("the Foo is {what}"), PATIENCE, || {
-        let foo = PLANE
-            .kubectl()
-            .namespace(namespace)
-            .json(["get", "foo", "example-foo"])
-            .map_err(|error| error.to_string())?;
-        if is(&foo) { Ok(foo) } else { Err(foo.to_string()) }
-    })
+/// The sample as generated, in the test's namespace.
+fn sample(project: &Project, namespace: &str) -> Value {
+    let samples = objects(&project.root().join("manifests/samples"));
+    let [mut sample]: [Value; 1] = samples.try_into().expect("one sample");
+    sample["metadata"]["namespace"] = namespace.into();
+    sample
 }

@@ -1,25 +1,26 @@
 //! After the first day: the struct changes, kinds are added, people edit what was generated.
 
-use std::{fs, sync::LazyLock, time::Duration};
+use std::{fs, time::Duration};
 
-use kubewright_testkit::{ControlPlane, eventually};
-use kubewright_tests::{Deployed, Project};
+use http::{Method, Request, header::ACCEPT};
+use kubewright_testkit::{Cluster, eventually};
+use kubewright_tests::{Deployed, Project, named, objects, on_both_servers};
 use serde_json::json;
-
-static PLANE: LazyLock<ControlPlane> =
-    LazyLock::new(|| ControlPlane::builder().start().expect("a control plane"));
 
 /// The exit code of `generate --check` on what is stale.
 const STALE: i32 = 1;
 /// The exit code of `generate` when a managed file was changed on both sides.
 const CONFLICT: i32 = 6;
 
-#[test]
-#[ignore = "needs a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
-fn changed_struct_reaches_the_api_server() {
+on_both_servers!(
+    changed_struct_reaches_the_api_server,
+    added_kinds_compile_and_reconcile
+);
+
+fn changed_struct_reaches_the_api_server(cluster: &Cluster) {
     let project = Project::scaffold("changing", "Page", &[]);
     project.kubewright(&["generate"]).expect_success();
-    let deployed = Deployed::new(&PLANE, &project, "changing");
+    let deployed = Deployed::new(cluster, &project, "changing");
 
     // A validated field, a printer column and an index.
     project.edit(
@@ -56,51 +57,49 @@ fn changed_struct_reaches_the_api_server() {
     project.kubewright(&["generate", "--check"]).expect_success();
     deployed.apply_folder(&project.root().join("manifests/crds"));
 
-    let namespace = PLANE.namespace("changing").expect("a namespace");
+    cluster.namespace("changing").expect("a namespace");
     let page = |colour: &str| {
-        let object = json!({"apiVersion": "demo.dev/v1alpha1", "kind": "Page", "metadata": {"name": colour},
-            "spec": {"deploymentName": colour, "replicas": 1, "colour": colour}});
-        PLANE
-            .kubectl()
-            .namespace(&namespace)
-            .stdin(object.to_string())
-            .try_run(["create", "-f", "-"])
-            .expect("kubectl runs")
+        let mut page = named("demo.dev/v1alpha1", "Page", "changing", colour);
+        page["spec"] = json!({"deploymentName": colour, "replicas": 1, "colour": colour});
+        page
     };
-    eventually("the new rule is enforced", Duration::from_secs(20), || {
-        let refused = page("blue");
-        if refused.success() {
-            PLANE
-                .kubectl()
-                .namespace(&namespace)
-                .run(["delete", "page", "blue"])
-                .expect("deleted");
-        }
-        if refused.stderr.contains("spec.colour") {
-            Ok(())
-        } else {
-            Err(refused.stdout + &refused.stderr)
-        }
-    });
-    assert!(page("red").success());
-    let table = PLANE
-        .kubectl()
-        .namespace(&namespace)
-        .run(["get", "pages"])
+    eventually(
+        "the new rule is enforced",
+        Duration::from_secs(20),
+        || match cluster.apply(&page("blue")) {
+            Err(refused) if refused.to_string().contains("spec.colour") => Ok(()),
+            Err(refused) => Err(refused.to_string()),
+            Ok(accepted) => {
+                cluster.delete(&accepted).expect("deleted");
+                Err(accepted.to_string())
+            }
+        },
+    );
+    cluster.apply(&page("red")).expect("accepted");
+    let table = cluster
+        .send(
+            Request::get("/apis/demo.dev/v1alpha1/namespaces/changing/pages")
+                .header(ACCEPT, "application/json;as=Table;v=v1;g=meta.k8s.io")
+                .body(vec![])
+                .expect("a request"),
+        )
         .expect("a table");
-    let (head, row) = table.split_once('\n').expect("two lines");
-    assert!(head.contains("COLOUR") && row.contains("red"), "{table}");
+    let columns = table["columnDefinitions"].as_array().expect("columns");
+    let colour = columns.iter().position(|column| column["name"] == "Colour");
+    assert_eq!(
+        table["rows"][0]["cells"][colour.expect("the new column")],
+        "red",
+        "{table}"
+    );
 
     // Samples are the user's: the old one is still valid; one made anew for the new struct is accepted, too.
-    accept_samples(&project, &namespace);
+    accept_samples(cluster, &project);
     fs::remove_dir_all(project.root().join("manifests/samples")).expect("removed");
     project.kubewright(&["generate"]).expect_success();
-    accept_samples(&project, &namespace);
+    accept_samples(cluster, &project);
 }
 
-#[test]
-#[ignore = "needs a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
-fn added_kinds_compile_and_reconcile() {
+fn added_kinds_compile_and_reconcile(cluster: &Cluster) {
     let project = Project::scaffold("growing", "Seed", &[]);
     for kind in ["Plant", "Tree"] {
         project.kubewright(&["add", "kind", kind]).expect_success();
@@ -130,35 +129,25 @@ fn added_kinds_compile_and_reconcile() {
     project.cargo(&["fmt", "--check"]).expect_success();
     project.cargo(&["test", "--offline"]).expect_success();
 
-    let deployed = Deployed::new(&PLANE, &project, "growing");
-    let namespace = PLANE.namespace("growing").expect("a namespace");
+    let deployed = Deployed::new(cluster, &project, "growing");
+    cluster.namespace("growing").expect("a namespace");
     let operator = deployed.start("only", &[]);
     for kind in ["Seed", "Plant", "Tree"] {
         let name = kind.to_lowercase();
-        let object = json!({"apiVersion": "demo.dev/v1alpha1", "kind": kind, "metadata": {"name": name},
-            "spec": {"deploymentName": name, "replicas": 1}});
-        let kubectl = || PLANE.kubectl().namespace(&namespace);
-        kubectl()
-            .stdin(object.to_string())
-            .run(["apply", "--server-side", "-f", "-"])
-            .expect("accepted");
-        eventually(
-            &format!("{kind} is reconciled: {}", operator.process.log_path().display()),
-            Duration::from_mins(1),
-            || {
-                let object = kubectl()
-                    .json(["get", &name, &name])
-                    .map_err(|error| error.to_string())?;
-                if object["status"]["observedGeneration"] == 1 {
-                    Ok(())
-                } else {
-                    Err(object.to_string() + &operator.process.log_tail())
-                }
-            },
-        );
+        let mut object = named("demo.dev/v1alpha1", kind, "growing", &name);
+        object["spec"] = json!({"deploymentName": name, "replicas": 1});
+        cluster.apply(&object).expect("accepted");
+        eventually(&format!("{kind} is reconciled"), Duration::from_mins(1), || {
+            let found = cluster.get(&object).expect("asked").unwrap_or_default();
+            if found["status"]["observedGeneration"] == 1 {
+                Ok(())
+            } else {
+                Err(found.to_string() + &operator.process.log_tail())
+            }
+        });
     }
     drop(operator);
-    PLANE
+    cluster
         .audit()
         .expect("an audit log")
         .assert_nothing_forbidden(deployed.user());
@@ -262,24 +251,20 @@ fn edited_files_are_refused_merged_or_left_alone() {
     assert_eq!(project.files(), before);
 }
 
-fn accept_samples(project: &Project, namespace: &str) {
-    let folder = project.root().join("manifests/samples");
-    let mut accepted = 0;
-    for entry in fs::read_dir(&folder).expect("samples") {
-        let path = entry.expect("an entry").path();
-        if path.file_name().is_some_and(|name| name == "kustomization.yaml") {
-            continue;
-        }
-        let sample = fs::read_to_string(&path)
-            .expect("a sample")
-            .replace("namespace: default", &format!("namespace: {namespace}"));
-        PLANE
-            .kubectl()
-            .namespace(namespace)
-            .stdin(sample)
-            .run(["apply", "--server-side", "--validate=strict", "-f", "-"])
-            .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        accepted += 1;
+/// Every field of the samples is known, and every value allowed.
+fn accept_samples(cluster: &Cluster, project: &Project) {
+    for mut sample in objects(&project.root().join("manifests/samples")) {
+        sample["metadata"]["namespace"] = "changing".into();
+        let name = sample["metadata"]["name"].as_str().expect("a name");
+        let path = format!(
+            "/apis/demo.dev/v1alpha1/namespaces/changing/pages/{name}?fieldManager=user&fieldValidation=Strict"
+        );
+        let accepted = cluster.request(
+            Method::PATCH,
+            &path,
+            "application/apply-patch+yaml",
+            Some(&sample),
+        );
+        accepted.unwrap_or_else(|error| panic!("{sample}: {error}"));
     }
-    assert!(accepted > 0, "no sample in {}", folder.display());
 }

@@ -142,6 +142,8 @@ fn bootstrap(module: &Path) -> Result<Vec<Value>> {
     for file in [
         "cluster-roles",
         "cluster-role-bindings",
+        "controller-roles",
+        "controller-role-bindings",
         "namespace-roles",
         "namespace-role-bindings",
     ] {

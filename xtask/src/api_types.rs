@@ -1,6 +1,8 @@
 //! Writes the API server's table of the built-in types from the OpenAPI documents that Kubernetes publishes.
 
-use crate::go_structs::{self, Structs};
+use crate::api_internal;
+use crate::api_kinds::put;
+use crate::go_structs::{self, GoField, Structs};
 use anyhow::{Context, bail};
 use kubewright_testkit::recipe;
 use serde_json::Value;
@@ -10,27 +12,26 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const FILE: &str = "apiserver/src/types/builtin.txt";
 const DOCUMENTS: &str = "api/openapi-spec/v3";
 const REFERENCE: &str = "#/components/schemas/";
 
 /// Writes the file, or with `check` fails when it is not what would be written.
 pub(crate) fn run(check: bool) -> anyhow::Result<()> {
     let version = recipe::kubernetes_version();
-    let schemas = read(&module("k8s.io/kubernetes", version)?.join(DOCUMENTS))?;
+    let kubernetes = module("k8s.io/kubernetes", version)?;
+    let schemas = schemas(&kubernetes)?;
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../apiserver/src/types");
     let text = render(version, &schemas, &mut Sources::new(version))?;
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(FILE);
-    if check {
-        if fs::read_to_string(&file).unwrap_or_default() != text {
-            bail!("{FILE} is not what Kubernetes {version} publishes; run `cargo xtask api-types`");
-        }
-        return Ok(());
-    }
-    fs::write(&file, text).with_context(|| format!("cannot write {FILE}"))
+    put(&folder.join("builtin.txt"), &text, check)?;
+    put(
+        &folder.join("internal.txt"),
+        &api_internal::render(version, &kubernetes)?,
+        check,
+    )
 }
 
 /// The folder of a Go module, downloaded when it is not there.
-fn module(name: &str, version: &str) -> anyhow::Result<PathBuf> {
+pub(crate) fn module(name: &str, version: &str) -> anyhow::Result<PathBuf> {
     let output = Command::new("go")
         .args(["mod", "download", "-json", &format!("{name}@{version}")])
         .output()
@@ -59,7 +60,7 @@ impl Sources {
     }
 
     /// What Go says of a definition's fields: `io.k8s.api.core.v1.Pod` is `Pod` in `k8s.io/api/core/v1`.
-    fn fields(&mut self, definition: &str) -> anyhow::Result<BTreeMap<String, String>> {
+    fn fields(&mut self, definition: &str) -> anyhow::Result<BTreeMap<String, GoField>> {
         let path = definition
             .strip_prefix("io.k8s.")
             .context("a definition that is not of Kubernetes")?;
@@ -76,9 +77,11 @@ impl Sources {
     }
 }
 
-fn read(folder: &Path) -> anyhow::Result<BTreeMap<String, Value>> {
+/// All definitions of the documents in the module of Kubernetes.
+pub(crate) fn schemas(kubernetes: &Path) -> anyhow::Result<BTreeMap<String, Value>> {
+    let folder = kubernetes.join(DOCUMENTS);
     let mut schemas = BTreeMap::new();
-    for entry in fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
+    for entry in fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))? {
         let mut document: Value = serde_json::from_slice(&fs::read(entry?.path())?)?;
         if let Value::Object(found) = document["components"]["schemas"].take() {
             schemas.extend(found);
@@ -93,7 +96,8 @@ fn render(version: &str, schemas: &BTreeMap<String, Value>, sources: &mut Source
          # A line `kind GROUP/VERSION KIND TYPE` names the type of a kind (the core group is empty).\n\
          # A line `type NAME` begins a type; `atomic` says that server-side apply sees it as one value. Its fields follow, indented:\n\
          # name, type and what is declared of it: required, default=JSON, list=atomic|set|map(KEYS), map=atomic|granular,\n\
-         # patch=STRATEGIES(MERGE KEY); and of the field in Go: pointer, omitempty, omitzero. `[]T` is a list of T, `{{}}T` a map from strings to T.\n"
+         # patch=STRATEGIES(MERGE KEY); and of the field in Go: pointer, omitempty, omitzero,\n\
+         # go=TYPE where the type has a name that does not follow from this table, in=STRUCTS that are inlined here with the field. `[]T` is a list of T, `{{}}T` a map from strings to T.\n"
     );
     let mut wanted = BTreeSet::new();
     for (name, schema) in schemas {
@@ -139,7 +143,8 @@ fn is_stable(version: &str) -> bool {
         .is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-fn references(schema: &Value, found: &mut impl FnMut(&str)) {
+/// Tells of all types that a schema names.
+pub(crate) fn references(schema: &Value, found: &mut impl FnMut(&str)) {
     match schema {
         Value::Object(map) => {
             if let Some(name) = reference(schema) {
@@ -163,7 +168,7 @@ fn render_type(
     text: &mut String,
     name: &str,
     schema: &Value,
-    go: &BTreeMap<String, String>,
+    go: &BTreeMap<String, GoField>,
 ) -> anyhow::Result<()> {
     let atomic = if schema["x-kubernetes-map-type"] == "atomic" {
         " atomic"
@@ -199,8 +204,16 @@ fn render_type(
                 in_parentheses(&schema["x-kubernetes-patch-merge-key"])
             )?;
         }
-        if let Some(facts) = go.get(field).filter(|facts| !facts.is_empty()) {
-            write!(text, " {facts}")?;
+        if let Some(go) = go.get(field) {
+            if !go.facts.is_empty() {
+                write!(text, " {}", go.facts)?;
+            }
+            if names_more(&go.ty, &type_of(schema)?) {
+                write!(text, " go={}", go.ty)?;
+            }
+            if !go.within.is_empty() {
+                write!(text, " in={}", go.within)?;
+            }
         }
         if let Some(default) = schema.get("default") {
             write!(text, " default={default}")?;
@@ -208,6 +221,29 @@ fn render_type(
         text.push('\n');
     }
     Ok(())
+}
+
+/// Whether a type's name in Go says more than the table does: of plain values and of lists and maps of them.
+fn names_more(go: &str, ty: &str) -> bool {
+    let in_go = match ty {
+        "boolean" => "bool".to_owned(),
+        "double" => "float64".to_owned(),
+        "byte" => "[]uint8".to_owned(),
+        "int32" | "int64" | "string" => ty.to_owned(),
+        _ => {
+            if let Some(items) = ty.strip_prefix("[]") {
+                return go.strip_prefix("[]").is_none_or(|go| names_more(go, items));
+            }
+            if let Some(values) = ty.strip_prefix("{}") {
+                return go
+                    .strip_prefix("map[string]")
+                    .is_none_or(|go| names_more(go, values));
+            }
+            // Types of the table have its names; others are read by themselves.
+            return false;
+        }
+    };
+    go != in_go
 }
 
 fn in_parentheses(names: &Value) -> String {
@@ -257,7 +293,7 @@ fn scalar(name: &str) -> Option<&'static str> {
 }
 
 /// `core.v1.Pod` for `io.k8s.api.core.v1.Pod`: the last three parts are unique.
-fn short(name: &str) -> String {
+pub(crate) fn short(name: &str) -> String {
     let mut parts: Vec<&str> = name.rsplitn(4, '.').take(3).collect();
     parts.reverse();
     parts.join(".")

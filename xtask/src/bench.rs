@@ -35,10 +35,19 @@ pub(crate) struct Options {
     /// Measure only the work queue
     #[arg(long, conflicts_with_all = ["allocations", "lister"])]
     queue: bool,
-    /// Measure only a whole operator, on the real API server
+    /// Measure only what a reconcile costs beside what it does
     #[arg(long, conflicts_with_all = ["allocations", "lister", "queue"])]
+    reconcile: bool,
+    /// Measure only a manager that has nothing to do, on the real API server
+    #[arg(long, conflicts_with_all = ["allocations", "lister", "queue", "reconcile"])]
+    manager: bool,
+    /// Measure only a whole operator, on the real API server
+    #[arg(long, conflicts_with_all = ["allocations", "lister", "queue", "reconcile", "manager"])]
     operator: bool,
-    /// Arguments of the comparison, such as `--only kubewright --objects 10000 --rounds 3`
+    /// Measure only the embedded API server, beside the real one
+    #[arg(long, conflicts_with_all = ["allocations", "lister", "queue", "reconcile", "manager", "operator"])]
+    apiserver: bool,
+    /// Arguments of the one that is measured, or of the comparison of caches, such as `--only kubewright --objects 10000 --rounds 3`
     #[arg(last = true)]
     arguments: Vec<String>,
 }
@@ -51,82 +60,110 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         return allocations(root, options);
     }
     let readme = root.join("benches/README.md");
-    let bench = build(root, "bench", !options.smoke)?;
+    let [release, operator] = if options.smoke {
+        ["dev"; 2]
+    } else {
+        ["release", "operator"]
+    };
+    let bench = build(root, "benches", "bench", release)?;
+    let one = [
+        options.lister,
+        options.queue,
+        options.reconcile,
+        options.manager,
+        options.operator,
+        options.apiserver,
+    ];
+    let all = !one.contains(&true);
     let part = |name: &str| {
         let mut command = Command::new(&bench);
         command.arg(name);
         if options.write {
             command.arg("--write").arg(&readme);
         }
+        if !all || name == "cache" {
+            command.args(&options.arguments);
+        }
         command
     };
-    let all = !options.lister && !options.queue && !options.operator;
+    // With how much less it is done for a look, and for a quick one.
+    let measure = |mut command: Command, smoke: &[&str], quick: &[&str]| {
+        if options.smoke {
+            command.args(smoke);
+        } else if options.quick {
+            command.args(quick);
+        }
+        succeed(&mut command)
+    };
+    let with = |name: &str, flag: &str, program: PathBuf| {
+        let mut command = part(name);
+        command.arg(flag).arg(program);
+        command
+    };
+    let peers = || go(&root.join("benches/go"), &bench, "peers");
+    // Those in Rust lie beside the one in Go.
+    let operators = || {
+        let mut of_rust = PathBuf::new();
+        for program in ["bench-kubewright", "bench-kube-runtime"] {
+            of_rust = build(root, "benches", program, operator)?;
+        }
+        go(&root.join("benches/operator-go"), &of_rust, "operator")
+    };
+    let single = &["--rounds", "1"][..];
     if all {
-        let mut cache = part("cache");
-        cache
-            .arg("--peers")
-            .arg(go(&root.join("benches/go"), &bench, "peers")?);
-        match options {
-            Options { smoke: true, .. } => {
-                cache.args(["--objects", "500", "--events", "512", "--rounds", "1"])
-            }
-            Options { quick: true, .. } => {
-                cache.args(["--objects", "5000", "--events", "5024", "--rounds", "1"])
-            }
-            _ => &mut cache,
-        };
-        succeed(cache.args(&options.arguments))?;
+        let smoke = ["--objects", "500", "--events", "512", "--rounds", "1"];
+        let quick = ["--objects", "5000", "--events", "5024", "--rounds", "1"];
+        measure(with("cache", "--peers", peers()?), &smoke, &quick)?;
     }
     if all || options.lister {
-        let mut lister = part("lister");
-        if options.quick || options.smoke {
-            lister.args(["--objects", "2000", "--seconds", "1"]);
-        }
-        succeed(&mut lister)?;
+        let few = ["--objects", "2000", "--seconds", "1"];
+        measure(part("lister"), &few, &few)?;
     }
     if all || options.queue {
-        let mut queue = part("queue");
-        queue
-            .arg("--peers")
-            .arg(go(&root.join("benches/go"), &bench, "peers")?);
-        match options {
-            Options { smoke: true, .. } => queue.args(["--keys", "10000", "--rounds", "1"]),
-            Options { quick: true, .. } => queue.args(["--rounds", "1"]),
-            _ => &mut queue,
-        };
-        succeed(&mut queue)?;
+        let queue = with("queue", "--peers", peers()?);
+        measure(queue, &["--keys", "10000", "--rounds", "1"], single)?;
+    }
+    if all || options.reconcile {
+        let reconcile = with("reconcile", "--go", operators()?);
+        measure(reconcile, &["--keys", "1000", "--rounds", "1"], single)?;
+    }
+    if all || options.manager {
+        measure(with("manager", "--go", operators()?), single, single)?;
     }
     if all || options.operator {
-        let mut operator = part("operator");
-        operator
-            .arg("--go")
-            .arg(go(&root.join("benches/operator-go"), &bench, "operator")?);
-        match options {
-            Options { smoke: true, .. } => operator.args(["--widgets", "20", "--rounds", "1"]),
-            Options { quick: true, .. } => operator.args(["--widgets", "200", "--rounds", "1"]),
-            _ => &mut operator,
-        };
-        succeed(&mut operator)?;
+        let (smoke, quick) = (
+            ["--widgets", "20", "--rounds", "1"],
+            ["--widgets", "200", "--rounds", "1"],
+        );
+        measure(with("operator", "--go", operators()?), &smoke, &quick)?;
+    }
+    if all || options.apiserver {
+        let kubewright = build(root, "cli", "kubewright", release)?;
+        let (smoke, quick) = (
+            ["--part", "50", "--rounds", "1"],
+            ["--part", "5", "--rounds", "1"],
+        );
+        measure(with("apiserver", "--kubewright", kubewright), &smoke, &quick)?;
     }
     Ok(())
 }
 
 /// Counts do not depend on what the compiler makes faster: the debug build is enough.
 fn allocations(root: &Path, options: &Options) -> anyhow::Result<()> {
-    let mut command = Command::new(build(root, "bench-allocations", false)?);
+    let mut command = Command::new(build(root, "benches", "bench-allocations", "dev")?);
     command.arg(root.join("benches/allocations.toml"));
     command.args(options.check.then_some("--check"));
     command.args(options.update.then_some("--update"));
     succeed(&mut command)
 }
 
-/// Builds a program and says where it is.
-fn build(root: &Path, program: &str, release: bool) -> anyhow::Result<PathBuf> {
+/// Builds a program of a package and says where it is.
+fn build(root: &Path, package: &str, program: &str, profile: &str) -> anyhow::Result<PathBuf> {
     let mut command = Command::new(env!("CARGO"));
     command
         .current_dir(root)
-        .args(["build", "--locked", "-p", "kubewright-benches", "--bin", program])
-        .args(release.then_some("--release"));
+        .args(["build", "--locked", "--profile", profile, "--bin", program, "-p"])
+        .arg(format!("kubewright-{package}"));
     succeed(&mut command)?;
     // Beside the profile's folder that this program was built into.
     let this = std::env::current_exe()?;
@@ -135,7 +172,7 @@ fn build(root: &Path, program: &str, release: bool) -> anyhow::Result<PathBuf> {
         .and_then(Path::parent)
         .context("this program lies in no target folder")?;
     Ok(target
-        .join(if release { "release" } else { "debug" })
+        .join(if profile == "dev" { "debug" } else { profile })
         .join(program))
 }
 

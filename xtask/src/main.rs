@@ -1,7 +1,9 @@
 //! Chores of the workspace: `cargo xtask --help`. What a chore makes goes to standard output, talk to standard error.
 
+mod api_internal;
 mod api_kinds;
 mod api_protobuf;
+mod api_texts;
 mod api_types;
 mod bench;
 mod control_plane;
@@ -51,6 +53,12 @@ enum Chore {
         #[arg(long)]
         check: bool,
     },
+    /// Writes the embedded API server's texts about types, and the columns of its tables, from what Kubernetes publishes in its Go modules
+    ApiTexts {
+        /// Write nothing; fail when a table is stale
+        #[arg(long)]
+        check: bool,
+    },
     /// Measures the cache, the work queue and a whole operator beside their peers, and prints tables
     ///
     /// Needs Go, which builds the peers in benches/go and benches/operator-go; the operators also need the control plane. Without
@@ -74,6 +82,7 @@ fn main() -> ExitCode {
         Chore::ControlPlane { print } => control_plane::run(print),
         Chore::ApiKinds { check } => api_kinds::run(check),
         Chore::ApiProtobuf { check } => api_protobuf::run(check),
+        Chore::ApiTexts { check } => api_texts::run(check),
         Chore::Bench(options) => bench::run(&options),
         Chore::Soak { seconds, seed } => soak::run(seconds, seed),
     };

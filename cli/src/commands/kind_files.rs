@@ -49,9 +49,9 @@ impl NewKind<'_> {
         let test = render(&ControllerTest {
             crate_name: self.crate_name,
             group,
-            version,
             kind,
             snake,
+            snakes: &self.kind.snake_plural(),
             plural,
             namespaced,
         })?;

@@ -43,7 +43,7 @@ pub fn run(args: &New, context: &mut Context<'_>) -> Result<(), Error> {
         context.say(format_args!(
             "note: it uses the library at {}, where this kubewright was built; for a container image, depend on the \
              published version",
-            path.display()
+            path.join("runtime").display()
         ))?;
     }
     if let Some(workspace) = surrounding_workspace(&folder) {
@@ -57,8 +57,8 @@ pub fn run(args: &New, context: &mut Context<'_>) -> Result<(), Error> {
         return super::dev::run(&Dev::default(), context);
     }
     context.say(format_args!(
-        "\nnext:\n  cd {}\n  cargo test            # a reconcile, without a cluster\n  kubewright dev        # the \
-         operator beside an API server, live",
+        "\nnext:\n  cd {}\n  cargo test            # the operator beside an API server in the test's process\n  kubewright dev        \
+         # the same, live",
         shown.display()
     ))
 }
@@ -67,7 +67,7 @@ pub fn run(args: &New, context: &mut Context<'_>) -> Result<(), Error> {
 fn plan(args: &New, dependency: &Dependency, context: &Context<'_>) -> Result<Plan, RenderError> {
     let (name, kind) = (args.name.as_str(), args.kind.as_str());
     let (crate_name, module) = (&*args.name.crate_name(), args.kind.snake());
-    let dependency = &dependency.to_toml();
+    let (dependency, testkit) = (&dependency.to_toml("runtime"), &dependency.to_toml("testkit"));
     let rust = [
         (
             "src/main.rs",
@@ -94,7 +94,14 @@ fn plan(args: &New, dependency: &Dependency, context: &Context<'_>) -> Result<Pl
     };
     let group = args.group.as_str();
     let others = [
-        ("Cargo.toml", render(&CargoToml { name, dependency })?),
+        (
+            "Cargo.toml",
+            render(&CargoToml {
+                name,
+                dependency,
+                testkit,
+            })?,
+        ),
         ("kubewright.toml", render(&ProjectFile { name, group })?),
         (".gitignore", render(&Gitignore {})?),
         (".dockerignore", render(&Dockerignore {})?),
@@ -139,19 +146,21 @@ enum Dependency {
 impl Dependency {
     /// The source, as long as it is there in the version of this program; a version that was asked for wins.
     fn choose(version: Option<&Version>) -> Self {
-        let source = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .parent()
-            .map(|workspace| workspace.join("runtime"));
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
         match (version, source) {
             (Some(version), _) => Self::Version(version.to_string()),
-            (None, Some(path)) if is_source(&path) => Self::Path(path),
+            (None, Some(path)) if is_source(path) => Self::Path(path.to_owned()),
             (None, _) => Self::Version(OURS.to_owned()),
         }
     }
 
-    fn to_toml(&self) -> String {
+    /// The right side of the line for one of our packages, which lies in that folder.
+    fn to_toml(&self, folder: &str) -> String {
         match self {
-            Self::Path(path) => format!("{{ path = {} }}", toml::Value::String(slashed_absolute(path))),
+            Self::Path(workspace) => {
+                let path = slashed_absolute(&workspace.join(folder));
+                format!("{{ path = {} }}", toml::Value::String(path))
+            }
             // The command works with a library of just its version.
             Self::Version(version) => toml::Value::String(format!("={version}")).to_string(),
         }
@@ -159,14 +168,14 @@ impl Dependency {
 }
 
 /// Whether the library's source is there, in a workspace of our version.
-fn is_source(runtime: &Path) -> bool {
+fn is_source(workspace: &Path) -> bool {
     let table = |path: PathBuf| fs::read_to_string(path).ok()?.parse::<toml::Table>().ok();
     let workspace_version = || {
-        let table = table(runtime.parent()?.join("Cargo.toml"))?;
+        let table = table(workspace.join("Cargo.toml"))?;
         Some(table.get("workspace")?.get("package")?.get("version")?.as_str()? == OURS)
     };
     let name = || {
-        let table = table(runtime.join("Cargo.toml"))?;
+        let table = table(workspace.join("runtime/Cargo.toml"))?;
         Some(table.get("package")?.get("name")?.as_str()? == "kubewright")
     };
     name() == Some(true) && workspace_version() == Some(true)

@@ -2,9 +2,10 @@
 
 use std::{collections::HashMap, time::Duration};
 
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::{
     Api, Client,
-    api::{DynamicObject, Patch, PatchParams},
+    api::{DeleteParams, DynamicObject, Patch, PatchParams},
     core::GroupVersionKind,
     discovery::{self, ApiResource, Scope},
 };
@@ -74,6 +75,23 @@ impl Applier {
                 format!("{name} was not established in {PATIENCE:?}: `kubectl describe crd {name}` says why");
             Err(ClusterError::Missing(why))
         })
+    }
+
+    /// Deletes a definition, and with it all objects of its kind. Where there is none, nothing happens.
+    pub(super) async fn undefine(&mut self, name: &str) -> Result<(), ClusterError> {
+        let api: Api<CustomResourceDefinition> = Api::all(self.client.clone());
+        match api.delete(name, &DeleteParams::default()).await {
+            Err(kube::Error::Api(status)) if status.code == 404 => {}
+            Err(source) => {
+                return Err(ClusterError::request(
+                    format!("delete the definition {name}"),
+                    source,
+                ));
+            }
+            Ok(_) => {}
+        }
+        self.kinds.clear();
+        Ok(())
     }
 
     /// Makes a namespace, where there is none.

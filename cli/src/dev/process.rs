@@ -1,10 +1,14 @@
 //! Children: cargo, and the operator. None outlives its value, nor do those that it started.
 
-use std::{path::Path, process::ExitStatus, time::Duration};
+use std::{
+    path::Path,
+    process::{ExitStatus, Stdio},
+    time::Duration,
+};
 
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, BufReader},
-    process::{Child, Command},
+    process::{Child, ChildStdin, Command},
     task::JoinHandle,
 };
 
@@ -14,13 +18,43 @@ use crate::cargo::CargoError;
 /// How long a child may take to end when it is asked to.
 const GRACE: Duration = Duration::from_secs(10);
 
+/// Becomes the program, after it has left a watchdog behind in its process group. The kernel closes the watchdog's pipe when we are gone,
+/// in whatever way, and the watchdog kills the group.
+#[cfg(unix)]
+const SUPERVISED: &str = r#"
+exec 3<&0 </dev/null
+(trap '' HUP INT QUIT TERM; while read -r _; do :; done <&3; kill -s KILL 0) >/dev/null 2>&1 &
+exec 3<&- "$@"
+"#;
+
 /// A child in a process group of its own, so that a terminal's Ctrl-C reaches us alone, and we end it in order.
 #[derive(Debug)]
 pub(super) struct Process {
     child: Child,
     group: Option<u32>,
+    /// The watchdog's pipe.
+    lifeline: Option<ChildStdin>,
     /// What passes its lines on.
     readers: Vec<JoinHandle<()>>,
+}
+
+/// How to run a program that ends with us even when we are killed, which Unix alone allows. Its standard input is empty.
+pub(super) fn supervised(program: &Path) -> Command {
+    #[cfg(unix)]
+    {
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", SUPERVISED, "sh"])
+            .arg(program)
+            .stdin(Stdio::piped());
+        command
+    }
+    #[cfg(not(unix))]
+    {
+        let mut command = Command::new(program);
+        command.stdin(Stdio::null());
+        command
+    }
 }
 
 /// How a child ended that was asked for its output.
@@ -33,7 +67,12 @@ pub(super) struct Finished {
 
 impl Process {
     /// Starts a child whose lines `speaker` says.
-    pub(super) fn start(command: Command, speaker: Speaker, console: &Console) -> Result<Self, CargoError> {
+    pub(super) fn start(
+        mut command: Command,
+        speaker: Speaker,
+        console: &Console,
+    ) -> Result<Self, CargoError> {
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut process = Self::spawn(command)?;
         if let Some(pipe) = process.child.stdout.take() {
             process
@@ -88,7 +127,7 @@ impl Process {
     fn spawn(mut command: Command) -> Result<Self, CargoError> {
         #[cfg(unix)]
         command.process_group(0);
-        let child = command
+        let mut child = command
             .kill_on_drop(true)
             .spawn()
             .map_err(|source| CargoError::NoCargo {
@@ -97,6 +136,7 @@ impl Process {
             })?;
         let group = child.id();
         Ok(Self {
+            lifeline: child.stdin.take(),
             child,
             group,
             readers: Vec::new(),
@@ -107,6 +147,7 @@ impl Process {
     pub(super) async fn ended(&mut self) -> std::io::Result<ExitStatus> {
         let status = self.child.wait().await?;
         self.group = None;
+        self.lifeline = None;
         for reader in self.readers.drain(..) {
             let _ = reader.await;
         }

@@ -3,20 +3,22 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
-    time::SystemTime,
+    process::ExitStatus,
+    time::{Duration, SystemTime},
 };
 
 use kubewright_simulation::{Simulation, Timing};
 use serde_json::Value;
-use tokio::process::Command;
+use tokio::time::Instant;
 
 use super::{
-    account,
+    account::Account,
     apply::Applier,
     changes::{Changes, Resource},
     cluster::{Cluster, ClusterError},
     console::{Console, Speaker},
-    process::Process,
+    process::{self, Process},
+    restarts::Restarts,
     sources::Sources,
 };
 use crate::{
@@ -29,6 +31,9 @@ use crate::{
     samples, yaml,
 };
 
+/// The pause after a token was refused.
+const RETRY: Duration = Duration::from_secs(10);
+
 /// An API server, an operator, and what stands between them and the source.
 pub struct Session {
     root: PathBuf,
@@ -39,8 +44,15 @@ pub struct Session {
     applier: Applier,
     changes: Changes,
     simulation: Option<Simulation>,
+    account: Option<Account>,
     operator: Option<Process>,
     running: Option<Launch>,
+    started: Instant,
+    restarts: Restarts,
+    /// When an operator that ended is started again.
+    restart: Option<Instant>,
+    /// The definitions that were applied, by name, and their kinds.
+    defined: BTreeMap<String, String>,
     /// The samples that were applied, as texts by file: what the user does to them in the cluster stays.
     samples: BTreeMap<PathBuf, String>,
 }
@@ -86,8 +98,13 @@ impl Session {
             console,
             cluster,
             simulation,
+            account: None,
             operator: None,
             running: None,
+            started: Instant::now(),
+            restarts: Restarts::default(),
+            restart: None,
+            defined: BTreeMap::new(),
             samples: BTreeMap::new(),
         })
     }
@@ -136,6 +153,7 @@ impl Session {
             .watch(shown(&manifests, self.simulation.is_some()))
             .await?;
         self.launch(&project, &manifests, executable).await?;
+        self.drop_definitions(&manifests).await?;
         self.apply_samples().await
     }
 
@@ -170,12 +188,40 @@ impl Session {
         }
         for (kind, crd) in manifests.definitions() {
             self.applier.define(crd).await?;
+            let name = crd["metadata"]["name"].as_str().unwrap_or_default();
+            self.defined.insert(name.to_owned(), kind.kind.clone());
             self.say(format_args!("applied the definition of {}", kind.kind))
                 .await;
         }
         for (_, text) in rbac::files(manifests, &settings.namespace, settings.watched())? {
             for document in yaml::read_all(&text)? {
                 self.applier.apply(&document).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Drops the definitions of kinds that the project no longer has, once no operator asks for them. In a user's cluster that would
+    /// delete what is not ours: there it is told.
+    async fn drop_definitions(&mut self, manifests: &Manifests) -> Result<(), Error> {
+        let left = manifests.definitions().map(|(_, crd)| &crd["metadata"]["name"]);
+        let left: BTreeSet<&str> = left.filter_map(Value::as_str).collect();
+        let gone = self
+            .defined
+            .extract_if(.., |name, _| !left.contains(name.as_str()));
+        for (name, kind) in gone.collect::<Vec<_>>() {
+            if self.cluster.is_embedded() {
+                self.applier.undefine(&name).await?;
+                self.say(format_args!(
+                    "{kind} is no longer a kind of the project: deleted its definition and objects"
+                ))
+                .await;
+            } else {
+                self.say(format_args!(
+                    "{kind} is no longer a kind of the project, and stays in the cluster: `kubectl delete crd {name}` deletes its \
+                     definition and all its objects"
+                ))
+                .await;
             }
         }
         Ok(())
@@ -192,20 +238,21 @@ impl Session {
         let built = std::fs::metadata(&executable)
             .and_then(|found| found.modified())
             .ok();
-        let environment = vec![
-            ("POD_NAMESPACE", settings.namespace.clone()),
-            ("WATCH_NAMESPACE", settings.watched().join(",")),
-            ("LEADER_ELECT", "false".to_owned()),
-        ];
+        let account = Account::open(&self.cluster, &settings.namespace, &manifests.operator).await?;
         let wanted = Launch {
             executable,
             built,
-            environment,
+            environment: vec![
+                ("POD_NAMESPACE", settings.namespace.clone()),
+                ("WATCH_NAMESPACE", settings.watched().join(",")),
+                ("LEADER_ELECT", "false".to_owned()),
+                ("KUBECONFIG", account.kubeconfig.to_string_lossy().into_owned()),
+            ],
         };
+        self.account = Some(account);
         if self.operator.is_some() && self.running.as_ref() == Some(&wanted) {
             return Ok(());
         }
-        let kubeconfig = account::kubeconfig(&self.cluster, &settings.namespace, &manifests.operator).await?;
         if let Some(operator) = self.operator.take() {
             self.say("stopping the operator").await;
             operator.stop().await;
@@ -215,16 +262,22 @@ impl Session {
             settings.namespace, manifests.operator
         ))
         .await;
-        let mut command = Command::new(&wanted.executable);
-        command
-            .current_dir(&self.root)
-            .envs(wanted.environment.iter().cloned())
-            .env("KUBECONFIG", &kubeconfig)
-            .stdin(std::process::Stdio::null())
-            .stdout(std::process::Stdio::piped())
-            .stderr(std::process::Stdio::piped());
-        self.operator = Some(Process::start(command, Speaker::Operator, &self.console)?);
+        self.restarts = Restarts::default();
         self.running = Some(wanted);
+        self.start_operator()
+    }
+
+    /// Starts what was launched last.
+    fn start_operator(&mut self) -> Result<(), Error> {
+        self.restart = None;
+        if let Some(launch) = &self.running {
+            let mut command = process::supervised(&launch.executable);
+            command
+                .current_dir(&self.root)
+                .envs(launch.environment.iter().cloned());
+            self.operator = Some(Process::start(command, Speaker::Operator, &self.console)?);
+            self.started = Instant::now();
+        }
         Ok(())
     }
 
@@ -263,28 +316,64 @@ impl Session {
         self.applier.apply(document).await
     }
 
-    /// Waits for a change; says when the operator ends meanwhile.
+    /// Waits for a change, and meanwhile keeps the operator alive.
     async fn wait(&mut self, seen: &Sources) {
-        let changed = seen.changed(&self.root);
-        let mut changed = std::pin::pin!(changed);
+        let root = self.root.clone();
+        let mut changed = std::pin::pin!(seen.changed(&root));
         loop {
-            let Some(operator) = &mut self.operator else {
-                let path = changed.await;
-                return self.say(format_args!("{} changed", slashed(&path))).await;
-            };
             tokio::select! {
                 path = &mut changed => return self.say(format_args!("{} changed", slashed(&path))).await,
-                status = operator.ended() => {
-                    let status = status.map_or_else(|error| error.to_string(), |status| status.to_string());
-                    self.operator = None;
-                    self.say(format_args!("the operator ended ({status}); it starts again at the next change")).await;
+                status = ended(self.operator.as_mut()) => self.operator_ended(status).await,
+                () = at(self.restart) => {
+                    self.say("starting the operator again").await;
+                    if let Err(error) = self.start_operator() {
+                        self.say(format_args!("error: {error}")).await;
+                    }
                 }
+                () = at(self.account.as_ref().map(|account| account.renewal)) => self.renew().await,
             }
+        }
+    }
+
+    async fn operator_ended(&mut self, status: std::io::Result<ExitStatus>) {
+        let status = status.map_or_else(|error| error.to_string(), |status| status.to_string());
+        self.operator = None;
+        let pause = self.restarts.pause(self.started.elapsed());
+        self.restart = Some(Instant::now() + pause);
+        self.say(format_args!(
+            "the operator ended ({status}); it starts again in {pause:?}, or at the next change"
+        ))
+        .await;
+    }
+
+    async fn renew(&mut self) {
+        if let Some(account) = &mut self.account
+            && let Err(error) = account.renew(&self.cluster).await
+        {
+            account.renewal = Instant::now() + RETRY;
+            self.say(format_args!("error: {error}; trying again in {RETRY:?}"))
+                .await;
         }
     }
 
     async fn say(&self, text: impl std::fmt::Display) {
         self.console.say(Speaker::Dev, text).await;
+    }
+}
+
+/// The end of the operator; never, where none runs.
+async fn ended(operator: Option<&mut Process>) -> std::io::Result<ExitStatus> {
+    match operator {
+        Some(operator) => operator.ended().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// That moment; never, where there is none.
+async fn at(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => tokio::time::sleep_until(moment).await,
+        None => std::future::pending().await,
     }
 }
 

@@ -60,6 +60,9 @@ pub enum Place {
     Operator,
     /// Outside namespaces.
     Cluster,
+    /// In the namespace `default`.
+    #[serde(rename = "default")]
+    DefaultNamespace,
 }
 
 /// What one type of the code stands for.

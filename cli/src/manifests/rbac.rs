@@ -13,6 +13,9 @@ use crate::{yaml, yaml::YamlError};
 /// The folder of the roles.
 pub const FOLDER: &str = "manifests/rbac";
 
+/// Where events about cluster-scoped objects lie.
+const DEFAULT: &str = "default";
+
 const API: &str = "rbac.authorization.k8s.io";
 
 /// Who may do what where: the files, each with its text. A file without content is left out.
@@ -52,12 +55,17 @@ pub fn files(
             (operator, namespace),
         ));
     }
-    for watched in watched.iter().filter(|_| !in_watched.is_empty()) {
-        roles.push(role("Role", operator, Some(watched), &in_watched));
+    let in_default = granted(&[Place::DefaultNamespace]);
+    let watches_default = watched.iter().any(|name| name == DEFAULT);
+    // An operator that watches all namespaces, or this one, has there what it has in those.
+    let also_default = (!watched.is_empty() && !watches_default).then_some((DEFAULT, &in_default));
+    let watched = watched.iter().map(|name| (name.as_str(), &in_watched));
+    for (namespaced, rules) in watched.chain(also_default).filter(|(_, rules)| !rules.is_empty()) {
+        roles.push(role("Role", operator, Some(namespaced), rules));
         bindings.push(binding(
             "RoleBinding",
             operator,
-            Some(watched),
+            Some(namespaced),
             "Role",
             (operator, namespace),
         ));
@@ -271,6 +279,32 @@ mod tests {
         for binding in &bindings {
             assert_eq!(binding["subjects"][0]["namespace"], "shop-system");
         }
+    }
+
+    /// What is needed in `default` alone, whatever the operator watches.
+    #[test]
+    fn a_role_in_default_unless_others_cover_it() {
+        let mut manifests = manifests();
+        let events = |place| permission(place, "events.k8s.io", &["events"], &["create", "patch"]);
+        manifests
+            .permissions
+            .extend([events(Place::Watched), events(Place::DefaultNamespace)]);
+        let roles = |watched: &[String]| {
+            let files = files(&manifests, "shop-system", watched).unwrap();
+            let bindings = documents(&files, "role_binding.yaml");
+            let roles = documents(&files, "role.yaml");
+            assert_eq!(bindings.len(), roles.len());
+            roles
+        };
+        let scoped = roles(&["a".into()]);
+        assert_eq!(scoped.len(), 3);
+        assert_eq!(scoped[2]["metadata"]["namespace"], "default");
+        assert_eq!(
+            scoped[2]["rules"],
+            json!([{"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"]}])
+        );
+        assert_eq!(roles(&["a".into(), "default".into()]).len(), 3);
+        assert_eq!(roles(&[]).len(), 1);
     }
 
     #[test]

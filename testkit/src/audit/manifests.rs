@@ -45,6 +45,7 @@ fn units(permissions: &[Permission], operator_namespace: &str) -> Vec<Unit> {
                 let unit = Unit::new(group, resource, &permission.verbs);
                 units.push(match permission.place.as_str() {
                     "operator" => unit.in_namespace(operator_namespace),
+                    "default" => unit.in_namespace("default"),
                     _ => unit,
                 });
             }
@@ -64,6 +65,7 @@ mod tests {
             { "unit": "a", "place": "operator", "apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["get"] },
             { "unit": "b", "place": "watched", "apiGroups": [""], "resources": ["pods", "secrets"], "verbs": ["list", "watch"] },
             { "unit": "c", "place": "cluster", "nonResourceURLs": ["/metrics"], "verbs": ["get"] },
+            { "unit": "d", "place": "default", "apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create"] },
         ]});
         let units = Unit::from_manifests(&manifests.to_string(), "shop-system").unwrap();
         assert_eq!(
@@ -72,6 +74,7 @@ mod tests {
                 Unit::new("coordination.k8s.io", "leases", ["get"]).in_namespace("shop-system"),
                 Unit::new("", "pods", ["list", "watch"]),
                 Unit::new("", "secrets", ["list", "watch"]),
+                Unit::new("events.k8s.io", "events", ["create"]).in_namespace("default"),
             ]
         );
     }

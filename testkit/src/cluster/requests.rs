@@ -10,6 +10,8 @@ use std::time::Duration;
 /// How long a definition may take to be served.
 const PATIENCE: Duration = Duration::from_mins(1);
 
+const MERGE_PATCH: &str = "application/merge-patch+json";
+
 impl Cluster {
     /// Sends a request as the administrator, past all faults, and returns the answered object. `content_type` is that of the body.
     ///
@@ -21,14 +23,19 @@ impl Cluster {
         content_type: &str,
         body: Option<&Value>,
     ) -> Result<Value, ClusterError> {
-        let what = format!("{method} {path}");
         let body = body.map(|body| body.to_string().into_bytes()).unwrap_or_default();
         let request = Request::builder()
             .method(method)
             .uri(path)
             .header(CONTENT_TYPE, content_type)
             .body(body)
-            .map_err(|error| ClusterError::Object(format!("{what}: {error}")))?;
+            .map_err(|error| ClusterError::Object(format!("{path}: {error}")))?;
+        self.send(request)
+    }
+
+    /// The same of a request with headers of its own.
+    pub fn send(&self, request: Request<Vec<u8>>) -> Result<Value, ClusterError> {
+        let what = format!("{} {}", request.method(), request.uri());
         let client = self.requester.clone();
         let answer = self
             .background
@@ -59,6 +66,25 @@ impl Cluster {
             Err(ClusterError::Request { source, .. }) if is_not_found(&source) => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// Merges a change into the object that has the kind, namespace and name of this one.
+    pub fn merge(&self, object: &Value, change: &Value) -> Result<Value, ClusterError> {
+        let path = self.path(object)?;
+        self.request(Method::PATCH, &path, MERGE_PATCH, Some(change))
+    }
+
+    /// Merges a status into that of the object that has the kind, namespace and name of this one.
+    pub fn merge_status(&self, object: &Value, status: &Value) -> Result<Value, ClusterError> {
+        let path = format!("{}/status", self.path(object)?);
+        let change = json!({ "status": status });
+        self.request(Method::PATCH, &path, MERGE_PATCH, Some(&change))
+    }
+
+    /// The objects that have the kind and namespace of this one.
+    pub fn list(&self, object: &Value) -> Result<Vec<Value>, ClusterError> {
+        let list = self.request(Method::GET, &self.path_of_all(object)?, "application/json", None)?;
+        Ok(list["items"].as_array().cloned().unwrap_or_default())
     }
 
     /// Deletes the object that has the kind, namespace and name of this one; what it owns goes after it.
@@ -96,31 +122,38 @@ impl Cluster {
         self.apply(&namespace).map(drop)
     }
 
-    /// The path of an object; its kind's plural is looked up.
+    /// The path of an object.
     fn path(&self, object: &Value) -> Result<String, ClusterError> {
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let (version, kind) = (text(&object["apiVersion"]), text(&object["kind"]));
-        let (name, namespace) = (&object["metadata"]["name"], &object["metadata"]["namespace"]);
-        if version.is_empty() || kind.is_empty() || !name.is_string() {
+        let Some(name) = object["metadata"]["name"].as_str() else {
+            return Err(ClusterError::Object(format!("it lacks a name: {object}")));
+        };
+        Ok(format!("{}/{name}", self.path_of_all(object)?))
+    }
+
+    /// The path of an object's kind in its namespace; the plural is looked up.
+    fn path_of_all(&self, object: &Value) -> Result<String, ClusterError> {
+        let (version, kind) = (&object["apiVersion"], &object["kind"]);
+        let (Some(version), Some(kind)) = (version.as_str(), kind.as_str()) else {
             return Err(ClusterError::Object(format!(
-                "it lacks apiVersion, kind or a name: {object}"
+                "it lacks apiVersion or kind: {object}"
             )));
-        }
+        };
         let root = if version.contains('/') { "/apis" } else { "/api" };
         let root = format!("{root}/{version}");
         let list = self.request(Method::GET, &root, "application/json", None)?;
-        let resources = list["resources"].as_array().into_iter().flatten();
-        let resource = resources
-            .filter(|resource| !text(&resource["name"]).contains('/'))
-            .find(|resource| resource["kind"] == kind.as_str())
-            .ok_or_else(|| ClusterError::Object(format!("{version} has no kind {kind}")))?;
-        let plural = text(&resource["name"]);
-        let name = text(name);
-        Ok(if resource["namespaced"] == true {
-            let namespace = namespace.as_str().unwrap_or("default");
-            format!("{root}/namespaces/{namespace}/{plural}/{name}")
+        let mut resources = list["resources"].as_array().into_iter().flatten();
+        let is_subresource = |name: &str| name.contains('/');
+        let found = resources.find_map(|resource| {
+            let plural = resource["name"].as_str()?;
+            (resource["kind"] == kind && !is_subresource(plural)).then_some((plural, &resource["namespaced"]))
+        });
+        let (plural, namespaced) =
+            found.ok_or_else(|| ClusterError::Object(format!("{version} has no kind {kind}")))?;
+        Ok(if namespaced == true {
+            let namespace = object["metadata"]["namespace"].as_str().unwrap_or("default");
+            format!("{root}/namespaces/{namespace}/{plural}")
         } else {
-            format!("{root}/{plural}/{name}")
+            format!("{root}/{plural}")
         })
     }
 }

@@ -50,7 +50,7 @@ pub(super) fn api_server(
             "--endpoint-reconciler-type=none",
         ])
         .arg(flag("--secure-port", port))
-        .arg(format!("--service-account-issuer=https://127.0.0.1:{port}"))
+        .arg("--service-account-issuer=https://kubernetes.default.svc.cluster.local")
         .arg(flag("--service-account-key-file", key.display()))
         .arg(flag("--service-account-signing-key-file", key.display()))
         .args([

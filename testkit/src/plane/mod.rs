@@ -28,7 +28,7 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long the audit log may lag behind the answers.
@@ -45,7 +45,7 @@ pub struct ControlPlane {
     _controller_manager: Option<ChildProcess>,
     api_server: Mutex<ChildProcess>,
     port: u16,
-    _etcd: ChildProcess,
+    etcd: ChildProcess,
     etcd_port: u16,
     folder: Folder,
     server: Server,
@@ -87,6 +87,12 @@ impl ControlPlane {
     /// The certificate authority of the API server's certificate, as a PEM file.
     pub fn certificate_authority(&self) -> &Path {
         &self.server.certificate_authority
+    }
+
+    /// The process ids of the API server, which a restart changes, and of etcd.
+    pub fn processes(&self) -> [u32; 2] {
+        let api_server = self.api_server.lock().unwrap_or_else(PoisonError::into_inner);
+        [api_server.pid(), self.etcd.pid()]
     }
 
     /// The folder with the logs. It goes with the plane.

@@ -110,7 +110,7 @@ impl Parts {
             _controller_manager: self.controller_manager,
             api_server: Mutex::new(self.api_server),
             port: self.port,
-            _etcd: self.etcd,
+            etcd: self.etcd,
             etcd_port: self.etcd_port,
             folder,
             server: self.server,

@@ -8,36 +8,22 @@ use std::fmt::Write as _;
 /// Promises that nothing may be excepted from: semantics, patches, access.
 const KEPT: &[u8] = &[2, 3, 6];
 
-/// Adds what is wrong about a case's answers: differences that are not listed, and listed ones that are none. Returns the steps that
-/// differ and are not excepted.
-pub(crate) fn embedded(
-    case: &Case,
-    recorded: &[(u16, Value)],
-    answers: &[Answer],
-    open: &[usize],
-    wrong: &mut String,
-) -> Vec<usize> {
-    let mut differ = vec![];
+/// Adds what is wrong about a case's answers: differences that are not listed, and listed ones that are none.
+pub(crate) fn embedded(case: &Case, recorded: &[(u16, Value)], answers: &[Answer], wrong: &mut String) {
     if recorded.len() != case.steps.len() {
         let _ = writeln!(
             wrong,
             "{}: it is not recorded: run the real server's test with UPDATE_DIFFERENTIAL=1",
             case.name
         );
-        return differ;
+        return;
     }
     for (at, ((step, recorded), Answer(code, body))) in
         case.steps.iter().zip(recorded).zip(answers).enumerate()
     {
         let same = recorded.0 == *code && recorded.1 == *body;
-        let where_ = format!("{}: {}", case.name, step.title());
+        let where_ = format!("{} #{at}: {}", case.name, step.title());
         match (&step.differs, same) {
-            (None, true) if open.contains(&at) => {
-                let _ = writeln!(
-                    wrong,
-                    "{where_}: it differs no longer: UPDATE_DIFFERENTIAL=1 takes it off open.json"
-                );
-            }
             (None, true) => {}
             (Some(_), false) if !KEPT.contains(&case.about) => {}
             (Some(_), false) => {
@@ -46,15 +32,12 @@ pub(crate) fn embedded(
             (Some(_), true) => {
                 let _ = writeln!(wrong, "{where_}: it differs no longer");
             }
-            (None, false) if open.contains(&at) => differ.push(at),
             (None, false) => {
-                differ.push(at);
                 let _ = writeln!(wrong, "{where_}: {} {code}", recorded.0);
                 apart(&recorded.1, body, "", wrong);
             }
         }
     }
-    differ
 }
 
 /// Adds where two values differ.
@@ -96,7 +79,7 @@ fn tell(real: Option<&Value>, ours: Option<&Value>, at: &str, wrong: &mut String
 }
 
 /// DIFFERENCES.md, as the cases' marks make it.
-pub(crate) fn differences(cases: &[Case], open: usize) -> String {
+pub(crate) fn differences(cases: &[Case]) -> String {
     let mut text = "\
 # What differs from kube-apiserver
 
@@ -120,13 +103,6 @@ otherwise, and why. A difference that is not listed fails the suite, and so does
         }
     }
     text += if none { "\nNone is excepted.\n" } else { "\n" };
-    if open > 0 {
-        let _ = write!(
-            text,
-            "\nNot excepted but defects, to be mended: {open} steps, which `tests/tests/differential/open.json` lists. \
-            `DIFFERENTIAL_SHOW=1` prints them. The suite lets that list only become shorter.\n"
-        );
-    }
     text
 }
 

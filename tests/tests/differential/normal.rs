@@ -1,5 +1,6 @@
 //! Answers without what no two servers have in common.
 
+use crate::yaml;
 use regex::Regex;
 use serde_json::{Value, json};
 use std::sync::LazyLock;
@@ -19,7 +20,6 @@ const OWN: &[&str] = &[
     "clusterIP",
     "clusterIPs",
     "storageVersionHash",
-    "goVersion",
 ];
 
 /// Lists that the real server makes by walking a map, or, of managers, by seconds.
@@ -31,17 +31,25 @@ const UNORDERED: &[&str] = &[
     "managedFields",
 ];
 
+/// What a server says of how it was built.
+const BUILD: &[&str] = &["goVersion", "gitCommit", "compiler"];
+
 /// What stands in their place.
 const SOME: &str = "~";
+
+const UID: &str = r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b";
+/// A name that a server made of the cases' prefix.
+const GENERATED: &str = r"(?i)\babc-[a-z0-9]{5}\b";
 
 /// What a text is cleaned of, and what stands in its place.
 static CLEANED: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     [
-        (r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", "UID"),
+        (UID, "UID"),
         (r"\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "TIME"),
         (r"127\.0\.0\.1:\d+", "ADDRESS"),
         (r"\b10\.0\.\d+\.\d+\b", "IP"),
-        (r"(?i)\babc-[a-z0-9]{5}\b", "abc-XXXXX"),
+        (GENERATED, "abc-XXXXX"),
+        (r":[0-9]{5}/(TCP|UDP|SCTP)\b", ":PORT/$1"),
         (r"current: \d+", "current: N"),
         (r#"resourceVersion: "\d+""#, r#"resourceVersion: "N""#),
         (r"resource version: \d+ \(\d+\)", "resource version: N (N)"),
@@ -54,6 +62,8 @@ static CLEANED: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
             r"(?m)^ *managedFields:\n(?: *- .*\n| {4,}.*\n)*",
             "managedFields: ~\n",
         ),
+        // What a parser of YAML says of what is none.
+        (r#"yaml: [^"\n]*?( \([0-9a-f]+\))?$"#, "yaml: ~$1"),
         // Where Go's decoder was when it gave up.
         (r"scheme\.go:\d+", "scheme.go"),
     ]
@@ -61,9 +71,11 @@ static CLEANED: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     .into()
 });
 
-/// What a command's output is cleaned of.
+/// What a command's output is cleaned of. What is random goes first: some of it looks like an age.
 static PRINTED: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     [
+        (UID, "UID"),
+        (GENERATED, "abc-XXXXX"),
         (
             r#"(?m)(resourceVersion: |resourceVersion":\s?|uid: |uid":\s?)"?[\w-]+"?"#,
             "${1}~",
@@ -72,6 +84,8 @@ static PRINTED: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (r#"continue": ?"[^"]+""#, "continue: ~"),
         (r"(?m)\b(\d+[smhd])+( ago)?$", "AGE"),
         (r"(?m)(\S) (\d+[smhd])+\b", "${1} AGE"),
+        // Events begin with it.
+        (r"(?m)^(\d+[smhd])+ ", "AGE "),
         (r"\w{3}, \d\d \w{3} 20\d\d \d\d:\d\d:\d\d [+-]\d{4}", "TIME"),
         (r"\d{9,}(-[a-z0-9.-]+)?\.ya?ml", "FILE"),
         (r"/tmp/[\w/.-]+", "/tmp/FILE"),
@@ -87,6 +101,12 @@ static SPACES: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(\S) {2,}").unwra
 
 /// A body as it is compared.
 pub(crate) fn of(mut value: Value) -> Value {
+    // Where lines of YAML are folded, and which quotes they have, is the writer's business.
+    if let Some(text) = value.as_str().filter(|text| text.starts_with("apiVersion: "))
+        && let Some(read) = yaml::read(text)
+    {
+        value = json!({ "yaml": read });
+    }
     clean(&mut value);
     value
 }
@@ -97,8 +117,17 @@ pub(crate) fn printed(text: &str) -> Value {
     for (pattern, place) in PRINTED.iter() {
         text = pattern.replace_all(&text, *place).into_owned();
     }
+    if text.contains(REPAIRED) {
+        let lines = text.lines().filter(|line| !line.contains(REPAIRED));
+        text = lines.collect::<Vec<_>>().join("\n");
+        text = NO_EVENTS.replace(&text, "Events: <none>").into_owned();
+    }
     text.lines().map(str::trim_end).collect()
 }
+
+/// An event that the real server sends by chance, when it looks after addresses just as one is given.
+const REPAIRED: &str = "ClusterIPNotAllocated";
+static NO_EVENTS: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"Events:\n +Type .*\n +-.*\z").unwrap());
 
 fn clean(value: &mut Value) {
     match value {
@@ -107,7 +136,7 @@ fn clean(value: &mut Value) {
             let whole = std::mem::take(fields).into_iter();
             *fields = whole.map(|(key, value)| (cleaned(&key), value)).collect();
             for (key, value) in fields {
-                if key == "nodePort" && value.is_number() {
+                if key == "nodePort" && value.is_number() || BUILD.contains(&key.as_str()) {
                     *value = json!(SOME);
                 } else if OWN.contains(&key.as_str()) {
                     hide(value);
@@ -128,8 +157,21 @@ fn clean(value: &mut Value) {
     }
 }
 
+/// JSON that a message quotes, whose fields the real server writes in the order of its source.
+static QUOTED: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r#"Invalid value: ("\{(?:[^"\\]|\\.)*")"#).unwrap());
+
 fn cleaned(text: &str) -> String {
-    let mut text = text.to_owned();
+    let sorted = QUOTED.replace_all(text, |found: &regex::Captures<'_>| {
+        let quoted = serde_json::from_str::<String>(&found[1]).ok();
+        let value = quoted.and_then(|quoted| serde_json::from_str::<Value>(&quoted).ok());
+        let Some(mut value) = value else {
+            return found[0].to_owned();
+        };
+        clean(&mut value);
+        format!("Invalid value: {}", json!(value.to_string()))
+    });
+    let mut text = sorted.into_owned();
     for (pattern, place) in CLEANED.iter() {
         text = pattern.replace_all(&text, *place).into_owned();
     }
@@ -155,4 +197,10 @@ fn hide(value: &mut Value) {
         Value::Array(items) => items.iter_mut().for_each(hide),
         other => clean(other),
     }
+}
+
+#[test]
+fn a_uid_is_no_age() {
+    let printed = printed("  UID:  0455130d-3e78-4112-9e7b-0bf455130d61\nfoo  Active  5m3s\nabc-2d4s5\n");
+    assert_eq!(printed, json!(["  UID: UID", "foo Active AGE", "abc-XXXXX"]));
 }

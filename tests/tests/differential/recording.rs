@@ -43,31 +43,3 @@ pub(crate) fn write(suite: &Suite, answers: &[Vec<Answer>]) {
     text += "}\n";
     std::fs::write(file(&suite.name), text).unwrap();
 }
-
-/// Differences that are defects, not yet mended: by case, the steps. The list may only become shorter.
-pub(crate) type Open = BTreeMap<String, Vec<usize>>;
-
-fn open_file() -> PathBuf {
-    folder().join("open.json")
-}
-
-/// What is known to be wrong.
-pub(crate) fn open() -> Open {
-    let text = std::fs::read_to_string(open_file()).unwrap_or_else(|_| "{}".to_owned());
-    serde_json::from_str(&text).unwrap()
-}
-
-/// Writes what is still wrong.
-pub(crate) fn write_open(open: &Open) {
-    let lines: Vec<String> = open
-        .iter()
-        .map(|(case, steps)| {
-            format!(
-                "{}: {}",
-                serde_json::to_string(case).unwrap(),
-                serde_json::to_string(steps).unwrap()
-            )
-        })
-        .collect();
-    std::fs::write(open_file(), format!("{{\n{}\n}}\n", lines.join(",\n"))).unwrap();
-}

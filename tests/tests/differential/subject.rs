@@ -131,7 +131,11 @@ impl Subject {
         let request = request
             .body(Body::from(body.unwrap_or_default().into_bytes()))
             .unwrap();
-        let response = client.send(request).await.unwrap();
+        // A server that gives up in the middle gives no answer.
+        let response = match client.send(request).await {
+            Ok(response) => response,
+            Err(error) => return (0, json!(error.to_string())),
+        };
         let code = response.status().as_u16();
         let warnings: Vec<Value> = response
             .headers()
@@ -233,7 +237,7 @@ fn namespace(case: &str) -> String {
 }
 
 /// The step with what earlier answers said.
-fn filled(step: &Step, known: &BTreeMap<String, String>) -> Step {
+pub(crate) fn filled(step: &Step, known: &BTreeMap<String, String>) -> Step {
     let fill = |text: &str| {
         let mut text = text.to_owned();
         for (name, value) in known {
@@ -255,7 +259,10 @@ fn filled(step: &Step, known: &BTreeMap<String, String>) -> Step {
 
 /// The embedded server, with alice.
 pub(crate) async fn embedded() -> ApiServer {
-    let alice = User::new("alice", &["devs"]);
+    let alice = User {
+        uid: "alice".to_owned(),
+        ..User::new("alice", &["devs"])
+    };
     ApiServer::builder()
         .token("alice-token", alice)
         .start()

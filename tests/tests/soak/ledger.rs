@@ -57,13 +57,20 @@ pub enum Manner {
     Resynced,
     /// Takes its time, and is told of the newest only: of a deletion where what it knew, and what took its place, went by meanwhile.
     Merged,
+    /// Is told of [some](is_of_filter) objects only.
+    Filtered,
+}
+
+/// What handlers of the manner `Filtered` are told of: what the label `bucket` says changes with nearly each update.
+pub fn is_of_filter(bucket: Option<&str>) -> bool {
+    bucket.is_some_and(|bucket| bucket < "5")
 }
 
 /// The lives of all objects, as one handler or sink is told of them.
 pub struct Ledger<K> {
     pub label: String,
-    manner: Manner,
-    /// Objects that leave the selection and come back are told as deleted and added with the same uid.
+    pub manner: Manner,
+    /// Objects that leave the selection (or what the filter lets pass) and come back are told as deleted and added with the same uid.
     selected: bool,
     /// Lists of the informer before the first relist.
     first_lists: u64,
@@ -125,7 +132,7 @@ impl<K: View> Ledger<K> {
         Arc::new(Self {
             label,
             manner,
-            selected: options.label_selector.is_some(),
+            selected: options.label_selector.is_some() || manner == Manner::Filtered,
             first_lists: options
                 .namespaces
                 .as_ref()
@@ -235,7 +242,7 @@ impl<K: View> Ledger<K> {
         match self.follow(old, false) {
             Some(before) if before.alive => {
                 let before_version = number(&before.version);
-                let fits = if self.manner == Manner::Merged {
+                let fits = if matches!(self.manner, Manner::Merged | Manner::Filtered) {
                     version >= before_version
                 } else if final_state_known {
                     version > before_version
@@ -304,7 +311,7 @@ pub struct Handler<K>(pub Arc<Ledger<K>>);
 impl<K: View + Content> Handler<K> {
     fn look_at(&self, object: &Object<K>) {
         match self.0.manner {
-            Manner::Plain | Manner::Resynced => {}
+            Manner::Plain | Manner::Resynced | Manner::Filtered => {}
             Manner::Slow | Manner::Merged => {
                 if self.0.told.total().is_multiple_of(32) {
                     std::thread::sleep(Duration::from_millis(40));

@@ -18,14 +18,15 @@ use kube::{
 use kubewright::{
     ObjectName, View,
     cache::{
-        HandlerOptions, HandlerRegistration, IndexKey, IndexSpec, IndexType, InformerStats, SharedInformer,
+        Filtered, HandlerOptions, HandlerRegistration, IndexKey, IndexSpec, IndexType, InformerStats, Object,
+        SharedInformer,
     },
 };
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 
 use crate::{
-    ledger::{Contents, Faults, Handler, Ledger, Manner, number},
-    world::{BUCKETS, Content, NAMESPACES, Sort, TIERS},
+    ledger::{Contents, Faults, Handler, Ledger, Manner, is_of_filter, number},
+    world::{BUCKETS, Content, NAMESPACES, Served, Sort, TIERS},
 };
 
 const RESYNC: Duration = Duration::from_secs(5);
@@ -61,7 +62,7 @@ pub trait Examined: Send {
     /// The removed handler has returned from its last call.
     fn mark_removed(&mut self);
     /// Compares cache, indexes and handlers with what the API server has.
-    fn compare(&self, served: &HashMap<Sort, Vec<DynamicObject>>) -> Result<(), String>;
+    fn compare(&self, served: &Served) -> Result<(), String>;
     /// Label and total of each handler; totals of additions, updates, deletions, missed deletions, other uids.
     fn told(&self) -> Vec<(String, [u64; 6])>;
     /// A task that reads until it is told to stop.
@@ -95,6 +96,13 @@ impl<K: View + Content + Clone + Debug> Subject<K> {
         );
         subject.listen_with("merged", Manner::Merged, merged);
         subject.listen_with("resynced", Manner::Resynced, resynced);
+        let filtered = subject.ledger("filtered", Manner::Filtered);
+        let handler = Filtered::new(
+            |object: &Object<K>| is_of_filter(object.metadata().label("bucket")),
+            Handler(filtered.clone()),
+        );
+        let registration = subject.informer.add_event_handler(handler);
+        subject.ledgers.push((filtered, registration));
         let sink = subject.ledger("sink", Manner::Plain);
         let teller = sink.clone();
         let registration = subject.informer.add_sink(move |change| teller.change(change));
@@ -169,7 +177,7 @@ impl<K: View + Content + Clone + Debug> Examined for Subject<K> {
         }
     }
 
-    fn compare(&self, served: &HashMap<Sort, Vec<DynamicObject>>) -> Result<(), String> {
+    fn compare(&self, served: &Served) -> Result<(), String> {
         let wanted = self.wanted(&served[&self.sort]);
         let name_of = |object: &DynamicObject| ObjectName::of(&object.metadata).expect("a name");
         let expected: Contents = wanted
@@ -191,11 +199,23 @@ impl<K: View + Content + Clone + Debug> Examined for Subject<K> {
             )
         });
         same("the cache", &cached.collect(), &expected)?;
+        let of_filter: Contents = wanted
+            .iter()
+            .filter(|object| is_of_filter(object.labels().get("bucket").map(String::as_str)))
+            .map(|object| name_of(object))
+            .filter_map(|name| expected.get_key_value(&name))
+            .map(|(name, state)| (name.clone(), state.clone()))
+            .collect();
         for (ledger, registration) in &self.ledgers {
             if !registration.has_synced() {
                 return Err(format!("{} has not synced", ledger.label));
             }
-            same(&ledger.label, &ledger.contents(), &expected)?;
+            let expected = if ledger.manner == Manner::Filtered {
+                &of_filter
+            } else {
+                &expected
+            };
+            same(&ledger.label, &ledger.contents(), expected)?;
         }
         for object in &wanted {
             let name = name_of(object);

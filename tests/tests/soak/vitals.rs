@@ -1,36 +1,44 @@
 //! What the process takes of the machine.
 
+use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 use std::{
+    alloc::System,
     process::Command,
     sync::atomic::{AtomicBool, Ordering},
     thread::sleep,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
-/// Resident memory over time.
-pub struct Memory(Vec<(Duration, u64)>);
+/// Counts what is allocated and not yet freed: a leak shows in it by its bytes, which what the allocator keeps for later hides.
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+/// Live and resident bytes over time.
+pub struct Memory(Vec<[u64; 2]>);
 
 impl Memory {
     /// Samples until it is told to stop.
     pub fn watch(stop: &AtomicBool) -> Self {
-        let start = Instant::now();
         let mut samples = Vec::new();
         while !stop.load(Ordering::Relaxed) {
-            samples.push((start.elapsed(), resident()));
+            samples.push([live(), resident()]);
             sleep(Duration::from_secs(1));
         }
         Self(samples)
     }
 
-    /// The median of a part of the time, in bytes.
-    pub fn median(&self, part: std::ops::Range<f64>) -> u64 {
-        let end = self.0.last().map_or(Duration::ZERO, |(at, _)| *at);
-        let part = end.mul_f64(part.start)..=end.mul_f64(part.end);
-        let samples = self.0.iter().filter(|(at, _)| part.contains(at));
-        let mut samples: Vec<u64> = samples.map(|(_, bytes)| *bytes).collect();
-        samples.sort_unstable();
-        samples[samples.len() / 2]
+    /// The most of each.
+    pub fn most(&self) -> [u64; 2] {
+        let most = |which: usize| self.0.iter().map(|sample| sample[which]).max();
+        [0, 1].map(|which| most(which).unwrap_or_default())
     }
+}
+
+/// Bytes that are allocated and not yet freed.
+pub fn live() -> u64 {
+    let stats = INSTRUMENTED_SYSTEM.stats();
+    // What a reallocation adds or gives back is in these.
+    stats.bytes_allocated.wrapping_sub(stats.bytes_deallocated) as u64
 }
 
 fn resident() -> u64 {

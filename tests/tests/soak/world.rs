@@ -1,7 +1,7 @@
 //! The objects, and the writers who create, change and delete them through a connection that nobody cuts.
 
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     hash::{DefaultHasher, Hash, Hasher},
     sync::{
         Mutex,
@@ -18,6 +18,7 @@ use kube::{
 };
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 use serde_json::{Value, json};
+use tokio::sync::RwLock;
 
 pub const NAMESPACES: [&str; 4] = ["soak-a", "soak-b", "soak-c", "soak-d"];
 pub const TIERS: [Option<&str>; 3] = [Some("web"), Some("db"), None];
@@ -135,6 +136,9 @@ fn digest_of(text: &str) -> String {
     format!("{:016x}", hasher.finish())
 }
 
+/// All objects.
+pub type Served = HashMap<Sort, Vec<DynamicObject>>;
+
 /// What the writers did.
 #[derive(Debug, Default)]
 pub struct Tally {
@@ -154,6 +158,8 @@ pub struct World {
     pub seed: u64,
     pub tally: Tally,
     pub stop: AtomicBool,
+    /// A writer holds it for a write; who holds it alone has the objects to themselves.
+    pub calm: RwLock<()>,
     /// As far as the writers know.
     alive: Mutex<HashSet<(Sort, &'static str, u32)>>,
 }
@@ -165,6 +171,7 @@ impl World {
             seed,
             tally: Tally::default(),
             stop: AtomicBool::new(false),
+            calm: RwLock::default(),
             alive: Mutex::default(),
         }
     }
@@ -176,7 +183,11 @@ impl World {
             let sort = Sort::ALL[[0, 0, 0, 0, 1, 2][rng.random_range(0..6)]];
             let namespace = NAMESPACES[rng.random_range(0..NAMESPACES.len())];
             let number = rng.random_range(0..sort.names());
-            if let Err(error) = self.change(&mut rng, (sort, namespace, number)).await {
+            let changed = {
+                let _writing = self.calm.read().await;
+                self.change(&mut rng, (sort, namespace, number)).await
+            };
+            if let Err(error) = changed {
                 // Another writer was faster, or the API server is away.
                 if !matches!(&error, Error::Api(status) if [404, 409].contains(&status.code)) {
                     self.tally.failed.fetch_add(1, Ordering::Relaxed);
@@ -284,8 +295,12 @@ impl World {
     }
 
     /// What the API server has now.
-    pub async fn list(&self, sort: Sort) -> Result<Vec<DynamicObject>, Error> {
-        let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &sort.resource());
-        Ok(api.list(&ListParams::default()).await?.items)
+    pub async fn list(&self) -> Result<Served, Error> {
+        let mut served = Served::new();
+        for sort in Sort::ALL {
+            let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &sort.resource());
+            served.insert(sort, api.list(&ListParams::default()).await?.items);
+        }
+        Ok(served)
     }
 }

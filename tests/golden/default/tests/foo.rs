@@ -1,139 +1,221 @@
-//! One reconcile at a time: the caches are filled by hand, and what was sent is compared. No API server, no waiting.
+//! How the operator is tested without a cluster: one reconcile at a time, its requests compared; then the whole operator, beside an API
+//! server in the test's own process.
 
-use kubewright::serde_json::{Value, json};
-use kubewright::testing::{Harness, Reply};
+use k8s_openapi::api::apps::v1::Deployment;
+use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
+use kube::{Client, CustomResourceExt};
+use kubewright::Manager;
+use kubewright::serde_json::json;
+use kubewright::testing::Harness;
+use kubewright_testkit::{Cluster, Failure, Fault, Matching, Unit, until};
+use shop::api::prelude::*;
 use shop::controllers::FooController;
 
 const KEY: &str = "default/example";
 
-fn foo() -> Value {
-    json!({
-        "apiVersion": "demo.dev/v1alpha1",
-        "kind": "Foo",
-        "metadata": {
-            "name": "example",
-            "namespace": "default",
-            "uid": "1",
-            "resourceVersion": "1",
-            "generation": 1
-        },
-        "spec": {
-            "deploymentName": "web",
-            "replicas": 3
-        }
-    })
+fn foo() -> Foo {
+    let spec = FooSpec {
+        deployment_name: "web".to_owned(),
+        replicas: 3,
+    };
+    Foo::new("example", spec)
 }
 
-/// The Deployment that the Foo names, with `owner` as the uid of its controller.
-fn deployment(owner: &str, available: i32) -> Value {
-    json!({
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {
-            "name": "web",
-            "namespace": "default",
-            "uid": "2",
-            "resourceVersion": "2",
-            "generation": 1,
-            "ownerReferences": [{
-                "apiVersion": "demo.dev/v1alpha1",
-                "kind": "Foo",
-                "name": "example",
-                "uid": owner,
-                "controller": true
-            }]
-        },
-        "spec": {
-            "replicas": 3,
-            "selector": {},
-            "template": {}
-        },
-        "status": {"availableReplicas": available}
-    })
-}
-
-fn requests(test: &Harness) -> Vec<(String, Value)> {
-    let requests = test.requests().into_iter();
-    requests
-        .map(|request| (request.to_string(), request.body))
-        .collect()
+/// A Foo as informers bring it.
+fn stored() -> Foo {
+    let mut foo = foo();
+    foo.metadata.namespace = Some("default".to_owned());
+    foo.metadata.uid = Some("1".to_owned());
+    foo.metadata.resource_version = Some("1".to_owned());
+    foo.metadata.generation = Some(1);
+    foo
 }
 
 fn events(test: &Harness) -> Vec<String> {
-    test.events()
-        .into_iter()
-        .map(|event| event.reason)
-        .collect()
+    let events = test.events().into_iter();
+    events.map(|event| event.reason).collect()
 }
 
 #[tokio::test]
 async fn applies_the_deployment_and_reports() {
     let test = Harness::new(FooController::register);
-    test.seed(&foo());
+    test.seed(&stored());
 
     test.reconcile(KEY).await.unwrap();
 
-    let sent = requests(&test);
-    let [(apply, deployment), (update, foo)] = sent.as_slice() else {
+    let sent = test.requests();
+    let [apply, update] = sent.as_slice() else {
         panic!("{sent:?}");
     };
-    assert_eq!(apply, "apply deployments.apps default/web");
-    assert_eq!(deployment["spec"]["replicas"], 3);
-    assert_eq!(deployment["metadata"]["ownerReferences"][0]["uid"], "1");
-    assert_eq!(update, &format!("update foos.demo.dev/status {KEY}"));
-    assert_eq!(foo["status"]["observedGeneration"], 1);
-    assert_eq!(foo["status"]["conditions"][0]["status"], "False");
+    assert_eq!(apply.to_string(), "apply deployments.apps default/web");
+    assert_eq!(apply.body["spec"]["replicas"], 3);
+    assert_eq!(apply.body["metadata"]["ownerReferences"][0]["uid"], "1");
+    assert_eq!(
+        update.to_string(),
+        format!("update foos.demo.dev/status {KEY}")
+    );
+    assert_eq!(update.body["status"]["observedGeneration"], 1);
     assert_eq!(events(&test), ["Created"]);
-}
 
-#[tokio::test]
-async fn is_ready_when_all_replicas_are_and_then_silent() {
-    let test = Harness::new(FooController::register);
-    test.seed(&foo());
-    test.seed(&deployment("1", 3));
-
+    // Once its status is in the cache, there is nothing left to say but how the Deployment shall be.
+    let mut reported = update.body.clone();
+    reported["metadata"]["resourceVersion"] = json!("2");
+    test.seed(&reported);
     test.reconcile(KEY).await.unwrap();
-
-    let (_, mut updated) = requests(&test).remove(1);
-    assert_eq!(updated["status"]["availableReplicas"], 3);
-    assert_eq!(updated["status"]["conditions"][0]["type"], "Ready");
-    assert_eq!(updated["status"]["conditions"][0]["status"], "True");
-
-    // With its own status in the cache there is nothing left to write but the apply, which changes nothing.
-    updated["metadata"]["resourceVersion"] = json!("3");
-    test.seed(&updated);
-    test.reconcile(KEY).await.unwrap();
-    let sent = requests(&test);
+    let sent = test.requests();
     assert_eq!(sent.len(), 1, "{sent:?}");
-    assert_eq!(events(&test), [] as [&str; 0]);
 }
 
 #[tokio::test]
 async fn leaves_the_deployment_of_somebody_else_alone() {
     let test = Harness::new(FooController::register);
-    test.seed(&foo());
-    test.seed(&deployment("other", 3));
+    test.seed(&stored());
+    test.seed(&json!({
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "default", "uid": "2", "resourceVersion": "2"},
+        "spec": {"selector": {}, "template": {}}
+    }));
 
     test.reconcile(KEY).await.unwrap_err();
 
-    assert_eq!(requests(&test), []);
+    assert_eq!(test.requests(), []);
     assert_eq!(events(&test), ["NotOwned"]);
 }
 
+/// The whole operator, under exactly the rights that its code asks for, and an API server of its own.
+struct World {
+    cluster: Cluster,
+    rights: Vec<Unit>,
+    /// Who the operator is to the API server.
+    user: String,
+    // As the administrator:
+    foos: Api<Foo>,
+    deployments: Api<Deployment>,
+}
+
+impl World {
+    async fn start() -> Self {
+        let cluster = Cluster::embedded().unwrap();
+        cluster.install(&Foo::crd()).unwrap();
+
+        let permissions = Harness::new(FooController::register).setup().permissions();
+        let rights = Unit::from_permissions(&permissions, "default").unwrap();
+        let operator = cluster.operator("operator", &rights).unwrap();
+        let manager = Manager::new("operator")
+            .with_config(operator.config().await.unwrap())
+            .with_args(["--health-bind-address=0", "--metrics-bind-address=0"])
+            .register(FooController::register);
+        tokio::spawn(async { manager.run().await.unwrap() });
+
+        let client = Client::try_from(cluster.admin().config().await.unwrap()).unwrap();
+        Self {
+            cluster,
+            rights,
+            user: operator.user().to_owned(),
+            foos: Api::default_namespaced(client.clone()),
+            deployments: Api::default_namespaced(client),
+        }
+    }
+
+    /// Creates a Foo and waits for its Deployment.
+    async fn create(&self) -> Deployment {
+        self.foos
+            .create(&PostParams::default(), &foo())
+            .await
+            .unwrap();
+        until("there is a Deployment", || self.deployments.get("web")).await
+    }
+
+    async fn status(&self) -> Option<FooStatus> {
+        self.foos.get("example").await.unwrap().status
+    }
+}
+
 #[tokio::test]
-async fn has_nothing_to_do_for_what_was_deleted() {
-    let test = Harness::new(FooController::register);
-    test.reconcile(KEY).await.unwrap();
-    assert_eq!(requests(&test), []);
+async fn becomes_ready_with_its_deployment() {
+    let world = World::start().await;
+    let deployment = world.create().await;
+    assert_eq!(deployment.spec.unwrap().replicas, Some(3));
+
+    // Nothing runs pods here: the test says what a cluster would.
+    let running = json!({"status": {"replicas": 3, "readyReplicas": 3, "availableReplicas": 3}});
+    let (params, patch) = (PatchParams::default(), Patch::Merge(&running));
+    world
+        .deployments
+        .patch_status("web", &params, &patch)
+        .await
+        .unwrap();
+    until("the Foo is ready", async || {
+        let status = world.status().await?;
+        (status.available_replicas == 3 && status.conditions[0].status == "True").then_some(())
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn tries_again_after_a_conflict() {
-    let test = Harness::new(FooController::register);
-    test.seed(&foo());
-    test.reply_with(|request| request.subresource.is_some(), Reply::conflict());
+    let world = World::start().await;
+    let update = Matching::verb("update").on("foos/status");
+    let conflict = world
+        .cluster
+        .faults()
+        .once(update, Fault::Answer(Failure::conflict()));
 
-    // An error brings the key back into the queue; the next try reads what changed.
-    test.reconcile(KEY).await.unwrap_err();
-    test.reconcile(KEY).await.unwrap();
+    world.create().await;
+    until("the status is written", || world.status()).await;
+    assert_eq!(conflict.hits(), 1);
+}
+
+#[tokio::test]
+async fn finds_out_what_a_broken_watch_missed() {
+    let world = World::start().await;
+    let before = world.create().await;
+
+    // The Deployment goes while the watch is stuck; when the watch breaks, the API server has forgotten that it went.
+    let (faults, watch) = (
+        world.cluster.faults(),
+        Matching::watch("deployments").by(&world.user),
+    );
+    faults.hold(watch.clone());
+    world
+        .deployments
+        .delete("web", &DeleteParams::default())
+        .await
+        .unwrap();
+    assert_eq!(faults.expire(&watch), 1);
+    faults.release(&watch);
+
+    let after = until("there is a Deployment again", || {
+        world.deployments.get("web")
+    })
+    .await;
+    assert_ne!(before.metadata.uid, after.metadata.uid);
+}
+
+#[tokio::test]
+async fn deployment_goes_with_its_owner() {
+    let world = World::start().await;
+    world.create().await;
+    world
+        .foos
+        .delete("example", &DeleteParams::default())
+        .await
+        .unwrap();
+    until("the Deployment is gone", async || {
+        world.deployments.get_opt("web").await.unwrap().is_none()
+    })
+    .await;
+}
+
+/// Nothing that the operator asks for is forbidden, and it may do nothing that it does not do.
+#[tokio::test]
+async fn has_exactly_the_rights_that_it_uses() {
+    let world = World::start().await;
+    world.create().await;
+    until("every right is used", async || {
+        let audit = world.cluster.audit().unwrap();
+        audit.check_exact(&world.rights, &world.user)
+    })
+    .await;
 }

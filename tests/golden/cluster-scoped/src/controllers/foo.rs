@@ -77,7 +77,7 @@ impl Reconciler for FooController {
             .await?;
         match &before {
             None => self.report(&foo, "Created"),
-            Some(before) if before.metadata.generation != after.metadata.generation => {
+            Some(before) if before.spec != after.spec => {
                 self.report(&foo, "Updated");
             }
             Some(_) => {}

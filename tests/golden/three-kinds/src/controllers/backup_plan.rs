@@ -80,7 +80,7 @@ impl Reconciler for BackupPlanController {
             .await?;
         match &before {
             None => self.report(&backup_plan, "Created"),
-            Some(before) if before.metadata.generation != after.metadata.generation => {
+            Some(before) if before.spec != after.spec => {
                 self.report(&backup_plan, "Updated");
             }
             Some(_) => {}

@@ -81,7 +81,7 @@ impl Reconciler for DNSPolicyController {
             .await?;
         match &before {
             None => self.report(&dns_policy, "Created"),
-            Some(before) if before.metadata.generation != after.metadata.generation => {
+            Some(before) if before.spec != after.spec => {
                 self.report(&dns_policy, "Updated");
             }
             Some(_) => {}

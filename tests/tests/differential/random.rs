@@ -1,0 +1,590 @@
+//! Random requests, valid and not, to both servers in step. `DIFFERENTIAL_SEED` and `DIFFERENTIAL_STEPS` choose others than CI's.
+//!
+//! Steps of CI's seed that are known to differ are defects; they stand in `random.json`, by chapter, and `UPDATE_DIFFERENTIAL=1` writes it.
+
+mod examples;
+
+use crate::case::{Step, folder};
+use crate::subject::{Answer, Subject, filled};
+use crate::{compare, recording};
+use examples::{definition, examples, more_examples};
+use rand::rngs::StdRng;
+use rand::seq::IndexedRandom as _;
+use rand::{RngExt as _, SeedableRng as _};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+/// Steps in one namespace, before the next begins: a difference does not spoil what comes after it for long.
+const CHAPTER: usize = 40;
+/// Of so many chapters one ends with a watch over all that happened in it, which takes a second.
+const WATCHED: usize = 10;
+/// So many differences are told.
+const MOST: usize = 60;
+
+fn setting(name: &str, default: usize) -> usize {
+    std::env::var(name)
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(default)
+}
+
+/// Steps that are known to differ: by chapter.
+type Known = BTreeMap<usize, BTreeSet<usize>>;
+
+fn file() -> PathBuf {
+    folder().join("random.json")
+}
+
+/// What is wrong.
+pub(crate) async fn compare(ours: &Subject, theirs: &Subject) -> String {
+    let (seed, steps) = (
+        setting("DIFFERENTIAL_SEED", 1),
+        setting("DIFFERENTIAL_STEPS", 4000),
+    );
+    let known: Known = match seed {
+        1 if std::env::var_os("DIFFERENTIAL_SHOW").is_none() => {
+            serde_json::from_str(&std::fs::read_to_string(file()).unwrap()).unwrap()
+        }
+        _ => Known::new(),
+    };
+    let (mut wrong, mut found, mut differ) = (String::new(), 0, Known::new());
+    for subject in [ours, theirs] {
+        subject
+            .ask(&post(
+                "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+                definition(),
+            ))
+            .await;
+        let served = Step {
+            method: "GET".into(),
+            path: "/apis/random.dev/v1/toys".into(),
+            until: Some(200),
+            ..Step::default()
+        };
+        subject.ask(&served).await;
+    }
+    for chapter in 0..steps.div_ceil(CHAPTER) {
+        let number = u64::try_from(seed * 1_000_003 + chapter).unwrap();
+        let mut random = Random(StdRng::seed_from_u64(number));
+        let namespace = format!("random-{chapter}");
+        let mut said = [BTreeMap::new(), BTreeMap::new()];
+        for (subject, said) in [ours, theirs].into_iter().zip(&mut said) {
+            let body = json!({ "metadata": { "name": namespace } });
+            let (_, raw) = subject.ask(&post("/api/v1/namespaces", body)).await;
+            note(said, "begin", &raw["metadata"]["resourceVersion"]);
+            note(said, "continue", &Value::Null);
+        }
+        for at in 0..CHAPTER {
+            let step = if at + 1 == CHAPTER && chapter % WATCHED == 0 {
+                random.watch(&namespace)
+            } else {
+                random.step(&namespace)
+            };
+            let [our_step, their_step] = [&said[0], &said[1]].map(|said| filled(&step, said));
+            let ((Answer(here, ours), our_raw), (Answer(there, theirs), their_raw)) =
+                futures::join!(ours.ask(&our_step), theirs.ask(&their_step));
+            for (said, raw) in said.iter_mut().zip([our_raw, their_raw]) {
+                note(said, "continue", &raw["metadata"]["continue"]);
+            }
+            if there == 0 && here != 0 {
+                eprintln!(
+                    "chapter {chapter} step {at}: the real server gives no answer to {}",
+                    step.title()
+                );
+                continue;
+            }
+            if here == there && ours == theirs {
+                continue;
+            }
+            differ.entry(chapter).or_default().insert(at);
+            if found >= MOST || known.get(&chapter).is_some_and(|known| known.contains(&at)) {
+                continue;
+            }
+            let body = step.body.as_ref().map(Value::to_string).or(step.text.clone());
+            let _ = writeln!(
+                wrong,
+                "chapter {chapter} step {at}: {} {:?} {}: {there} {here}",
+                step.title(),
+                step.content_type,
+                body.unwrap_or_default()
+            );
+            compare::apart(&theirs, &ours, "", &mut wrong);
+            found += 1;
+        }
+    }
+    if recording::updates() && seed == 1 {
+        let lines: Vec<String> = differ
+            .iter()
+            .map(|(chapter, steps)| format!("\"{chapter}\": {}", json!(steps)))
+            .collect();
+        std::fs::write(file(), format!("{{\n{}\n}}\n", lines.join(",\n"))).unwrap();
+        return String::new();
+    }
+    wrong
+}
+
+/// Keeps what a server said for later steps.
+fn note(said: &mut BTreeMap<String, String>, name: &str, value: &Value) {
+    let text = value.as_str().unwrap_or_default().to_owned();
+    said.insert(name.to_owned(), text);
+}
+
+fn post(path: &str, body: Value) -> Step {
+    Step {
+        method: "POST".into(),
+        path: path.into(),
+        body: Some(body),
+        ..Step::default()
+    }
+}
+
+struct Random(StdRng);
+
+impl Random {
+    fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
+        from.choose(&mut self.0).unwrap()
+    }
+
+    fn chance(&mut self, percent: u32) -> bool {
+        self.0.random_range(0..100) < percent
+    }
+
+    fn step(&mut self, namespace: &str) -> Step {
+        let (group, plural, mut object) = if self.chance(40) {
+            self.pick(&more_examples()).clone()
+        } else {
+            self.pick(&examples()).clone()
+        };
+        let name = *self.pick(&["a", "b", "c"]);
+        object["metadata"] = json!({ "name": name });
+        if self.chance(30) {
+            object["metadata"]["labels"] = json!({ "app": *self.pick(&["x", "y"]) });
+        }
+        if self.chance(12) {
+            self.vary_metadata(&mut object);
+        }
+        if plural == "toys" && self.chance(30) {
+            let names = ["x", "y", "z"].into_iter().filter(|_| self.chance(50));
+            let names: Vec<&str> = names.collect();
+            object["spec"]["parts"] = names.iter().map(|name| json!({ "name": name })).collect();
+        }
+        let all = format!("{group}/namespaces/{namespace}/{plural}");
+        let one = format!("{all}/{name}");
+        let write = *self.pick(&[
+            "",
+            "",
+            "?fieldValidation=Strict",
+            "?fieldManager=me",
+            "?dryRun=All",
+            "?fieldValidation=Ignore",
+            "?dryRun=Some",
+        ]);
+        let mut step = Step::default();
+        let (method, path) = match self.0.random_range(0..24) {
+            20 => self.part(&mut step, &one, &object),
+            21 => {
+                let path = *self.pick(&[
+                    "?limit=1&continue=${continue}",
+                    "?limit=2",
+                    "?limit=1",
+                    "?limit=1&continue=x",
+                    "?resourceVersion=0&limit=1",
+                    "?resourceVersion=1&resourceVersionMatch=Exact",
+                    "?resourceVersion=0&resourceVersionMatch=Exact",
+                    "?resourceVersionMatch=NotOlderThan",
+                    "?resourceVersion=x",
+                    "?timeoutSeconds=x",
+                    "?sendInitialEvents=true",
+                ]);
+                // Most pages are of something that there are several of.
+                let all = if self.chance(70) {
+                    format!("/api/v1/namespaces/{namespace}/configmaps")
+                } else {
+                    all
+                };
+                ("GET", format!("{all}{path}"))
+            }
+            22 if self.chance(30) => ("DELETE", format!("{all}?{}", self.selection())),
+            22 => {
+                self.direct(&mut object);
+                step.body = Some(object);
+                step.content_type = Some("application/strategic-merge-patch+json".to_owned());
+                ("PATCH", format!("{one}{write}"))
+            }
+            23 => {
+                let metadata = object["metadata"].as_object_mut().unwrap();
+                metadata.remove("name");
+                metadata.insert("generateName".to_owned(), json!("abc-"));
+                self.vary(&mut object, 30);
+                step.body = Some(object);
+                // It is not kept: names that differ would be in the way of what comes later.
+                ("POST", format!("{all}?dryRun=All"))
+            }
+            0..=5 => {
+                self.vary(&mut object, 60);
+                step.body = Some(object);
+                ("POST", format!("{all}{write}"))
+            }
+            6 | 7 => ("GET", one),
+            8 => ("GET", format!("{all}?{}", self.selection())),
+            9..=11 => {
+                self.vary(&mut object, 60);
+                step.body = Some(object);
+                ("PUT", format!("{one}{write}"))
+            }
+            12 | 13 => {
+                if let Some(fields) = object.as_object_mut() {
+                    fields.remove("metadata");
+                }
+                self.vary(&mut object, 80);
+                step.body = Some(object);
+                let custom = plural == "toys";
+                let types = [
+                    "application/merge-patch+json",
+                    "application/strategic-merge-patch+json",
+                ];
+                step.content_type = Some(if custom { types[0] } else { *self.pick(&types) }.to_owned());
+                ("PATCH", format!("{one}{write}"))
+            }
+            14 | 15 => {
+                self.vary(&mut object, 30);
+                step.body = Some(object);
+                step.content_type = Some("application/apply-patch+yaml".to_owned());
+                let by = *self.pick(&[
+                    "?fieldManager=x",
+                    "?fieldManager=y",
+                    "?fieldManager=y&force=true",
+                    "",
+                ]);
+                ("PATCH", format!("{one}{by}"))
+            }
+            16 if self.chance(40) => {
+                self.vary(&mut object, 80);
+                step.body = Some(json!({ "status": object["spec"], "spec": { "replicas": self.junk() } }));
+                step.content_type = Some("application/merge-patch+json".to_owned());
+                let part = *self.pick(&["status", "scale", "nope"]);
+                ("PATCH", format!("{one}/{part}"))
+            }
+            16 => {
+                step.body = Some(self.json_patch());
+                step.content_type = Some("application/json-patch+json".to_owned());
+                ("PATCH", one)
+            }
+            17 => {
+                let options = [
+                    json!(null),
+                    json!({ "propagationPolicy": "Foreground" }),
+                    json!({ "propagationPolicy": "Sometimes" }),
+                    json!({ "preconditions": { "uid": "x" } }),
+                    json!({ "gracePeriodSeconds": 0, "dryRun": ["All"] }),
+                    json!({ "orphanDependents": true, "propagationPolicy": "Orphan" }),
+                    json!({ "gracePeriodSeconds": "x" }),
+                ];
+                step.body = Some(self.pick(&options).clone()).filter(|body| !body.is_null());
+                ("DELETE", one)
+            }
+            18 => {
+                let text = object.to_string();
+                let cut = self.0.random_range(0..text.len());
+                step.text = Some(text[..cut].to_owned());
+                ("POST", all)
+            }
+            _ => {
+                let headers = [
+                    "application/json;as=Table;v=v1;g=meta.k8s.io",
+                    "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io",
+                    "application/yaml",
+                ];
+                step.accept = Some((*self.pick(&headers)).to_owned());
+                ("GET", all)
+            }
+        };
+        method.clone_into(&mut step.method);
+        step.path = path;
+        step
+    }
+
+    /// A watch over what has happened since the chapter began.
+    fn watch(&mut self, namespace: &str) -> Step {
+        let (group, plural, _) = self.pick(&examples()).clone();
+        let selection = *self.pick(&["", "&labelSelector=app%3Dx", "&fieldSelector=metadata.name%3Da"]);
+        Step {
+            method: "GET".to_owned(),
+            path: format!(
+                "{group}/namespaces/{namespace}/{plural}?watch=true&timeoutSeconds=1&resourceVersion=${{begin}}{selection}"
+            ),
+            events: Some(0),
+            ..Step::default()
+        }
+    }
+
+    /// A request to a part of an object.
+    fn part(&mut self, step: &mut Step, one: &str, object: &Value) -> (&'static str, String) {
+        let scale = json!({ "apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": { "name": object["metadata"]["name"] },
+            "spec": { "replicas": *self.pick(&[0, 1, 2, 5, 11, -1]) } });
+        match self.0.random_range(0..8) {
+            0 => ("GET", format!("{one}/scale")),
+            1 => {
+                step.body = Some(scale);
+                self.vary(step.body.as_mut().unwrap(), 30);
+                ("PUT", format!("{one}/scale"))
+            }
+            2 => {
+                step.body = Some(json!({ "spec": scale["spec"] }));
+                self.vary(step.body.as_mut().unwrap(), 30);
+                step.content_type = Some("application/merge-patch+json".to_owned());
+                ("PATCH", format!("{one}/scale"))
+            }
+            3 => {
+                step.body = Some(scale);
+                step.content_type = Some("application/apply-patch+yaml".to_owned());
+                let by = *self.pick(&["?fieldManager=x", "?fieldManager=y&force=true"]);
+                ("PATCH", format!("{one}/scale{by}"))
+            }
+            4 => {
+                let mut object = object.clone();
+                object["status"] = self
+                    .pick(&[
+                        json!({}),
+                        json!({ "replicas": 1 }),
+                        json!({ "ready": true }),
+                        json!({ "phase": "Running" }),
+                        json!({ "conditions": [{ "type": "Ready", "status": "True" }] }),
+                        json!("x"),
+                    ])
+                    .clone();
+                step.body = Some(object);
+                ("PUT", format!("{one}/status"))
+            }
+            5 => {
+                step.body = Some(
+                    json!({ "apiVersion": "policy/v1", "kind": "Eviction", "metadata": { "name": object["metadata"]["name"] } }),
+                );
+                self.vary(step.body.as_mut().unwrap(), 30);
+                ("POST", format!("{one}/eviction"))
+            }
+            6 => {
+                step.body = Some(
+                    json!({ "apiVersion": "v1", "kind": "Binding", "target": { "kind": "Node", "name": "n" } }),
+                );
+                self.vary(step.body.as_mut().unwrap(), 50);
+                ("POST", format!("{one}/binding"))
+            }
+            _ => {
+                step.body = Some(json!({ "spec": { "audiences": ["a"], "expirationSeconds": 900 } }));
+                self.vary(step.body.as_mut().unwrap(), 50);
+                ("POST", format!("{one}/token"))
+            }
+        }
+    }
+
+    /// Metadata that is seldom there, or wrong.
+    fn vary_metadata(&mut self, object: &mut Value) {
+        let odd = [
+            ("finalizers", json!(["x.dev/f"])),
+            ("finalizers", json!(["f"])),
+            ("finalizers", json!([])),
+            ("annotations", json!({ "a": "b" })),
+            ("annotations", json!({ "a/b/c": "" })),
+            ("labels", json!({ "app": "-" })),
+            ("labels", json!({ "app": null })),
+            ("labels", json!("x")),
+            ("namespace", json!("other")),
+            ("name", json!("A_b")),
+            ("name", json!("")),
+            ("name", json!("a.b")),
+            ("uid", json!("x")),
+            ("resourceVersion", json!("1")),
+            ("resourceVersion", json!("x")),
+            ("ownerReferences", json!([{ "kind": "x" }])),
+            ("managedFields", json!([])),
+            ("managedFields", json!([{ "manager": "m" }])),
+            ("creationTimestamp", json!("x")),
+            ("creationTimestamp", json!(null)),
+            ("generation", json!(7)),
+            ("selfLink", json!("/x")),
+            ("unknown", json!(1)),
+        ];
+        let (field, value) = self.pick(&odd).clone();
+        object["metadata"][field] = value;
+    }
+
+    /// Makes a strategic merge patch of an object.
+    fn direct(&mut self, object: &mut Value) {
+        if let Some(fields) = object.as_object_mut() {
+            fields.remove("metadata");
+        }
+        let mut pointers = vec![];
+        places(object, "", &mut pointers);
+        let pointer = self.pick(&pointers).clone();
+        let directive = self
+            .pick(&[
+                ("$patch", json!("delete")),
+                ("$patch", json!("replace")),
+                ("$patch", json!("merge")),
+                ("$patch", json!("nope")),
+                ("$retainKeys", json!(["name", "type"])),
+                (
+                    "$setElementOrder/containers",
+                    json!([{ "name": "c" }, { "name": "d" }]),
+                ),
+                ("$deleteFromPrimitiveList/finalizers", json!(["x.dev/f"])),
+            ])
+            .clone();
+        let items = match object.pointer_mut(&pointer) {
+            Some(Value::Array(items)) => items.first_mut(),
+            place => place,
+        };
+        if let Some(Value::Object(fields)) = items {
+            fields.insert(directive.0.to_owned(), directive.1);
+        }
+    }
+
+    fn selection(&mut self) -> String {
+        let label = *self.pick(&[
+            "app",
+            "app=x",
+            "app!=x",
+            "app in (x,y)",
+            "!app",
+            "app notin (x)",
+            "app=",
+            "app in x",
+            "a=b=c",
+            "app>1",
+            ",",
+            "app=x,,",
+        ]);
+        let field = *self.pick(&[
+            "",
+            "metadata.name=a",
+            "metadata.name!=a",
+            "spec.x=1",
+            "metadata.name",
+            "metadata.namespace=x",
+            "status.phase=Pending",
+            "spec.nodeName!=n",
+            "type=Opaque",
+            "metadata.name=a,metadata.name=b",
+        ]);
+        let limit = *self.pick(&["", "1", "0", "-1", "x"]);
+        let mut query = form_urlencoded(&[("labelSelector", label), ("fieldSelector", field)]);
+        if !limit.is_empty() {
+            let _ = write!(query, "&limit={limit}");
+        }
+        query
+    }
+
+    fn json_patch(&mut self) -> Value {
+        let path = *self.pick(&[
+            "/metadata/labels",
+            "/metadata/labels/app",
+            "/data/a",
+            "/spec/replicas",
+            "/spec/size",
+            "/nope/x",
+            "/spec/parts/0",
+            "/spec/parts/-",
+            "/metadata/finalizers",
+            "/metadata/generateName",
+            "/status",
+            "/spec/template/spec/containers/0/image",
+            "",
+        ]);
+        let op = *self.pick(&["add", "replace", "remove", "test", "move", "nope"]);
+        let value = self.junk();
+        json!([{ "op": op, "path": path, "value": value, "from": "/metadata/annotations" }])
+    }
+
+    fn junk(&mut self) -> Value {
+        let junk = [
+            json!(null),
+            json!(1),
+            json!(-1),
+            json!(1.5),
+            json!("x"),
+            json!(""),
+            json!("A b"),
+            json!(true),
+            json!([]),
+            json!({}),
+            json!(["x"]),
+            json!({ "x": "y" }),
+            json!([{ "name": "x" }]),
+        ];
+        self.pick(&junk).clone()
+    }
+
+    /// Puts something else, or nothing, where something is, or adds a field.
+    fn vary(&mut self, value: &mut Value, percent: u32) {
+        if !self.chance(percent) {
+            return;
+        }
+        let mut pointers = vec![];
+        places(value, "", &mut pointers);
+        let pointer = self.pick(&pointers).clone();
+        let (parent, key) = pointer.rsplit_once('/').unwrap();
+        let (what, junk) = (self.0.random_range(0..3), self.junk());
+        match value.pointer_mut(parent) {
+            Some(Value::Object(fields)) => match what {
+                0 => drop(fields.remove(key)),
+                1 => drop(fields.insert(key.to_owned(), junk)),
+                _ => drop(fields.insert("unknown".to_owned(), junk)),
+            },
+            Some(Value::Array(items)) => match what {
+                0 => items.clear(),
+                1 => items[0] = junk,
+                _ => items.push(items[0].clone()),
+            },
+            _ => {}
+        }
+    }
+}
+
+/// Pointers to everything in a value but what it is called.
+fn places(value: &Value, at: &str, into: &mut Vec<String>) {
+    if !at.is_empty() {
+        into.push(at.to_owned());
+    }
+    match value {
+        Value::Object(fields) => {
+            for (key, value) in fields
+                .iter()
+                .filter(|(key, _)| !matches!(key.as_str(), "apiVersion" | "kind" | "metadata"))
+            {
+                places(value, &format!("{at}/{key}"), into);
+            }
+        }
+        Value::Array(items) => {
+            for (index, value) in items.iter().enumerate() {
+                places(value, &format!("{at}/{index}"), into);
+            }
+        }
+        _ => {}
+    }
+    if into.is_empty() {
+        into.push("/metadata".to_owned());
+    }
+}
+
+/// A query.
+fn form_urlencoded(pairs: &[(&str, &str)]) -> String {
+    let encode = |text: &str| -> String {
+        text.bytes()
+            .map(|byte| {
+                if byte.is_ascii_alphanumeric() {
+                    char::from(byte).to_string()
+                } else {
+                    format!("%{byte:02X}")
+                }
+            })
+            .collect()
+    };
+    let pairs: Vec<String> = pairs
+        .iter()
+        .map(|(key, value)| format!("{key}={}", encode(value)))
+        .collect();
+    pairs.join("&")
+}
