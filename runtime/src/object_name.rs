@@ -72,6 +72,7 @@ impl ObjectName {
 }
 
 impl Hash for ObjectName {
+    #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.text.hash(state);
     }

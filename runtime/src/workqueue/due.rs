@@ -1,7 +1,7 @@
 //! When keys are due, earliest first. Most times come in their order, as delays are much alike: those stand in a run. The others are in a
 //! heap.
 
-use super::{heap::Heap, run::Run, slots::Slot};
+use super::{heap::Heap, keys::Slot, run::Run};
 
 /// A key's time, in nanoseconds since the queue was made. The turn keeps the order of those of one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

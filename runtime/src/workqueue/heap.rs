@@ -1,6 +1,6 @@
 //! Times in any order: a heap in which each knows its position, so that it can be changed.
 
-use super::{due::Due, slots::Slot};
+use super::{due::Due, keys::Slot};
 
 /// So many children has a time: a flat heap, for few cache misses.
 const WIDTH: usize = 4;

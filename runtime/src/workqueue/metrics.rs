@@ -10,7 +10,7 @@ pub trait QueueMetrics: Send + Sync + 'static {
     fn is_timed(&self) -> bool {
         true
     }
-    /// A key was added that did not wait yet.
+    /// A key was added that did not wait yet. Told when the queue is next looked at, by a worker or for its stats.
     fn added(&self) {}
     /// A key was handed out, that long after it was added.
     fn waited(&self, duration: Duration) {

@@ -1,12 +1,15 @@
 //! The work queue: which keys want attention, each once, when, and by one worker at a time.
 //!
-//! Read [`WorkQueue`] first, for the contract. `state` has the rules, on what `slots` (where keys lie), `ready` (who comes next) and `due`
-//! (when, on a `run` and a `heap`) keep; `waiting` and `seats` let workers wait. [`RateLimiter`] says how long a key waits after a
+//! Read [`WorkQueue`] first, for the contract. `state` has the rules, on what `slots` (what is known of a key, in the
+//! places of `keys`), `ready` (who comes next) and `due` (when, on a `run` and a `heap`) keep; `inbox` has what nobody looked at yet;
+//! `waiting` and `seats` let workers wait. [`RateLimiter`] says how long a key waits after a
 //! failure, [`QueueMetrics`] is told of what happens.
 
 mod clock;
 mod due;
 mod heap;
+mod inbox;
+mod keys;
 mod limiter;
 mod metrics;
 mod priority;

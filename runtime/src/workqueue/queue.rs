@@ -9,8 +9,10 @@ use tokio::{sync::Notify, time::Instant};
 use super::{
     Key, Priority, QueueMetrics, QueueStats, RateLimiter,
     clock::Clock,
+    inbox::{Addition, Inbox},
+    keys::{KeyHash, half},
     seats::{Called, Seats},
-    state::{Added, Done, Promoted, State},
+    state::{Added, Done, State},
     waiting::Wait,
 };
 use crate::ObjectName;
@@ -44,6 +46,7 @@ use crate::ObjectName;
 /// Nothing runs in the background: keys become due when a worker waits or anybody touches the queue. Keys are dropped when nothing is
 /// known of them any more; the limiter alone remembers their failures until [`forget`](Self::forget).
 pub struct WorkQueue<K = ObjectName> {
+    inbox: Inbox<K>,
     shared: Mutex<Shared<K>>,
     /// No worker holds a key, or nobody should wait for that.
     drained: Notify,
@@ -57,30 +60,76 @@ pub struct WorkQueue<K = ObjectName> {
 pub(super) struct Shared<K> {
     pub(super) state: State<K>,
     pub(super) seats: Seats,
+    /// Whether the inbox is closed.
+    is_closed: bool,
+    /// What comes out of the inbox; empty between.
+    additions: Vec<Addition<K>>,
+}
+
+/// What is left to do when nobody waits for the lock.
+#[derive(Default)]
+pub(super) struct Afterwards {
+    pub(super) called: Called,
+    /// So many keys became dirty.
+    added: usize,
 }
 
 impl<K: Key> Shared<K> {
-    fn add(&mut self, hash: u64, key: K, priority: Option<Priority>, now: u64, called: &mut Called) -> Added {
-        let added = self.state.add(hash, key, priority, now);
-        if added.is_ready() {
-            self.seats.call(1, called);
+    /// The inbox is closed while workers wait: what comes then is for them.
+    fn settle(&mut self, inbox: &Inbox<K>, afterwards: &mut Afterwards) {
+        let is_closed = !self.seats.is_empty() || self.state.is_shut_down();
+        if is_closed != self.is_closed {
+            self.is_closed = is_closed;
+            inbox.set_closed(is_closed, &mut self.additions);
+            self.take_up(afterwards);
         }
-        added
+    }
+
+    /// Adds what came out of the inbox.
+    fn take_up(&mut self, afterwards: &mut Afterwards) {
+        let mut additions = std::mem::take(&mut self.additions);
+        self.state.fetch(additions.iter().map(|addition| addition.hash));
+        for addition in additions.drain(..) {
+            self.add(addition, afterwards);
+        }
+        self.additions = additions;
+    }
+
+    fn add(&mut self, addition: Addition<K>, afterwards: &mut Afterwards) {
+        let Addition {
+            hash,
+            key,
+            priority,
+            at,
+        } = addition;
+        let added = self.state.add(hash, key, Some(priority), at);
+        self.note(added, afterwards);
+    }
+
+    #[inline]
+    fn note(&mut self, added: Added, afterwards: &mut Afterwards) {
+        afterwards.added += usize::from(added.is_new());
+        if added.is_ready() {
+            self.seats.call(1, &mut afterwards.called);
+        }
     }
 }
 
 impl<K: Key> WorkQueue<K> {
     /// An empty queue.
     pub fn new(limiter: Box<dyn RateLimiter<K>>, metrics: Arc<dyn QueueMetrics>) -> Self {
-        let (hasher, is_timed) = (DefaultHashBuilder::default(), metrics.is_timed());
+        let is_timed = metrics.is_timed();
         Self {
+            inbox: Inbox::default(),
             shared: Mutex::new(Shared {
-                state: State::new(hasher.clone(), is_timed),
+                state: State::new(is_timed),
                 seats: Seats::default(),
+                is_closed: false,
+                additions: Vec::new(),
             }),
             drained: Notify::new(),
             clock: Clock::start(),
-            hasher,
+            hasher: DefaultHashBuilder::default(),
             limiter,
             metrics,
             is_timed,
@@ -94,33 +143,38 @@ impl<K: Key> WorkQueue<K> {
 
     /// Adds a key, or raises its priority if it waits already with a lower one.
     pub fn add_with_priority(&self, key: K, priority: Priority) {
-        let hash = self.hash(&key);
-        let added = self.touch(|shared, now, called| shared.add(hash, key, Some(priority), now, called));
-        self.added(added);
+        let addition = Addition {
+            hash: self.hash(&key),
+            key,
+            priority,
+            at: self.now(),
+        };
+        if let Some(addition) = self.inbox.put(addition) {
+            self.touch(|shared, _, afterwards| shared.add(addition, afterwards));
+        }
     }
 
     /// Adds a key after a time; at once if that is zero. If it is due earlier already, that time stays.
     pub fn add_after(&self, key: K, delay: Duration) {
         let (hash, now) = (self.hash(&key), self.clock.now());
-        let (added, promoted) = self.touch(|shared, _, called| {
+        let is_taken = self.touch(|shared, _, afterwards| {
             if shared.state.is_shut_down() {
-                return (None, Promoted::default());
+                return false;
             }
             // What is due already must not take the new time up.
             let promoted = shared.state.promote(now);
-            shared.seats.call(promoted.ready, called);
+            afterwards.added += promoted.added;
+            shared.seats.call(promoted.ready, &mut afterwards.called);
             if delay.is_zero() {
-                return (Some(shared.add(hash, key, None, now, called)), promoted);
+                let added = shared.state.add(hash, key, None, now);
+                shared.note(added, afterwards);
+            } else if shared.state.delay(hash, key, None, Clock::after(now, delay)) {
+                shared.seats.call_timekeeper(&mut afterwards.called);
             }
-            if shared.state.delay(hash, key, None, Clock::after(now, delay)) {
-                shared.seats.call_timekeeper(called);
-            }
-            (Some(Added::No), promoted)
+            true
         });
-        self.promoted(promoted);
-        if let Some(added) = added {
+        if is_taken {
             self.metrics.retried();
-            self.added(added);
         }
     }
 
@@ -152,18 +206,14 @@ impl<K: Key> WorkQueue<K> {
 
     /// Gives a key back that [`get`](Self::get) handed out. If it was added meanwhile, it waits again.
     pub fn done(&self, key: &K) {
-        let hash = self.hash(key);
-        let (done, is_drained) = self.touch(|shared, now, called| {
-            let done = shared.state.done(hash, key, now);
-            if done.as_ref().is_some_and(|done| done.again) {
-                shared.seats.call(1, called);
+        let (done, is_drained) = self.touch(|shared, now, afterwards| {
+            let done = shared.state.done(|| self.hash(key), key, now);
+            if done.is_some_and(|done| done.again) {
+                shared.seats.call(1, &mut afterwards.called);
             }
             (done, shared.state.is_drained())
         });
-        let Some(Done { worked, dropped, .. }) = done else {
-            return;
-        };
-        drop(dropped);
+        let Some(Done { worked, .. }) = done else { return };
         if self.is_timed {
             self.metrics.worked(worked);
         }
@@ -181,10 +231,10 @@ impl<K: Key> WorkQueue<K> {
     /// nor as waiting, and the end of it as an addition.
     pub fn park(&self, key: &K, deadline: Instant) -> bool {
         let (hash, at) = (self.hash(key), self.clock.at(deadline));
-        let parked = self.touch(|shared, _, called| {
+        let parked = self.touch(|shared, _, afterwards| {
             let is_first = shared.state.park(hash, key, at)?;
             if is_first {
-                shared.seats.call_timekeeper(called);
+                shared.seats.call_timekeeper(&mut afterwards.called);
             }
             Some(())
         });
@@ -197,12 +247,10 @@ impl<K: Key> WorkQueue<K> {
     /// Makes a parked key wait for a worker again. Answers whether it was parked: if not, nothing happens.
     pub fn unpark(&self, key: &K) -> bool {
         let hash = self.hash(key);
-        let added = self.touch(|shared, now, called| {
-            let added = shared.state.unpark(hash, key, now)?;
-            shared.seats.call(1, called);
-            Some(added)
-        });
-        added.inspect(|&added| self.added(added)).is_some()
+        self.touch(|shared, now, afterwards| {
+            let added = shared.state.unpark(hash, key, now);
+            added.map(|added| shared.note(added, afterwards)).is_some()
+        })
     }
 
     /// The keys that workers hold, in no particular order.
@@ -260,53 +308,54 @@ impl<K: Key> WorkQueue<K> {
     }
 
     /// Looks at the state as it is now: what is due is done first.
-    pub(super) fn look<T>(&self, look: impl FnOnce(&mut Shared<K>, u64, &mut Called) -> T) -> T {
-        let (promoted, seen) = self.touch(|shared, now, called| {
+    pub(super) fn look<T>(&self, look: impl FnOnce(&mut Shared<K>, u64, &mut Afterwards) -> T) -> T {
+        self.touch(|shared, now, afterwards| {
             if shared.state.next_due().is_none() {
-                return (Promoted::default(), look(shared, now, called));
+                return look(shared, now, afterwards);
             }
             let now = if self.is_timed { now } else { self.clock.now() };
             let promoted = shared.state.promote(now);
-            let seen = look(shared, now, called);
+            afterwards.added += promoted.added;
+            let seen = look(shared, now, afterwards);
             // One of them may have been taken just now.
             let ready = promoted.ready.min(shared.state.len());
-            shared.seats.call(ready, called);
-            (promoted, seen)
-        });
-        self.promoted(promoted);
-        seen
+            shared.seats.call(ready, &mut afterwards.called);
+            seen
+        })
     }
 
-    /// Works on the state, whatever is due: who takes keys looks after that. Who is called is woken afterwards. In a queue that is not
-    /// timed the time is zero.
-    fn touch<T>(&self, work: impl FnOnce(&mut Shared<K>, u64, &mut Called) -> T) -> T {
-        let now = if self.is_timed { self.clock.now() } else { 0 };
-        let mut called = Called::default();
-        let done = work(&mut self.shared.lock(), now, &mut called);
-        called.wake();
+    /// Works on the state, with what was added taken up, whatever is due: who takes keys looks after that. Who is called is woken
+    /// afterwards. In a queue that is not timed the time is zero.
+    fn touch<T>(&self, work: impl FnOnce(&mut Shared<K>, u64, &mut Afterwards) -> T) -> T {
+        let (now, mut afterwards) = (self.now(), Afterwards::default());
+        let done = {
+            let shared = &mut *self.shared.lock();
+            if self.inbox.take(&mut shared.additions) {
+                shared.take_up(&mut afterwards);
+            }
+            let done = work(shared, now, &mut afterwards);
+            shared.settle(&self.inbox, &mut afterwards);
+            done
+        };
+        afterwards.called.wake();
+        for _ in 0..afterwards.added {
+            self.metrics.added();
+        }
         done
     }
 
-    fn hash(&self, key: &K) -> u64 {
-        self.hasher.hash_one(key)
+    fn now(&self) -> u64 {
+        if self.is_timed { self.clock.now() } else { 0 }
     }
 
-    fn added(&self, added: Added) {
-        if added.is_new() {
-            self.metrics.added();
-        }
-    }
-
-    fn promoted(&self, promoted: Promoted) {
-        for _ in 0..promoted.added {
-            self.metrics.added();
-        }
+    fn hash(&self, key: &K) -> KeyHash {
+        half(self.hasher.hash_one(key))
     }
 
     fn close(&self, drain: bool) {
-        let given_up = self.look(|shared, _, called| {
+        let given_up = self.look(|shared, _, afterwards| {
             shared.state.draining = drain;
-            shared.seats.call_all(called);
+            shared.seats.call_all(&mut afterwards.called);
             shared.state.shut_down()
         });
         drop(given_up);

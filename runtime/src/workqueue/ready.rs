@@ -2,7 +2,8 @@
 
 use super::{
     Key, Priority,
-    slots::{NONE, Slot, Slots},
+    keys::{NONE, Slot},
+    slots::Slots,
 };
 
 /// So often in a row is the highest priority preferred while others wait.
@@ -36,6 +37,7 @@ impl Ready {
         self.len
     }
 
+    #[inline]
     pub(super) fn push<K: Key>(&mut self, slots: &mut Slots<K>, slot: Slot) {
         let line = self.line(slots.priority(slot));
         slots.set_link(slot, NONE);
@@ -50,6 +52,7 @@ impl Ready {
     }
 
     /// Takes the key that comes next.
+    #[inline]
     pub(super) fn pop<K: Key>(&mut self, slots: &mut Slots<K>) -> Option<Slot> {
         if self.len == 0 {
             return None;
@@ -85,6 +88,12 @@ impl Ready {
 
     /// The highest priority whose line is not empty; every eighth time, if others wait, that of them which was passed over most often.
     fn choose(&mut self) -> usize {
+        // Mostly there is one line.
+        if self.lines[0].len == self.len {
+            self.preferred = 0;
+            self.lines[0].passed = 0;
+            return 0;
+        }
         let (mut first, mut other) = (None, None::<usize>);
         for (i, line) in self.lines.iter().enumerate().filter(|(_, line)| line.len > 0) {
             if first.is_none() {

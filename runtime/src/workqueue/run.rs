@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::{
     due::Due,
-    slots::{NONE, Slot},
+    keys::{NONE, Slot},
 };
 
 /// What tells the positions of a run from those of a heap.

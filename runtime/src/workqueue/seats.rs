@@ -22,6 +22,12 @@ pub(super) struct Called {
 }
 
 impl Seats {
+    /// Whether nobody waits.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.line.is_empty() && self.timekeeper.is_none()
+    }
+
     /// A seat for a worker, or its waker anew if it has one. Answers whether it keeps the time.
     pub(super) fn sit(&mut self, ticket: &mut Option<Ticket>, waker: &Waker, has_due: bool) -> bool {
         let mine = *ticket.get_or_insert_with(|| {
@@ -52,7 +58,11 @@ impl Seats {
     }
 
     /// Calls so many workers, the one who keeps the time last.
+    #[inline]
     pub(super) fn call(&mut self, count: usize, called: &mut Called) {
+        if self.is_empty() {
+            return;
+        }
         for _ in 0..count {
             let next = self.line.pop_front().or_else(|| self.timekeeper.take());
             let Some((_, waker)) = next else { return };
@@ -87,11 +97,11 @@ impl Seats {
 }
 
 impl Called {
+    #[inline]
     pub(super) fn wake(self) {
-        if let Some(waker) = self.first {
-            waker.wake();
-            self.more.into_iter().for_each(Waker::wake);
-        }
+        let Some(first) = self.first else { return };
+        first.wake();
+        self.more.into_iter().for_each(Waker::wake);
     }
 
     fn push(&mut self, waker: Waker) {

@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
-use hashbrown::DefaultHashBuilder;
-
 use super::{
     Key, Priority,
     due::DueTimes,
+    keys::{KeyHash, NONE, Slot},
     ready::Ready,
-    slots::{DIRTY, HELD, NONE, PARKED, Slot, Slots},
+    slots::{DIRTY, HELD, PARKED, Slots},
     stats::{Depths, QueueStats},
 };
 
@@ -27,7 +26,6 @@ pub(super) struct State<K> {
     parked: DueTimes,
     /// How many keys are dirty, by priority.
     depths: Depths,
-    hasher: DefaultHashBuilder,
     shut_down: bool,
     /// Somebody waits until no worker holds a key.
     pub(super) draining: bool,
@@ -42,22 +40,26 @@ struct Held {
 }
 
 impl<K: Key> State<K> {
-    pub(super) fn new(hasher: DefaultHashBuilder, is_timed: bool) -> Self {
+    pub(super) fn new(is_timed: bool) -> Self {
         Self {
-            slots: Slots::new(hasher.clone(), is_timed),
+            slots: Slots::new(is_timed),
             ready: Ready::default(),
             held: Vec::new(),
             delayed: DueTimes::default(),
             parked: DueTimes::default(),
             depths: Depths::default(),
-            hasher,
             shut_down: false,
             draining: false,
         }
     }
 
+    /// Has the memory at hand that adding keys of these hashes takes.
+    pub(super) fn fetch(&self, hashes: impl Iterator<Item = KeyHash>) {
+        self.slots.fetch(hashes);
+    }
+
     /// Marks a key dirty. Without a priority: with that of the worker who holds it, or else the normal one.
-    pub(super) fn add(&mut self, hash: u64, key: K, priority: Option<Priority>, now: u64) -> Added {
+    pub(super) fn add(&mut self, hash: KeyHash, key: K, priority: Option<Priority>, now: u64) -> Added {
         if self.shut_down {
             return Added::No;
         }
@@ -68,7 +70,7 @@ impl<K: Key> State<K> {
 
     /// Marks a key dirty at `at`, or at the earlier time that it has already, with the priority of [`add`](Self::add). Answers whether
     /// it is now the first of all.
-    pub(super) fn delay(&mut self, hash: u64, key: K, priority: Option<Priority>, at: u64) -> bool {
+    pub(super) fn delay(&mut self, hash: KeyHash, key: K, priority: Option<Priority>, at: u64) -> bool {
         if self.shut_down {
             return false;
         }
@@ -107,6 +109,7 @@ impl<K: Key> State<K> {
     }
 
     /// Hands out the key that comes next, and for how long it waited.
+    #[inline]
     pub(super) fn take(&mut self, now: u64) -> Option<(K, Duration)> {
         let slot = self.ready.pop(&mut self.slots)?;
         let priority = self.slots.priority(slot);
@@ -125,26 +128,24 @@ impl<K: Key> State<K> {
     }
 
     /// Takes a key back from a worker. Answers how long the worker had it, or nothing if none had.
-    pub(super) fn done(&mut self, hash: u64, key: &K, now: u64) -> Option<Done<K>> {
-        let slot = self.slots.find(hash, key)?;
+    pub(super) fn done(&mut self, hash: impl FnOnce() -> KeyHash, key: &K, now: u64) -> Option<Done> {
+        let slot = self.find_held(hash, key)?;
         let held = self.let_go(slot)?;
         let again = self.slots.flags(slot) == DIRTY;
-        let dropped = if again {
+        if again {
             self.ready.push(&mut self.slots, slot);
-            None
         } else {
-            self.drop_unknown(hash, slot)
-        };
+            self.drop_unknown(slot);
+        }
         Some(Done {
             worked: Duration::from_nanos(now.saturating_sub(held.since)),
             again,
-            dropped,
         })
     }
 
     /// Takes a key back from a worker and puts it aside until `at`. Nothing if no worker had it, or the queue is shut down: then it is
     /// as if it was [`done`](Self::done). Otherwise, whether its time is now the first of all.
-    pub(super) fn park(&mut self, hash: u64, key: &K, at: u64) -> Option<bool> {
+    pub(super) fn park(&mut self, hash: KeyHash, key: &K, at: u64) -> Option<bool> {
         let slot = self.slots.find(hash, key)?;
         if self.shut_down {
             return None;
@@ -163,7 +164,7 @@ impl<K: Key> State<K> {
     }
 
     /// Makes a parked key wait for a worker again. Nothing if it is not parked.
-    pub(super) fn unpark(&mut self, hash: u64, key: &K, now: u64) -> Option<Added> {
+    pub(super) fn unpark(&mut self, hash: KeyHash, key: &K, now: u64) -> Option<Added> {
         let slot = self.slots.find(hash, key)?;
         (self.slots.flags(slot) & PARKED != 0).then(|| self.release_parked(slot, now))
     }
@@ -177,11 +178,11 @@ impl<K: Key> State<K> {
                 self.depths.remove(self.slots.priority(slot));
             }
             self.slots.set_flags(slot, 0);
-            dropped.extend(self.drop_unknown(self.slots.hash(slot), slot));
+            dropped.extend(self.drop_unknown(slot));
         }
         for slot in self.delayed.take() {
             self.slots.set_due(slot, NONE);
-            dropped.extend(self.drop_unknown(self.slots.hash(slot), slot));
+            dropped.extend(self.drop_unknown(slot));
         }
         dropped
     }
@@ -239,6 +240,17 @@ impl<K: Key> State<K> {
         self.slots.capacity()
     }
 
+    /// The slot of a key, if a worker holds it.
+    fn find_held(&self, hash: impl FnOnce() -> KeyHash, key: &K) -> Option<Slot> {
+        /// So many are looked through faster than one is found by its hash.
+        const FEW: usize = 4;
+        if self.held.len() > FEW {
+            return self.slots.find(hash(), key);
+        }
+        let mut slots = self.held.iter().map(|held| held.slot);
+        slots.find(|&slot| self.slots.key(slot) == Some(key))
+    }
+
     fn held_priority(&self, slot: Slot) -> Priority {
         if self.slots.flags(slot) & HELD == 0 {
             return Priority::NORMAL;
@@ -246,6 +258,7 @@ impl<K: Key> State<K> {
         self.held[self.slots.link(slot) as usize].priority
     }
 
+    #[inline]
     fn mark(&mut self, slot: Slot, priority: Priority, now: u64) -> Added {
         let flags = self.slots.flags(slot);
         if flags & DIRTY != 0 {
@@ -327,14 +340,11 @@ impl<K: Key> State<K> {
         Some(held)
     }
 
-    /// Drops a key of this hash if nothing is known of it any more.
-    fn drop_unknown(&mut self, hash: u64, slot: Slot) -> Option<K> {
-        if self.slots.flags(slot) != 0 || self.slots.due(slot) != NONE {
-            return None;
-        }
-        let key = self.slots.remove(hash, slot);
-        if self.slots.len() == 0 && self.slots.capacity() > KEPT {
-            self.slots = Slots::new(self.hasher.clone(), self.slots.is_timed());
+    /// Drops a key if nothing is known of it any more.
+    fn drop_unknown(&mut self, slot: Slot) -> Option<K> {
+        let key = self.slots.remove_unknown(slot);
+        if self.slots.is_empty() && self.slots.capacity() > KEPT {
+            self.slots = Slots::new(self.slots.is_timed());
             self.ready = Ready::default();
         }
         key
@@ -379,10 +389,9 @@ impl Promoted {
 }
 
 /// What a worker gave back.
-pub(super) struct Done<K> {
+#[derive(Clone, Copy)]
+pub(super) struct Done {
     pub(super) worked: Duration,
     /// The key was added meanwhile and waits again.
     pub(super) again: bool,
-    /// The key, if nothing is known of it any more: for whoever holds no lock to drop.
-    pub(super) dropped: Option<K>,
 }

@@ -3,6 +3,7 @@
 use std::{
     pin::Pin,
     task::{Context, Poll, ready},
+    time::Duration,
 };
 
 use tokio::{
@@ -12,8 +13,8 @@ use tokio::{
 
 use super::{
     Key, WorkQueue,
-    queue::Shared,
-    seats::{Called, Ticket},
+    queue::{Afterwards, Shared},
+    seats::Ticket,
 };
 
 /// One worker's wait. When it is dropped its seat is given up; who was called and takes nothing calls another.
@@ -25,7 +26,8 @@ pub(super) struct Wait<'a, K: Key> {
 }
 
 enum Found<K> {
-    Key(K),
+    /// And how long it waited.
+    Key(K, Duration),
     ShutDown,
     /// Nothing; this worker keeps the time until then.
     NothingUntil(u64),
@@ -52,7 +54,8 @@ impl<'a, K: Key> Wait<'a, K> {
         let progress = ready!(poll_proceed(cx));
         loop {
             match self.look(cx) {
-                Found::Key(key) => {
+                Found::Key(key, waited) => {
+                    self.queue.waited(waited);
                     progress.made_progress();
                     return Poll::Ready(Some(key));
                 }
@@ -76,38 +79,32 @@ impl<'a, K: Key> Wait<'a, K> {
     }
 
     fn look(&mut self, cx: &Context<'_>) -> Found<K> {
-        let queue = self.queue;
-        let (found, waited) = queue.look(|shared, now, called| {
+        self.queue.look(|shared, now, afterwards| {
             if let Some((key, waited)) = shared.state.take(now) {
-                self.stand_up(shared, called);
-                return (Found::Key(key), Some(waited));
+                self.stand_up(shared, afterwards);
+                return Found::Key(key, waited);
             }
             if shared.state.is_shut_down() {
-                self.stand_up(shared, called);
-                return (Found::ShutDown, None);
+                self.stand_up(shared, afterwards);
+                return Found::ShutDown;
             }
             let due = shared.state.next_due();
             let keeps_time = shared.seats.sit(&mut self.ticket, cx.waker(), due.is_some());
-            let found = match due.filter(|_| keeps_time) {
+            match due.filter(|_| keeps_time) {
                 Some(due) => Found::NothingUntil(due),
                 None => Found::Nothing,
-            };
-            (found, None)
-        });
-        if let Some(waited) = waited {
-            queue.waited(waited);
-        }
-        found
+            }
+        })
     }
 
     /// Gives the seat up. Answers whether it was called away from it.
-    fn stand_up(&mut self, shared: &mut Shared<K>, called: &mut Called) -> bool {
+    fn stand_up(&mut self, shared: &mut Shared<K>, afterwards: &mut Afterwards) -> bool {
         let Some(ticket) = self.ticket.take() else {
             return false;
         };
         let was_called = !shared.seats.leave(ticket);
         if shared.state.next_due().is_some() {
-            shared.seats.want_timekeeper(called);
+            shared.seats.want_timekeeper(&mut afterwards.called);
         }
         was_called
     }
@@ -119,9 +116,9 @@ impl<K: Key> Drop for Wait<'_, K> {
             return;
         }
         let queue = self.queue;
-        queue.look(|shared, _, called| {
-            if self.stand_up(shared, called) && shared.state.len() > 0 {
-                shared.seats.call(1, called);
+        queue.look(|shared, _, afterwards| {
+            if self.stand_up(shared, afterwards) && shared.state.len() > 0 {
+                shared.seats.call(1, &mut afterwards.called);
             }
         });
     }

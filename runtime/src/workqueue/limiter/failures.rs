@@ -1,24 +1,42 @@
 //! How often each key failed.
 
-use std::hash::BuildHasher as _;
+use std::{
+    hash::BuildHasher as _,
+    sync::atomic::{AtomicBool, Ordering},
+};
 
-use hashbrown::{DefaultHashBuilder, HashTable, hash_table::Entry};
+use hashbrown::DefaultHashBuilder;
 use parking_lot::Mutex;
 
-use crate::workqueue::Key;
+use crate::workqueue::{
+    Key,
+    keys::{BATCH, KeyHash, KeyTable, MANY, half},
+};
 
 /// Counts failures by key; a key without any takes no memory.
 #[derive(Debug)]
 pub(super) struct Failures<K> {
     hasher: DefaultHashBuilder,
-    counts: Mutex<HashTable<(K, u32)>>,
+    is_empty: AtomicBool,
+    counts: Mutex<Counts<K>>,
+}
+
+#[derive(Debug)]
+struct Counts<K> {
+    keys: KeyTable<K, u32>,
+    /// Keys to forget: of many keys, a few at a time, for each would be waited for.
+    forgotten: Vec<(KeyHash, K)>,
 }
 
 impl<K> Default for Failures<K> {
     fn default() -> Self {
         Self {
             hasher: DefaultHashBuilder::default(),
-            counts: Mutex::new(HashTable::new()),
+            is_empty: AtomicBool::new(true),
+            counts: Mutex::new(Counts {
+                keys: KeyTable::default(),
+                forgotten: Vec::new(),
+            }),
         }
     }
 }
@@ -27,48 +45,83 @@ impl<K: Key> Failures<K> {
     /// Counts one more, and answers how many there were before.
     pub(super) fn count(&self, key: &K) -> u32 {
         // Hashed once, before the lock.
-        let hash = self.hasher.hash_one(key);
+        let hash = self.hash(key);
         let mut counts = self.counts.lock();
-        let found = counts.entry(
-            hash,
-            |(known, _)| known == key,
-            |(known, _)| self.hasher.hash_one(known),
-        );
-        match found {
-            Entry::Occupied(mut known) => {
-                let count = &mut known.get_mut().1;
-                let earlier = *count;
-                *count = earlier.saturating_add(1);
-                earlier
-            }
-            Entry::Vacant(new) => {
-                new.insert((key.clone(), 1));
-                0
-            }
-        }
+        self.is_empty.store(false, Ordering::Release);
+        let slot = match counts.find(hash, key) {
+            Some(slot) => slot,
+            None => counts.keys.insert(hash, key.clone()),
+        };
+        let count = &mut counts.keys.at_mut(slot).value;
+        let earlier = *count;
+        *count = earlier.saturating_add(1);
+        earlier
     }
 
     pub(super) fn forget(&self, key: &K) {
-        /// With room for so many keys, an empty table gives it back.
-        const ROOM: usize = 4096;
-        let mut counts = self.counts.lock();
         // Most keys never fail: then there is nothing to hash.
-        if counts.is_empty() {
+        if self.is_empty.load(Ordering::Acquire) {
             return;
         }
-        let found = counts.find_entry(self.hasher.hash_one(key), |(known, _)| known == key);
-        let forgotten = found.ok().map(|known| known.remove().0);
-        if counts.is_empty() && counts.capacity() > ROOM {
-            *counts = HashTable::new();
+        let hash = self.hash(key);
+        let mut counts = self.counts.lock();
+        let dropped = counts.forget(hash, key);
+        if counts.keys.len() == 0 {
+            self.is_empty.store(true, Ordering::Release);
         }
         // The key is dropped when nobody waits for the lock.
         drop(counts);
-        drop(forgotten);
+        drop(dropped);
     }
 
     pub(super) fn of(&self, key: &K) -> usize {
-        let counts = self.counts.lock();
-        let known = counts.find(self.hasher.hash_one(key), |(known, _)| known == key);
-        known.map_or(0, |&(_, count)| count as usize)
+        let counts = &mut *self.counts.lock();
+        let found = counts.find(self.hash(key), key);
+        found.map_or(0, |slot| counts.keys.at(slot).value as usize)
+    }
+
+    fn hash(&self, key: &K) -> KeyHash {
+        half(self.hasher.hash_one(key))
+    }
+}
+
+/// An empty table gives its memory back when it was made for more keys than this.
+const KEPT: usize = 4096;
+
+impl<K: Key> Counts<K> {
+    fn find(&mut self, hash: KeyHash, key: &K) -> Option<u32> {
+        if self.forgotten.iter().any(|&(other, _)| other == hash) {
+            self.forget_all();
+        }
+        self.keys.find(hash, key)
+    }
+
+    /// Answers the key if it was forgotten at once.
+    fn forget(&mut self, hash: KeyHash, key: &K) -> Option<K> {
+        if self.keys.len() > MANY {
+            self.forgotten.push((hash, key.clone()));
+            if self.forgotten.len() == BATCH {
+                self.forget_all();
+            }
+            return None;
+        }
+        if !self.forgotten.is_empty() {
+            self.forget_all();
+        }
+        let slot = self.keys.find(hash, key)?;
+        let dropped = self.keys.remove(slot);
+        if self.keys.len() == 0 && self.keys.capacity() > KEPT {
+            self.keys = KeyTable::default();
+        }
+        dropped
+    }
+
+    fn forget_all(&mut self) {
+        self.keys.fetch(self.forgotten.iter().map(|&(hash, _)| hash));
+        for (hash, key) in self.forgotten.drain(..) {
+            if let Some(slot) = self.keys.find(hash, &key) {
+                self.keys.remove(slot);
+            }
+        }
     }
 }

@@ -42,7 +42,7 @@ async fn metrics_count_adds_and_measure_waiting_and_work() {
     let metrics = Arc::new(Counted::default());
     let queue = WorkQueue::new(Box::new(default_limiter()), metrics.clone());
     queue.add("foo");
-    assert_eq!((metrics.read().added, queue.stats().depth), (1, 1));
+    assert_eq!((queue.stats().depth, metrics.read().added), (1, 1));
     advance(millis(50)).await;
     queue.get().await;
     assert_eq!(metrics.read().waited, [millis(50)]);
@@ -50,7 +50,7 @@ async fn metrics_count_adds_and_measure_waiting_and_work() {
     for _ in 0..5 {
         queue.add("foo");
     }
-    assert_eq!((metrics.read().added, queue.stats().depth), (2, 1));
+    assert_eq!((queue.stats().depth, metrics.read().added), (1, 2));
     advance(millis(25)).await;
     queue.done(&"foo");
     assert_eq!(metrics.read().worked, [millis(25)]);

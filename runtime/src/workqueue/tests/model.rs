@@ -31,6 +31,8 @@ enum Step {
     Park(usize, u64),
     Unpark(usize),
     Advance(u64),
+    /// Whoever looks has what was added taken up.
+    Look,
     ShutDown,
 }
 
@@ -46,6 +48,7 @@ fn step() -> impl Strategy<Value = Step> {
         3 => (0..WORKERS, 0..40u64).prop_map(|(worker, delay)| Step::Park(worker, delay)),
         2 => (0..KEYS).prop_map(Step::Unpark),
         4 => (0..30u64).prop_map(Step::Advance),
+        4 => Just(Step::Look),
         // Rare: most runs end without one.
         1 => (0..20u8).prop_map(|dice| if dice == 0 { Step::ShutDown } else { Step::Advance(1) }),
     ]
@@ -280,10 +283,14 @@ async fn compare(steps: Vec<Step>) {
                 queue.shut_down();
                 model.shut_down();
             }
-            Step::Get(_) => {}
+            Step::Look | Step::Get(_) => {}
         }
-        check(&queue, &model);
+        // Keys become due when somebody looks.
+        if matches!(step, Step::Look | Step::Advance(_) | Step::Park(..)) {
+            check(&queue, &model);
+        }
     }
+    check(&queue, &model);
 }
 
 fn check(queue: &WorkQueue<usize>, model: &Model) {
