@@ -75,16 +75,17 @@ impl<S: Service<Request<B>>, B> Service<Request<B>> for WithUserAgent<S> {
 mod tests {
     use std::{convert::Infallible, sync::Arc};
 
+    use futures::StreamExt as _;
     use http::Response;
     use k8s_openapi::api::core::v1::Node;
-    use kube::client::Body;
+    use kube::{client::Body, core::params::WatchParams};
     use parking_lot::Mutex;
     use tower::ServiceExt as _;
 
     use super::*;
     use crate::{
         ObjectName,
-        client::{Connection, Get, TypedClient},
+        client::{Connection, Get, TypedClient, Watch},
     };
 
     #[tokio::test]
@@ -98,11 +99,14 @@ mod tests {
         });
         let service = UserAgent(HeaderValue::from_static("shop/1 (here)")).layer(service);
         let connection = Connection::new(kube::Client::new(service.boxed_clone(), "default"));
-        let client = TypedClient::<Node, (Get,)>::new(connection);
+        let client = TypedClient::<Node, (Get, Watch)>::new(connection);
         let name = ObjectName::cluster("n");
         let ask = async || client.get(&name).await.map(drop).unwrap();
         ask().await;
         on_behalf_of("web", ask()).await;
-        assert_eq!(*seen.lock(), ["shop/1 (here)", "shop/1 (here) controller/web"]);
+        let mut watch = client.watch(None, &WatchParams::default(), "1");
+        on_behalf_of("web", watch.next()).await;
+        let named = "shop/1 (here) controller/web";
+        assert_eq!(*seen.lock(), ["shop/1 (here)", named, named]);
     }
 }

@@ -213,7 +213,12 @@ impl Prepared {
 
     /// Sends the request, once, for an answer that is read as it comes.
     pub(super) async fn open(self, connection: &Connection) -> Result<(Call, Body), ClientError> {
-        let Self { call, request, .. } = self;
+        let Self {
+            call, mut request, ..
+        } = self;
+        if let Some(part) = agent::part() {
+            request.headers_mut().insert(USER_AGENT, part);
+        }
         connection.limit().pass().await;
         let opened = async {
             let response = connection.client().send(request.map(Body::from)).await?;

@@ -34,7 +34,8 @@ use crate::ObjectName;
 /// an await.
 ///
 /// Not guaranteed: that the object still exists, or that a change is seen at all when a later one hides it. Read the state, do not
-/// count changes.
+/// count changes. Nor that nobody else works on the object: another controller of the same kind may run at the same time with the same
+/// key, and where the lease was lost, a call that runs still may overlap with the next leader's, though its writes are refused by then.
 ///
 /// # What it wrote itself
 ///

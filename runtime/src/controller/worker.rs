@@ -198,20 +198,25 @@ impl Drop for Running<'_> {
 }
 
 /// A random UUID, as controller-runtime logs it.
-struct ReconcileId(u128);
+struct ReconcileId(u64, u64);
 
 impl ReconcileId {
     fn random() -> Self {
-        const VERSION: u128 = 0xf << 76;
-        const VARIANT: u128 = 0x3 << 62;
-        Self(rand::random::<u128>() & !VERSION & !VARIANT | 0x4 << 76 | 0x2 << 62)
+        let (first, last): (u64, u64) = rand::random();
+        Self(first & !0xf000 | 0x4000, last & !(0x3 << 62) | 0x2 << 62)
     }
 }
 
 impl fmt::Display for ReconcileId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let id = format!("{:032x}", self.0);
-        let parts = [&id[..8], &id[8..12], &id[12..16], &id[16..20], &id[20..]];
-        f.write_str(&parts.join("-"))
+        let Self(first, last) = *self;
+        let (time, version) = (first >> 32, first & 0xffff);
+        write!(
+            f,
+            "{time:08x}-{:04x}-{version:04x}-{:04x}-{:012x}",
+            first >> 16 & 0xffff,
+            last >> 48,
+            last & 0xffff_ffff_ffff
+        )
     }
 }

@@ -39,7 +39,8 @@ type Register = Box<dyn FnOnce(&mut Setup) + Send>;
 /// ```
 ///
 /// The operator starts in this order: servers for health checks and metrics; informers; runnables of every replica; leader
-/// election (where it is on); then, once the informers hold what a quorum list has, the leader's runnables, and, when those that are
+/// election (where it is on); then, once the informers hold what a quorum list has (or 30 s later, with a warning: see
+/// [`wait_until_current`](crate::cache::SharedInformerFactory::wait_until_current)), the leader's runnables, and, when those that are
 /// [`before_controllers`](crate::controller::Runnable::before_controllers) have ended, the controllers. It is ready when the informers
 /// hold their first lists; a replica that waits for the lease is ready, too. Runnables may stand in
 /// [groups](crate::controller::Runnable::group), which are started one after the other, and stopped in the opposite order after the
@@ -53,6 +54,19 @@ type Register = Box<dyn FnOnce(&mut Setup) + Send>;
 /// lead, the clients of the setup refuse to write ([`ClientError::is_not_leading`](crate::client::ClientError::is_not_leading)); what
 /// every replica may write goes through [`TypedClient::unfenced`](crate::client::TypedClient::unfenced). An API server that cannot be
 /// reached is waited for.
+///
+/// # When two replicas may write all the same
+///
+/// A Lease does not fence: the API server asks no writer for one. Nobody else leads before the lease's duration (15 s) has passed since
+/// the leader's last renewal was sent; the leader begins no write after the renew deadline (10 s), and gives up those that run half of
+/// the rest later (12.5 s). So 2.5 s are left for requests that are on their way though given up, and for clocks of different rates: with
+/// nothing on its way, the leader's clock may be slower than the other's by a factor of 1.2. Beyond that a former leader's write can be
+/// carried out under the next one: if something between holds a request back for longer; if the leader's clock stands still, as that of a
+/// suspended machine does, or its process does just between the look at the clock and the sending; if a write goes through `unfenced`, or
+/// a client that is not of the setup; if people edit the Lease. Against those only the objects' own versions help: writes that name the
+/// version that was read (`update`), or the uid.
+///
+/// # Health, exit codes
 ///
 /// `/livez` (also `/healthz`) says that the process answers, `/readyz` that it has started and, for each controller, that its informers
 /// are up to date: no watch has been away for a minute. [`Setup::health_check`] adds others. `/debug/kubewright`, beside `/metrics`, shows
