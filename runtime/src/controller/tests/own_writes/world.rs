@@ -23,9 +23,9 @@ use super::{
     support::{self, server::Server},
 };
 use crate::{
-    ObjectName,
+    ObjectName, WithStatus,
     cache::{Lister, SharedInformer, SharedInformerFactory},
-    client::{Apply, Connection, Create, Delete, Patch, TypedClient, Update},
+    client::{Apply, Connection, Create, Delete, Patch, PatchStatus, TypedClient, Update},
     workqueue::{ItemExponential, QueueMetrics, WorkQueue},
 };
 
@@ -93,7 +93,12 @@ impl Api {
             }
             (_, Some(old)) => {
                 let mut new = old.clone();
-                merge(&mut new, body);
+                if parts.next() == Some("status") {
+                    merge(&mut new["status"], &body["status"]);
+                } else {
+                    merge(&mut new, body);
+                    new["status"] = old["status"].clone();
+                }
                 new
             }
         };
@@ -139,13 +144,13 @@ fn refusal(code: u16, reason: &str) -> (u16, Value) {
     )
 }
 
-fn significant(object: &Value) -> (Value, Value) {
+fn significant(object: &Value) -> (Value, Value, Value) {
     let mut metadata = object["metadata"].clone();
     let fields = metadata.as_object_mut().unwrap();
     for field in ["resourceVersion", "managedFields", "uid"] {
         fields.remove(field);
     }
-    (metadata, object["data"].clone())
+    (metadata, object["data"].clone(), object["status"].clone())
 }
 
 fn merge(into: &mut Value, from: &Value) {
@@ -184,7 +189,10 @@ impl ControllerMetrics for Counts {
     }
 }
 
-pub(super) type Client = TypedClient<ConfigMap, (Create, Update, Patch, Apply, Delete)>;
+/// The scripted server gives its only kind a status, too.
+impl WithStatus for ConfigMap {}
+
+pub(super) type Client = TypedClient<ConfigMap, (Create, Update, Patch, Apply, Delete, PatchStatus)>;
 
 /// A server, an informer of its ConfigMaps, and a client that writes them.
 pub(super) struct World {
