@@ -53,8 +53,15 @@ impl Api {
     fn answer(&self, method: &Method, path: &str, body: &Value) -> (u16, Value) {
         let mut parts = path.trim_start_matches("/api/v1/namespaces/").split('/');
         let namespace = parts.next().unwrap();
+        if parts.next() != Some("configmaps") {
+            // Of what nobody watches, a version that no informer reaches.
+            let mut new = body.clone();
+            new["metadata"]["resourceVersion"] = u64::MAX.to_string().into();
+            new["metadata"]["uid"] = "unwatched".into();
+            return (200, new);
+        }
         let name = parts
-            .nth(1)
+            .next()
             .or(body["metadata"]["name"].as_str())
             .map(str::to_owned);
         let generated = || {
@@ -200,6 +207,7 @@ pub(super) struct World {
     pub(super) quirks: Arc<Mutex<Quirks>>,
     pub(super) factory: SharedInformerFactory,
     pub(super) informer: SharedInformer<ConfigMap>,
+    pub(super) connection: Connection,
     pub(super) client: Client,
 }
 
@@ -248,7 +256,8 @@ impl World {
         let connection = Connection::new(kube::Client::new(service, "default"));
         Self {
             informer: factory.of(),
-            client: TypedClient::new(connection),
+            client: TypedClient::new(connection.clone()),
+            connection,
             server,
             quirks,
             factory,
