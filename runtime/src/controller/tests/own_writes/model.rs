@@ -30,8 +30,8 @@ use crate::{
     workqueue::ItemExponential,
 };
 
-/// In all worlds together.
-const LOOPS: usize = 10_000;
+/// In each world.
+const LOOPS: usize = 1000;
 const WORLDS: u64 = 10;
 const PARENTS: [&str; 5] = ["a0", "a1", "a2", "a3", "a4"];
 
@@ -91,7 +91,7 @@ async fn stale_reads_of(seed: u64, write_wait: Option<Duration>) -> (usize, u64)
         let is_there = chosen == 0 || matches!(written.lock().get(&target), Some(Some(_)));
         let (client, written) = (client.clone(), written.clone());
         async move {
-            if call >= LOOPS / WORLDS as usize {
+            if call >= LOOPS {
                 return Ok(Action::done());
             }
             let (name, new) = (target.parse::<ObjectName>().unwrap(), call.to_string());
@@ -118,7 +118,7 @@ async fn stale_reads_of(seed: u64, write_wait: Option<Duration>) -> (usize, u64)
     };
     let proxy = tokio::spawn(hold_back(world.server.clone(), random));
     let controller = world.run(register, script).await;
-    while loops.load(Ordering::Relaxed) < LOOPS / WORLDS as usize {
+    while loops.load(Ordering::Relaxed) < LOOPS {
         sleep(Duration::from_secs(1)).await;
     }
     assert_eq!(controller.counts.overdue.load(Ordering::Relaxed), 0);
