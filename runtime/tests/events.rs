@@ -255,12 +255,16 @@ async fn refusals_are_not_tried_again_and_hold_up_nobody() {
         |_| true,
         Reply::status(&Status::failure("bad", "Invalid").with_code(422)),
     );
-    for name in ["a", "b", "c", "d"] {
+    api.reply_with(
+        |_| true,
+        Reply::status(&Status::failure("no such namespace", "NotFound").with_code(404)),
+    );
+    for name in ["a", "b", "c", "d", "e"] {
         recorder.event(&map(name), EventType::Normal, "Synced", "done");
     }
     let started = Instant::now();
     settle().await;
-    assert_eq!(heads(&api.requests()), ["create"; 4]);
+    assert_eq!(heads(&api.requests()), ["create"; 5]);
     assert!(started.elapsed() < Duration::from_secs(1));
 }
 

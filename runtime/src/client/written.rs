@@ -230,6 +230,14 @@ mod tests {
             Some(written(Effect::Written, false)),
             "a Scale says nothing of labels"
         );
+        for action in ["update", "patch", "apply"] {
+            let status = noted(action, Some("status"), object(&json!({}))).await;
+            assert_eq!(
+                status,
+                Some(written(Effect::Written, true)),
+                "{action} of a status is answered by the object"
+            );
+        }
         let going = json!({"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["x"]});
         assert_eq!(
             noted("patch", None, object(&going)).await,

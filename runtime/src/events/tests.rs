@@ -1,17 +1,24 @@
-//! client-go's tests of its correlator; each names the test, or the case of it, that pins the same behaviour there.
+//! client-go's tests of its correlator; each names the test, or the case of it, that pins the same behaviour there. The last one is
+//! about the log.
 
 use std::time::Duration;
 
 use jiff::Timestamp;
+use kube::core::Status;
 use tokio::time::{Instant, advance};
+use tokio_util::sync::CancellationToken;
 
 use super::{
-    EventType, ObjectRef, Recorded,
+    EventType, ObjectRef, Recorded, Recorder,
     correlator::{Correlator, Verdict},
     recent::REMEMBERED,
     series::SeriesKey,
 };
-use crate::{Kind, ObjectName};
+use crate::{
+    Kind, ObjectName,
+    cache::tests::support::log::Log,
+    testing::{Reply, ScriptedApi},
+};
 
 fn event(object: &str, reason: &str, note: &str) -> Recorded {
     Recorded {
@@ -220,4 +227,24 @@ async fn the_least_recently_seen_series_is_forgotten() {
             .iter()
             .any(|repeat| repeat.key == key)
     );
+}
+
+/// That is what deleting an object does; other refusals are the operator's own affair.
+#[tokio::test(start_paused = true)]
+async fn events_about_what_is_gone_are_dropped_without_a_warning() {
+    for (code, reason, warnings) in [(404, "NotFound", 0), (422, "Invalid", 1)] {
+        let (api, (recorder, writer)) = (ScriptedApi::new(), Recorder::pipeline("shop"));
+        api.reply_with(
+            |_| true,
+            Reply::status(&Status::failure("scripted", reason).with_code(code)),
+        );
+        let log = Log::start();
+        recorder.event(&event("a", "", "").regarding, EventType::Normal, "Synced", "done");
+        let cancel = CancellationToken::new();
+        cancel.cancel();
+        writer.run(api.connection(), cancel).await;
+        assert_eq!(api.requests().len(), 1, "{code} is not tried again");
+        assert_eq!(log.lines("event dropped").len(), warnings, "{code}");
+        assert_eq!(log.lines("").len(), warnings, "{code}");
+    }
 }

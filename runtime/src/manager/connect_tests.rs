@@ -7,6 +7,7 @@ use http::Response;
 use tokio::time::Instant;
 
 use super::*;
+use crate::cache::tests::support::log::Log;
 
 const KUBECONFIG: &str = r#"
 apiVersion: v1
@@ -156,6 +157,30 @@ async fn something_else_that_answers_is_no_api_server() {
     assert_eq!(what, r#"200 OK: "<html> <title>Please log in</title>""#);
     wait_for_api_server(&client, None).await;
     assert_eq!(asked.load(Ordering::Relaxed), 5);
+}
+
+/// An API server that knows nobody is there, and waiting mends no token: it goes on, and says what to do.
+#[tokio::test(start_paused = true)]
+async fn credentials_that_are_not_accepted_are_told_and_not_waited_for() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let counter = asked.clone();
+    let service = tower::service_fn(move |_: Request<Body>| {
+        counter.fetch_add(1, Ordering::Relaxed);
+        async move {
+            let unauthorized = br#"{"kind":"Status","code":401,"reason":"Unauthorized"}"#;
+            let body = Body::from(unauthorized.to_vec());
+            Ok::<_, tower::BoxError>(Response::builder().status(401).body(body)?)
+        }
+    });
+    let (log, started) = (Log::start(), Instant::now());
+    wait_for_api_server(&kube::Client::new(service, "default"), None).await;
+    assert_eq!(asked.load(Ordering::Relaxed), 1);
+    assert_eq!(started.elapsed(), Duration::ZERO);
+    let said = log.lines("");
+    assert!(
+        matches!(&*said, [said] if said.contains("(401): renew the token or the certificate")),
+        "{said:?}"
+    );
 }
 
 /// What is wrong with a kubeconfig but shows only when the client is made.

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use tokio::time::{Duration, Instant, advance, timeout};
 
 use super::*;
+use crate::cache::tests::support::log::Log;
 
 /// Holds one Lease as an API server does: versions, conflicts, 404; fails as scripted.
 #[derive(Default)]
@@ -93,6 +94,7 @@ fn status(code: u16) -> Value {
         404 => "NotFound",
         409 => "Conflict",
         403 => "Forbidden",
+        401 => "Unauthorized",
         _ => "InternalError",
     };
     json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": reason, "reason": reason, "code": code})
@@ -336,6 +338,32 @@ async fn no_failure_makes_a_busy_loop() {
         assert!(timeout(Duration::from_mins(10), elector.acquire()).await.is_err());
         let asked = requests(&server).len();
         assert!((100..=600).contains(&asked), "{code}: {asked}");
+    }
+}
+
+/// Said once, however often it is tried.
+#[tokio::test(start_paused = true)]
+async fn who_is_not_let_in_is_told_what_to_do() {
+    for (code, said) in [
+        (
+            401,
+            "Unauthorized (the API server does not accept the operator's credentials: renew the token or the certificate)",
+        ),
+        (
+            403,
+            "Forbidden (the operator may not use leases here: `kubewright generate`, then apply manifests/rbac)",
+        ),
+    ] {
+        let server = Shared::default();
+        server.lock().unwrap().always = Some(code);
+        let log = Log::start();
+        let mut elector = elector(&server, "baz");
+        assert!(timeout(Duration::from_mins(1), elector.acquire()).await.is_err());
+        let lines = log.lines("cannot acquire the leader lease yet");
+        assert!(
+            matches!(&*lines, [line] if line.contains(said)),
+            "{code}: {lines:?}"
+        );
     }
 }
 

@@ -4,7 +4,13 @@
 //! The check stands at the API server: a write is carried out only while its sender holds the Lease. Everything follows from a seed,
 //! which is printed when a check fails.
 
-use std::{sync::Arc, thread};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread,
+};
 
 use http::{Method, Request, Response};
 use http_body_util::BodyExt as _;
@@ -53,6 +59,8 @@ struct World {
     lease: Option<Value>,
     version: u64,
     cut_until: [Instant; NODES],
+    /// How often all nodes lost the API server at once, for longer than a lease lasts.
+    outages: u64,
     /// When the last write was carried out, and whose.
     last_write: Option<(Instant, String)>,
     writes: u64,
@@ -309,7 +317,7 @@ async fn write(world: Shared, client: TypedClient<ConfigMap, (Patch,)>) {
     }
 }
 
-/// Cuts nodes off, one or several at a time.
+/// Cuts nodes off, one after the other, and now and then all at once: the API server itself is away.
 async fn partitions(world: Shared) {
     loop {
         let pause = {
@@ -318,16 +326,22 @@ async fn partitions(world: Shared) {
                 return;
             }
             let (node, lasts) = (world.random.random_range(0..NODES), world.within(1.0, 25.0));
-            let end = world.started + TURMOIL;
-            world.cut_until[node] = end.min(Instant::now() + lasts);
+            let (now, end) = (Instant::now(), world.started + TURMOIL);
+            let until = end.min(now + lasts);
+            if world.chance(0.15) {
+                world.cut_until.fill(until);
+                world.outages += u64::from(until - now > Timing::default().lease_duration);
+            } else {
+                world.cut_until[node] = until;
+            }
             world.within(1.0, 15.0)
         };
         sleep(pause).await;
     }
 }
 
-/// Lives through one seed. Says what went wrong, and how many writes there were.
-fn live(seed: u64, weather: Weather) -> Result<u64, String> {
+/// Lives through one seed. Says what went wrong, or how many writes and long outages there were.
+fn live(seed: u64, weather: Weather) -> Result<(u64, u64), String> {
     let runtime = Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
@@ -341,6 +355,7 @@ fn live(seed: u64, weather: Weather) -> Result<u64, String> {
             lease: None,
             version: 0,
             cut_until: [started; NODES],
+            outages: 0,
             last_write: None,
             writes: 0,
             released: None,
@@ -379,22 +394,26 @@ fn live(seed: u64, weather: Weather) -> Result<u64, String> {
         if leader == next || released.elapsed() + Duration::from_secs(2) < HAND_OVER {
             return Err(format!("{leader} was asked to stop, {next} leads"));
         }
-        Ok(world.writes)
+        Ok((world.writes, world.outages))
     })
 }
 
 /// What is said when a write was carried out that should not have been.
 const VIOLATION: &str = "was carried out";
 
-/// Lives through all seeds on two threads, until one fails in the way that is looked for.
-fn first_failure(weather: Weather, looked_for: &str) -> Option<String> {
-    thread::scope(|scope| {
+/// Lives through all seeds on two threads, until one fails in the way that is looked for. Counts the long outages of those that did not.
+fn first_failure(weather: Weather, looked_for: &str) -> (Option<String>, u64) {
+    let all_outages = &AtomicU64::new(0);
+    let failure = thread::scope(|scope| {
         let halves: Vec<_> = [0, 1]
             .map(|first| {
                 scope.spawn(move || {
                     (first..SEEDS).step_by(2).find_map(|seed| {
                         let wrong = match live(seed, weather) {
-                            Ok(writes) => (writes < 20).then(|| format!("only {writes} writes")),
+                            Ok((writes, outages)) => {
+                                all_outages.fetch_add(outages, Ordering::Relaxed);
+                                (writes < 20).then(|| format!("only {writes} writes"))
+                            }
                             Err(wrong) => Some(wrong),
                         };
                         let wrong = wrong.filter(|wrong| wrong.contains(looked_for))?;
@@ -405,7 +424,8 @@ fn first_failure(weather: Weather, looked_for: &str) -> Option<String> {
             .into_iter()
             .collect();
         halves.into_iter().find_map(|half| half.join().unwrap())
-    })
+    });
+    (failure, all_outages.load(Ordering::Relaxed))
 }
 
 #[test]
@@ -414,7 +434,12 @@ fn never_two_writers_and_always_one_soon() {
         skew: 0.05,
         is_fenced: true,
     };
-    assert_eq!(first_failure(weather, ""), None);
+    let (failure, outages) = first_failure(weather, "");
+    assert_eq!(failure, None);
+    assert!(
+        outages > SEEDS / 4,
+        "the API server was hardly ever away: {outages}"
+    );
 }
 
 /// The check can fail: without the cut-off, writes of a former leader are carried out under the next one.
@@ -424,7 +449,7 @@ fn without_the_cut_off_a_former_leader_writes() {
         skew: 0.05,
         is_fenced: false,
     };
-    let violation = first_failure(weather, VIOLATION);
+    let (violation, _) = first_failure(weather, VIOLATION);
     assert!(violation.is_some(), "the check finds nothing");
 }
 
@@ -435,6 +460,6 @@ fn with_clocks_that_are_too_different_a_former_leader_writes() {
         skew: 0.5,
         is_fenced: true,
     };
-    let violation = first_failure(weather, VIOLATION);
+    let (violation, _) = first_failure(weather, VIOLATION);
     assert!(violation.is_some(), "the check finds nothing");
 }

@@ -1,18 +1,19 @@
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use k8s_openapi::api::apps::v1::Deployment;
 use serde_json::json;
 
 use super::*;
 use crate::{
-    Kind,
-    client::Connection,
+    Kind, ObjectName,
+    client::{Connection, Get, TypedClient},
     controller::{ControllerMetrics, Outcome},
+    testing::ScriptedApi,
     workqueue::{Priority, QueueMetrics, QueueStats},
 };
 
-#[tokio::test]
-async fn dashboards_of_controller_runtime_find_their_names() {
+/// Those of an operator with one Deployment in its cache.
+fn metrics() -> Metrics {
     let informers = SharedInformerFactory::new(Connection::late().0);
     informers.of::<Deployment>();
     let deployment = json!({
@@ -20,7 +21,12 @@ async fn dashboards_of_controller_runtime_find_their_names() {
         "metadata": {"name": "web", "namespace": "default", "resourceVersion": "1", "uid": "u"},
     });
     informers.seed(&Deployment::info(), &deployment).unwrap();
-    let mut metrics = Metrics::new("shop", informers, Recorder::pipeline("shop").0);
+    Metrics::new("shop", informers, Recorder::pipeline("shop").0)
+}
+
+#[tokio::test]
+async fn dashboards_of_controller_runtime_find_their_names() {
+    let mut metrics = metrics();
     let foo = metrics.controller("foo", 2);
     let stats = QueueStats {
         depth: 3,
@@ -85,4 +91,46 @@ async fn dashboards_of_controller_runtime_find_their_names() {
             "{line} is not in\n{text}"
         );
     }
+}
+
+/// The names in the first column of the documentation's table. A name of `…` begins as the first one of its row does.
+fn documented() -> BTreeSet<String> {
+    let rows = include_str!("../mod.rs")
+        .lines()
+        .filter_map(|line| line.strip_prefix("//! | `"));
+    let mut names = BTreeSet::new();
+    for row in rows {
+        let (cell, _) = row.split_once(" |").unwrap();
+        let mut cell = cell.split([',', '`', ' ']).filter(|name| !name.is_empty());
+        let first = cell.next().unwrap();
+        let beginning: Vec<_> = first.split('_').take(2).collect();
+        names.insert(first.to_owned());
+        names.extend(cell.map(|name| name.replace('…', &beginning.join("_"))));
+    }
+    names
+}
+
+#[tokio::test]
+async fn the_table_names_what_is_exported_and_nothing_else() {
+    let mut metrics = metrics();
+    let controller = metrics.controller("foo", 1);
+    controller.started();
+    controller.finished(Some(Outcome::Success), Duration::ZERO);
+    metrics.observe_queues(vec![("foo".into(), Box::new(QueueStats::default))]);
+    let (connection, slot) = Connection::late();
+    metrics.count_requests(slot.requests());
+    slot.connect(&ScriptedApi::new().connection());
+    // Whatever the answer: it counts.
+    let client = TypedClient::<Deployment, (Get,)>::new(connection);
+    let _ = client.get(&ObjectName::namespaced("default", "web")).await;
+    let text = metrics.into_handler()(&Uri::from_static("/metrics")).body;
+    let exported: BTreeSet<_> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '))
+        .map(|(name, what)| match what {
+            "counter" => format!("{name}_total"),
+            _ => name.to_owned(),
+        })
+        .collect();
+    assert_eq!(documented(), exported);
 }

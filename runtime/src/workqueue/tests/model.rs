@@ -9,9 +9,10 @@ use std::{
     time::Duration,
 };
 
+use futures::FutureExt as _;
 use proptest::{collection::vec, prelude::*};
 use tokio::{
-    task::{JoinSet, yield_now},
+    task::{JoinSet, unconstrained, yield_now},
     time::{Instant, advance, sleep, timeout},
 };
 
@@ -34,6 +35,8 @@ enum Step {
     /// Whoever looks has what was added taken up.
     Look,
     ShutDown,
+    /// The same, and somebody waits beside the steps until workers hold nothing.
+    Drain,
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -50,7 +53,11 @@ fn step() -> impl Strategy<Value = Step> {
         4 => (0..30u64).prop_map(Step::Advance),
         4 => Just(Step::Look),
         // Rare: most runs end without one.
-        1 => (0..20u8).prop_map(|dice| if dice == 0 { Step::ShutDown } else { Step::Advance(1) }),
+        1 => (0..20u8).prop_map(|dice| match dice {
+            0 => Step::ShutDown,
+            1 => Step::Drain,
+            _ => Step::Advance(1),
+        }),
     ]
 }
 
@@ -71,6 +78,8 @@ struct Model {
     history: Vec<(BTreeSet<i8>, i8)>,
     failures: BTreeMap<usize, u32>,
     shut_down: bool,
+    /// Whether a drain waits for workers.
+    draining: bool,
 }
 
 impl Model {
@@ -164,6 +173,8 @@ impl Model {
 
     fn done(&mut self, key: usize) {
         self.processing.remove(&key);
+        // A drain that ended does not begin anew when a key is handed out.
+        self.draining &= !self.processing.is_empty();
         if self.dirty.contains_key(&key) {
             self.line.push(key);
         }
@@ -214,7 +225,8 @@ impl Model {
         }
     }
 
-    fn shut_down(&mut self) {
+    fn shut_down(&mut self, drain: bool) {
+        self.draining = drain && !self.processing.is_empty();
         self.shut_down = true;
         self.due.clear();
         self.deadlines.clear();
@@ -237,6 +249,7 @@ async fn get_now(queue: &WorkQueue<usize>) -> Option<Option<usize>> {
 async fn compare(steps: Vec<Step>) {
     let (queue, mut model) = (new_queue(), Model::default());
     let mut held = [None; WORKERS];
+    let mut drains = Vec::new();
     for step in steps {
         match step {
             Step::Add(key, priority) => {
@@ -281,10 +294,17 @@ async fn compare(steps: Vec<Step>) {
             }
             Step::ShutDown => {
                 queue.shut_down();
-                model.shut_down();
+                model.shut_down(false);
+            }
+            Step::Drain => {
+                // Unconstrained: it must not wait for anything but the queue.
+                drains.push(Box::pin(unconstrained(queue.shut_down_with_drain())));
+                model.shut_down(true);
             }
             Step::Look | Step::Get(_) => {}
         }
+        drains.retain_mut(|drain| drain.now_or_never().is_none());
+        assert_eq!(!drains.is_empty(), model.draining, "after {step:?}");
         // Keys become due when somebody looks.
         if matches!(step, Step::Look | Step::Advance(_) | Step::Park(..)) {
             check(&queue, &model);

@@ -11,7 +11,7 @@ use super::{
     support::{config_map, name},
     world::{Controller, World, datum},
 };
-use crate::cache::Change;
+use crate::{cache::Change, client::PatchBody};
 
 fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
@@ -64,6 +64,41 @@ async fn it_never_goes_quiet_where_own_events_wake() {
     sleep(seconds(10)).await;
     assert!(controller.count("a") > 900, "{}", controller.count("a"));
     controller.stop().await;
+}
+
+/// As most controllers do, with a value that is never the same.
+#[tokio::test(start_paused = true)]
+async fn a_controller_that_writes_status_on_each_reconcile_goes_quiet() {
+    for own_events in [OwnEvents::Skip, OwnEvents::Wake] {
+        let world = World::new(&["a"]);
+        world.quirks.lock().delay = millis(10);
+        let client = world.client.clone();
+        let script = move |key: String, call: usize| {
+            let (client, name) = (client.clone(), key.parse().unwrap());
+            async move {
+                let status = PatchBody::Merge(json!({"status": {"calls": call}}));
+                client.patch_status(&name, &status).await?;
+                Ok(Action::done())
+            }
+            .boxed()
+        };
+        let register = |spec: &mut ControllerSpec| {
+            spec.own_events(own_events);
+        };
+        let controller = world.run(register, script).await;
+        let status = || world.server.get("default", "a").unwrap()["status"]["calls"].clone();
+        assert_eq!((controller.count("a"), status()), (1, json!(1)));
+        sleep(seconds(10)).await;
+        if own_events == OwnEvents::Skip {
+            assert_eq!(controller.count("a"), 1, "no reconcile in ten seconds");
+            world.foreign("a", "foreign");
+            sleep(seconds(10)).await;
+            assert_eq!((controller.count("a"), status()), (2, json!(2)));
+        } else {
+            assert!(controller.count("a") > 900, "{}", controller.count("a"));
+        }
+        controller.stop().await;
+    }
 }
 
 #[tokio::test(start_paused = true)]

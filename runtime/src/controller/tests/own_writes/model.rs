@@ -18,65 +18,127 @@ use tokio::time::{Instant, sleep};
 
 use super::{
     super::{super::*, millis},
-    support::server::Streaming,
+    support::{
+        config_map,
+        server::{Server, Streaming},
+    },
     world::{Controller, World, cached, datum},
 };
-use crate::{client::PatchBody, workqueue::ItemExponential};
+use crate::{
+    ObjectName,
+    client::{DeleteParams, PatchBody},
+    workqueue::ItemExponential,
+};
 
-const LOOPS: usize = 10_000;
+/// In each world.
+const LOOPS: usize = 1000;
+const WORLDS: u64 = 10;
+const PARENTS: [&str; 5] = ["a0", "a1", "a2", "a3", "a4"];
 
-/// How many of the loops read something older than what the call before had written, while a proxy holds the watch back for up to 20 ms.
-async fn stale_reads(write_wait: Option<Duration>) -> usize {
-    let world = World::new(&["a"]);
+/// What a reconcile of `key` writes: itself, and what it makes and deletes.
+fn family(key: &str) -> [String; 3] {
+    [key.to_owned(), format!("{key}-x"), format!("{key}-y")]
+}
+
+/// Holds the watch back: half of the time for moments, else for up to 9 s, less than the bound.
+async fn hold_back(server: Arc<Server>, mut random: StdRng) {
+    loop {
+        server.hold();
+        let most = if random.random_bool(0.5) {
+            20_000
+        } else {
+            9_000_000
+        };
+        sleep(Duration::from_micros(random.random_range(1..most))).await;
+        server.release();
+        sleep(Duration::from_micros(random.random_range(1..5_000))).await;
+    }
+}
+
+/// How many of the loops read something older than what a call before had written, and how often keys waited. Each call looks at its
+/// whole family and then patches, creates or deletes one of it.
+async fn stale_reads_of(seed: u64, write_wait: Option<Duration>) -> (usize, u64) {
+    let mut random = StdRng::seed_from_u64(seed);
+    let (keys, workers) = (random.random_range(1..=PARENTS.len()), random.random_range(1..=4));
+    let world = World::new(&PARENTS[..keys]);
     let (client, lister) = (world.client.clone(), world.lister());
-    let (written, stale) = (Arc::new(Mutex::new(0)), Arc::new(AtomicUsize::new(0)));
-    let counted = stale.clone();
-    let script = move |key: String, call: usize| {
-        let read: usize = cached(&lister, &key).unwrap().parse().unwrap();
-        if read != *written.lock() {
+    let (loops, stale) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
+    let (looped, counted) = (loops.clone(), stale.clone());
+    // The datum of each; none when it was deleted.
+    let written = Arc::<Mutex<HashMap<String, Option<String>>>>::default();
+    let dice = Mutex::new(StdRng::seed_from_u64(random.random()));
+    let script = move |key: String, _| {
+        if key.contains('-') {
+            // The event of a child.
+            return async { Ok(Action::done()) }.boxed();
+        }
+        let mut family = family(&key);
+        let is_old = |name: &String| {
+            let written = written.lock();
+            written
+                .get(name)
+                .is_some_and(|datum| *datum != cached(&lister, name))
+        };
+        if family.iter().any(is_old) {
             counted.fetch_add(1, Ordering::Relaxed);
         }
-        let (client, name, written) = (client.clone(), key.parse().unwrap(), written.clone());
+        let call = looped.fetch_add(1, Ordering::Relaxed);
+        let (chosen, deletes) = {
+            let mut dice = dice.lock();
+            (dice.random_range(0..family.len()), dice.random_bool(0.5))
+        };
+        let target = std::mem::take(&mut family[chosen]);
+        let is_there = chosen == 0 || matches!(written.lock().get(&target), Some(Some(_)));
+        let (client, written) = (client.clone(), written.clone());
         async move {
-            if call > LOOPS {
+            if call >= LOOPS {
                 return Ok(Action::done());
             }
-            client.patch(&name, &datum(&call.to_string())).await?;
-            *written.lock() = call;
+            let (name, new) = (target.parse::<ObjectName>().unwrap(), call.to_string());
+            let is_deletion = is_there && chosen > 0 && deletes;
+            if is_deletion {
+                client.delete(&name, &DeleteParams::default()).await?;
+            } else if is_there {
+                client.patch(&name, &datum(&new)).await?;
+            } else {
+                let child = serde_json::from_value(config_map(name.name(), &new)).unwrap();
+                client.create(&child).await?;
+            }
+            written.lock().insert(target, (!is_deletion).then_some(new));
             Ok(Action::again())
         }
         .boxed()
     };
-    let server = world.server.clone();
-    let proxy = tokio::spawn(async move {
-        let mut random = StdRng::seed_from_u64(5);
-        loop {
-            server.hold();
-            sleep(Duration::from_micros(random.random_range(1..20_000))).await;
-            server.release();
-            sleep(Duration::from_micros(random.random_range(1..5_000))).await;
-        }
-    });
     let register = |spec: &mut ControllerSpec| {
-        spec.rate_limiter(ItemExponential::new(millis(1), millis(1)));
+        spec.workers(workers)
+            .rate_limiter(ItemExponential::new(millis(1), millis(1)));
         if let Some(bound) = write_wait {
             spec.write_wait(bound);
         }
     };
+    let proxy = tokio::spawn(hold_back(world.server.clone(), random));
     let controller = world.run(register, script).await;
-    while controller.count("a") <= LOOPS {
-        sleep(millis(100)).await;
+    while loops.load(Ordering::Relaxed) < LOOPS {
+        sleep(Duration::from_secs(1)).await;
     }
     assert_eq!(controller.counts.overdue.load(Ordering::Relaxed), 0);
-    if write_wait.is_none() {
-        assert!(
-            controller.counts.waits.load(Ordering::Relaxed) > 1000,
-            "the proxy held nothing back"
-        );
-    }
     proxy.abort();
+    let waits = controller.counts.waits.load(Ordering::Relaxed);
     controller.stop().await;
-    stale.load(Ordering::Relaxed)
+    (stale.load(Ordering::Relaxed), waits)
+}
+
+async fn stale_reads(write_wait: Option<Duration>) -> usize {
+    let (mut stale, mut waits) = (0, 0);
+    for seed in 0..WORLDS {
+        let (more_stale, more_waits) = stale_reads_of(seed, write_wait).await;
+        stale += more_stale;
+        waits += more_waits;
+    }
+    if write_wait.is_none() {
+        assert!(waits > 1000, "the proxy held nothing back: {waits}");
+    }
+    stale
 }
 
 #[tokio::test(start_paused = true)]

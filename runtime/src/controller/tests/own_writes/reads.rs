@@ -3,6 +3,7 @@
 use std::{sync::atomic::Ordering, time::Duration};
 
 use futures::FutureExt as _;
+use k8s_openapi::api::core::v1::Secret;
 use kube::core::ObjectMeta;
 use parking_lot::Mutex;
 use serde_json::json;
@@ -15,7 +16,7 @@ use super::{
 };
 use crate::{
     cache::InformerOptions,
-    client::{ApplyOptions, DeleteParams},
+    client::{ApplyOptions, Create, DeleteParams, TypedClient},
     workqueue::ItemExponential,
 };
 
@@ -238,6 +239,7 @@ async fn what_no_informer_lists_is_not_waited_for() {
         let restricted = World {
             server: world.server.clone(),
             quirks: world.quirks.clone(),
+            connection: world.connection.clone(),
             client: world.client.clone(),
             factory,
             informer,
@@ -259,6 +261,30 @@ async fn what_no_informer_lists_is_not_waited_for() {
         controller.stop().await;
         restricted.factory.shutdown().await;
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kind_that_no_informer_lists_is_not_waited_for() {
+    let world = World::new(&["a"]);
+    let secrets = TypedClient::<Secret, (Create,)>::new(world.connection.clone());
+    let script = move |_, call: usize| {
+        let secrets = secrets.clone();
+        async move {
+            if call > 1 {
+                return Ok(Action::done());
+            }
+            // A name that an informer of another kind lists.
+            let secret = json!({"metadata": {"namespace": "default", "name": "a"}});
+            secrets.create(&serde_json::from_value(secret).unwrap()).await?;
+            Ok(Action::again())
+        }
+        .boxed()
+    };
+    let controller = world.run(|_| {}, script).await;
+    sleep(millis(10)).await;
+    assert_eq!(controller.count("a"), 2);
+    assert_eq!(controller.counts.waits.load(Ordering::Relaxed), 0);
+    controller.stop().await;
 }
 
 #[tokio::test(start_paused = true)]

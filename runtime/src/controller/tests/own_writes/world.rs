@@ -23,9 +23,9 @@ use super::{
     support::{self, server::Server},
 };
 use crate::{
-    ObjectName,
+    ObjectName, WithStatus,
     cache::{Lister, SharedInformer, SharedInformerFactory},
-    client::{Apply, Connection, Create, Delete, Patch, TypedClient, Update},
+    client::{Apply, Connection, Create, Delete, Patch, PatchStatus, TypedClient, Update},
     workqueue::{ItemExponential, QueueMetrics, WorkQueue},
 };
 
@@ -53,8 +53,15 @@ impl Api {
     fn answer(&self, method: &Method, path: &str, body: &Value) -> (u16, Value) {
         let mut parts = path.trim_start_matches("/api/v1/namespaces/").split('/');
         let namespace = parts.next().unwrap();
+        if parts.next() != Some("configmaps") {
+            // Of what nobody watches, a version that no informer reaches.
+            let mut new = body.clone();
+            new["metadata"]["resourceVersion"] = u64::MAX.to_string().into();
+            new["metadata"]["uid"] = "unwatched".into();
+            return (200, new);
+        }
         let name = parts
-            .nth(1)
+            .next()
             .or(body["metadata"]["name"].as_str())
             .map(str::to_owned);
         let generated = || {
@@ -93,7 +100,12 @@ impl Api {
             }
             (_, Some(old)) => {
                 let mut new = old.clone();
-                merge(&mut new, body);
+                if parts.next() == Some("status") {
+                    merge(&mut new["status"], &body["status"]);
+                } else {
+                    merge(&mut new, body);
+                    new["status"] = old["status"].clone();
+                }
                 new
             }
         };
@@ -139,13 +151,13 @@ fn refusal(code: u16, reason: &str) -> (u16, Value) {
     )
 }
 
-fn significant(object: &Value) -> (Value, Value) {
+fn significant(object: &Value) -> (Value, Value, Value) {
     let mut metadata = object["metadata"].clone();
     let fields = metadata.as_object_mut().unwrap();
     for field in ["resourceVersion", "managedFields", "uid"] {
         fields.remove(field);
     }
-    (metadata, object["data"].clone())
+    (metadata, object["data"].clone(), object["status"].clone())
 }
 
 fn merge(into: &mut Value, from: &Value) {
@@ -184,7 +196,10 @@ impl ControllerMetrics for Counts {
     }
 }
 
-pub(super) type Client = TypedClient<ConfigMap, (Create, Update, Patch, Apply, Delete)>;
+/// The scripted server gives its only kind a status, too.
+impl WithStatus for ConfigMap {}
+
+pub(super) type Client = TypedClient<ConfigMap, (Create, Update, Patch, Apply, Delete, PatchStatus)>;
 
 /// A server, an informer of its ConfigMaps, and a client that writes them.
 pub(super) struct World {
@@ -192,6 +207,7 @@ pub(super) struct World {
     pub(super) quirks: Arc<Mutex<Quirks>>,
     pub(super) factory: SharedInformerFactory,
     pub(super) informer: SharedInformer<ConfigMap>,
+    pub(super) connection: Connection,
     pub(super) client: Client,
 }
 
@@ -240,7 +256,8 @@ impl World {
         let connection = Connection::new(kube::Client::new(service, "default"));
         Self {
             informer: factory.of(),
-            client: TypedClient::new(connection),
+            client: TypedClient::new(connection.clone()),
+            connection,
             server,
             quirks,
             factory,
