@@ -7,8 +7,8 @@ use crate::kinds::Kind;
 use crate::meta::names;
 use crate::quote::quoted;
 use crate::registry::{
-    Bodied, DeleteOptions, Deletion, ListOptions, Target, VersionMatch, WriteOptions, Written, revision,
-    too_large, unparsable,
+    Bodied, DeleteOptions, Deletion, ListOptions, Target, VersionMatch, WriteOptions, Written,
+    check_media_type, revision, too_large, unparsable,
 };
 use crate::server::Shared;
 use crate::status::{ApiError, Cause};
@@ -257,8 +257,9 @@ fn update(call: &Call<'_>, target: &Target, part: &str) -> Result<Answer, ApiErr
 }
 
 fn patch(call: &Call<'_>, target: &Target, part: &str) -> Result<Answer, ApiError> {
-    let options = options(call, "PatchOptions")?;
     let media_type = body::media_type(&call.parts.headers);
+    check_media_type(target, &media_type)?;
+    let options = options(call, "PatchOptions")?;
     let registry = &call.shared.registry;
     let written = registry.patch(target, part, &media_type, call.body, by(call, &options))?;
     if part == "scale" {

@@ -4,7 +4,7 @@ use super::managed::applied;
 use super::{Bodied, Registry, Target, WriteOptions, Written};
 use crate::meta;
 use crate::status::{ApiError, Cause};
-use crate::types::json_kind;
+use crate::types::{self, Fault, json_kind};
 use crate::yaml;
 use serde_json::Value;
 
@@ -33,10 +33,11 @@ impl Registry {
                 let old = old.unwrap_or(&Value::Null);
                 return self.with_scale(target, old, config.clone(), Bodied::new(by.user, &options));
             }
+            let mut object = applied(target, old, &config, part, by)?;
+            check_convertible(target, &config, &mut object)?;
             if old.is_none() {
                 check_new(target, &config)?;
             }
-            let mut object = applied(target, old, &config, part, by)?;
             let Some(old) = old else { return Ok(object) };
             warnings = self.decode(target, &mut object, &options)?;
             if meta::resource_version(&config).is_empty() {
@@ -62,6 +63,36 @@ fn check_new(target: &Target, config: &Value) -> Result<(), ApiError> {
         return Err(unnamed(target));
     }
     Ok(())
+}
+
+/// What an apply made is converted, not decoded: by code that says other things, and whose refusals nobody expects.
+fn check_convertible(target: &Target, config: &Value, object: &mut Value) -> Result<(), ApiError> {
+    let kind = &target.kind;
+    let Some(ty) = types::builtin(&kind.api_version(), &kind.kind) else {
+        return Ok(());
+    };
+    let faults = types::check(object, ty, false);
+    let Some(Fault::Mismatch(why)) = faults.first() else {
+        return Ok(());
+    };
+    let number = why.strip_prefix("json: cannot unmarshal number ");
+    let why = match number.and_then(|number| number.rsplit_once(" of type ")) {
+        Some((_, ty)) => format!("cannot convert float64 to {ty}"),
+        None if why.starts_with("illegal base64") => format!("error decoding from json: {why}"),
+        None => why.to_owned(),
+    };
+    let (group, version, kind) = (&kind.group, &kind.version, &kind.kind);
+    let kind = format!("{group}/{version}, Kind={kind}");
+    let said = |key: &str| config["metadata"][key].as_str().unwrap_or_default();
+    let (namespace, name) = (said("namespace"), said("name"));
+    Err(ApiError::new(
+        500,
+        "",
+        format!(
+            "failed to convert new object ({namespace}/{name}; {kind}) to proper version: \
+             unable to convert unstructured object to {kind}: {why}"
+        ),
+    ))
 }
 
 fn read(body: &[u8]) -> Result<Value, ApiError> {

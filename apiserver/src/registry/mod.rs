@@ -26,6 +26,7 @@ pub use create::Bodied;
 pub use delete::Deletion;
 pub use options::{DeleteOptions, FieldValidation, ListOptions, VersionMatch, WriteOptions};
 pub(crate) use options::{revision, unparsable};
+pub(crate) use patch::check_media_type;
 pub use read::Listing;
 pub(crate) use read::too_large;
 pub use scale::ScalePaths;

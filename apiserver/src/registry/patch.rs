@@ -94,6 +94,11 @@ impl Undecodable {
     }
 }
 
+/// Refuses patches of a kind that the target does not take.
+pub(crate) fn check_media_type(target: &Target, media_type: &str) -> Result<(), ApiError> {
+    way(target, media_type).map(drop)
+}
+
 fn way(target: &Target, media_type: &str) -> Result<Way, ApiError> {
     let custom = target.kind.definition.is_some();
     match media_type {

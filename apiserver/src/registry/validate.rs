@@ -169,8 +169,8 @@ impl Registry {
         else {
             return Ok(());
         };
-        // What else is wrong is said first.
-        if validate(kind, object, None).is_empty() {
+        // What else is wrong is said first, but of an address only.
+        if cause.field.ends_with("nodePort") || validate(kind, object, None).is_empty() {
             return Err(ApiError::invalid(kind, meta::name(object), &[cause]));
         }
         Ok(())

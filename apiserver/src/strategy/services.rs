@@ -3,6 +3,7 @@
 use crate::meta;
 use crate::status::Cause;
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 /// Addresses that services get: 10.0.0.0/16, as the tests' real server has it.
@@ -138,20 +139,57 @@ pub(super) fn allocate<'a>(
     if !matches!(wants, "NodePort" | "LoadBalancer") || unwanted {
         return Ok(());
     }
-    let mut taken: Vec<u64> = others
+    let taken: Vec<u64> = others
         .flat_map(|other| other["spec"]["ports"].as_array().into_iter().flatten())
         .filter_map(|port| port["nodePort"].as_u64())
         .collect();
-    let ports = spec.get_mut("ports").and_then(Value::as_array_mut);
-    for port in ports.into_iter().flatten() {
-        if port["nodePort"].as_u64().unwrap_or(0) == 0 {
-            let Some(free) = NODE_PORTS.map(u64::from).find(|port| !taken.contains(port)) else {
-                let why = "failed to allocate a nodePort: range is full";
-                return Err(Cause::invalid("spec.ports[0].nodePort", &json!(0), why));
-            };
-            taken.push(free);
-            port["nodePort"] = json!(free);
+    node_ports(spec, taken)
+}
+
+/// Gives each port one of the nodes' ports. Ports of one number share it: they differ in their protocols.
+fn node_ports(spec: &mut Map<String, Value>, mut taken: Vec<u64>) -> Result<(), Cause> {
+    let Some(ports) = spec.get_mut("ports").and_then(Value::as_array_mut) else {
+        return Ok(());
+    };
+    let number = |port: &Value, field: &str| port[field].as_u64().unwrap_or(0);
+    let asked: Vec<(u64, u64)> = ports
+        .iter()
+        .map(|port| (number(port, "port"), number(port, "nodePort")))
+        .collect();
+    let mut shared: BTreeMap<u64, u64> = BTreeMap::new();
+    for (index, port) in ports.iter_mut().enumerate() {
+        let (number, mut given) = asked[index];
+        let earlier = shared.get(&number).copied();
+        if let Some(earlier) = earlier.filter(|&earlier| given == 0 || given == earlier) {
+            port["nodePort"] = json!(earlier);
+            continue;
         }
+        if given == 0 {
+            let other = asked
+                .iter()
+                .find(|(other, given)| *other == number && *given != 0);
+            given = other.map_or(0, |&(_, given)| given);
+        }
+        let refuse = |why: &str| {
+            let field = format!("spec.ports[{index}].nodePort");
+            Err(Cause::invalid(field, &json!(given), why))
+        };
+        if given == 0 {
+            match NODE_PORTS.map(u64::from).find(|port| !taken.contains(port)) {
+                Some(free) => given = free,
+                None => return refuse("failed to allocate a nodePort: range is full"),
+            }
+        } else if !NODE_PORTS.map(u64::from).any(|port| port == given) {
+            let (first, last) = (NODE_PORTS.start(), NODE_PORTS.end());
+            return refuse(&format!(
+                "provided port is not in the valid range. The range of valid ports is {first}-{last}"
+            ));
+        } else if taken.contains(&given) {
+            return refuse("provided port is already allocated");
+        }
+        taken.push(given);
+        shared.entry(number).or_insert(given);
+        port["nodePort"] = json!(given);
     }
     Ok(())
 }
@@ -186,6 +224,18 @@ mod tests {
             (&json!("10.0.0.2"), &json!("10.0.0.3"))
         );
         assert_eq!(second["spec"]["ports"][1]["nodePort"], 30003);
+        let both =
+            json!([{ "port": 80 }, { "port": 80, "protocol": "UDP" }, { "port": 81, "nodePort": 30000 }]);
+        let mut shared =
+            json!({ "metadata": { "name": "c" }, "spec": { "type": "NodePort", "ports": both } });
+        let refused = allocate(&mut shared, [].iter()).unwrap_err();
+        assert!(refused.message.contains("already allocated"), "{refused}");
+        shared["spec"]["ports"][2]["nodePort"] = json!(31000);
+        assert_eq!(allocate(&mut shared, [].iter()), Ok(()));
+        let given: Vec<_> = (0..3)
+            .map(|port| shared["spec"]["ports"][port]["nodePort"].as_u64())
+            .collect();
+        assert_eq!(given, [30000, 30000, 31000].map(Some));
         for (address, why) in [
             ("10.0.0.3", "already allocated"),
             ("10.1.0.3", "not in the valid range"),

@@ -22,13 +22,15 @@ impl std::fmt::Display for Fault {
     }
 }
 
-/// Compares a value of a built-in kind with its type: first the mismatches, then the unknown fields, each in the order of the value. The
-/// real server reports only the first mismatch. With `prune`, unknown fields are also removed, as decoding does.
+/// Compares a value of a built-in kind with its type: first the mismatches, then the unknown fields, each in the order of the value, but
+/// for the first that a type of its own refuses: that comes first, for there the decoder stops. The real server reports only the first
+/// mismatch. With `prune`, unknown fields are also removed, as decoding does.
 pub fn check(value: &mut Value, ty: &Type, prune: bool) -> Vec<Fault> {
     let mut checker = Checker {
         prune,
         unknown: Vec::new(),
         mismatches: Vec::new(),
+        stopped: false,
     };
     checker.visit(value, ty, None, &mut Place::default());
     let mut faults = checker.mismatches;
@@ -40,6 +42,8 @@ struct Checker {
     prune: bool,
     unknown: Vec<Fault>,
     mismatches: Vec<Fault>,
+    /// A type refused a value that it reads by itself.
+    stopped: bool,
 }
 
 /// Where a value stands: with indices and keys, as unknown fields are named; the fields alone, and the struct's name, as mismatches are.
@@ -90,7 +94,9 @@ impl Checker {
         match ty.resolve() {
             Type::Scalar(scalar) => {
                 if let Some(message) = mismatch(value, *scalar, go, place) {
-                    self.mismatches.push(Fault::Mismatch(message));
+                    let stops = scalar.reads_itself() && !std::mem::replace(&mut self.stopped, true);
+                    let at = if stops { 0 } else { self.mismatches.len() };
+                    self.mismatches.insert(at, Fault::Mismatch(message));
                 }
             }
             Type::List(list) => match value {

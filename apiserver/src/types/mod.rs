@@ -69,6 +69,16 @@ pub enum Scalar {
     Untyped,
 }
 
+impl Scalar {
+    /// Whether its Go type has a decoder of its own, behind which nothing is read any more when it refuses a value.
+    fn reads_itself(self) -> bool {
+        matches!(
+            self,
+            Self::DateTime | Self::MicroTime | Self::Quantity | Self::IntOrString
+        )
+    }
+}
+
 /// An array's type.
 #[derive(Debug, Clone, PartialEq)]
 pub struct List {

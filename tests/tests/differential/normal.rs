@@ -54,6 +54,8 @@ static CLEANED: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (r#"resourceVersion: "\d+""#, r#"resourceVersion: "N""#),
         (r"resource version: \d+ \(\d+\)", "resource version: N (N)"),
         (r"in record \(\d+\)", "in record (N)"),
+        // A port of nodes that was chosen.
+        (r"Duplicate value: 3[0-2]\d{3}\b", "Duplicate value: PORT"),
         (r"^(\d+[smhd]){1,2}$", "AGE"),
         (r"(?m)^( *- )(\d+[smhd]){1,2}$", "${1}AGE"),
         (r#"resourceVersion\\?":\s?\\?"\d+"#, "resourceVersion: N"),

@@ -161,23 +161,25 @@ fn backend(check: &mut Check, backend: &Value, path: &str) {
             }
         }
         (false, true) => {
-            let path = format!("{path}.service");
-            if check.required(&service["name"], &format!("{path}.name")) {
+            let of_service = format!("{path}.service");
+            if check.required(&service["name"], &format!("{of_service}.name")) {
                 let name = text(service, "name");
-                check.messages(&format!("{path}.name"), name, &names::label(name));
+                check.messages(&format!("{of_service}.name"), name, &names::label(name));
             }
             let (name, number) = (
                 text(&service["port"], "name"),
                 service["port"]["number"].as_i64().unwrap_or(0),
             );
             match (name.is_empty(), number) {
-                (false, 0) => check.messages(&format!("{path}.port.name"), name, &names::port_name(name)),
+                (false, 0) => {
+                    check.messages(&format!("{of_service}.port.name"), name, &names::port_name(name));
+                }
                 (false, _) => {
                     let detail = "cannot set both port name & port number";
-                    check.push(FieldError::invalid(&path, "", detail));
+                    check.push(FieldError::invalid(path, "", detail));
                 }
-                (true, 0) => check.push(FieldError::required(&path, "port name or number is required")),
-                (true, _) => check.port(&service["port"]["number"], &format!("{path}.port.number")),
+                (true, 0) => check.push(FieldError::required(path, "port name or number is required")),
+                (true, _) => check.port(&service["port"]["number"], &format!("{of_service}.port.number")),
             }
         }
     }

@@ -61,7 +61,7 @@ pub(super) fn service(check: &mut Check, service: &Value, old: Option<&Value>) {
 fn ports(check: &mut Check, spec: &Value, ty: &str) {
     let several = spec["ports"].as_array().is_some_and(|ports| ports.len() > 1);
     let mut seen_names = BTreeSet::new();
-    let mut seen = BTreeSet::new();
+    let (mut seen, mut on_nodes) = (BTreeSet::new(), BTreeSet::new());
     for (port, path) in items(spec, "ports", "spec") {
         let name = text(port, "name");
         if name.is_empty() {
@@ -82,6 +82,9 @@ fn ports(check: &mut Check, spec: &Value, ty: &str) {
         if node_port != 0 && ["ClusterIP", "ExternalName"].contains(&ty) {
             let detail = format!("may not be used when `type` is '{ty}'");
             check.push(FieldError::forbidden(&format!("{path}.nodePort"), detail));
+        }
+        if node_port != 0 && !on_nodes.insert((text(port, "protocol"), node_port)) {
+            check.push(FieldError::duplicate(&format!("{path}.nodePort"), node_port));
         }
         if !seen.insert((text(port, "protocol"), port["port"].as_i64())) {
             // The real server shows its own type, with only the fields that it compares.

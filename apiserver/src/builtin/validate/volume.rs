@@ -63,7 +63,35 @@ pub(super) fn volumes<'a>(check: &mut Check, spec: &'a Value, path: &str) -> BTr
                 _ => continue,
             };
             check.required(&volume[kind][needs], &format!("{path}.{kind}.{needs}"));
+            if matches!(kind, "configMap" | "secret") {
+                paths(check, &volume[kind], &format!("{path}.{kind}"));
+            }
         }
     }
     known
+}
+
+/// Which keys come as which files.
+fn paths(check: &mut Check, source: &Value, path: &str) {
+    for (item, path) in items(source, "items", path) {
+        check.required(&item["key"], &format!("{path}.key"));
+        let at = format!("{path}.path");
+        if check.required(&item["path"], &at) {
+            let file = text(item, "path");
+            let mut refuse = |detail: &str| check.push(FieldError::invalid(&at, file, detail));
+            if file.starts_with('/') {
+                refuse("must be a relative path");
+            }
+            if file.split('/').any(|part| part == "..") {
+                refuse("must not contain '..'");
+            }
+            if file.starts_with("..") && !file.starts_with("../") {
+                refuse("must not start with '..'");
+            }
+        }
+        if let Some(mode) = item["mode"].as_i64().filter(|mode| !(0..=0o777).contains(mode)) {
+            let detail = "must be a number between 0 and 0777 (octal), both inclusive";
+            check.push(FieldError::invalid(&format!("{path}.mode"), mode, detail));
+        }
+    }
 }
