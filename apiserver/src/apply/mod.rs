@@ -250,7 +250,8 @@ fn put_managed_fields(object: &mut Value, managers: &Managers) {
     }
 }
 
-fn gvk(api_version: &str, kind: &str) -> String {
+/// Group, version and kind as the real server writes them.
+pub(crate) fn gvk(api_version: &str, kind: &str) -> String {
     let version = if api_version.contains('/') {
         api_version.to_owned()
     } else {

@@ -2,6 +2,7 @@
 
 use super::managed::applied;
 use super::{Bodied, Registry, Target, WriteOptions, Written};
+use crate::apply::gvk;
 use crate::meta;
 use crate::status::{ApiError, Cause};
 use crate::types::{self, Fault, json_kind};
@@ -81,8 +82,7 @@ fn check_convertible(target: &Target, config: &Value, object: &mut Value) -> Res
         None if why.starts_with("illegal base64") => format!("error decoding from json: {why}"),
         None => why.to_owned(),
     };
-    let (group, version, kind) = (&kind.group, &kind.version, &kind.kind);
-    let kind = format!("{group}/{version}, Kind={kind}");
+    let kind = gvk(&kind.api_version(), &kind.kind);
     let said = |key: &str| config["metadata"][key].as_str().unwrap_or_default();
     let (namespace, name) = (said("namespace"), said("name"));
     Err(ApiError::new(

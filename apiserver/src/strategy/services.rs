@@ -179,7 +179,7 @@ fn node_ports(spec: &mut Map<String, Value>, mut taken: Vec<u64>) -> Result<(), 
                 Some(free) => given = free,
                 None => return refuse("failed to allocate a nodePort: range is full"),
             }
-        } else if !NODE_PORTS.map(u64::from).any(|port| port == given) {
+        } else if !u16::try_from(given).is_ok_and(|port| NODE_PORTS.contains(&port)) {
             let (first, last) = (NODE_PORTS.start(), NODE_PORTS.end());
             return refuse(&format!(
                 "provided port is not in the valid range. The range of valid ports is {first}-{last}"

@@ -24,6 +24,13 @@ pub(crate) fn with_part<F: Future>(part: Option<HeaderValue>, task: F) -> OnBeha
     PART.scope(part, task)
 }
 
+/// Adds to a request what the running task adds.
+pub(super) fn sign<B>(request: &mut Request<B>) {
+    if let Some(part) = part() {
+        request.headers_mut().insert(USER_AGENT, part);
+    }
+}
+
 /// What a request of the running task adds to the user agent.
 pub(crate) fn part() -> Option<HeaderValue> {
     PART.try_with(Clone::clone).ok().flatten()

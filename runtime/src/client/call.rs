@@ -5,7 +5,7 @@ use std::fmt;
 use bytes::Bytes;
 use http::{
     HeaderMap, HeaderValue, StatusCode,
-    header::{CONTENT_TYPE, RETRY_AFTER, USER_AGENT},
+    header::{CONTENT_TYPE, RETRY_AFTER},
 };
 use http_body_util::BodyExt;
 use kube::{
@@ -216,9 +216,7 @@ impl Prepared {
         let Self {
             call, mut request, ..
         } = self;
-        if let Some(part) = agent::part() {
-            request.headers_mut().insert(USER_AGENT, part);
-        }
+        agent::sign(&mut request);
         connection.limit().pass().await;
         let opened = async {
             let response = connection.client().send(request.map(Body::from)).await?;
@@ -245,9 +243,7 @@ impl Prepared {
             mut request,
             is_repeatable,
         } = self;
-        if let Some(part) = agent::part() {
-            request.headers_mut().insert(USER_AGENT, part);
-        }
+        agent::sign(&mut request);
         let request = request.map(Bytes::from);
         let mut attempt = 0;
         loop {
