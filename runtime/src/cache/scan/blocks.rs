@@ -2,8 +2,10 @@
 //!
 //! A block that cannot hold the end of what is skipped costs two counts of bits; only the others are walked bracket by bracket.
 //! A backslash escapes a quote wherever it stands; outside of strings no JSON has one.
+//!
+//! Long containers are walked with what the processor has, found out when the program runs: an operator is built for any of its kind.
 
-use wide::u8x16;
+use fearless_simd::{Level, Simd, dispatch, prelude::*, u8x64};
 
 const BLOCK: usize = 64;
 
@@ -78,20 +80,13 @@ impl Blocks {
         }
         let start = self.count * BLOCK;
         let (blocks, rest) = piece.get(start..).unwrap_or_default().as_chunks();
-        // Copies, which the compiler keeps in registers.
-        let (mut carry, mut deep) = (self.carry, *depth);
-        for (index, bytes) in blocks.iter().enumerate() {
-            let block = carry.block(bytes);
-            if let Some(bit) = block.balance(!0, &mut deep) {
-                self.count += index + 1;
-                self.last = block;
-                self.carry = carry;
-                return Some(start + index * BLOCK + bit + 1);
-            }
+        let end = dispatch!(Level::new(), simd => self.carry.end_of(simd, blocks, depth));
+        if let Some((index, block, bit)) = end {
+            self.count += index + 1;
+            self.last = block;
+            return Some(start + index * BLOCK + bit + 1);
         }
         self.count += blocks.len();
-        self.carry = carry;
-        *depth = deep;
         if rest.is_empty() {
             return None;
         }
@@ -117,31 +112,59 @@ impl Blocks {
     fn read(&mut self, piece: &[u8]) {
         self.count += 1;
         self.last = match piece.first_chunk() {
-            Some(bytes) => self.carry.block(bytes),
+            Some(bytes) => dispatch!(Level::baseline(), simd => self.carry.block(simd, bytes)),
             None => self.carry.rest(piece),
         };
     }
 }
 
 impl Carry {
-    #[inline]
-    fn block(&mut self, bytes: &[u8; BLOCK]) -> Block {
-        self.read(bytes).0
+    /// The block in which `depth` becomes zero: its position, itself, and the bit.
+    #[expect(
+        clippy::inline_always,
+        reason = "compiled for each kind of processor where it is dispatched"
+    )]
+    #[inline(always)]
+    fn end_of<S: Simd>(
+        &mut self,
+        simd: S,
+        blocks: &[[u8; BLOCK]],
+        depth: &mut usize,
+    ) -> Option<(usize, Block, usize)> {
+        // Copies, which the compiler keeps in registers.
+        let (mut carry, mut deep) = (*self, *depth);
+        let mut end = None;
+        for (index, bytes) in blocks.iter().enumerate() {
+            let block = carry.block(simd, bytes);
+            if let Some(bit) = block.balance(!0, &mut deep) {
+                end = Some((index, block, bit));
+                break;
+            }
+        }
+        (*self, *depth) = (carry, deep);
+        end
+    }
+
+    #[expect(clippy::inline_always, reason = "as above")]
+    #[inline(always)]
+    fn block<S: Simd>(&mut self, simd: S, bytes: &[u8; BLOCK]) -> Block {
+        self.read(simd, bytes).0
     }
 
     /// What is left behind the last whole block.
     fn rest(&mut self, bytes: &[u8]) -> Block {
         let mut padded = [0; BLOCK];
         padded[..bytes.len()].copy_from_slice(bytes);
-        let (block, escaped) = self.read(&padded);
+        let (block, escaped) = dispatch!(Level::baseline(), simd => self.read(simd, &padded));
         self.escaped = escaped >> bytes.len() & 1;
         block
     }
 
     /// The block, and which of its bytes other than backslashes are escaped.
-    #[inline]
-    fn read(&mut self, bytes: &[u8; BLOCK]) -> (Block, u64) {
-        let [quotes, backslashes, opens, closes] = classes(bytes);
+    #[expect(clippy::inline_always, reason = "as above")]
+    #[inline(always)]
+    fn read<S: Simd>(&mut self, simd: S, bytes: &[u8; BLOCK]) -> (Block, u64) {
+        let [quotes, backslashes, opens, closes] = classes(simd, bytes);
         let escaped = self.escaped_by(backslashes);
         let quotes = quotes & !escaped;
         let in_string = parity(quotes) ^ self.in_string;
@@ -216,24 +239,19 @@ impl Block {
 }
 
 /// Where quotes, backslashes, opening and closing brackets stand.
-#[inline]
-fn classes(bytes: &[u8; BLOCK]) -> [u64; 4] {
-    let mut classes = [0; 4];
-    let (lanes, _) = bytes.as_chunks::<16>();
-    for (index, lane) in lanes.iter().enumerate() {
-        let lane = u8x16::new(*lane);
-        // The brackets of one side differ in this bit only, and no other byte becomes one by it.
-        let folded = lane | u8x16::splat(0x20);
-        for (class, found) in classes.iter_mut().zip([
-            lane.simd_eq(u8x16::splat(b'"')),
-            lane.simd_eq(u8x16::splat(b'\\')),
-            folded.simd_eq(u8x16::splat(b'{')),
-            folded.simd_eq(u8x16::splat(b'}')),
-        ]) {
-            *class |= u64::from(found.to_bitmask()) << (16 * index);
-        }
-    }
-    classes
+#[expect(clippy::inline_always, reason = "as above")]
+#[inline(always)]
+fn classes<S: Simd>(simd: S, bytes: &[u8; BLOCK]) -> [u64; 4] {
+    let bytes = u8x64::simd_from(simd, *bytes);
+    // The brackets of one side differ in this bit only, and no other byte becomes one by it.
+    let folded = bytes | 0x20;
+    let found = [
+        bytes.simd_eq(b'"'),
+        bytes.simd_eq(b'\\'),
+        folded.simd_eq(b'{'),
+        folded.simd_eq(b'}'),
+    ];
+    found.map(SimdMask::to_bitmask)
 }
 
 /// Whether the number of bits up to and with each is odd.
