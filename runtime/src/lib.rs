@@ -115,6 +115,7 @@ mod panics;
 #[doc(hidden)]
 pub mod projection;
 pub mod testing;
+mod wakes;
 pub mod workqueue;
 mod yaml;
 

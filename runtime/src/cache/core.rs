@@ -27,7 +27,7 @@ use super::{
     views::Views,
     watches::Watches,
 };
-use crate::{KindInfo, View};
+use crate::{KindInfo, View, wakes::together};
 
 /// After so many changes other tasks get their turn.
 const CHANGES_AT_A_TIME: usize = 1000;
@@ -258,14 +258,19 @@ impl Core {
             };
             let started = Instant::now();
             let changes = self.store.apply(batch, processor.is_resyncing());
-            for (position, change) in changes.iter().enumerate() {
-                if let Some(old) = change.outdated() {
-                    old.slot.clear();
-                }
-                processor.tell(change, !has_synced);
-                if position % CHANGES_AT_A_TIME == CHANGES_AT_A_TIME - 1 {
+            for (position, some) in changes.chunks(CHANGES_AT_A_TIME).enumerate() {
+                if position > 0 {
                     tokio::task::yield_now().await;
                 }
+                together(|| {
+                    for change in some {
+                        if let Some(old) = change.outdated() {
+                            old.slot.clear();
+                        }
+                        processor.tell(change, !has_synced);
+                    }
+                });
+                processor.told();
             }
             self.was_told();
             if fifo.processed() && !has_synced {

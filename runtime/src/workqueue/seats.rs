@@ -2,6 +2,8 @@
 
 use std::{collections::VecDeque, task::Waker};
 
+use crate::wakes::wake;
+
 /// Tells waiting workers apart.
 pub(super) type Ticket = u64;
 
@@ -100,8 +102,8 @@ impl Called {
     #[inline]
     pub(super) fn wake(self) {
         let Some(first) = self.first else { return };
-        first.wake();
-        self.more.into_iter().for_each(Waker::wake);
+        wake(first);
+        self.more.into_iter().for_each(wake);
     }
 
     fn push(&mut self, waker: Waker) {

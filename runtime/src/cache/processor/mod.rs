@@ -90,6 +90,7 @@ impl Processor {
             if has_synced {
                 running.synced();
             }
+            running.told();
             self.listeners.push(running);
         }
         if self.checks.is_none()
@@ -153,7 +154,8 @@ impl Processor {
             .any(|listener| listener.schedule.is_resyncing)
     }
 
-    /// Tells everybody of a change that is in the store, and those who resync of what has not changed.
+    /// Tells everybody of a change that is in the store, and those who resync of what has not changed. Handlers begin when all was
+    /// [`told`](Self::told).
     pub(super) fn tell(&self, change: &Stored, is_in_initial_list: bool) {
         for listener in &self.listeners {
             if listener.schedule.is_resyncing || !change.is_unchanged() {
@@ -166,7 +168,13 @@ impl Processor {
     pub(super) fn synced(&self) {
         for listener in &self.listeners {
             listener.synced();
+            listener.told();
         }
+    }
+
+    /// Some changes were told.
+    pub(super) fn told(&self) {
+        self.listeners.iter().for_each(Running::told);
     }
 }
 
@@ -197,6 +205,10 @@ impl Running {
             Way::Sink(..) => self.registration.set_synced(),
             Way::Ring => self.registration.ring().push(Notification::Synced),
         }
+    }
+
+    fn told(&self) {
+        self.registration.ring().pushed_all();
     }
 }
 

@@ -100,7 +100,7 @@ impl Ring {
         &self.handler
     }
 
-    /// Does nothing once the ring is closed.
+    /// Does nothing once the ring is closed. Who waits is told by [`pushed_all`](Self::pushed_all).
     pub(super) fn push(&self, notification: Notification) {
         let mut state = self.state.lock();
         if state.is_closed {
@@ -110,7 +110,6 @@ impl Ring {
         let warns = state.queue.len() >= MANY && !state.has_warned;
         state.has_warned |= warns;
         drop(state);
-        self.pushed.notify_one();
         if warns {
             tracing::warn!(
                 "{} is behind by {MANY} changes, and all that it was not yet told is kept in memory: it should hand its work on, \
@@ -125,6 +124,13 @@ impl Ring {
         let popped = state.queue.pop();
         state.has_warned &= state.queue.len() >= MANY / 2;
         popped
+    }
+
+    /// Wakes the consumer: once for all that was pushed, not for each.
+    pub(super) fn pushed_all(&self) {
+        if self.len() > 0 {
+            self.pushed.notify_one();
+        }
     }
 
     /// Waits until something was pushed. For one consumer. Cancel safe.

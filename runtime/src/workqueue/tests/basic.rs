@@ -1,8 +1,13 @@
 //! client-go's tests of its queue: each key once, never in two hands.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::{
+    pin::pin,
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    task::{Context, Poll, Wake, Waker},
+};
 
 use super::*;
+use crate::wakes::together;
 
 /// client-go: TestBasic
 #[tokio::test(start_paused = true)]
@@ -183,4 +188,34 @@ async fn a_cancelled_get_loses_no_key() {
     }
     got.sort_unstable();
     assert_eq!(got, (0..2000).collect::<Vec<_>>());
+}
+
+/// A worker that sleeps is woken when all that is added together is there, and not for each key.
+#[tokio::test]
+async fn a_worker_is_woken_once_for_what_is_added_together() {
+    let (queue, worker) = (queue::<usize>(), Arc::new(Woken::default()));
+    let waker = Waker::from(worker.clone());
+    let mut cx = Context::from_waker(&waker);
+    let woken = || worker.0.load(Ordering::Relaxed);
+    let mut get = pin!(queue.get());
+    assert!(get.as_mut().poll(&mut cx).is_pending());
+    together(|| {
+        (0..100).for_each(|key| queue.add(key));
+        assert_eq!(woken(), 0);
+    });
+    assert_eq!(woken(), 1);
+    assert_eq!(get.as_mut().poll(&mut cx), Poll::Ready(Some(0)));
+    for key in 1..100 {
+        assert_eq!(queue.get().await, Some(key));
+    }
+    assert_eq!(woken(), 1);
+}
+
+#[derive(Default)]
+struct Woken(AtomicUsize);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
 }
