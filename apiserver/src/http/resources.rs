@@ -323,13 +323,7 @@ fn delete_collection(call: &Call<'_>, target: &Target) -> Result<Answer, ApiErro
     let selection = ListOptions::parse(call.query, false)?;
     let options = DeleteOptions::parse(call.query, delete_body(call)?.as_ref())?;
     let registry = &call.shared.registry;
-    let (objects, revision) = registry.delete_collection(target, &selection, &options)?;
-    let listing = crate::registry::Listing {
-        objects,
-        revision,
-        continue_token: String::new(),
-        remaining: None,
-    };
+    let listing = registry.delete_collection(target, &selection, &options)?;
     let mut answer = respond::list(call.form, &target.kind, &listing);
     respond::warn(&mut answer, preserved(&target.kind, &options).as_slice());
     Ok(answer)

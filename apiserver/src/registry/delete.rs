@@ -1,6 +1,6 @@
 //! Deletion: at once, or with a mark and a wait for those who must agree.
 
-use super::{DeleteOptions, ListOptions, Registry, Target, convert, strategy};
+use super::{DeleteOptions, ListOptions, Listing, Registry, Target, convert, strategy};
 use crate::kinds::Kind;
 use crate::meta;
 use crate::status::{ApiError, details};
@@ -77,25 +77,23 @@ impl Registry {
         self.store.delete(&table, &key, old)
     }
 
-    /// Deletes all that is selected, and tells what that was.
+    /// Deletes all that is selected, and tells what that was before.
     pub fn delete_collection(
         &self,
         target: &Target,
         selection: &ListOptions,
         options: &DeleteOptions,
-    ) -> Result<(Vec<Arc<Object>>, u64), ApiError> {
+    ) -> Result<Listing, ApiError> {
         let listing = self.list(target, selection)?;
-        let mut deleted = vec![];
-        for object in listing.objects {
-            let metadata = object.value();
-            let target = Target::new(&target.kind, meta::namespace(metadata), meta::name(metadata));
+        for object in &listing.objects {
+            let object = object.value();
+            let target = Target::new(&target.kind, meta::namespace(object), meta::name(object));
             match self.delete(&target, options) {
-                Ok(Deletion::Gone(object) | Deletion::Pending(object)) => deleted.push(object),
-                Err(error) if error.code == 404 => {}
-                Err(error) => return Err(error),
+                Err(error) if error.code != 404 => return Err(error),
+                _ => {}
             }
         }
-        Ok((deleted, self.store.revision()))
+        Ok(listing)
     }
 
     /// Writes an object as the server itself, if it is still this one.
