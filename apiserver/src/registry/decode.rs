@@ -64,8 +64,14 @@ impl Registry {
         let kind = &target.kind;
         check_type(&self.catalog(), kind, object)?;
         let mut faults = options.strict_errors.clone();
+        let owned = object["metadata"]["managedFields"].as_array();
+        let disowns = owned.is_some_and(Vec::is_empty);
         faults.extend(check_fields(kind, object, options.applied)?);
         meta::normalise(object, &kind.kind, &kind.version)?;
+        if disowns {
+            // No owners are not the same as not a word of owners.
+            meta::metadata_mut(object).insert("managedFields".into(), Value::Array(vec![]));
+        }
         report(kind, faults, options.field_validation)
     }
 
