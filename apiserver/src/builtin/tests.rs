@@ -1,6 +1,6 @@
 use super::*;
+use crate::types::{Empties, builtin, check, normalize};
 use crate::types::{Fault, builtin_kinds};
-use crate::types::{builtin, check, normalize};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -122,7 +122,7 @@ fn objects_are_refused_for_what_the_real_server_refuses_them() {
         normalize(&mut object, ty);
         default(&mut object, ty);
         let mut ours: Vec<(String, String, String)> = Vec::new();
-        for error in validate(&object, case.get("old")) {
+        for error in validate(&object, case.get("old"), &Empties::default()) {
             let fault = (error.field.clone(), error.kind.reason().to_owned(), error.body());
             if !ours.contains(&fault) {
                 ours.push(fault);
@@ -172,8 +172,12 @@ fn what_the_real_server_accepts_is_accepted() {
         // The table leaves it out; it is never absent when an object is validated.
         object["metadata"]["namespace"] = json!("default");
         let object = &object;
-        assert_eq!(validate(object, None), [], "{object}");
-        assert_eq!(validate(object, Some(object)), [], "{object}");
+        assert_eq!(validate(object, None, &Empties::default()), [], "{object}");
+        assert_eq!(
+            validate(object, Some(object), &Empties::default()),
+            [],
+            "{object}"
+        );
     }
 }
 
@@ -226,11 +230,11 @@ proptest! {
         if object.is_object() {
             object["kind"] = json!(kind);
         }
-        let _ = validate(&object, Some(&old));
+        let _ = validate(&object, Some(&old), &Empties::default());
         let mismatches = check(&mut object, ty, true).iter().any(|fault| matches!(fault, Fault::Mismatch(_)));
         normalize(&mut object, ty);
         default(&mut object, ty);
-        let _ = validate(&object, None);
+        let _ = validate(&object, None, &Empties::default());
         let once = object.clone();
         normalize(&mut object, ty);
         prop_assert!(mismatches || object == once, "{} became {}", once, object);

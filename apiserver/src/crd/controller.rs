@@ -55,7 +55,7 @@ fn reconcile(registry: &Registry, kind: &Arc<Kind>) -> bool {
             let _ = registry.change(&target, "status", false, by, |old| {
                 let mut definition = old.cloned().unwrap_or_default();
                 accept(&mut definition, &taken);
-                Ok(definition)
+                Ok(definition.into())
             });
         }
     }

@@ -332,7 +332,7 @@ fn disown(registry: &Registry, target: &Target, lost: &[&str]) -> Result<(), ()>
                 metadata.remove("ownerReferences");
             }
         }
-        Ok(object)
+        Ok(object.into())
     });
     outcome.map(|_| ()).or_else(|error| gone(&error))
 }

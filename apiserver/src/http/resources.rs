@@ -361,7 +361,8 @@ fn update_scale(call: &Call<'_>, target: &Target) -> Result<Answer, ApiError> {
         let registry = &call.shared.registry;
         let by = by(call, options);
         let written = registry.change(target, "scale", false, by, |old| {
-            registry.with_scale(target, old.unwrap_or(&Value::Null), scale.clone(), by)
+            let old = old.unwrap_or(&Value::Null);
+            Ok(registry.with_scale(target, old, scale.clone(), by)?.into())
         })?;
         scaled(call, target, &written)
     })

@@ -58,7 +58,6 @@ pub fn normalise(object: &mut Value, kind: &str, version: &str) -> Result<(), Ap
             }
         }
     }
-    metadata.remove("selfLink");
     Ok(())
 }
 

@@ -25,9 +25,14 @@ pub fn generate_name(prefix: &str) -> String {
 /// Takes from a new object what nobody may give it.
 pub fn wipe_on_create(object: &mut Value) {
     let metadata = metadata_mut(object);
-    for key in ["deletionTimestamp", "deletionGracePeriodSeconds"] {
+    for key in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"] {
         metadata.remove(key);
     }
+}
+
+/// Takes away what nobody keeps, and only those see who write for a try.
+pub fn forget_link(object: &mut Value) {
+    metadata_mut(object).remove("selfLink");
 }
 
 /// Gives a new object what only the server gives.
@@ -80,7 +85,14 @@ pub fn check_create(kind: &Kind, object: &Value) -> Vec<Cause> {
 pub fn check_update(object: &Value, old: &Value) -> Vec<Cause> {
     let mut causes = vec![];
     let (new, before) = (&object["metadata"], &old["metadata"]);
-    for key in ["name", "namespace", "uid", "creationTimestamp"] {
+    for key in [
+        "name",
+        "namespace",
+        "uid",
+        "creationTimestamp",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+    ] {
         if new[key] != before[key] {
             causes.push(Cause::invalid(
                 format!("metadata.{key}"),

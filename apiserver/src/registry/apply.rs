@@ -1,11 +1,12 @@
 //! Server-side apply.
 
 use super::managed::applied;
+use super::update::Read;
 use super::{Bodied, Registry, Target, WriteOptions, Written};
 use crate::apply::gvk;
 use crate::meta;
 use crate::status::{ApiError, Cause};
-use crate::types::{self, Fault, json_kind};
+use crate::types::{self, Empties, Fault, json_kind};
 use crate::yaml;
 use serde_json::Value;
 
@@ -32,20 +33,24 @@ impl Registry {
         let written = self.change(target, part, creates, Bodied::new(by.user, &options), |old| {
             if part == "scale" {
                 let old = old.unwrap_or(&Value::Null);
-                return self.with_scale(target, old, config.clone(), Bodied::new(by.user, &options));
+                let by = Bodied::new(by.user, &options);
+                return Ok(self.with_scale(target, old, config.clone(), by)?.into());
             }
             let mut object = applied(target, old, &config, part, by)?;
             check_convertible(target, &config, &mut object)?;
             if old.is_none() {
                 check_new(target, &config)?;
             }
-            let Some(old) = old else { return Ok(object) };
+            let empties = Empties::of(&object);
+            let Some(old) = old else {
+                return Ok(Read { object, empties });
+            };
             warnings = self.decode(target, &mut object, &options)?;
             if meta::resource_version(&config).is_empty() {
                 let version = old["metadata"]["resourceVersion"].clone();
                 meta::metadata_mut(&mut object).insert("resourceVersion".into(), version);
             }
-            Ok(object)
+            Ok(Read { object, empties })
         });
         Written::warned(written, &warnings)
     }

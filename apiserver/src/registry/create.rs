@@ -8,6 +8,7 @@ use crate::meta;
 use crate::status::{ApiError, Cause};
 use crate::store::{Lost, Object};
 use crate::strategy::warnings;
+use crate::types::Empties;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -30,36 +31,66 @@ impl<'a> Bodied<'a> {
     }
 }
 
+/// What reading forgets of an object.
+pub(super) struct Sent {
+    /// It was sent without labels.
+    unlabelled: bool,
+    /// What was sent empty.
+    empties: Empties,
+    /// It was sent to replace what is not there.
+    by_update: bool,
+}
+
+impl Sent {
+    pub(super) fn new(object: &Value, empties: Empties, by_update: bool) -> Self {
+        let labels = object["metadata"]["labels"].as_object();
+        Self {
+            unlabelled: labels.is_none_or(serde_json::Map::is_empty),
+            empties,
+            by_update,
+        }
+    }
+}
+
 impl Registry {
     /// Keeps a new object.
-    pub fn create(&self, target: &Target, mut object: Value, by: Bodied<'_>) -> Result<Written, ApiError> {
-        let unlabelled = object["metadata"]["labels"]
-            .as_object()
-            .is_none_or(serde_json::Map::is_empty);
+    pub fn create(&self, target: &Target, object: Value, by: Bodied<'_>) -> Result<Written, ApiError> {
+        let sent = Sent::new(&object, Empties::of(&object), false);
+        self.create_sent(target, object, &sent, by)
+    }
+
+    /// The same, of which more is known.
+    pub(super) fn create_sent(
+        &self,
+        target: &Target,
+        mut object: Value,
+        sent: &Sent,
+        by: Bodied<'_>,
+    ) -> Result<Written, ApiError> {
         let warnings = self.decode(target, &mut object, by.options)?;
-        Written::warned(self.create_read(target, object, unlabelled, by), &warnings)
+        Written::warned(self.create_read(target, object, sent, by), &warnings)
     }
 
     fn create_read(
         &self,
         target: &Target,
         mut object: Value,
-        unlabelled: bool,
+        sent: &Sent,
         by: Bodied<'_>,
     ) -> Result<Written, ApiError> {
         check_namespace(target, &mut object)?;
         self.admit_namespace(target, &object)?;
         self.admit_grants(target, None, &object, by.user)?;
         self.admit_owners(target, None, &object, by.user)?;
-        self.create_decoded(target, object, unlabelled, by)
+        self.create_decoded(target, object, sent, by)
     }
 
-    /// Keeps a new object that was checked to be one, and was sent without labels or not.
+    /// Keeps a new object that was checked to be one.
     fn create_decoded(
         &self,
         target: &Target,
         object: Value,
-        unlabelled: bool,
+        sent: &Sent,
         by: Bodied<'_>,
     ) -> Result<Written, ApiError> {
         let kind = &target.kind;
@@ -69,7 +100,12 @@ impl Registry {
         // What is no version counts as none here.
         let version = meta::resource_version(&object).to_owned();
         let versioned = !by.options.applied && version.parse::<u64>().is_ok_and(|version| version > 0);
-        meta::wipe_on_create(&mut object);
+        if !sent.by_update {
+            meta::wipe_on_create(&mut object);
+        }
+        if !by.options.dry_run {
+            meta::forget_link(&mut object);
+        }
         // What the server adds from here on belongs to nobody.
         if !by.options.applied {
             track_fields(kind, None, &mut object, "", by);
@@ -88,13 +124,13 @@ impl Registry {
             }
             strategy::prepare_create(kind, &mut object);
             // Where it makes up a name, the real server works on a copy, whose labels are its own.
-            if unlabelled && named {
+            if sent.unlabelled && named {
                 crate::strategy::share_labels(kind, &mut object);
             }
             self.admit_pod(kind, &mut object)?;
             self.allocate(kind, &mut object)?;
             let mut causes = meta::check_create(kind, &object);
-            causes.extend(validate(kind, &object, None));
+            causes.extend(validate(kind, &object, None, &sent.empties));
             if !causes.is_empty() {
                 return Err(ApiError::invalid(kind, meta::name(&object), &causes));
             }

@@ -1,11 +1,12 @@
 //! Patches: what a patch makes of an object is then an update like any other.
 
 use super::decode::Undecodable;
+use super::update::Read;
 use super::{Bodied, FieldValidation, Registry, Target, WriteOptions, Written};
 use crate::meta;
 use crate::patch::{self, Decoding, PatchError, Patched};
 use crate::status::{ApiError, Cause};
-use crate::types;
+use crate::types::{self, Empties};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -59,7 +60,7 @@ impl Registry {
                 );
                 let decoded = self.try_decode(&part, &mut scale, by.options);
                 warnings = decoded.map_err(|refusal| refusal.of_patch(way, &shown, body))?;
-                return self.with_scale(target, old, scale, by);
+                return Ok(self.with_scale(target, old, scale, by)?.into());
             }
             let Patched {
                 mut object,
@@ -77,7 +78,8 @@ impl Registry {
                 let version = old["metadata"]["resourceVersion"].clone();
                 meta::metadata_mut(&mut object).insert("resourceVersion".into(), version);
             }
-            Ok(object)
+            let empties = Empties::of(&outcome);
+            Ok(Read { object, empties })
         });
         Written::warned(written, &warnings)
     }

@@ -1,6 +1,6 @@
 //! Updates: of whole objects and of their parts, by replacement or by a patch.
 
-use super::create::{Bodied, check_namespace};
+use super::create::{Bodied, Sent, check_namespace};
 use super::managed::track_fields;
 use super::validate::validate_part;
 use super::{Registry, Target, Written, convert, strategy};
@@ -10,11 +10,30 @@ use crate::quote::quoted;
 use crate::status::{ApiError, Cause};
 use crate::store::{Lost, Object};
 use crate::strategy::warnings;
+use crate::types::Empties;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// How often an update without a resource version is tried anew when somebody was faster.
 const ATTEMPTS: usize = 100;
+
+/// An object as it was read, and what was sent empty in it.
+#[derive(Debug)]
+pub struct Read {
+    /// The object.
+    pub object: Value,
+    /// What was sent empty.
+    pub empties: Empties,
+}
+
+impl From<Value> for Read {
+    fn from(object: Value) -> Self {
+        Self {
+            object,
+            empties: Empties::default(),
+        }
+    }
+}
 
 impl Registry {
     /// Replaces an object, or a part of it.
@@ -26,6 +45,7 @@ impl Registry {
         by: Bodied<'_>,
     ) -> Result<Written, ApiError> {
         let mut object = object.clone();
+        let empties = Empties::of(&object);
         let warnings = self.decode(target, &mut object, by.options)?;
         let creates = target.kind.creates_on_update() && part.is_empty();
         let named = check_namespace(target, &mut object).and_then(|()| match meta::name(&object) {
@@ -35,7 +55,10 @@ impl Registry {
         let written = named.and_then(|()| {
             self.change(target, part, creates, by, |old| {
                 check_uid(target, &object, old)?;
-                Ok(object.clone())
+                Ok(Read {
+                    object: object.clone(),
+                    empties: empties.clone(),
+                })
             })
         });
         Written::warned(written, &warnings)
@@ -49,7 +72,7 @@ impl Registry {
         part: &str,
         creates: bool,
         by: Bodied<'_>,
-        mut change: impl FnMut(Option<&Value>) -> Result<Value, ApiError>,
+        mut change: impl FnMut(Option<&Value>) -> Result<Read, ApiError>,
     ) -> Result<Written, ApiError> {
         let kind = &target.kind;
         for _ in 0..ATTEMPTS {
@@ -57,12 +80,14 @@ impl Registry {
                 if !creates {
                     return Err(ApiError::not_found(kind, &target.name));
                 }
-                let new = change(None)?;
-                return self.create_by_update(target, new, by);
+                return self.create_by_update(target, change(None)?, by);
             };
             let before = convert::present(kind, old.value());
             let before = before.as_ref().unwrap_or_else(|| old.value());
-            let mut new = change(Some(before))?;
+            let Read {
+                object: mut new,
+                empties,
+            } = change(Some(before))?;
             self.admit_grants(target, Some(before), &new, by.user)?;
             check_identity(target, &mut new, before)?;
             let conditional = check_version(target, &mut new, before)?;
@@ -78,10 +103,13 @@ impl Registry {
             // The rules for all kinds are applied, and again by the kind's own: a fault stands in the causes as often.
             let mut causes = meta::check_update(&new, before);
             causes.extend(causes.clone());
-            causes.extend(validate_part(kind, part, &new, before));
+            causes.extend(validate_part(kind, part, &new, before, &empties));
             causes.extend(strategy::check_resize(part, &new, before));
             if !causes.is_empty() {
                 return Err(ApiError::invalid(kind, &target.name, &causes));
+            }
+            if !by.options.dry_run {
+                meta::forget_link(&mut new);
             }
             let warnings = warnings::on_update(kind, part, &new, before);
             let written = |object| Written {
@@ -119,12 +147,8 @@ impl Registry {
             .update(&table, &key, old, convert::keep(&target.kind, new))
     }
 
-    fn create_by_update(
-        &self,
-        target: &Target,
-        mut object: Value,
-        by: Bodied<'_>,
-    ) -> Result<Written, ApiError> {
+    fn create_by_update(&self, target: &Target, new: Read, by: Bodied<'_>) -> Result<Written, ApiError> {
+        let Read { mut object, empties } = new;
         let kind = &target.kind;
         check_name(target, &object)?;
         check_namespace(target, &mut object)?;
@@ -143,7 +167,8 @@ impl Registry {
         };
         self.authorizer.require(&self.store, by.user, &access)?;
         meta::metadata_mut(&mut object).insert("name".into(), target.name.clone().into());
-        self.create(target, object, by)
+        let sent = Sent::new(&object, empties, true);
+        self.create_sent(target, object, &sent, by)
     }
 }
 
@@ -189,13 +214,13 @@ fn check_identity(target: &Target, new: &mut Value, old: &Value) -> Result<(), A
     if metadata.get("uid").is_none() {
         metadata.insert("uid".into(), before["uid"].clone());
     }
-    for key in [
-        "creationTimestamp",
-        "deletionTimestamp",
-        "deletionGracePeriodSeconds",
-        "generation",
-        "generateName",
-    ] {
+    // An object that goes goes on; what is not asked to go cannot be made to by an update, which is refused later.
+    for key in ["deletionTimestamp", "deletionGracePeriodSeconds"] {
+        if !before[key].is_null() && (key == "deletionTimestamp" || metadata.get(key).is_none()) {
+            metadata.insert(key.to_owned(), before[key].clone());
+        }
+    }
+    for key in ["creationTimestamp", "generation", "generateName"] {
         match &before[key] {
             Value::Null => metadata.remove(key),
             value => metadata.insert(key.to_owned(), value.clone()),

@@ -6,13 +6,14 @@ use crate::kinds::Kind;
 use crate::meta;
 use crate::status::{ApiError, Cause};
 use crate::strategy;
+use crate::types::Empties;
 use serde_json::Value;
 
 /// What is wrong with an object that is new, or replaces another.
-pub(super) fn validate(kind: &Kind, object: &Value, old: Option<&Value>) -> Vec<Cause> {
+pub(super) fn validate(kind: &Kind, object: &Value, old: Option<&Value>, empties: &Empties) -> Vec<Cause> {
     let Some(definition) = &kind.definition else {
         let mut causes = metadata_again(kind, object, old);
-        causes.extend(strategy::check(kind, object, old));
+        causes.extend(strategy::check(kind, object, old, empties));
         return causes;
     };
     let metadata = builtin::validate_metadata(&object["metadata"], "metadata");
@@ -55,11 +56,17 @@ fn metadata_again(kind: &Kind, object: &Value, old: Option<&Value>) -> Vec<Cause
 }
 
 /// The same for a part that is written on a path of its own.
-pub(super) fn validate_part(kind: &Kind, part: &str, object: &Value, old: &Value) -> Vec<Cause> {
+pub(super) fn validate_part(
+    kind: &Kind,
+    part: &str,
+    object: &Value,
+    old: &Value,
+    empties: &Empties,
+) -> Vec<Cause> {
     match (part, &kind.definition) {
         // Of a custom resource's status only the status is looked at, and called by what lies in it.
         ("status", Some(_)) => {
-            let mut causes = validate(kind, object, Some(old));
+            let mut causes = validate(kind, object, Some(old), empties);
             for cause in &mut causes {
                 cause.message = cause.message.replace(": status.", ": ");
             }
@@ -67,8 +74,8 @@ pub(super) fn validate_part(kind: &Kind, part: &str, object: &Value, old: &Value
         }
         ("status", None) if kind.kind == "CustomResourceDefinition" => vec![],
         // Containers for a look inside are added to pods that else do not change.
-        ("ephemeralcontainers" | "resize", _) => validate(kind, object, None),
-        _ => validate(kind, object, Some(old)),
+        ("ephemeralcontainers" | "resize", _) => validate(kind, object, None, empties),
+        _ => validate(kind, object, Some(old), empties),
     }
 }
 
@@ -170,7 +177,7 @@ impl Registry {
             return Ok(());
         };
         // What else is wrong is said first, but of an address only.
-        if cause.field.ends_with("nodePort") || validate(kind, object, None).is_empty() {
+        if cause.field.ends_with("nodePort") || validate(kind, object, None, &Empties::default()).is_empty() {
             return Err(ApiError::invalid(kind, meta::name(object), &[cause]));
         }
         Ok(())

@@ -15,7 +15,7 @@ use crate::builtin;
 use crate::kinds::Kind;
 use crate::meta;
 use crate::status::Cause;
-use crate::types;
+use crate::types::{self, Empties};
 use serde_json::{Value, json};
 
 /// Where daemon sets count the versions of their template.
@@ -199,8 +199,8 @@ pub(crate) fn allocate<'a>(
 }
 
 /// What is wrong with an object that is new, or replaces another.
-pub(crate) fn check(kind: &Kind, object: &Value, old: Option<&Value>) -> Vec<Cause> {
-    let mut causes: Vec<Cause> = builtin::validate(object, old)
+pub(crate) fn check(kind: &Kind, object: &Value, old: Option<&Value>, empties: &Empties) -> Vec<Cause> {
+    let mut causes: Vec<Cause> = builtin::validate(object, old, empties)
         .into_iter()
         .map(Cause::from)
         .collect();

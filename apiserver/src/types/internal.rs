@@ -1,7 +1,7 @@
 //! Objects as the real server shows them where its messages show its own types: all fields, in Go's order and by Go's names. The types are
 //! in `internal.txt`, whose head describes it; `cargo xtask api-types` writes it from the Go source.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::LazyLock;
@@ -80,17 +80,19 @@ impl Shown {
                 value => self.value(value, ty),
             }
         } else if let Some(ty) = ty.strip_prefix("[]") {
-            match value.as_array() {
-                Some(items) if !items.is_empty() => self.items(items, |shown, item| shown.value(item, ty)),
-                _ => self.text.push_str("null"),
+            match value.as_array().map(Vec::as_slice) {
+                Some([]) => self.text.push_str("[]"),
+                Some(items) => self.items(items, |shown, item| shown.value(item, ty)),
+                None => self.text.push_str("null"),
             }
         } else if let Some(ty) = ty.strip_prefix("{}") {
             match value.as_object() {
-                Some(fields) if !fields.is_empty() => {
+                Some(fields) if fields.is_empty() => self.text.push_str("{}"),
+                Some(fields) => {
                     let fields = fields.iter().map(|(name, value)| (name.clone(), value, ty));
                     self.fields(fields.collect());
                 }
-                _ => self.text.push_str("null"),
+                None => self.text.push_str("null"),
             }
         } else if TYPES.contains_key(ty) {
             let carried;
@@ -120,8 +122,10 @@ impl Shown {
         match value {
             Value::Null => self.text.push_str(zero),
             Value::Object(fields) if !fields.is_empty() => {
-                let fields = fields.iter().map(|(name, value)| (name.clone(), value, ""));
-                self.fields(fields.collect());
+                // What is shown as JSON has it is shown without what is empty.
+                let is_empty = |value: &Value| *value == json!([]) || *value == json!({});
+                let fields = fields.iter().filter(|(_, value)| !is_empty(value));
+                self.fields(fields.map(|(name, value)| (name.clone(), value, "")).collect());
             }
             Value::Array(items) if !items.is_empty() => {
                 self.items(items, |shown, item| shown.scalar(item, ""));
@@ -346,7 +350,6 @@ fn script(old: &[String], new: &[String]) -> Vec<Line> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn values_are_shown_with_all_fields() {

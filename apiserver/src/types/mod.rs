@@ -5,6 +5,7 @@
 //! kind is known to all of them once its type is.
 
 mod check;
+mod empties;
 mod internal;
 mod json;
 mod normal;
@@ -14,6 +15,7 @@ mod scalars;
 mod texts;
 
 pub use check::{Fault, check};
+pub use empties::Empties;
 pub use internal::{difference, internal};
 pub(crate) use json::json_kind;
 pub use json::{Decoded, decode, decode_typed, shorten_numbers};

@@ -2,7 +2,6 @@
 
 use super::{Check, items, pod, schedule, text, workload};
 use crate::field::FieldError;
-use crate::types;
 use serde_json::{Value, json};
 
 const COUNTS: [&str; 6] = [
@@ -54,7 +53,7 @@ pub(super) fn job(check: &mut Check, job: &Value, old: Option<&Value>) {
                 _ => None,
             };
             if let Some(ty) = shown {
-                error = error.showing(types::internal(after, ty));
+                error = error.showing(check.shown(after, &format!("spec.{name}"), ty));
             }
             check.push(error);
         }

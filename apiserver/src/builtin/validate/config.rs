@@ -125,6 +125,7 @@ fn claim_update(check: &mut Check, spec: &Value, old: &Value) {
         }
     }
     if munged != *before {
+        let munged = check.empties.restored(&munged, "spec");
         let difference = types::difference(before, &munged, "core.PersistentVolumeClaimSpec");
         check.push(FieldError::forbidden("spec", format!("{DETAIL}\n{difference}")));
     }

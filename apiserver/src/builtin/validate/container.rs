@@ -2,7 +2,6 @@
 
 use super::{Check, fields, items, names, scheduling, text};
 use crate::field::FieldError;
-use crate::types;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -182,7 +181,7 @@ fn security(check: &mut Check, context: &Value, path: &str) {
     scheduling::user(check, context, path);
     if context["allowPrivilegeEscalation"] == false && context["privileged"] == true {
         let detail = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true";
-        let shown = types::internal(context, "core.SecurityContext");
+        let shown = check.shown(context, path, "core.SecurityContext");
         check.push(FieldError::invalid(path, "", detail).showing(shown));
     }
 }

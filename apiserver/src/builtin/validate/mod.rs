@@ -24,12 +24,16 @@ pub(crate) use policy::SYSTEM as SYSTEM_PRIORITIES;
 pub use names::{is_label, is_label_key, is_label_value, is_subdomain};
 
 use crate::field::FieldError;
+use crate::types::{self, Empties};
 use serde_json::{Map, Value};
 
 /// What is wrong with an object that has its defaults: with its labels and such, and with what its kind says. `old` is the stored object
-/// in an update, for what may not change. The object's name is not looked at.
-pub fn validate(object: &Value, old: Option<&Value>) -> Vec<FieldError> {
-    let mut check = Check::default();
+/// in an update, for what may not change; `empties` what was sent empty. The object's name is not looked at.
+pub fn validate(object: &Value, old: Option<&Value>, empties: &Empties) -> Vec<FieldError> {
+    let mut check = Check {
+        empties: empties.clone(),
+        ..Check::default()
+    };
     check.metadata(&object["metadata"], "metadata", true);
     let spec = &object["spec"];
     match object["kind"].as_str().unwrap_or_default() {
@@ -88,6 +92,7 @@ pub fn validate_metadata(metadata: &Value, path: &str) -> Vec<FieldError> {
 #[derive(Default)]
 struct Check {
     errors: Vec<FieldError>,
+    empties: Empties,
 }
 
 /// The items of a list, with their paths.
@@ -113,6 +118,11 @@ fn text<'a>(holder: &'a Value, name: &str) -> &'a str {
 impl Check {
     fn push(&mut self, error: FieldError) {
         self.errors.push(error);
+    }
+
+    /// A field's value as the real server's own type, such as `core.PodSpec`.
+    fn shown(&self, value: &Value, path: &str, ty: &str) -> String {
+        types::internal(&self.empties.restored(value, path), ty)
     }
 
     /// The value is there: not absent, null or empty.

@@ -37,7 +37,8 @@ pub(super) fn ingress(check: &mut Check, ingress: &Value, old: Option<&Value>) {
     let has_rules = spec["rules"].as_array().is_some_and(|rules| !rules.is_empty());
     if !has_rules && !spec["defaultBackend"].is_object() {
         let detail = "either `defaultBackend` or `rules` must be specified";
-        check.push(FieldError::invalid("spec", Value::Null, detail));
+        let rules = check.empties.restored(&Value::Null, "spec.rules");
+        check.push(FieldError::invalid("spec", rules, detail));
     }
     if spec["defaultBackend"].is_object() {
         backend(check, &spec["defaultBackend"], "spec.defaultBackend");

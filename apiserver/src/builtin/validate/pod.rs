@@ -136,6 +136,7 @@ fn update(check: &mut Check, new: &Value, old: &Value) {
     only_removed_gates(check, new, old);
     let munged = munged(new, old);
     if munged != *old {
+        let munged = self::munged(&check.empties.restored(new, "spec"), old);
         let detail = format!("{DETAIL}\n{}", types::difference(old, &munged, "core.PodSpec"));
         check.push(FieldError::forbidden("spec", detail));
     }

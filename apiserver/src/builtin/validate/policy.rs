@@ -15,7 +15,7 @@ pub(crate) const SYSTEM: &[(&str, i64)] = &[
 pub(super) fn disruption_budget(check: &mut Check, spec: &Value) {
     if !spec["minAvailable"].is_null() && !spec["maxUnavailable"].is_null() {
         let detail = "minAvailable and maxUnavailable cannot be both set";
-        let shown = crate::types::internal(spec, "policy.PodDisruptionBudgetSpec");
+        let shown = check.shown(spec, "spec", "policy.PodDisruptionBudgetSpec");
         check.push(FieldError::invalid("spec", "", detail).showing(shown));
     }
     for name in ["minAvailable", "maxUnavailable"] {

@@ -58,7 +58,7 @@ fn deployment_strategy(check: &mut Check, strategy: &Value) {
         "Recreate" => {}
         _ => check.push(
             FieldError::not_supported("spec.strategy", "", ["Recreate", "RollingUpdate"])
-                .showing(types::internal(strategy, "apps.DeploymentStrategy")),
+                .showing(check.shown(strategy, "spec.strategy", "apps.DeploymentStrategy")),
         ),
     }
 }
@@ -81,13 +81,10 @@ pub(super) fn stateful_set(check: &mut Check, spec: &Value, is_new: bool) {
     match text(strategy, "type") {
         "OnDelete" if strategy["rollingUpdate"].is_object() => {
             let detail = "only allowed for updateStrategy 'RollingUpdate'";
+            let ty = "apps.RollingUpdateStatefulSetStrategy";
             check.push(
-                FieldError::invalid("spec.updateStrategy.rollingUpdate", "", detail).showing(
-                    types::internal(
-                        &strategy["rollingUpdate"],
-                        "apps.RollingUpdateStatefulSetStrategy",
-                    ),
-                ),
+                FieldError::invalid("spec.updateStrategy.rollingUpdate", "", detail)
+                    .showing(types::internal(&strategy["rollingUpdate"], ty)),
             );
         }
         "RollingUpdate" => check.not_negative(
@@ -99,8 +96,11 @@ pub(super) fn stateful_set(check: &mut Check, spec: &Value, is_new: bool) {
         _ => {
             let detail = "must be 'RollingUpdate' or 'OnDelete'";
             check.push(
-                FieldError::invalid("spec.updateStrategy", "", detail)
-                    .showing(types::internal(strategy, "apps.StatefulSetUpdateStrategy")),
+                FieldError::invalid("spec.updateStrategy", "", detail).showing(check.shown(
+                    strategy,
+                    "spec.updateStrategy",
+                    "apps.StatefulSetUpdateStrategy",
+                )),
             );
         }
     }
@@ -159,7 +159,7 @@ pub(super) fn daemon_set(check: &mut Check, spec: &Value) {
         "OnDelete" => {}
         _ => check.push(
             FieldError::not_supported("spec.updateStrategy", "", ["RollingUpdate", "OnDelete"])
-                .showing(types::internal(strategy, "apps.DaemonSetUpdateStrategy")),
+                .showing(check.shown(strategy, "spec.updateStrategy", "apps.DaemonSetUpdateStrategy")),
         ),
     }
 }

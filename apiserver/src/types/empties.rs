@@ -1,0 +1,87 @@
+//! Lists and maps that were sent, and are empty. Go tells them from those that were not sent until the object has been stored; nothing but
+//! messages shows it, so that objects are kept without them, and they beside.
+
+use serde_json::Value;
+
+/// Where an object has something empty, as a JSON pointer, and what: a list or a map.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Empties(Vec<(String, Value)>);
+
+impl Empties {
+    /// Those of an object that was decoded.
+    pub fn of(object: &Value) -> Self {
+        let mut found = Self::default();
+        found.visit(object, &mut String::new());
+        found
+    }
+
+    fn visit(&mut self, value: &Value, at: &mut String) {
+        let length = at.len();
+        let mut visit = |step: &str, value: &Value| {
+            at.push('/');
+            at.push_str(step);
+            self.visit(value, at);
+            at.truncate(length);
+        };
+        match value {
+            Value::Object(fields) if !fields.is_empty() => {
+                // Keys with a slash are no fields; metadata is shown as JSON has it.
+                let fields = fields.iter();
+                for (name, value) in
+                    fields.filter(|(name, _)| !name.contains(['/', '~']) && *name != "metadata")
+                {
+                    visit(name, value);
+                }
+            }
+            Value::Array(items) if !items.is_empty() => {
+                for (index, item) in items.iter().enumerate() {
+                    visit(&index.to_string(), item);
+                }
+            }
+            Value::Object(_) | Value::Array(_) => self.0.push((at.clone(), value.clone())),
+            _ => {}
+        }
+    }
+
+    /// The value of a field, named as in `spec.containers[0]`, with what was sent empty within it.
+    pub fn restored(&self, value: &Value, field: &str) -> Value {
+        let pointer = format!("/{}", field.replace(['.', '['], "/").replace(']', ""));
+        let mut value = value.clone();
+        for (at, empty) in &self.0 {
+            let Some(within) = at.strip_prefix(&pointer) else {
+                continue;
+            };
+            match within.rsplit_once('/') {
+                None if within.is_empty() && value.is_null() => value = empty.clone(),
+                Some((holder, name)) => {
+                    if let Some(Value::Object(fields)) = value.pointer_mut(holder)
+                        && fields.get(name).is_none_or(Value::is_null)
+                    {
+                        fields.insert(name.to_owned(), empty.clone());
+                    }
+                }
+                None => {}
+            }
+        }
+        value
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_was_sent_empty_is_shown_so() {
+        let sent =
+            json!({ "metadata": { "labels": {} }, "spec": { "a": [], "b": [{ "c": {}, "d": 1 }], "e": [] } });
+        let empties = Empties::of(&sent);
+        let settled = json!({ "b": [{ "d": 1 }], "e": ["default"] });
+        let whole = json!({ "a": [], "b": [{ "c": {}, "d": 1 }], "e": ["default"] });
+        assert_eq!(empties.restored(&settled, "spec"), whole);
+        assert_eq!(empties.restored(&settled["b"][0], "spec.b[0]"), whole["b"][0]);
+        assert_eq!(empties.restored(&Value::Null, "spec.a"), json!([]));
+        assert_eq!(Empties::default().restored(&settled, "spec"), settled);
+    }
+}
