@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
 use http::Request;
+use http_body_util::BodyExt as _;
 use kubewright_testkit::{Cluster, ControlPlane, Failure, Fault, Matching, Unit, until};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -31,7 +32,12 @@ struct Somebody {
 
 impl Somebody {
     async fn new(cluster: &Cluster) -> Self {
-        let identity = cluster.operator("somebody", &rights()).unwrap();
+        Self::with(cluster, &rights()).await
+    }
+
+    /// They may at least list and create.
+    async fn with(cluster: &Cluster, rights: &[Unit]) -> Self {
+        let identity = cluster.operator("somebody", rights).unwrap();
         let mut config = identity.config().await.unwrap();
         config.default_retry = false;
         let client = kube::Client::try_from(config).unwrap();
@@ -66,14 +72,24 @@ impl Somebody {
         }
     }
 
-    /// The names that a watch has told of so far; None at its end.
-    async fn watch(&self) -> Arc<Mutex<Vec<Option<String>>>> {
+    async fn get(&self, path: &str) -> Result<Value, u16> {
+        self.send(Request::get(path).body(vec![])).await
+    }
+
+    /// A watch of what comes from now on.
+    async fn watch(&self) -> Said {
+        let list = self.list().await.unwrap();
+        self.watch_after(&list).await.unwrap()
+    }
+
+    /// A watch of what came after that object or list; an error for no answer.
+    async fn watch_after(&self, seen: &Value) -> Result<Said, kube::Error> {
         use futures::{AsyncBufReadExt as _, StreamExt as _};
-        let version = self.list().await.unwrap()["metadata"]["resourceVersion"].clone();
-        let path = format!("{MAPS}?watch=true&resourceVersion={}", version.as_str().unwrap());
+        let version = seen["metadata"]["resourceVersion"].as_str().unwrap();
+        let path = format!("{MAPS}?watch=true&resourceVersion={version}");
         let request = Request::get(path).body(vec![]).unwrap();
-        let mut lines = self.client.request_stream(request).await.unwrap().lines();
-        let said = Arc::new(Mutex::new(vec![]));
+        let mut lines = self.client.request_stream(request).await?.lines();
+        let said = Said::default();
         let names = said.clone();
         tokio::spawn(async move {
             while let Some(Ok(line)) = lines.next().await {
@@ -83,8 +99,28 @@ impl Somebody {
             }
             names.lock().await.push(None);
         });
-        said
+        Ok(said)
     }
+}
+
+/// The names that a watch has told of so far; None at its end.
+type Said = Arc<Mutex<Vec<Option<String>>>>;
+
+/// Waits until a watch has told of these, where the empty name is its end.
+async fn tells(said: &Said, wanted: &[&str]) {
+    until(&format!("the watch says {wanted:?}"), || async {
+        let names = said.lock().await.clone();
+        let names: Vec<&str> = names
+            .iter()
+            .map(|name| name.as_deref().unwrap_or_default())
+            .collect();
+        if names == wanted {
+            Ok(())
+        } else {
+            Err(format!("{names:?}"))
+        }
+    })
+    .await;
 }
 
 async fn rights_are_exact(cluster: Cluster) {
@@ -208,29 +244,15 @@ async fn watches_do_as_they_are_told(cluster: Cluster) {
     let somebody = Somebody::new(&cluster).await;
     let watches = Matching::watch("configmaps").by(&somebody.user);
     let said = somebody.watch().await;
-    let names = || async { said.lock().await.clone() };
-    let name = |name: &str| Some(name.to_owned());
-    let tells = |wanted: Vec<Option<String>>| async move {
-        let what = format!("the watch says {wanted:?}");
-        until(&what, || async {
-            let names = names().await;
-            if names == wanted {
-                Ok(())
-            } else {
-                Err(format!("{names:?}"))
-            }
-        })
-        .await;
-    };
     somebody.create("one").await.unwrap();
-    tells(vec![name("one")]).await;
+    tells(&said, &["one"]).await;
 
     faults.hold(watches.clone());
     somebody.create("two").await.unwrap();
     tokio::time::sleep(Duration::from_millis(200)).await;
-    assert_eq!(names().await, [name("one")], "held back");
+    assert_eq!(*said.lock().await, [Some("one".to_owned())], "held back");
     faults.release(&watches);
-    tells(vec![name("one"), name("two")]).await;
+    tells(&said, &["one", "two"]).await;
 
     faults.lose(watches.clone());
     somebody.create("three").await.unwrap();
@@ -238,10 +260,10 @@ async fn watches_do_as_they_are_told(cluster: Cluster) {
     tokio::time::sleep(Duration::from_millis(300)).await;
     faults.release(&watches);
     somebody.create("four").await.unwrap();
-    tells(vec![name("one"), name("two"), name("four")]).await;
+    tells(&said, &["one", "two", "four"]).await;
 
     assert_eq!(faults.expire(&watches), 1);
-    tells(vec![name("one"), name("two"), name("four"), None]).await;
+    tells(&said, &["one", "two", "four", ""]).await;
     let version = somebody.list().await.unwrap()["metadata"]["resourceVersion"].clone();
     let path = format!(
         "{MAPS}?watch=true&timeoutSeconds=1&resourceVersion={}",
@@ -252,13 +274,131 @@ async fn watches_do_as_they_are_told(cluster: Cluster) {
             .client
             .request_text(Request::get(&path).body(vec![]).unwrap())
     };
-    let refused = again().await.unwrap_err();
-    assert!(
-        matches!(&refused, kube::Error::Api(status) if status.code == 410),
-        "{refused}"
+    let event: Value = serde_json::from_str(&again().await.unwrap()).unwrap();
+    assert_eq!(
+        (&event["type"], &event["object"]["code"]),
+        (&json!("ERROR"), &json!(410))
     );
-    again().await.unwrap();
+    assert_eq!(again().await.unwrap(), "", "only the next one is too old");
     assert_eq!(faults.close(&watches), 0, "all have ended");
+}
+
+/// What the server does every half hour: a client goes on where it was, and misses nothing.
+async fn a_closed_watch_goes_on(cluster: Cluster) {
+    let faults = cluster.faults();
+    let somebody = Somebody::new(&cluster).await;
+    let watches = Matching::watch("configmaps").by(&somebody.user);
+    assert_eq!(faults.close(&watches), 0, "none is open");
+    let said = somebody.watch().await;
+    let one = somebody.create("one").await.unwrap();
+    tells(&said, &["one"]).await;
+    assert_eq!(faults.close(&watches.clone().within("other")), 0);
+    assert_eq!(faults.close(&watches), 1);
+    tells(&said, &["one", ""]).await;
+    assert_eq!(faults.close(&watches), 0, "it is closed");
+
+    somebody.create("two").await.unwrap();
+    let said = somebody.watch_after(&one).await.unwrap();
+    somebody.create("three").await.unwrap();
+    tells(&said, &["two", "three"]).await;
+}
+
+async fn watches_to_come_are_held_lost_and_broken(cluster: Cluster) {
+    let faults = cluster.faults();
+    let somebody = Somebody::new(&cluster).await;
+    let watches = Matching::watch("configmaps").by(&somebody.user);
+    let start = somebody.list().await.unwrap();
+    somebody.create("one").await.unwrap();
+    faults.hold(watches.clone());
+    let held = somebody.watch_after(&start).await.unwrap();
+    // Without the fault the events of the past come at once.
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert_eq!(*held.lock().await, [], "held back");
+    faults.release(&watches);
+    tells(&held, &["one"]).await;
+
+    faults.lose(watches.clone());
+    let lost = somebody.watch_after(&start).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    faults.release(&watches);
+    somebody.create("two").await.unwrap();
+    tells(&lost, &["two"]).await;
+    tells(&held, &["one", "two"]).await;
+
+    for fault in [Fault::BreakBefore, Fault::BreakAfter] {
+        let broken = faults.once(watches.clone(), fault.clone());
+        let refused = somebody.watch_after(&start).await;
+        assert!(
+            refused.is_err_and(|error| !matches!(error, kube::Error::Api(_))),
+            "{fault:?}: no answer"
+        );
+        assert_eq!(broken.hits(), 1);
+    }
+    let said = somebody.watch_after(&start).await.unwrap();
+    tells(&said, &["one", "two"]).await;
+}
+
+async fn a_429_says_when_to_come_again(cluster: Cluster) {
+    let somebody = Somebody::new(&cluster).await;
+    let lists = Matching::verb("list").on("configmaps").by(&somebody.user);
+    let _ = cluster
+        .faults()
+        .once(lists, Fault::Answer(Failure::too_many_requests(7)));
+    let request = Request::get(MAPS).body(kube::client::Body::empty()).unwrap();
+    let answer = somebody.client.send(request).await.unwrap();
+    assert_eq!(answer.status(), 429);
+    assert_eq!(answer.headers()["retry-after"], "7");
+    let body = answer.into_body().collect().await.unwrap().to_bytes();
+    let status: Value = serde_json::from_slice(&body).unwrap();
+    assert_eq!(
+        (&status["kind"], &status["reason"], &status["details"]),
+        (
+            &json!("Status"),
+            &json!("TooManyRequests"),
+            &json!({ "retryAfterSeconds": 7 })
+        )
+    );
+}
+
+async fn names_namespaces_and_groups_are_told_apart(cluster: Cluster) {
+    let somebody = Somebody::with(
+        &cluster,
+        &[
+            Unit::new("", "configmaps", ["list", "create", "get"]),
+            Unit::new("", "events", ["list"]),
+            Unit::new("events.k8s.io", "events", ["list"]),
+        ],
+    )
+    .await;
+    for name in ["a", "b"] {
+        somebody.create(name).await.unwrap();
+    }
+    let fails = async |matching: Matching, meant: &str, other: &str| {
+        let added = cluster
+            .faults()
+            .always(matching.by(&somebody.user), Fault::Answer(Failure::internal()));
+        assert_eq!(somebody.get(meant).await, Err(500), "{meant}");
+        assert!(somebody.get(other).await.is_ok(), "{other}");
+        assert_eq!(added.hits(), 1);
+        added.remove();
+    };
+    let maps = || Matching::any().on("configmaps");
+    let (a, b) = (format!("{MAPS}/a"), format!("{MAPS}/b"));
+    fails(maps().named("a"), &a, &b).await;
+    fails(maps().named("b").with_verb("get"), &b, &a).await;
+    let elsewhere = "/api/v1/namespaces/somebody-system/configmaps";
+    fails(maps().within("somebody-system"), elsewhere, MAPS).await;
+    fails(maps().within("default"), MAPS, elsewhere).await;
+
+    let core = "/api/v1/namespaces/default/events";
+    let events = "/apis/events.k8s.io/v1/namespaces/default/events";
+    fails(
+        Matching::verb("list").on("events").of("events.k8s.io"),
+        events,
+        core,
+    )
+    .await;
+    fails(Matching::verb("list").on("events").of(""), core, events).await;
 }
 
 macro_rules! on_both {
@@ -282,5 +422,9 @@ on_both! {
     audit_finds_what_is_forbidden_and_what_is_granted_in_vain: rights_are_exact;
     owners_are_guarded_and_garbage_is_collected: owning_uses_the_right_to_finalizers;
     requests_fail_wait_and_get_lost: requests_fail_as_they_are_told;
-    watches_are_held_lost_closed_and_expired: watches_do_as_they_are_told;
+    watches_are_held_lost_and_expired: watches_do_as_they_are_told;
+    watches_are_closed_and_go_on: a_closed_watch_goes_on;
+    watches_to_come_do_as_they_are_told: watches_to_come_are_held_lost_and_broken;
+    retry_after_is_said_twice: a_429_says_when_to_come_again;
+    faults_meet_whom_they_are_for: names_namespaces_and_groups_are_told_apart;
 }

@@ -82,7 +82,8 @@ fn asked(request: &Request<Incoming>, users: &Users) -> Asked {
 fn pass_on(client: kube::Client, request: Request<Incoming>) -> Next {
     Box::pin(async move {
         let (mut parts, body) = request.into_parts();
-        // Those of the connection to us.
+        // Those of the connection to us, which may be HTTP/2 where the one to the server is not.
+        parts.version = http::Version::default();
         parts.headers.remove(http::header::HOST);
         parts.headers.remove(http::header::CONTENT_LENGTH);
         let body = body.collect().await.map_err(|_| Broken)?.to_bytes();

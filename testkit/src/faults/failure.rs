@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Response, StatusCode};
 use http_body_util::{BodyExt as _, Full};
-use kubewright_apiserver::http::Answer;
+use kubewright_apiserver::http::{Answer, Asked};
 use serde_json::json;
 
 /// A refusal, as the API server words it: a `Status`.
@@ -38,7 +38,7 @@ impl Failure {
         )
     }
 
-    /// 410: the version is no longer in the history.
+    /// 410: the version is no longer in the history. A watch is told so by an event, as the server does it.
     pub fn expired() -> Self {
         Self::new(410, "Expired", "too old resource version")
     }
@@ -69,7 +69,12 @@ impl Failure {
         self
     }
 
-    pub(super) fn answer(&self) -> Answer {
+    /// Whether the server says it of this request by an event: a watch from a version that it no longer has begins well, and ends at once.
+    fn is_event(&self, asked: &Asked) -> bool {
+        self.code == 410 && asked.info.verb == "watch"
+    }
+
+    pub(super) fn answer(&self, asked: &Asked) -> Answer {
         let mut status = json!({
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
             "message": self.message, "reason": self.reason, "code": self.code,
@@ -77,9 +82,14 @@ impl Failure {
         if let Some(seconds) = self.retry_after {
             status["details"] = json!({ "retryAfterSeconds": seconds });
         }
-        let body = Full::new(Bytes::from(status.to_string()));
+        let (code, text) = if self.is_event(asked) {
+            (200, format!("{}\n", json!({ "type": "ERROR", "object": status })))
+        } else {
+            (self.code, status.to_string())
+        };
+        let body = Full::new(Bytes::from(text));
         let mut answer = Response::new(body.map_err(|never| match never {}).boxed_unsync());
-        *answer.status_mut() = StatusCode::from_u16(self.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        *answer.status_mut() = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let headers = answer.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         if let Some(seconds) = self.retry_after {

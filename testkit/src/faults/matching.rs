@@ -7,6 +7,7 @@ use kubewright_apiserver::http::Asked;
 pub struct Matching {
     user: Option<String>,
     verb: Option<String>,
+    group: Option<String>,
     resource: Option<String>,
     namespace: Option<String>,
     name: Option<String>,
@@ -40,6 +41,12 @@ impl Matching {
         self
     }
 
+    /// Of that API group; the core group's name is empty. Some resources are in two: `events`.
+    pub fn of(mut self, group: &str) -> Self {
+        self.group = Some(group.to_owned());
+        self
+    }
+
     /// By that user; a service account is `system:serviceaccount:<namespace>:<name>`.
     pub fn by(mut self, user: &str) -> Self {
         self.user = Some(user.to_owned());
@@ -68,6 +75,7 @@ impl Matching {
         is_resource
             && is(&self.user, &asked.user)
             && is(&self.verb, &info.verb)
+            && is(&self.group, &info.group)
             && is(&self.namespace, &info.namespace)
             && is(&self.name, &info.name)
     }
@@ -92,6 +100,7 @@ mod tests {
         let update = asked("PUT", "/apis/demo.dev/v1/namespaces/shop/foos/a/status");
         let whole = Matching::verb("update")
             .on("foos/status")
+            .of("demo.dev")
             .by("op")
             .within("shop")
             .named("a");
@@ -99,6 +108,7 @@ mod tests {
         for other in [
             whole.clone().with_verb("patch"),
             whole.clone().on("foos"),
+            whole.clone().of(""),
             whole.clone().by("other"),
             whole.clone().within("other"),
             whole.clone().named("b"),

@@ -2,7 +2,7 @@
 //!
 //! | what | how |
 //! |---|---|
-//! | which requests | [`Matching`]: by user, verb, resource, namespace and name |
+//! | which requests | [`Matching`]: by user, verb, resource, API group, namespace and name |
 //! | an answer instead of the server's | [`Fault::Answer`] with a [`Failure`]: 409, 410, 429 with Retry-After, 500, 503 |
 //! | a wait | [`Fault::Delay`] |
 //! | a lost request, a lost answer | [`Fault::BreakBefore`], [`Fault::BreakAfter`] it took effect |
@@ -193,7 +193,7 @@ impl Layer for Faults {
                 tokio::time::sleep(delay).await;
             }
             match fault {
-                Some(Fault::Answer(failure)) => return Ok(failure.answer()),
+                Some(Fault::Answer(failure)) => return Ok(failure.answer(&asked)),
                 Some(Fault::BreakBefore) => return Err(Broken),
                 Some(Fault::BreakAfter) => {
                     next.await?;
