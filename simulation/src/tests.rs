@@ -1,6 +1,6 @@
 //! Against the embedded API server, as any client.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use kube::Client;
 use kube::config::{Config, KubeConfigOptions, Kubeconfig};
@@ -205,6 +205,103 @@ async fn annotations_make_pods_fail() {
         crate::object::condition(&deployment, "Available").unwrap()["status"],
         "False"
     );
+}
+
+/// The annotations `start` and `run` count, not the timing of all.
+#[tokio::test]
+async fn annotations_say_how_long_things_take() {
+    let cluster = Cluster::start().await;
+    let slow = json!({
+        "simulation.kubewright.dev/start": "600",
+        "simulation.kubewright.dev/run": "600",
+        "simulation.kubewright.dev/exit-code": "1",
+    });
+    let begun = Instant::now();
+    cluster
+        .create(DEPLOYMENTS, workload("Deployment", &json!({}), &slow))
+        .await;
+    cluster
+        .until(DEPLOYMENT, |found| found["status"]["availableReplicas"] == 1)
+        .await;
+    assert!(
+        begun.elapsed() >= Duration::from_millis(600),
+        "{:?}",
+        begun.elapsed()
+    );
+    // Its policy is Always: it would run for ever.
+    cluster
+        .until(PODS, |pods| {
+            items(pods)[0]["status"]["containerStatuses"][0]["restartCount"] == 1
+        })
+        .await;
+    assert!(
+        begun.elapsed() >= Duration::from_millis(1200),
+        "{:?}",
+        begun.elapsed()
+    );
+}
+
+#[tokio::test]
+async fn a_pod_that_is_never_ready_runs_all_the_same() {
+    let cluster = Cluster::start().await;
+    let never = json!({ "simulation.kubewright.dev/never-ready": "true" });
+    cluster
+        .create(DEPLOYMENTS, workload("Deployment", &json!({}), &never))
+        .await;
+    let pods = cluster
+        .until(PODS, |pods| {
+            items(pods).len() == 1 && items(pods)[0]["status"]["phase"] == "Running"
+        })
+        .await;
+    let ready = crate::object::condition(&items(&pods)[0], "Ready").unwrap();
+    assert_eq!(
+        (&ready["status"], &ready["reason"]),
+        (&json!("False"), &json!("ContainersNotReady"))
+    );
+    let deployment = cluster
+        .until(DEPLOYMENT, |found| found["status"]["unavailableReplicas"] == 1)
+        .await;
+    assert!(deployment["status"]["readyReplicas"].is_null(), "{deployment:#}");
+}
+
+#[tokio::test]
+async fn a_replica_set_of_its_own_keeps_its_pods() {
+    let cluster = Cluster::start().await;
+    let sets = "/apis/apps/v1/namespaces/default/replicasets";
+    let set = "/apis/apps/v1/namespaces/default/replicasets/a";
+    cluster
+        .create(
+            sets,
+            workload("ReplicaSet", &json!({ "replicas": 2 }), &json!({})),
+        )
+        .await;
+    let ready = |count: i64| {
+        move |found: &Value| {
+            let status = &found["status"];
+            is_observed(found) && status["replicas"] == count && status["readyReplicas"] == count
+        }
+    };
+    let found = cluster.until(set, ready(2)).await;
+    assert_eq!(found["status"]["availableReplicas"], 2);
+
+    // Who goes is replaced.
+    let pods = cluster.until(PODS, |pods| items(pods).len() == 2).await;
+    let gone = crate::object::name(&items(&pods)[0]).to_owned();
+    let path = format!("{PODS}/{gone}");
+    cluster.ask("DELETE", &path, Value::Null).await.unwrap();
+    cluster
+        .until(PODS, |pods| {
+            items(pods).len() == 2 && items(pods).iter().all(|pod| crate::object::name(pod) != gone)
+        })
+        .await;
+    cluster
+        .ask("PATCH", set, json!({ "spec": { "replicas": 1 } }))
+        .await
+        .unwrap();
+    cluster.until(set, ready(1)).await;
+    cluster.until(PODS, |pods| items(pods).len() == 1).await;
+    let deployments = cluster.ask("GET", DEPLOYMENTS, Value::Null).await.unwrap();
+    assert!(items(&deployments).is_empty());
 }
 
 #[tokio::test]

@@ -66,6 +66,8 @@ pub use cluster::{Cluster, ClusterError};
 pub use eventually::{eventually, until};
 pub use faults::{Failure, Fault, Faults, Matching};
 pub use kubectl::Kubectl;
+#[cfg(feature = "simulation")]
+pub use kubewright_simulation::{Simulation, Timing};
 pub use plane::{ControlPlane, Identity};
 pub use process::{ChildProcess, Launch};
 pub use proxy::Proxy;

@@ -7,6 +7,8 @@ mod error;
 mod front;
 mod operator;
 mod requests;
+#[cfg(feature = "simulation")]
+mod simulation;
 
 pub use error::ClusterError;
 
@@ -29,7 +31,8 @@ use std::{fmt, fs};
 ///   each test has its own.
 /// - [`Cluster::start_real`] is etcd and kube-apiserver, see [`ControlPlane`].
 ///
-/// There are no nodes and no controllers for Deployments and the like: a test writes their status itself. Methods block the thread, and
+/// There are no nodes and no controllers for Deployments and the like: a test writes their status itself, or has it simulated
+/// (`Cluster::simulate`, with the feature `simulation`). Methods block the thread, and
 /// may be called from everywhere, an async test included: the embedded server answers on threads of its own.
 pub struct Cluster {
     // Dropped in this order: the servers before the threads that they run on.
