@@ -2,6 +2,9 @@
 //! held back and refused, the history is compacted, and the API server killed and started again. In the end the cache
 //! equals the server, every handler was told of a gap-free life of each object, and nothing is left behind.
 //!
+//! It needs the real server: its compaction, its restarts with the same objects and its watch cache are the weather. On the embedded one
+//! `clients` and the scaffold's own tests do the same in small: closed watches, lost histories.
+//!
 //! `KUBEWRIGHT_SOAK_SECONDS` says how long (60), `KUBEWRIGHT_SOAK_SEED` repeats the choices of a run; what the threads
 //! make of them is never the same.
 
