@@ -1,0 +1,136 @@
+//! The sample-controller on the embedded API server and on the real one, with the permissions that it asks for and no other.
+
+#![expect(clippy::unwrap_used, reason = "one story; a test that cannot go on stops")]
+
+mod yaml;
+
+use std::{process::Command, time::Duration};
+
+use kubewright_testkit::{Cluster, ControlPlane, Unit, eventually};
+use serde_json::{Value, json};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_sample-controller");
+const PATIENCE: Duration = Duration::from_mins(1);
+const NAMESPACE: &str = "sample";
+
+#[test]
+fn reconciles_under_its_own_role() {
+    story(&Cluster::embedded().unwrap());
+}
+
+#[test]
+#[ignore = "needs a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
+fn reconciles_under_its_own_role_on_the_real_server() {
+    story(&Cluster::start_real(ControlPlane::builder()).unwrap());
+}
+
+fn story(cluster: &Cluster) {
+    cluster.namespace(NAMESPACE).unwrap();
+    let identity = cluster.service_account(NAMESPACE, "sample-controller").unwrap();
+    // The roles first: the real server knows rights a moment after they are written.
+    let mut objects = yaml::objects(&manifests(&["--yaml"]));
+    objects.sort_by_key(|object| object["kind"] == "CustomResourceDefinition");
+    for mut object in objects {
+        let kind = object["kind"].as_str().unwrap().to_owned();
+        if kind == "CustomResourceDefinition" {
+            cluster.install(&object).unwrap();
+            continue;
+        }
+        if kind == "Role" {
+            object["metadata"]["namespace"] = json!(NAMESPACE);
+        }
+        cluster.apply(&object).unwrap();
+        let role = object["metadata"]["name"].clone();
+        cluster
+            .apply(&json!({
+                "apiVersion": "rbac.authorization.k8s.io/v1", "kind": format!("{kind}Binding"), "metadata": object["metadata"],
+                "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": role },
+                "subjects": [{ "kind": "ServiceAccount", "name": "sample-controller", "namespace": NAMESPACE }],
+            }))
+            .unwrap();
+    }
+    let wait_for = |what: &str, object: &Value, is: &dyn Fn(&Value) -> bool| {
+        eventually(what, PATIENCE, || match cluster.get(object) {
+            Ok(Some(found)) if is(&found) => Ok(()),
+            other => Err(format!("{other:?}")),
+        });
+    };
+
+    let mut operator = cluster
+        .launch(&identity, PROGRAM)
+        .args(["--leader-elect", "--leader-election-namespace", NAMESPACE])
+        .args(["--watch-namespace", NAMESPACE])
+        .start()
+        .unwrap();
+    let foo = foo("example-foo", "example-foo", 1);
+    cluster.apply(&foo).unwrap();
+    let deployment = named("apps/v1", "Deployment", "example-foo");
+    wait_for("the Deployment", &deployment, &|_| true);
+    let status = json!({ "replicas": 1, "readyReplicas": 1, "availableReplicas": 1 });
+    cluster.merge_status(&deployment, &status).unwrap();
+    wait_for("the status follows", &foo, &|foo| {
+        foo["status"]["availableReplicas"] == 1
+    });
+    cluster
+        .merge(&foo, &json!({ "spec": { "replicas": 2 } }))
+        .unwrap();
+    wait_for("the Deployment is scaled", &deployment, &|deployment| {
+        deployment["spec"]["replicas"] == 2
+    });
+
+    // Somebody else's Deployment stays as it is, and the Foo's owner is told.
+    let mut taken = named("apps/v1", "Deployment", "taken");
+    taken["spec"] = json!({
+        "replicas": 1,
+        "selector": { "matchLabels": { "app": "taken" } },
+        "template": {
+            "metadata": { "labels": { "app": "taken" } },
+            "spec": { "containers": [{ "name": "nginx", "image": "nginx" }] },
+        },
+    });
+    cluster.apply(&taken).unwrap();
+    cluster.apply(&self::foo("late", "taken", 5)).unwrap();
+    for (name, reason) in [("late", "ErrResourceExists"), ("example-foo", "Synced")] {
+        eventually(&format!("the event {reason}"), PATIENCE, || {
+            let events = cluster.list(&named("events.k8s.io/v1", "Event", ""));
+            let events = events.map_err(|error| error.to_string())?;
+            let is_it = |event: &Value| event["reason"] == reason && event["regarding"]["name"] == name;
+            if events.iter().any(is_it) {
+                Ok(())
+            } else {
+                Err(format!("{events:?}"))
+            }
+        });
+    }
+    assert_eq!(cluster.get(&taken).unwrap().unwrap()["spec"]["replicas"], 1);
+
+    let ended = operator.terminate(Duration::from_secs(30)).unwrap().unwrap();
+    assert!(ended.success(), "{ended}");
+    let units = Unit::from_manifests(&manifests(&[]), NAMESPACE).unwrap();
+    assert!(units.len() > 5, "{units:?}");
+    cluster.audit().unwrap().assert_exact(&units, identity.user());
+}
+
+fn foo(name: &str, deployment: &str, replicas: i32) -> Value {
+    let mut foo = named("samplecontroller.k8s.io/v1alpha1", "Foo", name);
+    foo["spec"] = json!({ "deploymentName": deployment, "replicas": replicas });
+    foo
+}
+
+fn named(api_version: &str, kind: &str, name: &str) -> Value {
+    json!({ "apiVersion": api_version, "kind": kind, "metadata": { "namespace": NAMESPACE, "name": name } })
+}
+
+fn manifests(arguments: &[&str]) -> String {
+    let output = Command::new(PROGRAM)
+        .arg("manifests")
+        .args(arguments)
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout).unwrap()
+}
