@@ -17,7 +17,7 @@ pub(crate) struct Read {
     pub(crate) strict_errors: Vec<String>,
 }
 
-/// Reads the first document. The error is like `yaml: line 1: mapping values are not allowed in this context`.
+/// Reads the first document, up to 64 levels: the library takes more of the stack for each than others do. The error is like `yaml: line 1: mapping values are not allowed in this context`.
 pub(crate) fn read(text: &str) -> Result<Read, String> {
     if text.trim_start_matches([' ', '\n', '\r']).starts_with('\t') {
         return Err("yaml: found character that cannot start any token".to_owned());
@@ -66,6 +66,7 @@ fn words(error: &serde_saphyr::Error) -> (u64, String) {
 #[cfg(test)]
 mod tests {
     use super::read;
+    use proptest::prelude::*;
     use serde_json::{Value, json};
 
     #[test]
@@ -82,6 +83,27 @@ mod tests {
         );
         for bad in ["a: [", "&a [*a]", "\t"] {
             assert!(read(bad).unwrap_err().starts_with("yaml: "), "{bad}");
+        }
+    }
+    #[test]
+    fn what_is_too_deep_is_refused() {
+        for levels in [60, 70, 300, 20_000] {
+            for text in [
+                "[".repeat(levels) + &"]".repeat(levels),
+                "- ".repeat(levels) + "a",
+                "{a: ".repeat(levels) + &"}".repeat(levels),
+            ] {
+                assert_eq!(read(&text).is_ok(), levels == 60, "{levels}: {text:.20}");
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_the_text_it_is_read_or_refused(text in "[-:{}&*!|>\\[\\] \n\ta-z0-9]{0,64}") {
+            if let Err(why) = read(&text) {
+                prop_assert!(why.starts_with("yaml: "), "{}", why);
+            }
         }
     }
 }

@@ -40,7 +40,13 @@ pub(crate) fn answer(
         ["healthz" | "livez" | "readyz", ..] => {
             return respond::bytes(200, "text/plain; charset=utf-8", health(query));
         }
-        ["metrics"] => return respond::bytes(200, "text/plain; version=0.0.4", metrics(shared)),
+        ["metrics"] => {
+            return respond::bytes(
+                200,
+                "text/plain; version=0.0.4; charset=utf-8; escaping=underscores",
+                metrics(shared),
+            );
+        }
         _ => None,
     };
     match found {

@@ -63,8 +63,17 @@ fn group_version_kind(kind: &Kind) -> Value {
     json!({ "group": kind.group, "version": kind.version, "kind": kind.kind })
 }
 
+/// The name of a type in the real server's document: that of its Go package.
 fn component(name: &str) -> String {
-    format!("io.k8s.api.{name}")
+    let package = match name.split('.').next().unwrap_or_default() {
+        "meta" => "apimachinery.pkg.apis",
+        "resource" if name == "resource.Quantity" => "apimachinery.pkg.api",
+        "intstr" => "apimachinery.pkg.util",
+        "runtime" => "apimachinery.pkg",
+        "apiextensions" => "apiextensions-apiserver.pkg.apis",
+        _ => "api",
+    };
+    format!("io.k8s.{package}.{name}")
 }
 
 fn schema_of(kind: &Kind, wanted: &mut BTreeSet<String>) -> (String, Value) {

@@ -25,7 +25,7 @@ const OBJECT_TYPES: &[&str] = &[
 pub(super) async fn read(body: Incoming) -> Result<Bytes, ApiError> {
     match Limited::new(body, LIMIT).collect().await {
         Ok(body) => Ok(body.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => Err(ApiError::generic(
+        Err(error) if error.is::<LengthLimitError>() => Err(ApiError::new(
             413,
             "RequestEntityTooLarge",
             format!("Request entity too large: limit is {LIMIT}"),

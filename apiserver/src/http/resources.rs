@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a list waits for a version that is not there yet.
+/// How long what lists waits for a version that is not there yet.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// What who uses this kind is told.
@@ -106,7 +106,7 @@ async fn operate(call: &Call<'_>, target: Target, kind: &Arc<Kind>) -> Result<An
     let info = call.info;
     match (info.verb.as_str(), info.subresource.as_str()) {
         ("list", _) => list(call, &target).await,
-        ("watch", _) => watch(call, target),
+        ("watch", _) => watch(call, target).await,
         ("get", "scale") => scale(call, &target),
         ("get", _) => get(call, &target).await,
         ("create", "") if kind.is_stored() => create(call, &target),
@@ -168,13 +168,19 @@ async fn list(call: &Call<'_>, target: &Target) -> Result<Answer, ApiError> {
     Ok(respond::list(call.form, &target.kind, &listing))
 }
 
-fn watch(call: &Call<'_>, target: Target) -> Result<Answer, ApiError> {
+async fn watch(call: &Call<'_>, target: Target) -> Result<Answer, ApiError> {
     if call.form.encoding == Encoding::Yaml {
         let why = "only the following media types are accepted: application/json;stream=watch, \
             application/vnd.kubernetes.protobuf;stream=watch";
         return Err(ApiError::new(406, "NotAcceptable", why));
     }
     let options = ListOptions::parse(call.query, true)?;
+    if options.initial_events == Some(true)
+        && let Some(revision) = options.revision
+    {
+        // What there is then, or a refusal.
+        call.shared.registry.store.reach(revision, PATIENCE).await;
+    }
     let watcher = watch::Watcher::new(call.shared.registry.clone(), target, options, call.form)?;
     Ok(respond::stream("application/json", watcher.into_body()))
 }

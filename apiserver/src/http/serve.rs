@@ -8,7 +8,7 @@ use crate::auth::{self, User};
 use crate::discovery;
 use crate::server::Shared;
 use crate::status::ApiError;
-use http::header::USER_AGENT;
+use http::header::{CONTENT_TYPE, USER_AGENT};
 use http::{HeaderMap, Method, Request};
 use hyper::body::Incoming;
 use jiff::Timestamp;
@@ -173,7 +173,11 @@ fn as_routed(shared: &Shared, method: &Method, info: &RequestInfo, form: Form, a
             ["apis", group, _] if catalog.iter().any(|kind| kind.group == *group) => {
                 respond::refusal(form, &ApiError::no_such_resource())
             }
-            ["openapi", "v3", ..] => respond::bytes(404, "text/plain; charset=utf-8", ""),
+            ["openapi", "v3", ..] => {
+                let mut answer = respond::bytes(404, "text/plain", "");
+                answer.headers_mut().remove(CONTENT_TYPE);
+                answer
+            }
             _ => answer,
         },
         _ => answer,

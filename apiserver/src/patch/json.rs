@@ -1,11 +1,14 @@
 //! JSON patch (RFC 6902) with the liberties of the library that the real server uses: `replace` and `copy` accept a field that is not
 //! there, negative indices count from the end, the text before a path's first slash is not looked at.
 
+use super::pointer::{add, get, remove, replace};
 use super::{Decoding, PatchError, Patched};
 use crate::types::{decode, json_kind};
 use serde_json::{Map, Value};
 
 const MAX_OPERATIONS: usize = 10_000;
+/// How many bytes all copies may have together, as JSON: as many as a body. Without it, forty copies fill any memory.
+const MAX_COPIED: usize = 3 << 20;
 const FIELDS: [&str; 4] = ["op", "path", "from", "value"];
 
 /// Applies a JSON patch. All operations succeed, or the patch fails.
@@ -63,9 +66,9 @@ pub fn json_patch(object: &Value, body: &[u8], decoding: Decoding) -> Result<Pat
             operations.len()
         )));
     }
-    let mut object = object.clone();
+    let (mut object, mut copied) = (object.clone(), 0);
     for operation in operations {
-        apply(&mut object, operation).map_err(PatchError::Unprocessable)?;
+        apply(&mut object, operation, &mut copied).map_err(PatchError::Unprocessable)?;
     }
     Ok(Patched {
         object,
@@ -92,7 +95,8 @@ fn check_fields(index: usize, fields: &Map<String, Value>) -> Result<Vec<String>
         .collect())
 }
 
-fn apply(object: &mut Value, operation: &Value) -> Result<(), String> {
+/// Counts what it copies.
+fn apply(object: &mut Value, operation: &Value, copied: &mut usize) -> Result<(), String> {
     let text = |name: &str| {
         operation[name]
             .as_str()
@@ -108,143 +112,28 @@ fn apply(object: &mut Value, operation: &Value) -> Result<(), String> {
             add(object, text("path")?, moved)
         }
         "copy" => {
-            let copied = get(object, text("from")?)?;
-            add(object, text("path")?, copied)
+            let value = get(object, text("from")?)?.clone();
+            *copied += value.to_string().len();
+            if *copied > MAX_COPIED {
+                return Err(format!(
+                    "Unable to complete the copy, the accumulated size increase of copy is {copied}, exceeding the limit {MAX_COPIED}"
+                ));
+            }
+            add(object, text("path")?, value)
         }
         "test" => {
             let path = text("path")?;
             let found = if path.is_empty() {
-                object.clone()
+                object
             } else {
                 get(object, path)?
             };
-            if found == value() {
+            if *found == operation["value"] {
                 Ok(())
             } else {
                 Err(format!("testing value {path} failed: test failed"))
             }
         }
         other => Err(format!("Unexpected kind: {other}")),
-    }
-}
-
-/// The object or array that holds what a path names, and the name within it.
-fn holder<'a>(object: &'a mut Value, path: &str) -> Result<(&'a mut Value, String), String> {
-    let missing = || format!("doc is missing path: {path:?}: missing value");
-    let mut steps: Vec<String> = path
-        .split('/')
-        .skip(1)
-        .map(|step| step.replace("~1", "/").replace("~0", "~"))
-        .collect();
-    let last = steps.pop().ok_or_else(missing)?;
-    let mut place = object;
-    for step in steps {
-        place = match place {
-            Value::Object(fields) => fields.get_mut(&step),
-            Value::Array(items) => existing(&step, items.len())
-                .ok()
-                .and_then(|index| items.get_mut(index)),
-            _ => None,
-        }
-        .ok_or_else(missing)?;
-    }
-    if place.is_object() || place.is_array() {
-        Ok((place, last))
-    } else {
-        Err(missing())
-    }
-}
-
-/// The index of an item that is there.
-fn existing(step: &str, length: usize) -> Result<usize, String> {
-    index(step, length).and_then(|index| {
-        if index < length {
-            Ok(index)
-        } else {
-            Err(out_of_range(step))
-        }
-    })
-}
-
-/// An index up to the length, counted from the end when negative.
-fn index(step: &str, length: usize) -> Result<usize, String> {
-    let number: i64 = step
-        .parse()
-        .map_err(|_| format!("value was not a proper array index: '{step}'"))?;
-    let index = if number < 0 {
-        i64::try_from(length).unwrap_or(i64::MAX) + number
-    } else {
-        number
-    };
-    usize::try_from(index)
-        .ok()
-        .filter(|index| *index <= length)
-        .ok_or_else(|| out_of_range(step))
-}
-
-fn out_of_range(step: &str) -> String {
-    format!("Unable to access invalid index: {step}: invalid index referenced")
-}
-
-fn add(object: &mut Value, path: &str, value: Value) -> Result<(), String> {
-    let (holder, name) = holder(object, path)?;
-    match holder {
-        Value::Object(fields) => drop(fields.insert(name, value)),
-        Value::Array(items) if name == "-" => items.push(value),
-        Value::Array(items) => {
-            // The new item counts: -1 appends.
-            let length = items.len();
-            let at = if name.starts_with('-') {
-                existing(&name, length + 1)?
-            } else {
-                index(&name, length)?
-            };
-            items.insert(at, value);
-        }
-        _ => {}
-    }
-    Ok(())
-}
-
-fn remove(object: &mut Value, path: &str) -> Result<Value, String> {
-    let (holder, name) = holder(object, path)?;
-    match holder {
-        Value::Object(fields) => fields
-            .remove(&name)
-            .ok_or_else(|| format!("Unable to remove nonexistent key: {name}: missing value")),
-        Value::Array(items) => {
-            let at = existing(&name, items.len())?;
-            Ok(items.remove(at))
-        }
-        _ => Ok(Value::Null),
-    }
-}
-
-fn replace(object: &mut Value, path: &str, value: Value) -> Result<(), String> {
-    if path.is_empty() {
-        if !value.is_object() && !value.is_array() {
-            return Err("replace operation value must be object or array".to_owned());
-        }
-        *object = value;
-        return Ok(());
-    }
-    let (holder, name) = holder(object, path)?;
-    match holder {
-        Value::Object(fields) => drop(fields.insert(name, value)),
-        Value::Array(items) => {
-            let at = existing(&name, items.len())?;
-            items[at] = value;
-        }
-        _ => {}
-    }
-    Ok(())
-}
-
-/// What a path names; null when an object does not have it.
-fn get(object: &mut Value, path: &str) -> Result<Value, String> {
-    let (holder, name) = holder(object, path)?;
-    match holder {
-        Value::Array(items) => Ok(items[existing(&name, items.len())?].clone()),
-        holder => Ok(holder[name.as_str()].clone()),
     }
 }

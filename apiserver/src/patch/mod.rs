@@ -6,6 +6,7 @@ mod error;
 mod go;
 mod json;
 mod merge;
+mod pointer;
 mod strategic;
 
 pub use error::PatchError;

@@ -1,6 +1,5 @@
 use super::*;
-use crate::types::Type;
-use crate::types::builtin;
+use crate::types::{MAX_DEPTH, Type, builtin, depth};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -144,6 +143,43 @@ fn a_json_patch_has_at_most_ten_thousand_operations() {
     assert_eq!(error.code(), 413);
 }
 
+#[test]
+fn copies_that_double_are_stopped() {
+    let object = json!({"a": {"b": "0123456789"}});
+    let doubled = |count: usize| {
+        let step = |at: usize| json!({"op": "copy", "from": "/a", "path": format!("/a/{at}")});
+        Value::from((0..count).map(step).collect::<Vec<_>>()).to_string()
+    };
+    // The first copies 18 bytes, the 16th about 800 kB.
+    assert!(json_patch(&object, doubled(16).as_bytes(), Decoding::Strict).is_ok());
+    let refused = json_patch(&object, doubled(40).as_bytes(), Decoding::Strict);
+    assert!(matches!(refused, Err(PatchError::Unprocessable(why)) if why.contains("accumulated size")));
+}
+
+#[test]
+fn no_json_patch_nests_deeper_than_a_body_may() {
+    let lists = |levels: usize| (1..levels).fold(json!([]), |inner, _| json!([inner]));
+    let innermost = ["/a", &"/0".repeat(199)].concat();
+    let behind = ["/a", &"/0".repeat(199), "/-"].concat();
+    for (op, path, most) in [
+        ("add", &behind, MAX_DEPTH - 201),
+        ("copy", &behind, MAX_DEPTH - 201),
+        ("move", &behind, MAX_DEPTH - 201),
+        ("replace", &innermost, MAX_DEPTH - 200),
+    ] {
+        for (levels, fits) in [(most, true), (most + 1, false)] {
+            let object = json!({"a": lists(200), "b": lists(levels)});
+            let patch = json!([{"op": op, "from": "/b", "path": path, "value": lists(levels)}]);
+            let patched = json_patch(&object, patch.to_string().as_bytes(), Decoding::Strict);
+            assert_eq!(patched.is_ok(), fits, "{op} {levels}");
+            assert_eq!(
+                patched.map_or(MAX_DEPTH, |patched| depth(&patched.object)),
+                MAX_DEPTH
+            );
+        }
+    }
+}
+
 fn any_json() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -168,6 +204,14 @@ fn any_json() -> impl Strategy<Value = Value> {
                 .prop_map(|map| Value::Object(map.into_iter().collect())),
         ]
     })
+}
+
+fn operation() -> impl Strategy<Value = Value> {
+    let path = || "(/(a|b|name|-|-1|0|1|9)){0,4}";
+    // Of those that take away there are few, or nothing would be left.
+    let op = prop_oneof!["add|replace", "copy", "copy|move|remove|test"];
+    (op, path(), path(), any_json())
+        .prop_map(|(op, path, from, value)| json!({"op": op, "path": path, "from": from, "value": value}))
 }
 
 /// RFC 7386, word by word.
@@ -225,9 +269,11 @@ proptest! {
     }
 
     #[test]
-    fn no_json_patch_panics(object in any_json(), op in "add|remove|replace|move|copy|test", path in "(/(a|b|name|-|-1|0|1|9))*", from in "(/(a|b|name|-|-1|0|1|9))*", value in any_json()) {
-        let patch = json!([{"op": op, "path": path, "from": from, "value": value}]);
-        let _ = json_patch(&object, patch.to_string().as_bytes(), Decoding::Strict);
+    fn no_json_patch_panics(object in any_json(), operations in proptest::collection::vec(operation(), 1..=20)) {
+        let patch = Value::from(operations).to_string();
+        if let Ok(patched) = json_patch(&object, patch.as_bytes(), Decoding::Strict) {
+            prop_assert!(depth(&patched.object) <= MAX_DEPTH);
+        }
     }
 }
 

@@ -1,4 +1,5 @@
 use super::*;
+use proptest::{collection::vec, prelude::*, sample::Index};
 
 fn field(number: u8, content: &[u8]) -> Vec<u8> {
     let mut bytes = vec![number << 3 | 2, u8::try_from(content.len()).unwrap()];
@@ -15,8 +16,7 @@ fn envelope(version: &str, kind: &str, raw: &[u8]) -> Vec<u8> {
     [MAGIC, &field(1, &meta), &field(2, raw)].concat()
 }
 
-#[test]
-fn reads_what_json_would_say() {
+fn pod() -> Vec<u8> {
     let metadata = field(1, b"p");
     // A probe's handler lies in line: httpGet is field 2 of the handler, which is field 1 of the probe; its port is 2.
     let port = [varint(1, 1), field(3, b"http")].concat();
@@ -31,7 +31,11 @@ fn reads_what_json_would_say() {
         field(10, &probe),
     ]
     .concat();
-    let pod = [field(1, &metadata), field(2, &field(2, &container))].concat();
+    [field(1, &metadata), field(2, &field(2, &container))].concat()
+}
+
+#[test]
+fn reads_what_json_would_say() {
     let expected = json!({
         "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "p" },
         "spec": { "containers": [{
@@ -39,7 +43,7 @@ fn reads_what_json_would_say() {
             "livenessProbe": { "httpGet": { "port": "http" }, "initialDelaySeconds": 5 },
         }] },
     });
-    assert_eq!(read(&envelope("v1", "Pod", &pod)).unwrap(), expected);
+    assert_eq!(read(&envelope("v1", "Pod", &pod())).unwrap(), expected);
 }
 
 #[test]
@@ -53,4 +57,22 @@ fn what_is_malformed_is_refused() {
     assert!(read(&envelope("demo.dev/v1", "Foo", b"")).is_err());
     assert!(read(&envelope("v1", "Pod", &[0x0a, 0xff])).is_err());
     assert!(read(&envelope("v1", "Pod", &[0x0f])).is_err());
+}
+
+proptest! {
+    #[test]
+    fn no_message_panics(changes in vec((any::<Index>(), any::<Option<u8>>(), any::<bool>()), 1..6)) {
+        let mut bytes = pod();
+        for (at, byte, more) in changes {
+            let at = at.index(bytes.len());
+            match byte {
+                Some(byte) if more => bytes.insert(at, byte),
+                Some(byte) => bytes[at] = byte,
+                None => drop(bytes.remove(at)),
+            }
+        }
+        if let Ok(read) = read(&envelope("v1", "Pod", &bytes)) {
+            prop_assert_eq!(&read["kind"], "Pod");
+        }
+    }
 }

@@ -102,13 +102,18 @@ fn check_convertible(target: &Target, config: &Value, object: &mut Value) -> Res
 
 fn read(body: &[u8]) -> Result<Value, ApiError> {
     let refuse = |why: String| ApiError::bad_request(format!("error decoding YAML: {why}"));
-    let value = if let Ok(value) = serde_json::from_slice(body) {
-        value
-    } else {
-        let text = std::str::from_utf8(body).map_err(|error| refuse(error.to_string()))?;
-        let read = yaml::read(text);
-        read.map_err(|why| refuse(format!("error converting YAML to JSON: {why}")))?
-            .value
+    let value = match serde_json::from_slice(body) {
+        Ok(value) => value,
+        // That is at 128 levels; what is deep is not read as YAML either.
+        Err(error) if error.to_string().starts_with("recursion limit exceeded") => {
+            types::decode(body).map_err(refuse)?.value
+        }
+        Err(_) => {
+            let text = std::str::from_utf8(body).map_err(|error| refuse(error.to_string()))?;
+            let read = yaml::read(text);
+            read.map_err(|why| refuse(format!("error converting YAML to JSON: {why}")))?
+                .value
+        }
     };
     if matches!(value, Value::Object(_) | Value::Null) {
         return Ok(value);

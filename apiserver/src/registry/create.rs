@@ -1,6 +1,7 @@
 //! Creation.
 
 use super::managed::track_fields;
+use super::size::check_size;
 use super::validate::validate;
 use super::{Registry, Target, WriteOptions, Written, convert, strategy};
 use crate::auth::User;
@@ -155,6 +156,7 @@ impl Registry {
                 let message = "resourceVersion should not be set on objects to be created";
                 return Err(ApiError::new(500, "", message).with_warnings(&warnings));
             }
+            check_size(&object).map_err(|error| error.with_warnings(&warnings))?;
             match self
                 .store
                 .create(&kind.table(), &target.key(), convert::keep(kind, object))

@@ -17,6 +17,7 @@ mod patch;
 mod pods;
 mod read;
 mod scale;
+mod size;
 mod strategy;
 mod update;
 mod validate;

@@ -2,6 +2,7 @@
 
 use super::create::{Bodied, Sent, check_namespace};
 use super::managed::track_fields;
+use super::size::check_size;
 use super::validate::validate_part;
 use super::{Registry, Target, Written, convert, strategy};
 use crate::auth::Access;
@@ -123,6 +124,7 @@ impl Registry {
             if by.options.dry_run {
                 return Ok(written(Arc::new(Object::unsaved(convert::store(kind, new)))));
             }
+            check_size(&new).map_err(|error| error.with_warnings(&warnings))?;
             match self.replace(target, &old, new) {
                 Ok(object) => return Ok(written(object)),
                 Err(_) if conditional => {

@@ -5,7 +5,7 @@
 //!
 //! - Types are not checked when the definition is created: a rule that compares a string with a number fails when it is evaluated.
 //! - No costs are estimated or counted: a rule that the real server refuses as too expensive is accepted.
-//! - `sortBy`, `cel.bind`, `type`, the comprehensions with two variables and the optional syntax `.?` and `[?]` are not there; a rule
+//! - `sortBy`, `type`, the comprehensions with two variables and the optional syntax `.?` and `[?]` are not there; a rule
 //!   that uses them rejects every object.
 //! - Lists that are sets are compared in order; `string` of a duration is not the real one.
 //! - The metadata at the root is all there, not only `name` and `generateName`.

@@ -58,9 +58,9 @@ impl Object {
     /// The object.
     pub fn value(&self) -> &Value {
         self.value.get_or_init(|| {
-            let decoded = self.json.get().and_then(|json| types::decode_typed(json).ok());
             // What was written can be read.
-            let mut value = decoded.map(|decoded| decoded.value).unwrap_or_default();
+            let value = self.json.get().and_then(|json| types::reread(json).ok());
+            let mut value = value.unwrap_or_default();
             if let (Value::Object(fields), Some(ty)) = (&mut value, &self.ty) {
                 fields.insert("kind".into(), ty.kind.clone().into());
                 fields.insert("apiVersion".into(), ty.api_version.clone().into());

@@ -2,8 +2,9 @@
 
 use serde_json::{Map, Number, Value};
 
-/// Deeper nesting is refused. The real server stops at 10,000 levels; nothing that it has kinds for needs a hundred.
-const MAX_DEPTH: usize = 400;
+/// Deeper nesting is refused. The real server stops at 10,000 levels, but Go's stacks grow: these are those of the threads that the server
+/// is started on, of 2 MiB, and all walk an object by recursion, to copy and drop it, too.
+pub(crate) const MAX_DEPTH: usize = 400;
 
 /// What the real server's decoder calls a value that it cannot use.
 pub(crate) fn json_kind(value: &Value) -> &'static str {
@@ -28,20 +29,34 @@ pub struct Decoded {
 
 /// Reads one document. The error is a message such as `unexpected end of JSON input`. Strings that are no UTF-8 are mended as Go does.
 pub fn decode(bytes: &[u8]) -> Result<Decoded, String> {
-    read(bytes, false)
+    read(bytes, false, MAX_DEPTH)
 }
 
 /// Reads a document of a kind whose types are known: it is they who refuse a number that is too large, not the syntax.
 pub fn decode_typed(bytes: &[u8]) -> Result<Decoded, String> {
-    read(bytes, true)
+    read(bytes, true, MAX_DEPTH)
 }
 
-fn read(bytes: &[u8], typed: bool) -> Result<Decoded, String> {
+/// Reads what the server wrote. What it says of who owns a field is deeper than the field.
+pub(crate) fn reread(bytes: &[u8]) -> Result<Value, String> {
+    read(bytes, true, usize::MAX).map(|decoded| decoded.value)
+}
+
+/// How many objects and lists are within one another.
+pub(crate) fn depth(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
+        Value::Object(fields) => 1 + fields.values().map(depth).max().unwrap_or(0),
+        _ => 0,
+    }
+}
+
+fn read(bytes: &[u8], typed: bool, most: usize) -> Result<Decoded, String> {
     let mut reader = Reader {
         bytes,
         typed,
         at: 0,
-        depth: 0,
+        deeper: most,
         path: String::new(),
         duplicates: Vec::new(),
     };
@@ -82,7 +97,8 @@ struct Reader<'a> {
     /// Whether a number may be too large.
     typed: bool,
     at: usize,
-    depth: usize,
+    /// How many levels more there may be.
+    deeper: usize,
     path: String,
     duplicates: Vec<String>,
 }
@@ -125,14 +141,14 @@ impl Reader<'_> {
     }
 
     fn nested(&mut self, read: fn(&mut Self) -> Result<Value, String>) -> Result<Value, String> {
-        if self.depth == MAX_DEPTH {
+        if self.deeper == 0 {
             return Err(self.unexpected("exceeded max depth"));
         }
-        self.depth += 1;
+        self.deeper -= 1;
         self.at += 1;
         self.skip_space();
         let value = read(self)?;
-        self.depth -= 1;
+        self.deeper += 1;
         Ok(value)
     }
 

@@ -3,6 +3,7 @@
 use super::event::{self, View};
 use super::feed::{Feed, Piece};
 use crate::http::{Body, Broken, Form, Shape};
+use crate::kinds::Kind;
 use crate::registry::{ListOptions, Registry, Target, too_large};
 use crate::status::ApiError;
 use crate::store::{Store, Unserved};
@@ -54,11 +55,12 @@ pub(crate) struct Watcher {
 }
 
 impl Watcher {
-    /// Starts where the options say.
+    /// Starts where the options say. Where that cannot be, it says so and ends: the real server tells whoever may watch, and asked for
+    /// something that makes sense, by an event.
     ///
     /// # Errors
     ///
-    /// 410 where the history does not reach back so far; 400 for selectors of unknown fields.
+    /// 400 for selectors of unknown fields.
     pub(crate) fn new(
         registry: Arc<Registry>,
         target: Target,
@@ -95,7 +97,10 @@ impl Watcher {
             options,
             view: View::new(form),
         };
-        watcher.start()?;
+        if let Err(error) = watcher.start() {
+            watcher.first = event::error(&error);
+            watcher.ended = true;
+        }
         Ok(watcher)
     }
 
@@ -109,12 +114,11 @@ impl Watcher {
             if let Err(Unserved::Compacted(oldest)) =
                 store.changes(&self.target.kind.table(), self.position, 1)
             {
-                return Err(too_old(self.position, oldest));
+                return Err(too_old(&self.target.kind, self.position, oldest));
             }
             return Ok(());
         }
         if revision > store.revision() {
-            self.position = revision;
             return Err(too_large(revision, store.revision()));
         }
         let page = store.list(&self.target.kind.table(), &self.prefix, "", None);
@@ -196,10 +200,10 @@ impl Watcher {
     /// The changes since the last time that are something to this watch.
     fn read(&mut self) -> Result<Bytes, ApiError> {
         let position = self.position;
-        let too_old = |why: Unserved| match why {
-            Unserved::Compacted(oldest) | Unserved::Future(oldest) => too_old(position, oldest),
-        };
         let (store, kind) = (&self.registry.store, &self.target.kind);
+        let too_old = |why: Unserved| match why {
+            Unserved::Compacted(oldest) | Unserved::Future(oldest) => too_old(kind, position, oldest),
+        };
         let piece = match &self.feed {
             Some(feed) => feed.after(store, position),
             None => Piece::read(store, kind, &self.prefix, &self.options, &mut self.view, position),
@@ -225,6 +229,10 @@ fn next_bookmark(now: Instant, deadline: Instant) -> Option<Instant> {
     (last > now).then(|| last.min(now + BOOKMARKS))
 }
 
-fn too_old(revision: u64, oldest: u64) -> ApiError {
+fn too_old(kind: &Kind, revision: u64, oldest: u64) -> ApiError {
+    // Those of events come from etcd itself, those of others from the real server's cache.
+    if kind.plural == "events" && kind.definition.is_none() {
+        return ApiError::expired("The resourceVersion for the provided watch is too old.");
+    }
     ApiError::expired(format!("too old resource version: {revision} ({oldest})"))
 }

@@ -47,6 +47,103 @@ async fn malformed_bodies_are_refused() {
 }
 
 #[tokio::test]
+async fn aliases_that_multiply_are_refused() {
+    let world = World::start().await;
+    let mut bomb = "a0: &a0 x\n".to_owned();
+    for level in 1..=10 {
+        let aliases = vec![format!("*a{}", level - 1); 10].join(",");
+        bomb += &format!("a{level}: &a{level} [{aliases}]\n");
+    }
+    let token = world.server.admin_token();
+    for (method, path, content) in [
+        ("POST", MAPS, "application/yaml"),
+        (
+            "PATCH",
+            &format!("{MAPS}/a?fieldManager=b"),
+            "application/apply-patch+yaml",
+        ),
+    ] {
+        let headers = [("Content-Type", content)];
+        let answer = world.send(token, method, path, &headers, bomb.as_bytes()).await;
+        answer.expect(400);
+    }
+}
+
+/// Objects that may hold anything.
+const ANYS: &str = "/apis/deep.dev/v1/namespaces/default/anys";
+
+async fn define_any(world: &World) {
+    let spec = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
+    let schema = json!({ "type": "object", "properties": { "spec": spec } });
+    let definition = json!({ "metadata": { "name": "anys.deep.dev" }, "spec": {
+        "group": "deep.dev", "scope": "Namespaced", "names": { "plural": "anys", "kind": "Any" },
+        "versions": [{ "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": schema } }],
+    }});
+    let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    world.create(definitions, definition).await;
+    world.until(ANYS, 200).await;
+    let any = json!({ "apiVersion": "deep.dev/v1", "kind": "Any", "metadata": { "name": "a" }, "spec": { "a": {} } });
+    world.create(ANYS, any).await;
+}
+
+#[tokio::test]
+async fn patches_that_deepen_an_object_end_at_a_limit_and_what_is_deep_can_be_used() {
+    let world = World::start().await;
+    define_any(&world).await;
+    let any = format!("{ANYS}/a");
+    let json_patch = "application/json-patch+json";
+    let mut codes = vec![];
+    for round in 0..100 {
+        let path = format!("/spec/a{}/a", "/a".repeat(10 * round));
+        let deeper = (0..9).fold(json!({}), |inner, _| json!({ "a": inner }));
+        let add = json!([{ "op": "add", "path": path, "value": deeper }]);
+        codes.push(world.patch(&any, json_patch, add).await.code);
+    }
+    let taken = codes.iter().take_while(|code| **code == 200).count();
+    assert!(
+        taken > 30 && codes[taken..].iter().all(|code| *code == 422),
+        "{codes:?}"
+    );
+    // serde_json reads no more than 128 levels.
+    let deep = world.get(&any).await.text;
+    let levels = |what: &str| deep.matches(what).count();
+    assert!(levels(r#""a":"#) > 380 && levels(r#""f:a":"#) > 380, "{deep}");
+    let yaml = [("Accept", "application/yaml")];
+    let token = world.server.admin_token();
+    assert_eq!(world.send(token, "GET", ANYS, &yaml, b"").await.code, 200);
+    let spec = (0..390).fold(json!({}), |inner, _| json!({ "a": inner }));
+    let merge = json!({ "spec": spec, "metadata": { "labels": { "a": "b" } } });
+    let merged = world.patch(&any, "application/merge-patch+json", merge).await;
+    assert_eq!(merged.code, 200, "{}", merged.text);
+    let mut applied = json!({ "apiVersion": "deep.dev/v1", "kind": "Any", "metadata": { "name": "a" } });
+    applied["spec"] = spec;
+    let path = format!("{any}?fieldManager=b&force=true");
+    let applied = world.patch(&path, "application/apply-patch+yaml", applied).await;
+    assert_eq!(applied.code, 200, "{}", applied.text);
+    // Kept as bytes by then.
+    for number in 0..2000 {
+        let object =
+            json!({ "apiVersion": "deep.dev/v1", "kind": "Any", "metadata": { "name": number.to_string() } });
+        world.create(ANYS, object).await;
+    }
+    assert!(world.get(&any).await.text.contains(r#""name":"a""#));
+    assert_eq!(world.ask("DELETE", &any, None).await.code, 200);
+}
+
+#[tokio::test]
+async fn copies_that_double_are_refused() {
+    let world = World::start().await;
+    define_any(&world).await;
+    let copy = |at: usize| json!({ "op": "copy", "from": "/spec", "path": format!("/spec/{at}") });
+    let copies: Vec<_> = (0..40).map(copy).collect();
+    let any = format!("{ANYS}/a");
+    world
+        .patch(&any, "application/json-patch+json", copies.into())
+        .await
+        .expect(422);
+}
+
+#[tokio::test]
 async fn bodies_are_limited() {
     let world = World::start().await;
     let body = vec![b' '; (3 << 20) + 1];
