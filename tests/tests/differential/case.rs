@@ -35,12 +35,20 @@ pub(crate) struct Step {
     pub(crate) until: Option<u16>,
     /// Of a watch: how many events are read; 0 is all until the server ends it.
     pub(crate) events: Option<usize>,
+    /// Before the request, the server's storage forgets all versions but the newest.
+    pub(crate) compact: bool,
+    /// Names for texts that are too long to be written here: a text, and how often it is repeated.
+    pub(crate) repeat: BTreeMap<String, (String, usize)>,
+    /// What is compared of a long answer: a pointer, in which an item of a list may go by its name.
+    pub(crate) pick: Option<String>,
     /// Arguments of kubectl, instead of a request.
     pub(crate) kubectl: Option<Vec<String>>,
     /// Names for what stands at pointers in the answer: `${name}` in later steps.
     pub(crate) save: BTreeMap<String, String>,
     /// Why the embedded server answers otherwise.
     pub(crate) differs: Option<String>,
+    /// Names of items that only the real server's answer has, or their beginning and `*`: that is all in which it differs.
+    pub(crate) lacks: Vec<String>,
 }
 
 impl Step {

@@ -51,6 +51,7 @@ static CLEANED: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (GENERATED, "abc-XXXXX"),
         (r":[0-9]{5}/(TCP|UDP|SCTP)\b", ":PORT/$1"),
         (r"current: \d+", "current: N"),
+        (r"larger than max \(\d+", "larger than max (N"),
         (r#"resourceVersion: "\d+""#, r#"resourceVersion: "N""#),
         (r"resource version: \d+ \(\d+\)", "resource version: N (N)"),
         (r"in record \(\d+\)", "in record (N)"),

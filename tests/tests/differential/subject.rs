@@ -12,6 +12,7 @@ use kubewright_testkit::{ControlPlane, binaries};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::process::Stdio;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::io::AsyncWriteExt as _;
 
@@ -24,6 +25,7 @@ pub(crate) struct Answer(pub(crate) u16, pub(crate) Value);
 
 /// A server, as the administrator, as alice and as nobody sees it.
 pub(crate) struct Subject {
+    compact: Compact,
     admin: Client,
     alice: Client,
     nobody: Client,
@@ -31,12 +33,16 @@ pub(crate) struct Subject {
     folder: tempfile::TempDir,
 }
 
+/// Makes the server forget its history.
+type Compact = Box<dyn Fn() + Send + Sync>;
+
 impl Subject {
-    async fn of(admin: Kubeconfig, alice: &str) -> Self {
+    async fn of(compact: Compact, admin: Kubeconfig, alice: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let text = serde_json::to_string(&admin).unwrap();
         std::fs::write(folder.path().join("config"), text).unwrap();
         Self {
+            compact,
             admin: client(admin.clone(), None).await,
             alice: client(admin.clone(), Some(alice)).await,
             nobody: client(admin, Some("nobody's")).await,
@@ -46,12 +52,24 @@ impl Subject {
 
     pub(crate) async fn embedded(server: &ApiServer) -> Self {
         let kubeconfig = Kubeconfig::from_yaml(&server.kubeconfig()).unwrap();
-        Self::of(kubeconfig, "alice-token").await
+        let registry = server.registry().clone();
+        Self::of(
+            Box::new(move || registry.store.compact()),
+            kubeconfig,
+            "alice-token",
+        )
+        .await
     }
 
-    pub(crate) async fn real(plane: &ControlPlane) -> Self {
+    pub(crate) async fn real(plane: &Arc<ControlPlane>) -> Self {
         let kubeconfig = Kubeconfig::read_from(plane.admin().kubeconfig()).unwrap();
-        let subject = Self::of(kubeconfig, plane.user("alice").unwrap().token()).await;
+        let alice = plane.user("alice").unwrap().token();
+        // It is stopped where it was started.
+        let weak = Arc::downgrade(plane);
+        let compact = move || {
+            weak.upgrade().unwrap().compact_history().unwrap();
+        };
+        let subject = Self::of(Box::new(compact), kubeconfig, alice).await;
         // Its token lies in a file that the kubeconfig may name: kubectl reads the plane's own.
         std::fs::copy(plane.admin().kubeconfig(), subject.folder.path().join("config")).unwrap();
         subject
@@ -78,7 +96,13 @@ impl Subject {
         }
         let mut answers = vec![];
         for step in &case.steps {
+            for (name, (text, times)) in &step.repeat {
+                known.insert(name.clone(), text.repeat(*times));
+            }
             let step = filled(step, &known);
+            if step.compact {
+                (self.compact)();
+            }
             let (answer, raw) = self.ask(&step).await;
             for (name, pointer) in &step.save {
                 let value = raw.pointer(pointer).unwrap_or(&Value::Null);
@@ -137,12 +161,17 @@ impl Subject {
             Err(error) => return (0, json!(error.to_string())),
         };
         let code = response.status().as_u16();
-        let warnings: Vec<Value> = response
-            .headers()
-            .get_all("Warning")
-            .iter()
-            .map(|warning| json!(String::from_utf8_lossy(warning.as_bytes())))
-            .collect();
+        let warnings = header(&response, "Warning");
+        let mut headers = serde_json::Map::new();
+        for name in ["Content-Type", "Retry-After", "Allow"] {
+            let values = header(&response, name);
+            if !values.is_empty()
+                && values != [json!("application/json")]
+                && values != [json!("application/yaml")]
+            {
+                headers.insert(name.to_owned(), values.into());
+            }
+        }
         let (text, cut) = read(response.into_body(), step.events.filter(|_| code == 200)).await;
         let value = match step.events.filter(|_| code == 200) {
             Some(_) => {
@@ -157,10 +186,23 @@ impl Subject {
             }
             None => serde_json::from_str(&text).unwrap_or(Value::String(text)),
         };
-        let value = if warnings.is_empty() {
+        let value = match &step.pick {
+            Some(pick) => picked(value, pick),
+            None => value,
+        };
+        // What goes without saying is not said.
+        let mut said = serde_json::Map::new();
+        if !warnings.is_empty() {
+            said.insert("warnings".into(), warnings.into());
+        }
+        if !headers.is_empty() {
+            said.insert("headers".into(), headers.into());
+        }
+        let value = if said.is_empty() {
             value
         } else {
-            json!({ "warnings": warnings, "body": value })
+            said.insert("body".into(), value);
+            Value::Object(said)
         };
         (code, value)
     }
@@ -211,12 +253,41 @@ async fn client(mut kubeconfig: Kubeconfig, token: Option<&str>) -> Client {
     Client::try_from(config).unwrap()
 }
 
+/// What a pointer shows; an item of a list may go by its name.
+fn picked(mut value: Value, pointer: &str) -> Value {
+    for step in pointer.split('/').skip(1) {
+        let name = step.replace("~1", "/").replace("~0", "~");
+        value = match value {
+            Value::Array(items) => items.into_iter().find(|item| {
+                let names = [
+                    &item["name"],
+                    &item["metadata"]["name"],
+                    &item["version"],
+                    &item["resource"],
+                ];
+                names.into_iter().any(|one| *one == name)
+            }),
+            mut value => value.get_mut(&name).map(Value::take),
+        }
+        .unwrap_or_default();
+    }
+    value
+}
+
+/// The values of a header.
+fn header(response: &http::Response<Body>, name: &str) -> Vec<Value> {
+    let values = response.headers().get_all(name).iter();
+    values
+        .map(|value| json!(String::from_utf8_lossy(value.as_bytes())))
+        .collect()
+}
+
 /// A body, or its first lines, and whether more were wanted than came.
 async fn read(mut body: Body, lines: Option<usize>) -> (String, bool) {
     let mut bytes = vec![];
     loop {
-        let count = bytes.split(|byte| *byte == b'\n').count() - 1;
-        if lines.is_some_and(|lines| lines > 0 && count >= lines) {
+        let count = || bytes.iter().filter(|byte| **byte == b'\n').count();
+        if lines.is_some_and(|lines| lines > 0 && count() >= lines) {
             break;
         }
         let Ok(frame) = tokio::time::timeout(PATIENCE, body.frame()).await else {
@@ -271,12 +342,12 @@ pub(crate) async fn embedded() -> ApiServer {
 }
 
 /// The real server, with alice, and the controllers whose work the embedded server does itself.
-pub(crate) async fn real() -> ControlPlane {
+pub(crate) async fn real() -> Arc<ControlPlane> {
     let start = || {
         ControlPlane::builder()
             .user("alice", &["devs"])
             .controller_manager(&["garbage-collector-controller", "namespace-controller"])
             .start()
     };
-    tokio::task::spawn_blocking(start).await.unwrap().unwrap()
+    tokio::task::spawn_blocking(start).await.unwrap().unwrap().into()
 }
