@@ -4,19 +4,22 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::SourceError;
+use super::{SourceError, said::Said};
 use crate::{KindInfo, ObjectName};
 
 /// A failure that lasts is warned of again after this time.
 const AGAIN_AFTER: Duration = Duration::from_mins(5);
 
-/// Warns of a failure once, and again when it lasts or turns into another.
+/// Warns of a failure once, and again when it lasts; of bad data once for each object, and not again while the process runs.
 #[derive(Debug)]
 pub(super) struct Complaints {
     kind: String,
     resource: String,
     place: String,
-    last: Option<(Failure, Instant)>,
+    /// When each was last warned of.
+    last: Vec<(Failure, Instant)>,
+    /// The objects that cannot be used.
+    bad: Said<String>,
     /// What was said of versions.
     said: Vec<VersionFault>,
 }
@@ -50,7 +53,8 @@ impl Complaints {
             kind: format!("{} of {}", info.kind, info.api_version()),
             resource,
             place,
-            last: None,
+            last: Vec::new(),
+            bad: Said::default(),
             said: Vec::new(),
         }
     }
@@ -62,6 +66,10 @@ impl Complaints {
 
     /// What to warn of; nothing when it was warned of a moment ago.
     pub(super) fn about(&mut self, error: &SourceError) -> Option<String> {
+        if let SourceError::BadObject { object, .. } = error {
+            let more = self.bad.first(object.clone())?;
+            return Some(format!("{}: {error}; listing anew{more}", self.place));
+        }
         let failure = match error {
             error if error.is_not_found() => Failure::NotInstalled,
             error if error.is_forbidden() => Failure::Forbidden,
@@ -70,11 +78,11 @@ impl Complaints {
             _ => Failure::Other,
         };
         let now = Instant::now();
-        let repeated = |(last, at): (Failure, Instant)| last == failure && now - at < AGAIN_AFTER;
-        if self.last.is_some_and(repeated) {
+        self.last.retain(|(_, at)| now - *at < AGAIN_AFTER);
+        if self.last.iter().any(|(last, _)| *last == failure) {
             return None;
         }
-        self.last = Some((failure, now));
+        self.last.push((failure, now));
         let Self {
             place,
             kind,
@@ -128,12 +136,10 @@ impl Complaints {
     /// A watch was accepted. Says whether something had been warned of that this mends.
     pub(super) fn settled(&mut self) -> bool {
         // The others come between watches that are accepted.
-        let mended = |(failure, _)| ![Failure::Malformed, Failure::Other].contains(&failure);
-        let settled = self.last.is_some_and(mended);
-        if settled {
-            self.last = None;
-        }
-        settled
+        let before = self.last.len();
+        self.last
+            .retain(|(failure, _)| [Failure::Malformed, Failure::Other].contains(failure));
+        self.last.len() < before
     }
 }
 
@@ -184,8 +190,9 @@ mod tests {
         let forbidden = SourceError::Status(Box::new(Status::failure("no", "Forbidden").with_code(403)));
         assert!(complaints.about(&away).unwrap().contains("connection refused"));
         assert!(complaints.about(&forbidden).unwrap().contains("manifests/rbac"));
-        assert!(complaints.about(&away).is_some());
+        // One that comes and goes in turn with another is the same as before.
         assert!(complaints.about(&away).is_none());
+        assert!(complaints.about(&forbidden).is_none());
         assert!(complaints.settled() && !complaints.settled());
         assert!(complaints.about(&away).is_some());
     }
@@ -219,5 +226,19 @@ mod tests {
         assert!(complaints.about(&bad).is_some());
         assert!(!complaints.settled());
         assert_eq!(complaints.about(&bad), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_object_that_cannot_be_used_is_named_once() {
+        let mut complaints = complaints();
+        let bad = |object: &str| SourceError::BadObject {
+            object: object.into(),
+            problem: "it is no UTF-8".into(),
+        };
+        for object in ["shop/spy", "shop/other"] {
+            assert!(complaints.about(&bad(object)).unwrap().contains(object));
+        }
+        tokio::time::advance(10 * AGAIN_AFTER).await;
+        assert_eq!(complaints.about(&bad("shop/spy")), None);
     }
 }

@@ -24,7 +24,7 @@ use super::{
     scan::Scanner,
     stats::{Counters, count},
     store::{Store, Stored},
-    views::Views,
+    views::{ANYBODY, Views},
     watches::Watches,
 };
 use crate::{KindInfo, View, wakes::together};
@@ -161,7 +161,7 @@ impl Core {
         let object = Arc::new(object);
         object.index(indexes);
         if let Some(defect) = &object.defect {
-            self.views.report(&object, defect);
+            self.views.report(&object, ANYBODY, defect);
         }
         if let Some(pin) = self.pin {
             pin(&self.views, &object);

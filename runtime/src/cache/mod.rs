@@ -31,6 +31,7 @@ mod progress;
 mod quorum;
 mod recent;
 mod reflector;
+mod said;
 mod scan;
 mod seeding;
 mod selector;

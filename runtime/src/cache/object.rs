@@ -14,7 +14,7 @@ use super::{
     compression::Payload,
     hot::Slot,
     index::{Index, text_at},
-    views::Views,
+    views::{ANYBODY, Views},
 };
 use crate::{ObjectName, View};
 
@@ -166,7 +166,7 @@ pub(super) struct StoredObject {
     pub(super) defect: Option<Box<str>>,
     /// The values of the store's indexes, in their order; none where they were not looked for yet.
     pub(super) indexed: Mutex<Vec<Option<Box<[IndexKey]>>>>,
-    /// Whether it was logged that this version does not decode.
+    /// Whether it was counted that this version does not decode.
     pub(super) reported: AtomicBool,
     /// Whether somebody got this version before.
     pub(super) was_got: AtomicBool,
@@ -278,7 +278,7 @@ impl<K: View> Object<K> {
     /// Of a projected or transformed informer it is what that keeps.
     pub fn json(&self) -> Bytes {
         self.stored.payload.json().unwrap_or_else(|damaged| {
-            self.views.report(&self.stored, &damaged.to_string());
+            self.views.report(&self.stored, ANYBODY, &damaged.to_string());
             Bytes::new()
         })
     }

@@ -65,9 +65,17 @@ pub enum SourceError {
     /// The response broke off, or nothing came for too long.
     #[error("the response broke off: {0}")]
     Broken(String),
-    /// What was read is no list, no event, or no object that can be identified.
+    /// What was read is no list, no event, or an object of which not even the name can be read.
     #[error("unusable data from the API server: {0}")]
     Malformed(String),
+    /// An object that cannot be used: the name and the namespace that stand in it, as far as they can be read.
+    #[error("unusable data from the API server: {object}: {problem}")]
+    BadObject {
+        /// `namespace/name`.
+        object: String,
+        /// What is wrong; nothing of the object is quoted.
+        problem: String,
+    },
     /// A watch that ended at once, without an event.
     #[error("the watch ended at once, without an event")]
     VeryShortWatch,

@@ -24,7 +24,8 @@ pub struct InformerStats {
     pub watch_events: u64,
     /// How often an object was decoded.
     pub decodes: u64,
-    /// Versions of objects that were read and did not decode.
+    /// Versions of objects that did not decode when they were read, or that say something twice in their metadata. Each object is logged
+    /// once, and again when it was mended in between; of more than a thousand no more.
     pub decode_errors: u64,
     /// Resource versions that went backwards or were no number.
     pub version_errors: u64,

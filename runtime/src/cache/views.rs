@@ -1,17 +1,26 @@
 //! Where bytes become types: the only place of the cache that decodes.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    any::type_name,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
+
+use parking_lot::Mutex;
 
 use super::{
     DecodeError,
     hot::HotSet,
     object::StoredObject,
+    said::Said,
     stats::{Counters, count},
 };
-use crate::{KindInfo, View};
+use crate::{KindInfo, ObjectName, View};
+
+/// Who reads what is read by no type in particular.
+pub(super) const ANYBODY: &str = "";
 
 /// Reads stored objects as whatever type is asked for. One per informer.
 #[derive(Debug)]
@@ -21,6 +30,10 @@ pub(super) struct Views {
     sensitive: AtomicBool,
     counters: Arc<Counters>,
     hot: Arc<HotSet>,
+    /// What did not decode when it was read last, and as which type.
+    bad: Mutex<Said<(ObjectName, &'static str)>>,
+    /// Whether there is any of that.
+    has_bad: AtomicBool,
 }
 
 impl Views {
@@ -30,6 +43,8 @@ impl Views {
             sensitive: sensitive.into(),
             counters,
             hot,
+            bad: Mutex::default(),
+            has_bad: AtomicBool::new(false),
         }
     }
 
@@ -72,7 +87,7 @@ impl Views {
 
     fn decode<K: View>(&self, stored: &StoredObject) -> Result<Arc<K>, DecodeError> {
         if let Some(defect) = &stored.defect {
-            return Err(self.report(stored, defect));
+            return Err(self.report(stored, ANYBODY, defect));
         }
         count(&self.counters.decodes);
         let decoded = stored.payload.with_json(|json| {
@@ -80,11 +95,26 @@ impl Views {
             let json = std::str::from_utf8(json).map_err(|error| error.to_string())?;
             serde_json::from_str(json).map_err(|error| self.without_values(&error))
         });
-        match decoded {
-            Ok(Ok(object)) => Ok(Arc::new(object)),
-            Ok(Err(problem)) => Err(self.report(stored, &problem)),
-            Err(damaged) => Err(self.report(stored, &damaged.to_string())),
+        let problem = match decoded {
+            Ok(Ok(object)) => {
+                self.is_mended(stored, type_name::<K>());
+                return Ok(Arc::new(object));
+            }
+            Ok(Err(problem)) => problem,
+            Err(damaged) => damaged.to_string(),
+        };
+        Err(self.report(stored, type_name::<K>(), &problem))
+    }
+
+    fn is_mended(&self, stored: &StoredObject, reader: &'static str) {
+        if !self.has_bad.load(Ordering::Relaxed) {
+            return;
         }
+        let mut bad = self.bad.lock();
+        for reader in [reader, ANYBODY] {
+            bad.is_over(&(stored.name().clone(), reader));
+        }
+        self.has_bad.store(!bad.is_empty(), Ordering::Relaxed);
     }
 
     fn without_values(&self, error: &serde_json::Error) -> String {
@@ -99,8 +129,9 @@ impl Views {
         error.to_string()
     }
 
-    /// Logs and counts each version of an object once, however often it is read.
-    pub(super) fn report(&self, stored: &StoredObject, message: &str) -> DecodeError {
+    /// Counts each version of an object once, however often it is read. Logs the object once until it was decoded again: who writes an
+    /// object that does not decode may do so every second.
+    pub(super) fn report(&self, stored: &StoredObject, reader: &'static str, message: &str) -> DecodeError {
         let error = DecodeError {
             kind: self.info.kind.to_string(),
             name: stored.name().clone(),
@@ -109,9 +140,13 @@ impl Views {
         };
         if !stored.reported.swap(true, Ordering::Relaxed) {
             count(&self.counters.decode_errors);
-            tracing::error!(
-                "{error}; every read of it fails until the object is mended, or its Rust type reads it"
-            );
+            self.has_bad.store(true, Ordering::Relaxed);
+            let first = self.bad.lock().first((stored.name().clone(), reader));
+            if let Some(more) = first {
+                tracing::error!(
+                    "{error}; every read of it fails until the object is mended, or its Rust type reads it{more}"
+                );
+            }
         }
         error
     }

@@ -194,27 +194,109 @@ async fn a_name_that_a_list_holds_twice_is_one_object() {
     assert_eq!(seen.take(), ["add a=2 initial"]);
 }
 
-/// What is wrong is spoken of once, with the object's name where it is known, however often it comes.
+/// What is wrong is spoken of once, with the object's name, however often it comes and for however long.
 #[tokio::test(start_paused = true)]
-async fn bad_data_is_logged_once_with_the_name() {
-    let log = Log::start();
-    let server = Server::new();
-    let (_factory, informer) = informer(&server).await;
-    let stranger = json!({"type": "ADDED", "object": {"kind": "Secret", "apiVersion": "v1",
-        "metadata": {"name": "spy", "namespace": "shop"}, "data": {"password": "hunter2"}}});
-    for _ in 0..4 {
-        settle().await;
-        server.send(&stranger.to_string());
-        long_after().await;
-    }
-    assert_eq!(informer.stats().failures, 4);
-    let lines = log.lines("informer of configmaps");
-    assert_eq!(lines.len(), 1, "{lines:?}");
-    assert!(
-        lines[0].contains("shop/spy") && lines[0].contains("Secret"),
-        "{lines:?}"
+async fn bad_data_is_logged_once_with_the_name_and_counted_each_time() {
+    let whole = concat!(
+        r#"{"type":"ADDED","object":{"kind":"ConfigMap","apiVersion":"v1","#,
+        r#""metadata":{"name":"spy","namespace":"shop","labels":{"a":"b"}},"data":{"password":"hunter2"}}}"#
     );
-    assert_eq!(log.lines("hunter2"), [""; 0]);
+    let with = |from: &str, to: &str| {
+        assert!(whole.contains(from), "{from}");
+        whole.replace(from, to).into_bytes()
+    };
+    let invalid = whole.bytes().flat_map(|byte| {
+        if byte == b'2' {
+            vec![byte, 0xff]
+        } else {
+            vec![byte]
+        }
+    });
+    for (line, problem) in [
+        (
+            with(r#""ConfigMap""#, r#""Secret""#),
+            "it is no ConfigMap of v1: found \"Secret\"",
+        ),
+        (invalid.collect(), "it is no UTF-8"),
+        (
+            with(r#""name":"spy""#, r#""name":"spy","name":"other""#),
+            "metadata.name stands twice",
+        ),
+        (
+            with(r#""name":"spy""#, r#""name":"spy","uid":"1","uid":"2""#),
+            "metadata.uid stands twice",
+        ),
+        (with("}}}", "}}"), "torn"),
+        (with("}}}", "}}}}"), "expected"),
+        (with("ADDED", "NEWS"), "the type of the event is unknown"),
+    ] {
+        let log = Log::start();
+        let server = Server::new();
+        server.put(&config_map("a", "1"));
+        let (_factory, informer) = informer(&server).await;
+        for _ in 0..7 {
+            settle().await;
+            server.send(&line);
+            tokio::time::sleep(Duration::from_secs(100)).await;
+        }
+        let lines = log.lines("shop/spy");
+        assert!(
+            lines.len() == 1 && lines[0].contains(problem),
+            "{problem}: {lines:?}"
+        );
+        assert_eq!(log.lines("hunter2"), [""; 0]);
+        assert_eq!(
+            (informer.stats().failures, informer.stats().lists),
+            (7, 8),
+            "{problem}"
+        );
+        assert_eq!(contents(&informer.lister()), server.contents());
+    }
+}
+
+/// The same for what is kept and does not decode: until it was mended.
+#[tokio::test(start_paused = true)]
+async fn an_object_that_does_not_decode_is_logged_once_however_often_it_is_written() {
+    for (metadata, data, problem) in [
+        (r#""uid":"u""#, "5", "invalid type"),
+        (
+            r#""labels":{},"labels":{}"#,
+            "{}",
+            "the key metadata.labels stands twice",
+        ),
+    ] {
+        let log = Log::start();
+        let server = Server::new();
+        server.put(&config_map("a", "1"));
+        let (_factory, informer) = informer(&server).await;
+        let write = async |version: u64, metadata: &str, data: &str| {
+            server.send(&format!(
+                r#"{{"type":"MODIFIED","object":{{"kind":"ConfigMap","apiVersion":"v1","metadata":{{"name":"spy","namespace":"shop",{metadata},"resourceVersion":"{version}"}},"data":{data}}}}}"#
+            ));
+            tokio::time::sleep(Duration::from_secs(100)).await;
+            informer.lister().list().filter(Result::is_err).count()
+        };
+        for version in 101..108 {
+            assert_eq!(write(version, metadata, data).await, 1);
+        }
+        let lines = log.lines("shop/spy");
+        assert!(lines.len() == 1 && lines[0].contains(problem), "{lines:?}");
+        let stats = informer.stats();
+        assert_eq!(
+            (stats.decode_errors, stats.failures, stats.lists),
+            (7, 0, 1),
+            "{problem}"
+        );
+        assert_eq!(write(108, r#""uid":"u""#, "{}").await, 0);
+        assert_eq!(write(109, metadata, data).await, 1);
+        assert_eq!(
+            (log.lines("shop/spy").len(), informer.stats().decode_errors),
+            (2, 8)
+        );
+        server.reset();
+        long_after().await;
+        assert_eq!(contents(&informer.lister()), server.contents());
+    }
 }
 
 /// Such versions are followed: to ask again for what is known is safe, to skip what is not is not.

@@ -204,8 +204,8 @@ impl Server {
     }
 
     /// Sends a line to all watches as it is.
-    pub(crate) fn send(&self, line: &str) {
-        self.0.lock().broadcast(None, line);
+    pub(crate) fn send(&self, line: &(impl AsRef<[u8]> + ?Sized)) {
+        self.0.lock().broadcast(None, line.as_ref());
     }
 
     pub(crate) fn bookmark(&self) {
@@ -213,7 +213,7 @@ impl Server {
         state.version += 1;
         let version = state.version.to_string();
         let line = json!({"type": "BOOKMARK", "object": {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"resourceVersion": version}}});
-        state.broadcast(None, &line.to_string());
+        state.broadcast(None, line.to_string().as_bytes());
     }
 
     /// Whatever comes now has versions after this one, as on a server that was restored from a backup.
@@ -341,7 +341,7 @@ impl State {
             held.push(event);
             return;
         }
-        self.broadcast(Some(&event.namespace), &event.line);
+        self.broadcast(Some(&event.namespace), event.line.as_bytes());
         self.history.push(event);
     }
 
@@ -353,10 +353,10 @@ impl State {
         }
     }
 
-    fn broadcast(&mut self, namespace: Option<&str>, line: &str) {
+    fn broadcast(&mut self, namespace: Option<&str>, line: &[u8]) {
         for (wanted, watcher) in &self.watchers {
             if namespace.is_none() || wanted.is_none() || wanted.as_deref() == namespace {
-                for chunk in chunks(format!("{line}\n").as_bytes()) {
+                for chunk in chunks(&[line, b"\n"].concat()) {
                     let _ = watcher.send(Ok(chunk));
                 }
             }

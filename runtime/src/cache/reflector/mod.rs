@@ -32,7 +32,7 @@ use super::{
     fifo::{Delta, Namespace, SharedFifo},
     index::Index,
     object::StoredObject,
-    scan::{Listed, ScanError, Scanner},
+    scan::{Listed, Refused, ScanError, Scanner},
     stats::count,
     versions,
 };
@@ -171,9 +171,19 @@ impl Reflector {
     }
 }
 
+impl From<Refused> for SourceError {
+    fn from(refused: Refused) -> Self {
+        let problem = refused.error.to_string();
+        match refused.object {
+            Some(object) => Self::BadObject { object, problem },
+            None => Self::Malformed(problem),
+        }
+    }
+}
+
 impl From<ScanError> for SourceError {
     fn from(error: ScanError) -> Self {
-        Self::Malformed(error.to_string())
+        Refused::from(error).into()
     }
 }
 

@@ -77,7 +77,7 @@ fn check_line_that_parses(document: &Value) {
     check_line(line.as_bytes());
 }
 
-fn cut(body: &[u8], cuts: &[usize]) -> Result<(Vec<Vec<u8>>, Envelope), ScanError> {
+fn cut(body: &[u8], cuts: &[usize]) -> Result<(Vec<Vec<u8>>, Envelope), Refused> {
     let (mut cutter, mut items, mut rest) = (ListCutter::new(), Vec::new(), body);
     for cut in cuts.iter().cycle() {
         let (chunk, after) = rest.split_at((*cut).min(rest.len()));

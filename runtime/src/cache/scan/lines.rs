@@ -1,6 +1,6 @@
 //! Cuts the body of a watch into lines.
 
-use super::ScanError;
+use super::{Refused, ScanError};
 
 /// What of the buffer is kept from one line to the next.
 const KEPT: usize = 64 * 1024;
@@ -39,11 +39,12 @@ impl Lines {
     }
 
     /// Fails when a line does not end: what sends it is no API server, and would fill the memory.
-    pub(in crate::cache) fn check(&self) -> Result<(), ScanError> {
+    pub(in crate::cache) fn check(&self) -> Result<(), Refused> {
         if self.partial.len() <= LONGEST {
             return Ok(());
         }
-        Err(ScanError(format!("a line is longer than {LONGEST} bytes")))
+        let error = ScanError(format!("a line is longer than {LONGEST} bytes"));
+        Err(Refused::line(error, &self.partial))
     }
 }
 
@@ -63,10 +64,13 @@ mod tests {
     #[test]
     fn a_line_without_an_end_is_refused() {
         let (mut lines, chunk) = (Lines::default(), vec![b' '; LONGEST / 2]);
-        for expected in [true, true, false] {
+        let begin = br#"{"type":"ADDED","object":{"metadata":{"name":"spy","namespace":"shop"},"data":""#;
+        lines.push(begin, |_| Ok::<_, ()>(())).unwrap();
+        for expected in [true, false, false] {
             lines.push(&chunk, |_| Ok::<_, ()>(())).unwrap();
             assert_eq!(lines.check().is_ok(), expected);
         }
+        assert_eq!(lines.check().unwrap_err().object.as_deref(), Some("shop/spy"));
         lines.push(b"\n", |_| Ok::<_, ()>(())).unwrap();
         assert!(lines.check().is_ok());
     }

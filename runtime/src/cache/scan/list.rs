@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, de::IgnoredAny};
 
-use super::{blocks::Blocks, lines::LONGEST, object::ScanError};
+use super::{blocks::Blocks, lines::LONGEST, object::ScanError, refused::Refused};
 
 /// Hands out the items of a list one by one; keeps no more than one item and what surrounds them.
 ///
@@ -54,8 +54,8 @@ impl ListCutter {
     pub(in crate::cache) fn push(
         &mut self,
         mut chunk: &[u8],
-        mut each: impl FnMut(&[u8]) -> Result<(), ScanError>,
-    ) -> Result<(), ScanError> {
+        mut each: impl FnMut(&[u8]) -> Result<(), Refused>,
+    ) -> Result<(), Refused> {
         if self.item_depth > 0 {
             chunk = self.item(chunk, 0, &mut each)?;
         }
@@ -69,7 +69,7 @@ impl ListCutter {
                 }
                 (Some(b'}'), b',') => self.between = Some(b','),
                 (None, _) | (Some(b'[' | b'}'), b']') => self.envelope(byte),
-                _ => return Err(ScanError("an item of the list is no object".into())),
+                _ => return Err(ScanError("an item of the list is no object".into()).into()),
             }
             chunk = rest;
         }
@@ -82,15 +82,14 @@ impl ListCutter {
         &mut self,
         chunk: &'c [u8],
         at: usize,
-        each: &mut impl FnMut(&[u8]) -> Result<(), ScanError>,
-    ) -> Result<&'c [u8], ScanError> {
+        each: &mut impl FnMut(&[u8]) -> Result<(), Refused>,
+    ) -> Result<&'c [u8], Refused> {
         let Some(end) = self.blocks.container_end(chunk, at, &mut self.item_depth) else {
             self.blocks.next_piece();
             self.partial.extend_from_slice(chunk);
             if self.partial.len() > LONGEST {
-                return Err(ScanError(format!(
-                    "an item of the list is longer than {LONGEST} bytes"
-                )));
+                let error = ScanError(format!("an item of the list is longer than {LONGEST} bytes"));
+                return Err(Refused::item(error, &self.partial));
             }
             return Ok(&[]);
         };
@@ -180,7 +179,7 @@ mod tests {
 
     use super::*;
 
-    fn cut(body: &str, size: usize) -> Result<(Vec<String>, Envelope), ScanError> {
+    fn cut(body: &str, size: usize) -> Result<(Vec<String>, Envelope), Refused> {
         let mut cutter = ListCutter::new();
         let mut items = Vec::new();
         for chunk in body.as_bytes().chunks(size) {
@@ -253,6 +252,17 @@ mod tests {
         ] {
             assert!(cut(body, 4).is_err(), "{body}");
         }
+    }
+
+    #[test]
+    fn an_item_without_an_end_is_refused_by_its_name() {
+        let mut cutter = ListCutter::new();
+        let begin =
+            br#"{"items":[{"data":{"name":"x"},"metadata":{"labels":{"name":"y"},"name":"spy","namespace":"shop"},"#;
+        cutter.push(begin, |_| Ok(())).unwrap();
+        let chunk = vec![b' '; LONGEST];
+        let refused = cutter.push(&chunk, |_| Ok(())).unwrap_err();
+        assert_eq!(refused.object.as_deref(), Some("shop/spy"), "{refused}");
     }
 
     proptest! {

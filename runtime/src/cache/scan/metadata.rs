@@ -109,9 +109,7 @@ impl<'a> Found<'a> {
         shared: &mut Shared,
     ) -> Result<(Metadata, Option<Box<str>>), ScanError> {
         if let Some(stranger) = &self.stranger {
-            let [namespace, name] =
-                [&self.namespace, &self.name].map(|text| text.as_deref().unwrap_or_default());
-            return Err(ScanError(format!("{namespace}/{name}: {stranger}")));
+            return Err(ScanError(stranger.clone()));
         }
         if let Some(key) = self.ambiguous {
             return Err(two_values(key));

@@ -2,7 +2,7 @@
 //!
 //! Nothing is parsed into a tree. Read [`blocks`] and [`cursor`] (how JSON is skipped) → [`object`] and [`metadata`] (what is made of one
 //! object; [`prune`] leaves out what a projection does not want) → [`watch`] (a line of a watch, from [`lines`]) → [`list`] (the body of a
-//! list, cut into items as it arrives).
+//! list, cut into items as it arrives). [`refused`] names what cannot be used.
 
 mod blocks;
 mod cursor;
@@ -13,10 +13,12 @@ mod list;
 mod metadata;
 mod object;
 mod prune;
+mod refused;
 mod watch;
 
 pub(super) use cursor::{Cursor, unquoted};
 pub(super) use lines::Lines;
 pub(super) use list::ListCutter;
 pub(super) use object::{Listed, ScanError, Scanner};
+pub(super) use refused::Refused;
 pub(super) use watch::WatchEvent;

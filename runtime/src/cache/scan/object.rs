@@ -6,6 +6,7 @@ use super::{
     cursor::{Cursor, unquoted},
     metadata::{Found, Shared},
     prune::prune,
+    refused::Refused,
 };
 use crate::{
     KindInfo, Scope,
@@ -108,11 +109,10 @@ impl Scanner {
         json: &[u8],
         indexes: &[Arc<Index>],
         store: &Store,
-    ) -> Result<Listed, ScanError> {
-        let mut cursor = Cursor::new(text(json)?);
-        let found = self.scan(&mut cursor)?;
-        cursor.end()?;
-        self.finish_unless_known(found, indexes, store)
+    ) -> Result<Listed, Refused> {
+        self.item(json, |scanner, found| {
+            scanner.finish_unless_known(found, indexes, store)
+        })
     }
 
     /// An object from its JSON, whether the store has it or not.
@@ -120,11 +120,22 @@ impl Scanner {
         &mut self,
         json: &[u8],
         indexes: &[Arc<Index>],
-    ) -> Result<StoredObject, ScanError> {
-        let mut cursor = Cursor::new(text(json)?);
-        let found = self.scan(&mut cursor)?;
-        cursor.end()?;
-        self.finish(found, indexes)
+    ) -> Result<StoredObject, Refused> {
+        self.item(json, |scanner, found| scanner.finish(found, indexes))
+    }
+
+    fn item<T>(
+        &mut self,
+        json: &[u8],
+        finish: impl FnOnce(&mut Self, Found<'_>) -> Result<T, ScanError>,
+    ) -> Result<T, Refused> {
+        let scanned = || {
+            let mut cursor = Cursor::new(text(json)?);
+            let found = self.scan(&mut cursor)?;
+            cursor.end()?;
+            finish(self, found)
+        };
+        scanned().map_err(|error| Refused::item(error, json))
     }
 
     /// Scans the object on which the cursor stands; [`Self::finish`] must follow.

@@ -8,6 +8,7 @@ use super::{
     cursor::Cursor,
     metadata::Found,
     object::{Listed, ScanError, Scanner, text},
+    refused::Refused,
 };
 use crate::cache::{index::Index, object::StoredObject, store::Store};
 
@@ -54,8 +55,9 @@ impl Scanner {
         &mut self,
         line: &[u8],
         indexes: &[Arc<Index>],
-    ) -> Result<WatchEvent, ScanError> {
+    ) -> Result<WatchEvent, Refused> {
         self.line(line, |scanner, found| scanner.finish(found, indexes))
+            .map_err(|error| Refused::line(error, line))
     }
 
     /// A line of a streaming list. What is in the store is not made again.
@@ -64,10 +66,11 @@ impl Scanner {
         line: &[u8],
         indexes: &[Arc<Index>],
         store: &Store,
-    ) -> Result<WatchEvent<Listed>, ScanError> {
+    ) -> Result<WatchEvent<Listed>, Refused> {
         self.line(line, |scanner, found| {
             scanner.finish_unless_known(found, indexes, store)
         })
+        .map_err(|error| Refused::line(error, line))
     }
 
     fn line<T>(

@@ -81,7 +81,7 @@ fn duplicate_metadata_keys_make_an_object_undecodable() {
     let ambiguous = r#"{"metadata":{"name":"a","namespace":"default","name":"b"}}"#;
     assert_eq!(
         scan(ambiguous).unwrap_err(),
-        "metadata.name stands twice, with two values"
+        "default/a: metadata.name stands twice, with two values"
     );
 }
 
