@@ -170,6 +170,14 @@ impl Core {
         object
     }
 
+    /// Whether metadata alone would not do: something was decoded or read as JSON, or is looked up by what is not metadata.
+    pub(super) fn needs_bodies(&self) -> bool {
+        let is_decoded = self.counters.decodes.load(Ordering::Relaxed) > 0;
+        is_decoded
+            || self.views.was_json_read()
+            || self.store.indexes().iter().any(|index| index.needs_body())
+    }
+
     pub(super) fn stats(&self) -> InformerStats {
         let (objects, bytes, kept_bytes) = self.store.size();
         let index_errors = self.store.indexes();

@@ -262,20 +262,24 @@ impl SharedInformerFactory {
             ..
         } = state.lock().clone();
         for core in informers.iter().filter(|core| !core.is_started()) {
-            let namespaces = namespaces(core, &factory_namespaces).into_iter();
-            let sources = namespaces.map(|namespace| {
+            let namespaces = namespaces(core, &factory_namespaces);
+            for hint in hints::before_start(core, &namespaces, &informers) {
+                tracing::warn!("{hint}");
+            }
+            let sources = namespaces.into_iter().map(|namespace| {
                 let source = sources(core.info(), namespace.as_deref(), &core.options);
                 (namespace, source)
             });
-            for hint in hints::before_start(core, &informers) {
-                tracing::warn!("{hint}");
-            }
             let Some(informer) = core.start(sources.collect(), queue, &reflectors, tracker, cancel) else {
                 continue;
             };
             thread.spawn(tracker, informer);
             let (unread, cancel) = (hints::unread(core.clone()), cancel.clone());
-            tracker.spawn(async move { cancel.run_until_cancelled(unread).await });
+            tracker.spawn(async move {
+                if let Some(Some(hint)) = cancel.run_until_cancelled(unread).await {
+                    tracing::info!("{hint}");
+                }
+            });
         }
     }
 

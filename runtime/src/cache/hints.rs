@@ -4,16 +4,18 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::time::sleep;
 
-use super::{InformerOptions, Keep, core::Core};
+use super::{InformerOptions, Keep, core::Core, fifo::Namespace};
 
-/// After this time it is said that nothing was decoded.
+/// After this time it is said that nothing was decoded; so often it is looked at.
 const UNREAD_AFTER: Duration = Duration::from_mins(10);
 
-/// What can be said of an informer before it runs; `others` are those of the factory.
-pub(super) fn before_start(core: &Core, others: &[Arc<Core>]) -> Vec<String> {
+/// What can be said of an informer before it runs, which will watch these namespaces; `others` are those of the factory.
+pub(super) fn before_start(core: &Core, namespaces: &[Namespace], others: &[Arc<Core>]) -> Vec<String> {
     let (info, options) = (core.info(), &core.options);
     let mut hints = Vec::new();
-    if info.is_secret() && watches_all(options) && options.keep != Keep::Metadata {
+    let is_restricted = options.label_selector.is_some() || options.field_selector.is_some();
+    let watches_all = namespaces.contains(&None) && !is_restricted;
+    if info.is_secret() && watches_all && options.keep != Keep::Metadata {
         hints.push(
             "all Secrets of the cluster are listed, watched and kept in memory: whoever gets into this process reads them; watch only some \
              (namespaces, a label or field selector), or `metadata_only`"
@@ -33,23 +35,22 @@ pub(super) fn before_start(core: &Core, others: &[Arc<Core>]) -> Vec<String> {
     hints
 }
 
-/// Says once, after ten minutes, which informers keep objects that nobody decodes. Cancel by dropping.
-pub(super) async fn unread(core: Arc<Core>) {
-    sleep(UNREAD_AFTER).await;
-    let stats = core.stats();
-    if stats.objects > 0 && stats.decodes == 0 && core.options.keep == Keep::Compressed {
-        tracing::info!(
-            "none of {} objects of {} was decoded within {} minutes: `metadata_only` would do, with less to send and to keep",
-            stats.objects,
-            core.info().group_resource(),
-            UNREAD_AFTER.as_secs() / 60
-        );
+/// What to say of an informer whose objects nobody reads, once that is so; returns without a hint when somebody does. Cancel by dropping.
+pub(super) async fn unread(core: Arc<Core>) -> Option<String> {
+    loop {
+        sleep(UNREAD_AFTER).await;
+        if core.options.keep != Keep::Compressed || core.needs_bodies() {
+            return None;
+        }
+        let objects = core.stats().objects;
+        if objects > 0 {
+            return Some(format!(
+                "none of {objects} objects of {} was decoded within {} minutes: `metadata_only` would do, with less to send and to keep",
+                core.info().group_resource(),
+                UNREAD_AFTER.as_secs() / 60
+            ));
+        }
     }
-}
-
-fn watches_all(options: &InformerOptions) -> bool {
-    let everywhere = options.namespaces.as_ref().is_none_or(Vec::is_empty);
-    everywhere && options.label_selector.is_none() && options.field_selector.is_none()
 }
 
 fn difference(one: &InformerOptions, other: &InformerOptions) -> String {
@@ -94,9 +95,14 @@ fn difference(one: &InformerOptions, other: &InformerOptions) -> String {
 #[cfg(test)]
 mod tests {
     use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+    use serde_json::json;
+    use tokio::time::Instant;
 
     use super::*;
-    use crate::{Kind, cache::hot::HotSet};
+    use crate::{
+        Kind,
+        cache::{IndexSpec, IndexType, Lister, Object, hot::HotSet},
+    };
 
     fn core<K: Kind>(options: InformerOptions) -> Arc<Core> {
         Arc::new(Core::new::<K>(K::info(), options, Arc::new(HotSet::new(0))))
@@ -112,16 +118,17 @@ mod tests {
     #[test]
     fn a_full_watch_of_secrets_is_warned_of() {
         let full = core::<Secret>(InformerOptions::default());
-        assert!(before_start(&full, &[]).concat().contains("all Secrets"));
+        assert!(before_start(&full, &[None], &[]).concat().contains("all Secrets"));
+        assert_eq!(before_start(&full, &[Some("shop".into())], &[]), [""; 0]);
         let metadata = InformerOptions {
             keep: Keep::Metadata,
             ..InformerOptions::default()
         };
         for options in [labelled("a=b"), metadata] {
-            assert_eq!(before_start(&core::<Secret>(options), &[]), [""; 0]);
+            assert_eq!(before_start(&core::<Secret>(options), &[None], &[]), [""; 0]);
         }
         assert_eq!(
-            before_start(&core::<ConfigMap>(InformerOptions::default()), &[]),
+            before_start(&core::<ConfigMap>(InformerOptions::default()), &[None], &[]),
             [""; 0]
         );
     }
@@ -132,12 +139,73 @@ mod tests {
             core::<ConfigMap>(InformerOptions::default()),
             core::<ConfigMap>(labelled("a=b")),
         ];
-        assert_eq!(before_start(&cores[0], &cores), [""; 0]);
-        let hint = before_start(&cores[1], &cores).concat();
+        assert_eq!(before_start(&cores[0], &[None], &cores), [""; 0]);
+        let hint = before_start(&cores[1], &[None], &cores).concat();
         assert!(
             hint.contains("configmaps is listed and watched twice")
                 && hint.contains("label selector differs (none, a=b)"),
             "{hint}"
         );
+    }
+
+    const NODE: IndexSpec = IndexSpec {
+        name: "node",
+        path: "spec.nodeName",
+        value_type: IndexType::String,
+    };
+    const TEAM: IndexSpec = IndexSpec {
+        path: "metadata.labels.team",
+        ..NODE
+    };
+
+    fn seeded() -> Arc<Core> {
+        let core = core::<ConfigMap>(InformerOptions::default());
+        let object = json!({"metadata": {"name": "a", "namespace": "shop"}});
+        core.seed(&object).unwrap();
+        core
+    }
+
+    fn object(core: &Arc<Core>) -> Object<ConfigMap> {
+        let lister = Lister::over(core.clone());
+        lister.list().objects().next().unwrap()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn after_ten_minutes_it_is_said_that_nobody_reads_what_there_is() {
+        let core = seeded();
+        core.add_index(&TEAM);
+        object(&core).annotation("a");
+        let started = Instant::now();
+        let hint = unread(core).await.unwrap();
+        assert!(
+            hint.contains("none of 1 objects of configmaps") && hint.contains("`metadata_only`"),
+            "{hint}"
+        );
+        assert_eq!(started.elapsed(), UNREAD_AFTER);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nothing_is_said_as_long_as_there_is_nothing() {
+        let core = core::<ConfigMap>(InformerOptions::default());
+        let hint = tokio::spawn(unread(core.clone()));
+        sleep(3 * UNREAD_AFTER + Duration::from_secs(1)).await;
+        core.seed(&json!({"metadata": {"name": "a", "namespace": "shop"}}))
+            .unwrap();
+        sleep(UNREAD_AFTER).await;
+        assert!(hint.is_finished() && hint.await.unwrap().is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nothing_is_said_where_more_than_metadata_is_needed() {
+        let needs: [fn(&Arc<Core>); 3] = [
+            |core| drop(object(core).decode().unwrap()),
+            |core| drop(object(core).json()),
+            |core| core.add_index(&NODE),
+        ];
+        for need in needs {
+            let core = seeded();
+            need(&core);
+            assert_eq!(unread(core).await, None);
+        }
     }
 }

@@ -167,6 +167,14 @@ impl Index {
         }
     }
 
+    /// Whether its values stand outside of `metadata`. What a function reads shows when it reads it.
+    pub(super) fn needs_body(&self) -> bool {
+        match &self.source {
+            Source::Path(path, _) => path.0.first().and_then(PathSegment::field) != Some("metadata"),
+            Source::Function(_) => false,
+        }
+    }
+
     /// The keys of an object, each once. An absent value, and `null`, is none. Calls the user's function: hold no lock.
     pub(super) fn keys(&self, object: &Arc<StoredObject>) -> Box<[IndexKey]> {
         let Source::Function(function) = &self.source else {

@@ -277,6 +277,7 @@ impl<K: View> Object<K> {
     /// The object's JSON without `metadata.managedFields`; `apiVersion` and `kind` always stand in it.
     /// Of a projected or transformed informer it is what that keeps.
     pub fn json(&self) -> Bytes {
+        self.views.json_is_read();
         self.stored.payload.json().unwrap_or_else(|damaged| {
             self.views.report(&self.stored, ANYBODY, &damaged.to_string());
             Bytes::new()

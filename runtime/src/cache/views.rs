@@ -30,6 +30,7 @@ pub(super) struct Views {
     sensitive: AtomicBool,
     counters: Arc<Counters>,
     hot: Arc<HotSet>,
+    json_was_read: AtomicBool,
     /// What did not decode when it was read last, and as which type.
     bad: Mutex<Said<(ObjectName, &'static str)>>,
     /// Whether there is any of that.
@@ -43,6 +44,7 @@ impl Views {
             sensitive: sensitive.into(),
             counters,
             hot,
+            json_was_read: AtomicBool::new(false),
             bad: Mutex::default(),
             has_bad: AtomicBool::new(false),
         }
@@ -50,6 +52,16 @@ impl Views {
 
     pub(super) fn info(&self) -> &KindInfo {
         &self.info
+    }
+
+    /// Somebody reads the JSON.
+    pub(super) fn json_is_read(&self) {
+        self.json_was_read.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether anybody did.
+    pub(super) fn was_json_read(&self) -> bool {
+        self.json_was_read.load(Ordering::Relaxed)
     }
 
     /// From now on no error quotes an object.

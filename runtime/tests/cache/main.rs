@@ -10,6 +10,7 @@ mod support;
 mod bad_responses;
 mod filtered;
 mod handlers;
+mod hints;
 mod informer;
 mod lifecycle;
 mod mirror;

@@ -12,7 +12,7 @@ thread_local! {
     static TEXT: RefCell<Weak<RefCell<Vec<u8>>>> = const { RefCell::new(Weak::new()) };
 }
 
-/// The warnings and errors of this thread, from now on until it is dropped.
+/// What this thread logs, from now on until it is dropped.
 pub(crate) struct Log(Rc<RefCell<Vec<u8>>>);
 
 impl Log {
@@ -23,8 +23,15 @@ impl Log {
         Self(text)
     }
 
-    /// The lines that contain `part`.
+    /// The warnings and errors that contain `part`.
     pub(crate) fn lines(&self, part: &str) -> Vec<String> {
+        let mut lines = self.all(part);
+        lines.retain(|line| !line.starts_with("INFO"));
+        lines
+    }
+
+    /// The lines that contain `part`.
+    pub(crate) fn all(&self, part: &str) -> Vec<String> {
         let text = String::from_utf8(self.0.borrow().clone()).unwrap();
         let lines = text.lines().filter(|line| line.contains(part));
         lines.map(|line| line.trim().to_owned()).collect()
@@ -36,7 +43,7 @@ pub(crate) fn install() {
     static INSTALLED: OnceLock<()> = OnceLock::new();
     INSTALLED.get_or_init(|| {
         let subscriber = tracing_subscriber::fmt()
-            .with_max_level(tracing::Level::WARN)
+            .with_max_level(tracing::Level::INFO)
             .with_ansi(false)
             .without_time()
             .with_target(false)
