@@ -39,7 +39,7 @@ type Hook = Arc<dyn Fn() + Send + Sync>;
 pub(super) struct Core {
     pub(super) options: InformerOptions,
     pub(super) store: Arc<Store>,
-    settling: Settling,
+    pub(super) settling: Settling,
     /// Decodes what arrives.
     pin: Option<fn(&Views, &StoredObject)>,
     pub(super) views: Arc<Views>,
@@ -62,13 +62,14 @@ impl Core {
     pub(super) fn new<V: View>(info: KindInfo, options: InformerOptions, hot: Arc<HotSet>) -> Self {
         let counters = Arc::new(Counters::default());
         let sensitive = options.sensitive || info.is_secret();
+        let views = Arc::new(Views::new(info, sensitive, counters.clone(), hot));
         Self {
             store: Arc::default(),
             settling: Settling::new(sensitive || options.keep == Keep::Raw),
             pin: (options.keep == Keep::Decoded).then_some(Views::pin::<V>),
-            seeding: Mutex::new(Scanner::keeping(&info, &options.keep)),
+            seeding: Mutex::new(Scanner::keeping(views.info(), &options.keep).quoting(views.clone())),
             options,
-            views: Arc::new(Views::new(info, sensitive, counters.clone(), hot)),
+            views,
             counters,
             error_handler: ErrorHandler::default(),
             watches: Watches::default(),
@@ -107,10 +108,10 @@ impl Core {
         self.registrations.is_stopped()
     }
 
-    /// The kind's objects hold what must not stand anywhere else. Before the start.
+    /// The kind's objects hold what must not stand anywhere else: from now on, and what is there, too.
     pub(super) fn mark_sensitive(&self) {
-        self.settling.switch_off();
         self.views.mark_sensitive();
+        self.settling.switch_off(&self.store);
     }
 
     /// After this time handlers are resynced that are added afterwards and do not say themselves.
@@ -275,6 +276,7 @@ impl Core {
                         if let Some(old) = change.outdated() {
                             old.slot.clear();
                         }
+                        self.settling.check(change.object());
                         processor.tell(change, !has_synced);
                     }
                 });

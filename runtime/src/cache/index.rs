@@ -15,7 +15,6 @@ use super::{
     recent::Recent,
     scan::{Cursor, unquoted},
 };
-use crate::panics::caught;
 
 /// The type of an index's values. Other types of value in the object are not indexed and counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -138,7 +137,7 @@ pub(super) struct Index {
     pub(super) errors: AtomicU64,
 }
 
-/// What finds the keys of an object.
+/// What finds the keys of an object; does not panic.
 pub(super) type IndexFunction =
     Box<dyn Fn(&Arc<StoredObject>) -> Result<Vec<IndexKey>, String> + Send + Sync>;
 
@@ -183,14 +182,13 @@ impl Index {
                 .with_json(|json| self.path_keys(json, &mut Recent::default()));
             return keys.ok().flatten().unwrap_or_default();
         };
-        let problem = match caught(|| function(object)) {
-            Ok(Ok(mut keys)) => {
+        let problem = match function(object) {
+            Ok(mut keys) => {
                 keys.sort_unstable();
                 keys.dedup();
                 return keys.into();
             }
-            Ok(Err(problem)) => problem,
-            Err(panic) => format!("it panicked: {panic}"),
+            Err(problem) => problem,
         };
         if self.errors.fetch_add(1, Ordering::Relaxed) == 0 {
             let (index, name) = (&self.name, object.name());

@@ -10,7 +10,7 @@ use super::{
     processor::{Handler, Listener},
     store::Stored,
 };
-use crate::{KindInfo, ObjectName, View};
+use crate::{KindInfo, ObjectName, View, panics::caught};
 
 /// A shared informer: one list and watch, any number of readers. Cloning copies a pointer.
 ///
@@ -21,7 +21,7 @@ use crate::{KindInfo, ObjectName, View};
 ///
 /// Not guaranteed: an order among objects, or among handlers.
 pub struct SharedInformer<K> {
-    core: Arc<Core>,
+    pub(super) core: Arc<Core>,
     kind: PhantomData<fn() -> K>,
 }
 
@@ -133,9 +133,13 @@ impl<K: View> SharedInformer<K> {
     {
         let views = self.core.views.clone();
         let function = move |stored: &Arc<_>| {
-            let keys = function(&Object::new(Arc::clone(stored), views.clone()));
-            keys.map(|keys| keys.into_iter().collect())
-                .map_err(|error| error.to_string())
+            let found = caught(|| {
+                let keys = function(&Object::new(Arc::clone(stored), views.clone()));
+                keys.map(|keys| keys.into_iter().collect())
+                    .map_err(|error| error.to_string())
+            });
+            let found = found.unwrap_or_else(|panic| Err(format!("it panicked: {panic}")));
+            found.map_err(|problem| views.quotable(problem))
         };
         self.core
             .store

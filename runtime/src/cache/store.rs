@@ -51,12 +51,17 @@ impl Stored {
         }
     }
 
-    pub(super) fn name(&self) -> &ObjectName {
+    /// The object as it is now, or was last.
+    pub(super) fn object(&self) -> &StoredObject {
         match self {
             Self::Added(object) | Self::Updated { new: object, .. } | Self::Deleted { old: object, .. } => {
-                object.metadata.name()
+                object
             }
         }
+    }
+
+    pub(super) fn name(&self) -> &ObjectName {
+        self.object().name()
     }
 }
 

@@ -129,6 +129,14 @@ impl Views {
         self.has_bad.store(!bad.is_empty(), Ordering::Relaxed);
     }
 
+    /// What code of users says of an object, unless that may quote what must not be.
+    pub(super) fn quotable(&self, said: String) -> String {
+        if self.sensitive.load(Ordering::Relaxed) {
+            return "why is not shown, since the kind is sensitive".to_owned();
+        }
+        said
+    }
+
     fn without_values(&self, error: &serde_json::Error) -> String {
         if self.sensitive.load(Ordering::Relaxed) {
             return format!(

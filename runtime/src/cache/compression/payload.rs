@@ -127,6 +127,17 @@ impl Payload {
         kept
     }
 
+    /// From now on it is kept as it is, in memory of its own.
+    pub(in crate::cache) fn make_raw(&self) {
+        if matches!(&*self.form.read(), Form::Raw(_)) {
+            return;
+        }
+        // What is damaged is said to be so when it is read.
+        if let Ok(json) = self.decompressed(Vec::new()) {
+            *self.form.write() = Form::Raw(json.into());
+        }
+    }
+
     /// The dictionary that is needed to read it.
     pub(super) fn dictionary(&self) -> Option<Arc<Dictionary>> {
         match &*self.form.read() {
@@ -221,6 +232,11 @@ mod tests {
         let long = Payload::new(&[b'a'; 5000]);
         assert!(long.compress(&mut compressor, None) < 100);
         assert_eq!(long.json().unwrap(), vec![b'a'; 5000]);
+        long.make_raw();
+        assert_eq!(
+            (long.kept(), long.json().unwrap()),
+            (5000, vec![b'a'; 5000].into())
+        );
     }
 
     #[test]

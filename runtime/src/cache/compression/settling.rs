@@ -37,6 +37,8 @@ const LOOKED_AT: u32 = 64;
 pub(in crate::cache) struct Settling {
     /// Nothing is compressed: the kind is sensitive, or the informer wants it so.
     off: AtomicBool,
+    /// Things were compressed before it was switched off.
+    was_on: AtomicBool,
     /// Of the last objects whose time came, most were still there.
     most_settle: Arc<AtomicBool>,
     inner: Mutex<Inner>,
@@ -71,20 +73,42 @@ impl Settling {
     pub(in crate::cache) fn new(off: bool) -> Self {
         Self {
             off: off.into(),
+            was_on: AtomicBool::new(false),
             most_settle: Arc::default(),
             inner: Mutex::default(),
         }
     }
 
-    /// From now on nothing is compressed.
-    pub(in crate::cache) fn switch_off(&self) {
-        self.off.store(true, Ordering::Relaxed);
+    /// From now on nothing is compressed, and what the objects in the store were compressed with is forgotten. Whoever holds an older
+    /// version keeps it as it is.
+    pub(in crate::cache) fn switch_off(&self, store: &Store) {
+        if self.off.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        self.most_settle.store(false, Ordering::Relaxed);
+        // Whoever compresses holds this, and looks again whether it may.
+        drop(std::mem::take(&mut *self.inner.lock()));
+        self.was_on.store(true, Ordering::SeqCst);
+        store.all().iter().for_each(|object| object.payload.make_raw());
+    }
+
+    /// What comes into the store may have been compressed before that was forbidden.
+    pub(in crate::cache) fn check(&self, object: &StoredObject) {
+        if self.was_on.load(Ordering::SeqCst) {
+            object.payload.make_raw();
+        }
     }
 
     /// Where objects lie until then; none if they are never compressed.
     pub(in crate::cache) fn fresh(&self) -> Option<Fresh> {
         let is_off = self.off.load(Ordering::Relaxed);
         (!is_off).then(|| Fresh::new(self.most_settle.clone()))
+    }
+
+    #[cfg(test)]
+    pub(in crate::cache) fn has_dictionary(&self) -> bool {
+        let inner = self.inner.lock();
+        inner.newest.is_some() || inner.older.is_some()
     }
 
     /// The bytes of what others are kept as differences to.
@@ -98,6 +122,9 @@ impl Settling {
             return;
         }
         let mut inner = self.inner.lock();
+        if self.off.load(Ordering::SeqCst) {
+            return;
+        }
         let length = object.payload.length();
         inner.fresh.push_back((Arc::downgrade(object), length));
         inner.fresh_bytes += length;

@@ -17,6 +17,7 @@ use crate::{
         keep::Paths,
         object::{Metadata, StoredObject},
         store::Store,
+        views::Views,
     },
 };
 
@@ -56,6 +57,8 @@ pub(in crate::cache) struct Scanner {
     paths: Option<Paths>,
     transform: Option<Transform>,
     transform_failed: bool,
+    /// Who knows whether what is said of an object may quote it; none: it may not.
+    views: Option<Arc<Views>>,
     /// What is kept of the object that is being scanned.
     kept: Vec<u8>,
     /// Where objects are put that will be compressed.
@@ -92,6 +95,7 @@ impl Scanner {
             paths,
             transform,
             transform_failed: false,
+            views: None,
             kept: Vec::new(),
             fresh: None,
             shared: Shared::default(),
@@ -101,6 +105,12 @@ impl Scanner {
     /// Puts what it makes there.
     pub(in crate::cache) fn into_fresh(self, fresh: Option<Fresh>) -> Self {
         Self { fresh, ..self }
+    }
+
+    /// Says why a transform failed, where that may be said.
+    pub(in crate::cache) fn quoting(self, views: Arc<Views>) -> Self {
+        let views = Some(views);
+        Self { views, ..self }
     }
 
     /// An item of a list. What is in the store is not made again.
@@ -228,6 +238,10 @@ impl Scanner {
                 Err(problem) if !self.transform_failed => {
                     self.transform_failed = true;
                     let (kind, name) = (&self.kind, metadata.name());
+                    let problem = self
+                        .views
+                        .as_ref()
+                        .map_or(String::new(), |views| views.quotable(problem));
                     tracing::error!(
                         "the transform of {kind} failed for {name}, which is kept as it came: {problem}"
                     );

@@ -1,11 +1,16 @@
 //! What informers keep of objects, and who pays for decoding.
 
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use k8s_openapi::{
+    api::core::v1::{Endpoints, Secret},
+    apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
+};
 use kube::core::PartialObjectMeta;
 use serde_json::Value;
 
-use super::{server::Server, *};
-use crate::{Kind, KindInfo, Projection};
+use super::{server::Server, support::log::Log, *};
+use crate::{Kind, KindInfo, Projection, View};
 
 async fn started<K>(informer: SharedInformer<K>, factory: &SharedInformerFactory) -> SharedInformer<K> {
     factory.start();
@@ -82,11 +87,7 @@ async fn a_decoded_informer_decodes_what_arrives_and_reads_for_nothing() {
 /// More than stays fresh.
 #[tokio::test(start_paused = true)]
 async fn many_objects_are_kept_compressed_unless_they_shall_stay_raw_or_are_sensitive() {
-    let server = Server::new();
-    for number in 0..2000 {
-        let text = format!("{number:04}-the-same-words-in-each-of-them").repeat(30);
-        server.put_unseen(&config_map(&format!("o{number}"), &text));
-    }
+    let server = many();
     let factory = server.factory();
     let default = factory.of::<ConfigMap>();
     let raw = factory.with::<ConfigMap>(keeping(Keep::Raw));
@@ -172,6 +173,104 @@ async fn a_kind_is_sensitive_for_all_its_informers_whoever_made_them() {
     for informer in [before, after] {
         let error = informer.lister().get(&name("a")).unwrap_err().to_string();
         assert!(!error.contains("4711"), "{error}");
+    }
+}
+
+/// As many as are compressed elsewhere.
+fn many() -> Arc<Server> {
+    // Items of lists say no kind: they are of whichever one is asked for.
+    let server = Server::without_streaming();
+    for number in 0..2000 {
+        let text = format!("{number:04}-the-same-words-in-each-of-them").repeat(30);
+        server.put_unseen(&config_map(&format!("o{number}"), &text));
+    }
+    server
+}
+
+fn is_raw<K: View>(informer: &SharedInformer<K>) -> bool {
+    let stats = informer.stats();
+    assert_eq!((stats.objects, stats.failures), (2000, 0));
+    let settling = &informer.core.settling;
+    stats.kept_bytes == stats.bytes && settling.exemplars() == 0 && !settling.has_dictionary()
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_secret_enters_a_dictionary_however_it_is_read() {
+    let factory = many().factory();
+    let selected = InformerOptions {
+        label_selector: Some("a=b".into()),
+        ..InformerOptions::default()
+    };
+    let typed = factory.of::<Secret>();
+    let dynamic = factory.dynamic(Secret::info(), selected);
+    let custom = factory.custom::<Datum>();
+    let other = factory.of::<Endpoints>();
+    factory.start();
+    factory.wait_for_cache_sync().await;
+    assert!(is_raw(&typed) && is_raw(&dynamic) && is_raw(&custom));
+    assert!(!is_raw(&other), "these are");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_found_to_be_sensitive_late_is_compressed_no_more() {
+    let server = many();
+    let (factory, informer) = informer(&server).await;
+    assert!(!is_raw(&informer));
+    factory.custom::<Datum>();
+    assert!(is_raw(&informer));
+    assert_eq!(contents(&informer.lister()), server.contents());
+    for number in 0..2000 {
+        let text = format!("{number:04}-other-words").repeat(60);
+        server.put(&config_map(&format!("o{number}"), &text));
+    }
+    settle().await;
+    assert!(is_raw(&informer));
+    assert_eq!(contents(&informer.lister()), server.contents());
+}
+
+/// It may come between a list and the store.
+#[tokio::test(start_paused = true)]
+async fn what_was_compressed_before_it_was_stored_is_raw_when_it_is_sensitive() {
+    let server = many();
+    let factory = server.factory();
+    let informer = factory.of::<ConfigMap>();
+    let (late, core, arrived) = (factory.clone(), informer.core.clone(), AtomicUsize::new(0));
+    informer.add_index_function("late", move |_| {
+        if arrived.fetch_add(1, Ordering::Relaxed) == 1500 {
+            assert!(core.settling.has_dictionary() && core.stats().objects == 0);
+            late.custom::<Datum>();
+        }
+        Ok::<_, String>(vec![])
+    });
+    let informer = started(informer, &factory).await;
+    assert!(is_raw(&informer));
+    assert_eq!(informer.stats().index_errors, 0);
+    assert_eq!(contents(&informer.lister()), server.contents());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_code_of_users_says_of_sensitive_objects_is_not_logged() {
+    let server = Server::new();
+    server.put(&config_map("a", "hunter2"));
+    for (is_sensitive, quotes) in [(false, 2), (true, 0)] {
+        let log = Log::start();
+        let factory = server.factory();
+        let transform = Transform::new(|object| panic!("a transform read {}", object["data"]["datum"]));
+        let informer = factory.with::<ConfigMap>(keeping(Keep::Transformed(transform)));
+        informer.add_index_function("words", |object| {
+            let (_, datum) = entry(&object.decode().unwrap());
+            Err::<Vec<_>, _>(format!("an index read {datum}"))
+        });
+        if is_sensitive {
+            factory.custom::<Datum>();
+        }
+        started(informer, &factory).await;
+        assert_eq!(log.lines("hunter2").len(), quotes);
+        assert_eq!(
+            log.lines("the transform of ConfigMap failed for default/a").len(),
+            1
+        );
+        assert_eq!(log.lines("index words leaves default/a out").len(), 1);
     }
 }
 
