@@ -264,6 +264,10 @@ impl Core {
                     continue;
                 }
                 batch = fifo.pop() => batch,
+                () = self.settling.may_move() => {
+                    self.settling.move_some();
+                    continue;
+                }
             };
             let started = Instant::now();
             let changes = self.store.apply(batch, processor.is_resyncing());

@@ -2,13 +2,16 @@
 
 use std::{
     collections::VecDeque,
+    future::pending,
     sync::{
         Arc, Weak,
         atomic::{AtomicBool, Ordering},
     },
+    time::Duration,
 };
 
 use parking_lot::Mutex;
+use tokio::time::sleep;
 
 use super::{
     super::{object::StoredObject, store::Store},
@@ -27,12 +30,17 @@ const WINDOW: usize = 1000;
 const OUTDATED: f64 = 0.7;
 /// Objects of an older dictionary that are moved over for each that arrives.
 const MOVED_AT_A_TIME: usize = 2;
+/// As many are moved at a time while nothing arrives, and so long a pause is made then: it is to be done within a minute, at a few percent
+/// of a core.
+const MOVED_IN_PEACE: usize = 32;
+const PAUSE: Duration = Duration::from_millis(10);
 /// After so many objects it is looked at how many lived until they were compressed.
 const LOOKED_AT: u32 = 64;
 
 /// Compresses objects once they are no longer fresh. One per informer.
 ///
-/// There are at most two dictionaries: what was compressed with the older one is moved over before there is a third.
+/// There are at most two dictionaries: what was compressed with the older one is moved over before there is a third, a little with each
+/// object that arrives, and more while none does.
 #[derive(Debug)]
 pub(in crate::cache) struct Settling {
     /// Nothing is compressed: the kind is sensitive, or the informer wants it so.
@@ -41,6 +49,7 @@ pub(in crate::cache) struct Settling {
     was_on: AtomicBool,
     /// Of the last objects whose time came, most were still there.
     most_settle: Arc<AtomicBool>,
+    is_moving: AtomicBool,
     inner: Mutex<Inner>,
 }
 
@@ -75,6 +84,7 @@ impl Settling {
             off: off.into(),
             was_on: AtomicBool::new(false),
             most_settle: Arc::default(),
+            is_moving: AtomicBool::new(false),
             inner: Mutex::default(),
         }
     }
@@ -85,7 +95,9 @@ impl Settling {
         if self.off.swap(true, Ordering::SeqCst) {
             return;
         }
-        self.most_settle.store(false, Ordering::Relaxed);
+        for flag in [&*self.most_settle, &self.is_moving] {
+            flag.store(false, Ordering::Relaxed);
+        }
         // Whoever compresses holds this, and looks again whether it may.
         drop(std::mem::take(&mut *self.inner.lock()));
         self.was_on.store(true, Ordering::SeqCst);
@@ -139,13 +151,23 @@ impl Settling {
                 inner.settle(&settled, store);
             }
         }
-        for _ in 0..MOVED_AT_A_TIME {
-            let Some(object) = inner.moving.pop() else { break };
-            inner.moved(&object);
-            if inner.moving.is_empty() {
-                inner.forget_older();
-            }
+        inner.move_some(MOVED_AT_A_TIME);
+        self.is_moving.store(!inner.moving.is_empty(), Ordering::Relaxed);
+    }
+
+    /// Returns after a while if objects are to be moved to a newer dictionary: then [`Self::move_some`]. Cancel safe.
+    pub(in crate::cache) async fn may_move(&self) {
+        if self.is_moving.load(Ordering::Relaxed) {
+            sleep(PAUSE).await;
+        } else {
+            pending::<()>().await;
         }
+    }
+
+    pub(in crate::cache) fn move_some(&self) {
+        let mut inner = self.inner.lock();
+        inner.move_some(MOVED_IN_PEACE);
+        self.is_moving.store(!inner.moving.is_empty(), Ordering::Relaxed);
     }
 }
 
@@ -174,7 +196,7 @@ impl Inner {
             match self.at_training {
                 _ if self.newest.is_none() => self.train(object, store),
                 None => self.at_training = Some(ratio),
-                Some(at_training) if ratio < OUTDATED * at_training => self.train(object, store),
+                Some(at_training) if is_outdated(at_training, ratio) => self.train(object, store),
                 Some(_) => {}
             }
         }
@@ -215,6 +237,16 @@ impl Inner {
         }
     }
 
+    fn move_some(&mut self, most: usize) {
+        for _ in 0..most {
+            let Some(object) = self.moving.pop() else { break };
+            self.moved(&object);
+            if self.moving.is_empty() {
+                self.forget_older();
+            }
+        }
+    }
+
     /// Compresses an object with the newest dictionary, if it was with another.
     fn moved(&mut self, object: &Weak<StoredObject>) {
         if let Some(object) = object.upgrade()
@@ -225,6 +257,11 @@ impl Inner {
                 .compress(&mut self.compressor, self.newest.as_ref());
         }
     }
+}
+
+/// Whether a dictionary that once made objects so many times smaller is worth keeping now that it makes them `ratio` times smaller.
+fn is_outdated(at_training: f64, ratio: f64) -> bool {
+    ratio < OUTDATED * at_training
 }
 
 /// How many of the objects whose time came were still there.
@@ -254,6 +291,8 @@ impl Window {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use serde_json::json;
 
     use super::*;
@@ -273,7 +312,7 @@ mod tests {
         });
         let data: serde_json::Map<_, _> = entries.map(|(key, value)| (key, value.into())).collect();
         let json = json!({
-            "metadata": {"namespace": "shop", "name": format!("o{number}"), "uid": digest(number), "resourceVersion": "1"},
+            "metadata": {"namespace": "shop", "name": format!("o{number}"), "uid": digest(number), "resourceVersion": style.to_string()},
             "data": data,
         });
         Arc::new(scanner.object(json.to_string().as_bytes(), &[]).unwrap())
@@ -306,6 +345,13 @@ mod tests {
         fn dictionaries(&self) -> Vec<Arc<Dictionary>> {
             let inner = self.settling.inner.lock();
             inner.newest.iter().chain(&inner.older).cloned().collect()
+        }
+
+        /// The dictionaries that objects in the store need.
+        fn needed(&self) -> HashSet<*const Dictionary> {
+            let all = self.store.all();
+            let needed = all.iter().filter_map(|object| object.payload.dictionary());
+            needed.map(|dictionary| Arc::as_ptr(&dictionary)).collect()
         }
 
         fn ratio(&self) -> usize {
@@ -373,6 +419,65 @@ mod tests {
         }
         assert!(first.upgrade().is_none(), "nothing is left of the first style");
         assert!(world.ratio() >= 3, "{}", world.ratio());
+    }
+
+    #[test]
+    fn a_dictionary_is_outdated_when_the_ratio_is_less_than_seven_tenths_of_what_it_was() {
+        for (ratio, expected) in [(7.1, false), (6.9, true), (12.0, false)] {
+            assert_eq!(is_outdated(10.0, ratio), expected, "{ratio}");
+        }
+    }
+
+    /// Of what the store holds: there may be more to come before all of the first was moved.
+    #[test]
+    fn objects_never_need_more_than_two_dictionaries() {
+        let mut world = World::new(false);
+        let mut most = 0;
+        let (mut styles, mut next) = (0, 0);
+        for (count, style) in [(6000, 1), (2200, 2), (2200, 3), (6000, 4)] {
+            for _ in 0..count / 100 {
+                world.arrive(next..next + 100, style);
+                next += 100;
+                let needed = world.needed();
+                most = most.max(needed.len());
+                styles += usize::from(needed.len() == 2 && world.settling.is_moving.load(Ordering::Relaxed));
+            }
+        }
+        assert_eq!(most, 2);
+        assert!(styles > 20, "moves take a while: {styles}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn objects_move_while_nothing_arrives() {
+        let mut world = World::new(false);
+        world.arrive(0..5000, 1);
+        while world.needed().len() < 2 {
+            world.arrive(10_000..12_000, 2);
+            world.arrive(10_000..12_000, 3);
+        }
+        let started = tokio::time::Instant::now();
+        while world.settling.is_moving.load(Ordering::Relaxed) {
+            world.settling.may_move().await;
+            world.settling.move_some();
+        }
+        assert_eq!((world.needed().len(), world.dictionaries().len()), (1, 1));
+        assert!(started.elapsed() < Duration::from_secs(5));
+    }
+
+    /// What a handler was not yet told of takes no more room than what is in the store.
+    #[test]
+    fn a_version_that_is_out_of_date_but_held_is_compressed_too() {
+        let mut world = World::new(false);
+        world.arrive(0..1, 1);
+        let name = crate::ObjectName::namespaced("shop", "o0");
+        let held = world.store.get(&name).unwrap();
+        world.arrive(0..1, 2);
+        assert!(!Arc::ptr_eq(&held, &world.store.get(&name).unwrap()));
+        assert!(held.payload.raw().is_some(), "it is fresh");
+        world.arrive(1..3000, 2);
+        assert!(held.payload.raw().is_none() && 2 * held.payload.kept() < held.payload.length());
+        let json: serde_json::Value = serde_json::from_slice(&held.payload.json().unwrap()).unwrap();
+        assert_eq!(json["metadata"]["resourceVersion"], "1");
     }
 
     #[test]

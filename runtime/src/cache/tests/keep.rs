@@ -58,6 +58,22 @@ async fn what_get_decoded_twice_stays_so_until_the_object_changes() {
     assert_eq!(entry(&first), ("a".into(), "1".into()));
 }
 
+/// What waits to be told of an old version keeps no decoded one.
+#[tokio::test(start_paused = true)]
+async fn an_object_that_is_out_of_date_is_decoded_no_more_whoever_holds_it() {
+    let server = Server::new();
+    server.put(&config_map("a", "1"));
+    let (_factory, informer) = informer(&server).await;
+    let lister = informer.lister();
+    let held = lister.object(&name("a")).unwrap();
+    let [_, hot] = [(); 2].map(|()| lister.get(&name("a")).unwrap());
+    assert!(Arc::ptr_eq(&hot, &held.decode().unwrap()));
+    server.put(&config_map("a", "2"));
+    settle().await;
+    assert!(!Arc::ptr_eq(&hot, &held.decode().unwrap()));
+    assert_eq!(entry(&hot), entry(&held.decode().unwrap()));
+}
+
 #[tokio::test(start_paused = true)]
 async fn without_a_hot_set_every_read_decodes() {
     let server = Server::new();
