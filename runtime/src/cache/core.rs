@@ -16,7 +16,7 @@ use super::{
     absorbing::absorbing,
     compression::{Fresh, Settling},
     fifo::{Delta, Namespace, SharedFifo},
-    hot::HotSet,
+    hot::Hot,
     index::{Index, IndexSpec},
     object::StoredObject,
     processor::{HandlerRegistration, Handlers, Listener, Processor, Registrations},
@@ -59,7 +59,7 @@ pub(super) struct Core {
 
 impl Core {
     /// `V` is what objects are decoded as when they arrive, where that is wanted.
-    pub(super) fn new<V: View>(info: KindInfo, options: InformerOptions, hot: Arc<HotSet>) -> Self {
+    pub(super) fn new<V: View>(info: KindInfo, options: InformerOptions, hot: Arc<Hot>) -> Self {
         let counters = Arc::new(Counters::default());
         let sensitive = options.sensitive || info.is_secret();
         let views = Arc::new(Views::new(info, sensitive, counters.clone(), hot));

@@ -10,7 +10,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     IndexSpec, InformerStats, Keep, ListerWatcher, Progress, QueueKind, ReflectorOptions, SeedError,
-    SharedInformer, api_source::ApiSource, core::Core, fifo::Namespace, hints, hot::HotSet, quorum::Quorum,
+    SharedInformer, api_source::ApiSource, core::Core, fifo::Namespace, hints, hot::Hot, quorum::Quorum,
     seeding, thread::InformerThread,
 };
 use crate::{CustomKind, Kind, KindInfo, Projection, Scope, View, client::Connection};
@@ -43,9 +43,6 @@ pub struct RegisteredKind {
     pub indexes: &'static [IndexSpec],
 }
 
-/// What decoded objects may take, in bytes, by default.
-const HOT_SET: usize = 32 << 20;
-
 type Sources = dyn Fn(&KindInfo, Option<&str>, &InformerOptions) -> Arc<dyn ListerWatcher> + Send + Sync;
 
 /// Makes informers and runs them. Cloning copies a pointer.
@@ -59,7 +56,7 @@ pub struct SharedInformerFactory {
 struct Shared {
     sources: Box<Sources>,
     state: Mutex<State>,
-    hot: Arc<HotSet>,
+    hot: Arc<Hot>,
     thread: InformerThread,
     tracker: TaskTracker,
     cancel: CancellationToken,
@@ -104,7 +101,7 @@ impl SharedInformerFactory {
             shared: Arc::new(Shared {
                 sources: Box::new(sources),
                 state: Mutex::default(),
-                hot: Arc::new(HotSet::new(HOT_SET)),
+                hot: Arc::default(),
                 thread: InformerThread::default(),
                 tracker: TaskTracker::new(),
                 cancel: CancellationToken::new(),
@@ -117,7 +114,8 @@ impl SharedInformerFactory {
         self.shared.state.lock().namespaces = namespaces;
     }
 
-    /// How many bytes of memory decoded objects may take, those of all informers together; 32 MiB by default, none: 0.
+    /// How many bytes of memory the decoded objects of this factory's informers may take, together; none: 0. A factory of which nothing is
+    /// said shares 32 MiB with all others of the process. What was decoded before is not counted here, and stays until it changes.
     ///
     /// What [`Lister::get`](super::Lister::get) decoded a second time stays decoded within this, until the object changes. An object is charged eight
     /// times the length of its JSON. Lists and handlers do not fill it. When it is full, what was not read lately goes.

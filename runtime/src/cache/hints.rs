@@ -101,11 +101,11 @@ mod tests {
     use super::*;
     use crate::{
         Kind,
-        cache::{IndexSpec, IndexType, Lister, Object, hot::HotSet},
+        cache::{IndexSpec, IndexType, Lister, Object},
     };
 
     fn core<K: Kind>(options: InformerOptions) -> Arc<Core> {
-        Arc::new(Core::new::<K>(K::info(), options, Arc::new(HotSet::new(0))))
+        Arc::new(Core::new::<K>(K::info(), options, Arc::default()))
     }
 
     fn labelled(selector: &str) -> InformerOptions {

@@ -4,7 +4,7 @@ use std::{
     any::Any,
     collections::VecDeque,
     sync::{
-        Arc, Weak,
+        Arc, LazyLock, OnceLock, Weak,
         atomic::{AtomicUsize, Ordering},
     },
 };
@@ -16,7 +16,27 @@ use super::object::StoredObject;
 /// What a decoded object is charged for each byte of its JSON: about what structs, maps and strings of Pods take.
 const CHARGE: usize = 8;
 
-/// The decoded objects of all informers of a factory, within a budget of memory.
+/// What decoded objects of the process may take, in bytes, but for those of factories that have a budget of their own.
+const BUDGET: usize = 32 << 20;
+
+static PROCESS: LazyLock<HotSet> = LazyLock::new(|| HotSet::new(BUDGET));
+
+/// Where the informers of a factory keep decoded objects: with those of all others, or by themselves.
+#[derive(Debug, Default)]
+pub(super) struct Hot(OnceLock<HotSet>);
+
+impl Hot {
+    /// From now on in a set of its own. What was kept before stays where it is.
+    pub(super) fn set_budget(&self, bytes: usize) {
+        self.0.get_or_init(|| HotSet::new(bytes)).set_budget(bytes);
+    }
+
+    pub(super) fn set(&self) -> &HotSet {
+        self.0.get().unwrap_or(&PROCESS)
+    }
+}
+
+/// Decoded objects, within a budget of memory.
 ///
 /// Which ones go when it is full: those that were not read since they were last looked at, the oldest first.
 #[derive(Debug)]
@@ -55,7 +75,7 @@ impl Drop for Decoded {
 
 impl HotSet {
     /// `budget` in bytes.
-    pub(super) fn new(budget: usize) -> Self {
+    fn new(budget: usize) -> Self {
         Self {
             budget: budget.into(),
             charged: Arc::default(),
@@ -63,13 +83,13 @@ impl HotSet {
         }
     }
 
-    pub(super) fn set_budget(&self, bytes: usize) {
+    fn set_budget(&self, bytes: usize) {
         self.budget.store(bytes, Ordering::Relaxed);
         self.make_room();
     }
 
     /// Bytes that are charged now.
-    pub(super) fn charged(&self) -> usize {
+    fn charged(&self) -> usize {
         self.charged.load(Ordering::Relaxed)
     }
 
@@ -203,6 +223,23 @@ mod tests {
             .enumerate()
             .filter(|(_, object)| object.slot.is_filled());
         filled.map(|(position, _)| position).collect()
+    }
+
+    #[test]
+    fn all_factories_share_32_mib_until_they_have_a_budget_of_their_own() {
+        let [one, other, own] = [(); 3].map(|()| Hot::default());
+        own.set_budget(7);
+        assert!(std::ptr::eq(one.set(), other.set()));
+        assert_eq!(one.set().budget.load(Ordering::Relaxed), 33_554_432);
+        assert_eq!(own.set().budget.load(Ordering::Relaxed), 7);
+    }
+
+    #[test]
+    fn an_object_is_charged_eight_times_its_json() {
+        let (hot, objects) = (HotSet::new(1 << 20), objects(1));
+        hot.admit(&objects[0], Arc::new(0u8));
+        let json = r#"{"metadata":{"name":"n0000"},"apiVersion":"v1","kind":"Node"}"#;
+        assert_eq!(hot.charged(), 8 * json.len());
     }
 
     #[test]

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 
 use super::{
     DecodeError,
-    hot::HotSet,
+    hot::Hot,
     object::StoredObject,
     said::Said,
     stats::{Counters, count},
@@ -29,7 +29,7 @@ pub(super) struct Views {
     /// What errors say must not hold what stands in the object.
     sensitive: AtomicBool,
     counters: Arc<Counters>,
-    hot: Arc<HotSet>,
+    hot: Arc<Hot>,
     json_was_read: AtomicBool,
     /// What did not decode when it was read last, and as which type.
     bad: Mutex<Said<(ObjectName, &'static str)>>,
@@ -38,7 +38,7 @@ pub(super) struct Views {
 }
 
 impl Views {
-    pub(super) fn new(info: KindInfo, sensitive: bool, counters: Arc<Counters>, hot: Arc<HotSet>) -> Self {
+    pub(super) fn new(info: KindInfo, sensitive: bool, counters: Arc<Counters>, hot: Arc<Hot>) -> Self {
         Self {
             info,
             sensitive: sensitive.into(),
@@ -77,7 +77,7 @@ impl Views {
         }
         let decoded = self.decode::<K>(stored)?;
         if stored.was_got.swap(true, Ordering::Relaxed) {
-            self.hot.admit(stored, decoded.clone());
+            self.hot.set().admit(stored, decoded.clone());
         }
         Ok(decoded)
     }
@@ -93,7 +93,7 @@ impl Views {
     /// Decodes the object, and keeps it so as long as it lives. What does not decode is told at its next read.
     pub(super) fn pin<K: View>(&self, stored: &StoredObject) {
         if let Ok(decoded) = self.decode::<K>(stored) {
-            self.hot.pin(stored, decoded);
+            self.hot.set().pin(stored, decoded);
         }
     }
 

@@ -213,7 +213,7 @@ mod tests {
     use super::*;
     use crate::{
         Kind as _,
-        cache::{InformerOptions, ListOptions, QueueKind, WatchOptions, hot::HotSet},
+        cache::{InformerOptions, ListOptions, QueueKind, WatchOptions},
     };
 
     struct Nothing;
@@ -232,7 +232,7 @@ mod tests {
         let core = Arc::new(Core::new::<Node>(
             Node::info(),
             InformerOptions::default(),
-            Arc::new(HotSet::new(0)),
+            Arc::default(),
         ));
         let fifo = Arc::new(SharedFifo::new(QueueKind::Batching, [None], &core.store));
         Reflector::new(core, Arc::new(Nothing), None, fifo, ReflectorOptions::default())

@@ -75,6 +75,30 @@ async fn an_object_that_is_out_of_date_is_decoded_no_more_whoever_holds_it() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn informers_share_one_budget_and_only_what_is_got_fills_it() {
+    let server = Server::new();
+    server.put(&config_map("a", "1"));
+    let factory = server.factory();
+    let [one, other] = [
+        factory.of::<ConfigMap>(),
+        factory.with::<ConfigMap>(keeping(Keep::Raw)),
+    ];
+    one.add_event_handler(Diary::default());
+    started(one.clone(), &factory).await;
+    // There is room for one.
+    factory.set_hot_set(8 * one.stats().bytes);
+    let get = |informer: &SharedInformer<ConfigMap>| {
+        informer.lister().get(&name("a")).unwrap();
+        informer.stats().decodes
+    };
+    settle().await;
+    // The handler, and each of those who were not asked before.
+    assert_eq!([get(&one), get(&one)], [2, 3]);
+    assert_eq!([get(&other), get(&other), get(&other)], [1, 2, 2]);
+    assert_eq!([get(&one), get(&other)], [4, 2], "the other took the place");
+}
+
+#[tokio::test(start_paused = true)]
 async fn without_a_hot_set_every_read_decodes() {
     let server = Server::new();
     server.put(&config_map("a", "1"));

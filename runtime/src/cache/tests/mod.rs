@@ -24,10 +24,5 @@ use crate::{Kind as _, ObjectName};
 
 /// What reads ConfigMaps of no informer.
 fn views() -> views::Views {
-    views::Views::new(
-        ConfigMap::info(),
-        false,
-        Arc::default(),
-        Arc::new(hot::HotSet::new(0)),
-    )
+    views::Views::new(ConfigMap::info(), false, Arc::default(), Arc::default())
 }
