@@ -13,10 +13,11 @@ use std::{
 use super::{
     object::StoredObject,
     recent::Recent,
-    scan::{Cursor, unquoted},
+    scan::{Cursor, ScanError, unquoted},
 };
+use crate::ObjectName;
 
-/// The type of an index's values. Other types of value in the object are not indexed and counted.
+/// The type of an index's values. An object with a value of another type is left out of the index and counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum IndexType {
     /// A string, or a string enum.
@@ -133,7 +134,7 @@ impl FromStr for IndexPath {
 pub(super) struct Index {
     pub(super) name: Box<str>,
     source: Source,
-    /// Values of another type than the index's, and failures of its function.
+    /// How often an object was left out: for a value of another type than the index's, or because the function failed.
     pub(super) errors: AtomicU64,
 }
 
@@ -179,7 +180,7 @@ impl Index {
         let Source::Function(function) = &self.source else {
             let keys = object
                 .payload
-                .with_json(|json| self.path_keys(json, &mut Recent::default()));
+                .with_json(|json| self.path_keys(json, object.name(), &mut Recent::default()));
             return keys.ok().flatten().unwrap_or_default();
         };
         let problem = match function(object) {
@@ -190,31 +191,43 @@ impl Index {
             }
             Err(problem) => problem,
         };
-        if self.errors.fetch_add(1, Ordering::Relaxed) == 0 {
-            let (index, name) = (&self.name, object.name());
-            tracing::error!("index {index} leaves {name} out: {problem}; further failures are only counted");
-        }
+        self.failed(object.name(), &problem);
         Box::default()
     }
 
+    #[cold]
+    fn failed(&self, name: &ObjectName, problem: &str) {
+        if self.errors.fetch_add(1, Ordering::Relaxed) == 0 {
+            let index = &self.name;
+            tracing::error!("index {index} leaves {name} out: {problem}; further failures are only counted");
+        }
+    }
+
     /// The keys, where they are found by path in the JSON; none where by a function.
-    pub(super) fn path_keys(&self, json: &[u8], texts: &mut Recent<str>) -> Option<Box<[IndexKey]>> {
+    pub(super) fn path_keys(
+        &self,
+        json: &[u8],
+        name: &ObjectName,
+        texts: &mut Recent<str>,
+    ) -> Option<Box<[IndexKey]>> {
         let Source::Path(path, value_type) = &self.source else {
             return None;
         };
         let mut found = Found {
             value_type: *value_type,
             keys: Vec::new(),
-            mistyped: 0,
             texts,
         };
-        if let Ok(json) = std::str::from_utf8(json) {
-            found.visit(json, &path.0);
-        }
-        if found.mistyped > 0 {
-            self.errors.fetch_add(found.mistyped, Ordering::Relaxed);
-        }
-        Some(found.keys.into_boxed_slice())
+        let Ok(json) = std::str::from_utf8(json) else {
+            return Some(Box::default());
+        };
+        Some(match found.visit(json, &path.0) {
+            Ok(()) => found.keys.into_boxed_slice(),
+            Err(problem) => {
+                self.failed(name, &problem);
+                Box::default()
+            }
+        })
     }
 }
 
@@ -228,60 +241,73 @@ impl fmt::Debug for Index {
 
 /// The text at fields of fields, in the JSON of an object.
 pub(super) fn text_at(json: &[u8], fields: &[&str]) -> Option<String> {
-    let value = descend(std::str::from_utf8(json).ok()?, fields.iter().copied())?;
+    let value = descend(std::str::from_utf8(json).ok()?, fields.iter().copied()).ok()??;
     unquoted(value).map(Cow::into_owned)
 }
 
 struct Found<'t> {
     value_type: IndexType,
     keys: Vec<IndexKey>,
-    mistyped: u64,
     texts: &'t mut Recent<str>,
 }
 
 impl Found<'_> {
-    fn visit(&mut self, json: &str, path: &[PathSegment]) {
+    fn visit(&mut self, json: &str, path: &[PathSegment]) -> Result<(), String> {
         let elements = path.iter().position(|segment| *segment == PathSegment::Elements);
         let (fields, rest) = path.split_at(elements.unwrap_or(path.len()));
         let fields = fields.iter().map_while(PathSegment::field);
-        let Some(value) = descend(json, fields) else {
-            return;
+        let value = descend(json, fields).map_err(|error| error.to_string())?;
+        let Some(value) = value.filter(|value| *value != "null") else {
+            return Ok(());
         };
         let [PathSegment::Elements, rest @ ..] = rest else {
             return self.take(value);
         };
         let (mut elements, mut first) = (Cursor::new(value), true);
-        while let Ok(true) = elements.element(&mut first) {
-            let Ok(element) = elements.value() else { return };
-            self.visit(element, rest);
+        while elements
+            .element(&mut first)
+            .map_err(|_| "there is no list at [*]")?
+        {
+            let element = elements.value().map_err(|error| error.to_string())?;
+            self.visit(element, rest)?;
         }
+        Ok(())
     }
 
-    fn take(&mut self, value: &str) {
+    fn take(&mut self, value: &str) -> Result<(), String> {
         let key = match self.value_type {
-            _ if value == "null" => return,
             IndexType::String => unquoted(value).map(|text| IndexKey::String(self.texts.share(&text))),
             IndexType::Bool => value.parse().ok().map(IndexKey::Bool),
             IndexType::Integer => value.parse().ok().map(IndexKey::Integer),
         };
-        match key {
-            Some(key) if self.keys.contains(&key) => {}
-            Some(key) => self.keys.push(key),
-            None => self.mistyped += 1,
+        let key = key.ok_or_else(|| format!("a value is no {:?}", self.value_type))?;
+        if !self.keys.contains(&key) {
+            self.keys.push(key);
         }
+        Ok(())
     }
 }
 
-/// The value of a field of a field of…; what stands behind it is not read.
-fn descend<'a, 'f>(json: &'a str, fields: impl Iterator<Item = &'f str>) -> Option<&'a str> {
+/// The value of a field of a field of…, if it is there; what stands behind it is not read. Fails at what is neither an object nor null.
+fn descend<'a, 'f>(
+    json: &'a str,
+    fields: impl Iterator<Item = &'f str>,
+) -> Result<Option<&'a str>, ScanError> {
     let mut cursor = Cursor::new(json);
     for field in fields {
         let mut first = true;
-        while cursor.entry(&mut first).ok()?? != *field {
-            cursor.value().ok()?;
+        loop {
+            match cursor.entry(&mut first) {
+                Ok(Some(key)) if key == *field => break,
+                Ok(Some(_)) => drop(cursor.value()?),
+                Ok(None) => return Ok(None),
+                // The cursor has not moved.
+                Err(_) if cursor.value() == Ok("null") => return Ok(None),
+                Err(error) => return Err(error),
+            }
         }
     }
-    cursor.value().ok()
+    cursor.value().map(Some)
 }
 
 impl PathSegment {

@@ -31,7 +31,7 @@ pub struct InformerStats {
     pub version_errors: u64,
     /// Objects that differed in a check of consistency; see [`ReflectorOptions`](super::ReflectorOptions).
     pub inconsistencies: u64,
-    /// Values that an index could not take because they are of another type than it says, and failures of index functions.
+    /// How often an index left an object out because a value is of another type than it says, or because its function failed.
     pub index_errors: u64,
     /// Entries of the queue before the store: with [`QueueKind::Batching`](super::QueueKind) changes and lists, else objects and lists.
     pub queued: usize,

@@ -257,7 +257,7 @@ impl Scanner {
         let json = whole.map_or(&*self.kept, str::as_bytes);
         let keys = indexes
             .iter()
-            .map(|index| index.path_keys(json, &mut self.shared.texts));
+            .map(|index| index.path_keys(json, &object.metadata.name, &mut self.shared.texts));
         *object.indexed.get_mut() = keys.collect();
         object
     }

@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::core::v1::Pod;
 
-use super::*;
+use super::{support::log::Log, *};
 
 const NODE: IndexSpec = IndexSpec {
     name: "node",
@@ -74,21 +74,55 @@ fn an_object_stands_under_each_of_its_values_and_moves_when_they_change() {
     assert_eq!(found(&pods, "no such index", "n1"), [""; 0]);
 }
 
+/// client-go: TestCacheTransactionShouldIndexErrors: there the error is the caller's; here the object is in the store, and in no more of that
+/// index.
 #[test]
-fn what_is_absent_null_or_of_another_type_is_not_indexed() {
+fn an_object_with_a_value_of_another_type_is_left_out_of_that_index_logged_once_and_counted() {
+    let log = Log::start();
     let pods = pods(&[NODE, PORTS]);
-    for (name, spec) in [
-        ("a", json!({})),
-        ("b", json!({"nodeName": null})),
-        ("c", json!({"nodeName": 5})),
-        ("d", json!({"containers": {}})),
+    for (name, spec, errors) in [
+        ("absent", json!({}), 0),
+        ("null", json!({"nodeName": null}), 0),
+        ("no-containers", json!({"nodeName": "n1", "containers": null}), 0),
+        (
+            "null-port",
+            json!({"containers": [{"ports": null}, {}, {"ports": [{}, {"containerPort": null}]}]}),
+            0,
+        ),
+        ("number", json!({"nodeName": 5}), 1),
+        (
+            "no-list",
+            json!({"nodeName": "n1", "containers": {"ports": []}}),
+            2,
+        ),
+        ("no-object", json!({"nodeName": "n1", "containers": [5]}), 3),
+        ("no-spec", json!("text"), 5),
+        // What stands before the bad value does not count either.
+        (
+            "mixed",
+            json!({"nodeName": "n1", "containers": [{"ports": [{"containerPort": 80}, {"containerPort": "http"}]}]}),
+            6,
+        ),
     ] {
         pods.seed(&json!({"metadata": {"name": name, "namespace": "default"}, "spec": spec}))
             .unwrap();
+        assert_eq!(pods.stats().index_errors, errors, "{name}");
     }
-    assert_eq!(pods.lister().list().len(), 4);
-    assert_eq!(found(&pods, "node", ""), [""; 0]);
-    assert_eq!(found(&pods, "node", "5"), [""; 0]);
+    assert_eq!(pods.lister().list().len(), 9);
+    let named = |index, value: IndexKey| pods.index_keys(index, &value).len();
+    assert_eq!(named("node", "n1".into()), 4);
+    assert_eq!(named("ports", 80.into()), 0);
+    for (index, first) in [("node", "default/number"), ("ports", "default/no-list")] {
+        let lines = log.lines(&format!("index {index} leaves"));
+        assert!(lines.len() == 1 && lines[0].contains(first), "{lines:?}");
+    }
+    // One that is indexed already leaves the index when it goes bad, and comes back.
+    for (port, found) in [(json!(80), 1), (json!("x"), 0), (json!(80), 1)] {
+        let mut pod = pod("later", "n2", &[]);
+        pod["spec"]["containers"] = json!([{"ports": [{"containerPort": port}]}]);
+        pods.seed(&pod).unwrap();
+        assert_eq!(named("ports", 80.into()), found);
+    }
 }
 
 /// client-go: TestAddIndexerAfterStart and its kin.

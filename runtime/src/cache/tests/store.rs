@@ -1,6 +1,9 @@
 //! The store against a plain map.
 
-use std::collections::{BTreeSet, HashMap};
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 use proptest::prelude::*;
 
@@ -49,12 +52,25 @@ enum Operation {
         kept: u8,
         new: Vec<(u8, u8)>,
     },
-    AddIndex,
     /// Tells one object again.
     Sync(u8),
     SyncAll,
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Batch(Vec<Operation>),
+    AddIndex,
     /// From now on somebody resyncs, or nobody does.
     Resyncing(bool),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        12 => prop::collection::vec(operation(), 1..=5).prop_map(Step::Batch),
+        1 => Just(Step::AddIndex),
+        1 => any::<bool>().prop_map(Step::Resyncing),
+    ]
 }
 
 fn operation() -> impl Strategy<Value = Operation> {
@@ -66,10 +82,8 @@ fn operation() -> impl Strategy<Value = Operation> {
         1 => (proptest::option::of(0u8..2), any::<u8>(), prop::collection::vec((0u8..8, 0u8..3), 0..3))
             .prop_map(|(namespace, kept, new)| Operation::Replace { namespace, kept, new }),
         1 => (0u8..8).prop_map(Operation::Lose),
-        1 => Just(Operation::AddIndex),
         1 => (0u8..8).prop_map(Operation::Sync),
         1 => Just(Operation::SyncAll),
-        1 => any::<bool>().prop_map(Operation::Resyncing),
     ]
 }
 
@@ -108,10 +122,42 @@ impl World {
         }
     }
 
-    /// Applies to both; returns what the store says and what the model says, each without order among objects.
-    fn apply(&mut self, operation: Operation) -> (Vec<String>, Vec<String>) {
+    /// Applies a batch to both; returns what the store says and what the model says, each without order among objects.
+    fn apply(&mut self, step: Step) -> (Vec<String>, Vec<String>) {
+        let operations = match step {
+            Step::Batch(operations) => operations,
+            Step::Resyncing(is_resyncing) => {
+                self.is_resyncing = is_resyncing;
+                return Default::default();
+            }
+            Step::AddIndex => {
+                self.store.add_index(Index::by_path(&ALL).unwrap());
+                return Default::default();
+            }
+        };
         let mut expected = Vec::new();
-        let delta = match operation {
+        let deltas = operations.into_iter();
+        let deltas = deltas.filter_map(|operation| self.delta(operation, &mut expected));
+        let batch = deltas.collect();
+        let changes = self.store.apply(batch, self.is_resyncing).into_iter();
+        let told = changes.map(|change| match change {
+            Stored::Added(new) => format!("add {}", new.metadata.name()),
+            unchanged if unchanged.is_unchanged() => format!("again {}", unchanged.name()),
+            Stored::Updated { new, .. } => format!("update {}", new.metadata.name()),
+            Stored::Deleted {
+                old,
+                final_state_known,
+            } => format!("delete {} {final_state_known}", old.metadata.name()),
+        });
+        let mut told: Vec<_> = told.collect();
+        told.sort();
+        expected.sort();
+        (told, expected)
+    }
+
+    /// Changes the model.
+    fn delta(&mut self, operation: Operation, expected: &mut Vec<String>) -> Option<Delta> {
+        Some(match operation {
             Operation::Put(key, datum, all) => {
                 let (name, model) = (object_name(key), self.fresh(datum, all));
                 expected.extend(self.put(&name, &model));
@@ -119,9 +165,7 @@ impl World {
             }
             Operation::Repeat(key) => {
                 let name = object_name(key);
-                let Some(model) = self.model.get(&name).cloned() else {
-                    return Default::default();
-                };
+                let model = self.model.get(&name).cloned()?;
                 expected.extend(self.is_resyncing.then(|| format!("again {name}")));
                 Delta::Upserted(self.stored(
                     &name,
@@ -150,36 +194,11 @@ impl World {
                 expected.extend(self.model.keys().map(|name| format!("again {name}")));
                 Delta::SyncAll
             }
-            Operation::Resyncing(is_resyncing) => {
-                self.is_resyncing = is_resyncing;
-                return Default::default();
-            }
             Operation::Replace { namespace, kept, new } => {
                 let namespace = namespace.map(|namespace| format!("ns{namespace}"));
-                self.replace(namespace, kept, new, &mut expected)
+                self.replace(namespace, kept, new, expected)
             }
-            Operation::AddIndex => {
-                self.store.add_index(Index::by_path(&ALL).unwrap());
-                return Default::default();
-            }
-        };
-        let told = self
-            .store
-            .apply(vec![delta], self.is_resyncing)
-            .into_iter()
-            .map(|change| match change {
-                Stored::Added(new) => format!("add {}", new.metadata.name()),
-                unchanged if unchanged.is_unchanged() => format!("again {}", unchanged.name()),
-                Stored::Updated { new, .. } => format!("update {}", new.metadata.name()),
-                Stored::Deleted {
-                    old,
-                    final_state_known,
-                } => format!("delete {} {final_state_known}", old.metadata.name()),
-            });
-        let mut told: Vec<_> = told.collect();
-        told.sort();
-        expected.sort();
-        (told, expected)
+        })
     }
 
     fn replace(
@@ -314,14 +333,85 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn the_store_and_its_indexes_equal_a_plain_map(operations in prop::collection::vec(operation(), 1..40)) {
+    fn the_store_and_its_indexes_equal_a_plain_map(steps in prop::collection::vec(step(), 1..40)) {
         let store = Store::default();
         store.add_index(Index::by_path(&DATUM).unwrap());
         let mut world = World { store, model: HashMap::new(), scanner: Scanner::new(&ConfigMap::info()), versions: 0, is_resyncing: false };
-        for operation in operations {
-            let (told, expected) = world.apply(operation);
+        for step in steps {
+            let (told, expected) = world.apply(step);
             prop_assert_eq!(told, expected);
             world.check()?;
         }
+    }
+}
+
+/// A batch is seen whole or not at all, in each index too, however late that was added.
+#[test]
+fn readers_see_a_pair_whole_while_it_changes_and_indexes_are_added() {
+    const ROUNDS: u64 = 2000;
+    let store = Store::default();
+    store.add_index(Index::by_path(&DATUM).unwrap());
+    let is_over = AtomicBool::new(false);
+    let check = |pair: Tree| {
+        let versions: Vec<_> = pair
+            .iter()
+            .map(|object| object.metadata.resource_version().to_owned())
+            .collect();
+        assert!(
+            versions.is_empty() || (versions.len() == 2 && versions[0] == versions[1]),
+            "{versions:?}"
+        );
+        usize::from(!versions.is_empty())
+    };
+    let names: Vec<&'static str> = (0..40).map(|number| &*format!("late-{number}").leak()).collect();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut scanner = Scanner::new(&ConfigMap::info());
+            for version in 1..=ROUNDS {
+                let object = |name: &str| {
+                    json!({"metadata": {"name": name, "namespace": "default", "resourceVersion": version.to_string()},
+                        "data": {"datum": (version % 2).to_string()}})
+                };
+                let batch = ["a", "b"].map(|name| {
+                    let object = scanner.object(object(name).to_string().as_bytes(), &store.indexes());
+                    Delta::Upserted(Arc::new(object.unwrap()))
+                });
+                store.apply(batch.into(), false);
+            }
+            is_over.store(true, Ordering::SeqCst);
+        });
+        scope.spawn(|| {
+            for name in &names {
+                store.add_index(Index::by_path(&IndexSpec { name, ..DATUM }).unwrap());
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+        });
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let mut found = 0;
+                for name in ["datum"].iter().chain(&names).cycle() {
+                    check(store.all());
+                    check(store.of_namespace("default"));
+                    found += ["0", "1"]
+                        .map(|datum| check(store.by_index(name, &datum.into())))
+                        .iter()
+                        .sum::<usize>();
+                    if is_over.load(Ordering::SeqCst) {
+                        break;
+                    }
+                }
+                assert!(found > 0);
+            });
+        }
+    });
+    for name in ["datum"].iter().chain(&names) {
+        assert_eq!(
+            [
+                check(store.by_index(name, &"0".into())),
+                check(store.by_index(name, &"1".into()))
+            ],
+            [1, 0],
+            "{name}"
+        );
     }
 }
