@@ -74,6 +74,10 @@ impl Diary {
         std::mem::take(&mut self.0.lock())
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.0.lock().len()
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.0.lock().is_empty()
     }
