@@ -9,9 +9,9 @@ use std::{
 };
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use kubewright::cache::{Change, EventHandler, HandlerRegistration, Metadata, Object};
+use kubewright::cache::{Change, Deleted, EventHandler, HandlerRegistration, Metadata, Object};
 
-use crate::support::{server::Server, *};
+use crate::support::{log::Log, server::Server, *};
 
 /// client-go: TestSharedInformerInitializationRace, TestAddWhileActive.
 #[tokio::test(start_paused = true)]
@@ -111,28 +111,63 @@ async fn a_panic_costs_its_handler_one_change_and_others_nothing() {
     struct Panics(Diary);
     impl EventHandler<ConfigMap> for Panics {
         fn on_add(&self, object: &Object<ConfigMap>, _: bool) {
-            assert_ne!(object.name().name(), "bad", "boom");
+            assert_ne!(object.name().name(), "bad-add", "boom at the addition");
             self.0.on_add(object, false);
         }
+        fn on_update(&self, old: &Object<ConfigMap>, new: &Object<ConfigMap>) {
+            assert_ne!(new.name().name(), "bad-update", "boom at the update");
+            self.0.on_update(old, new);
+        }
+        fn on_delete(&self, deleted: &Deleted<ConfigMap>) {
+            assert_ne!(deleted.object.name().name(), "bad-delete", "boom at the deletion");
+            self.0.on_delete(deleted);
+        }
     }
+    let log = Log::start();
     let server = Server::new();
     let (_factory, informer) = informer(&server).await;
     let (handler, sink, other) = (Diary::default(), Diary::default(), Diary::default());
-    informer.add_event_handler(Panics(handler.clone()));
+    let registration = informer.add_event_handler(Panics(handler.clone()));
     let write = sink.sink();
     informer.add_sink(move |change| {
-        assert_ne!(change.name().name(), "bad", "boom");
+        let panics = match change {
+            Change::Added { .. } => "bad-add",
+            Change::Updated { .. } => "bad-update",
+            Change::Deleted { .. } => "bad-delete",
+        };
+        assert_ne!(change.name().name(), panics, "boom in line");
         write(change);
     });
     informer.add_sink(other.sink());
-    for name in ["a", "bad", "c"] {
+    for name in ["bad-add", "bad-update", "bad-delete"] {
         server.put(&config_map(name, "1"));
+        server.put(&config_map(name, "2"));
+        server.delete("default", name);
     }
+    server.put(&config_map("good", "1"));
     settle().await;
-    assert_eq!(handler.take(), ["add a=1", "add c=1"]);
-    assert_eq!(sink.take(), ["add a", "add c"]);
-    assert_eq!(other.take(), ["add a", "add bad", "add c"]);
-    assert_eq!(informer.lister().list().len(), 3);
+    assert_eq!(
+        handler.take(),
+        [
+            "update bad-add=1->2",
+            "delete bad-add=2",
+            "add bad-update=1",
+            "delete bad-update=2",
+            "add bad-delete=1",
+            "update bad-delete=1->2",
+            "add good=1"
+        ]
+    );
+    assert_eq!((sink.take().len(), other.take().len()), (7, 10));
+    for place in ["the addition", "the update", "the deletion"] {
+        let lines = log.lines(&format!("boom at {place}"));
+        let is_told = |line: &String| {
+            line.starts_with("ERROR") && line.contains("Panics of the ConfigMap informer panicked")
+        };
+        assert!(lines.len() == 1 && lines.iter().all(is_told), "{lines:?}");
+    }
+    assert_eq!(log.lines("boom in line").len(), 3);
+    assert_eq!((registration.pending(), informer.lister().list().len()), (0, 1));
 }
 
 /// Store first, then notify: client-go: TestHammerController.

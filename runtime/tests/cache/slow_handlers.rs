@@ -8,7 +8,10 @@ use std::sync::{
 use k8s_openapi::api::core::v1::ConfigMap;
 use kubewright::cache::{Deleted, EventHandler, HandlerOptions, Object};
 
-use crate::support::{server::Server, *};
+use crate::{
+    mirror::Mirror,
+    support::{log, server::Server, *},
+};
 
 /// Is stuck in its first call until it is let go, and writes down what it is told.
 struct Stuck {
@@ -134,6 +137,72 @@ async fn a_handler_has_synced_when_it_has_returned_from_the_last_object_of_the_f
         assert!(seen.take()[1].starts_with("add b="));
         factory.shutdown().await;
     }
+}
+
+/// Is stuck in its first call until it is let go; then holds its life to be without gaps.
+struct LeftBehind {
+    mirror: Mirror,
+    barrier: Arc<Barrier>,
+    calls: AtomicUsize,
+}
+
+impl EventHandler<ConfigMap> for LeftBehind {
+    fn on_add(&self, object: &Object<ConfigMap>, is_in_initial_list: bool) {
+        if self.calls.fetch_add(1, Ordering::SeqCst) == 0 {
+            self.barrier.wait();
+        }
+        self.mirror.on_add(object, is_in_initial_list);
+    }
+    fn on_update(&self, old: &Object<ConfigMap>, new: &Object<ConfigMap>) {
+        self.calls.fetch_add(1, Ordering::SeqCst);
+        self.mirror.on_update(old, new);
+    }
+    fn on_delete(&self, deleted: &Deleted<ConfigMap>) {
+        self.calls.fetch_add(1, Ordering::SeqCst);
+        self.mirror.on_delete(deleted);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_handler_that_is_ten_thousand_changes_behind_is_warned_of_by_name_and_misses_nothing() {
+    const CHANGES: usize = 10_200;
+    log::start_everywhere();
+    let server = Server::new();
+    let (factory, informer) = informer(&server).await;
+    let (mirror, barrier) = (Mirror::default(), Arc::new(Barrier::new(2)));
+    let handler = LeftBehind {
+        mirror: mirror.clone(),
+        barrier: barrier.clone(),
+        calls: AtomicUsize::new(0),
+    };
+    let registration = informer.add_event_handler(handler);
+    let warnings = || log::everywhere("LeftBehind");
+    for number in 0..CHANGES {
+        let name = format!("o{}", number % 50);
+        if number % 7 == 6 && number >= 100 && server.get("default", &name).is_some() {
+            server.delete("default", &name);
+        } else {
+            server.put(&config_map(&name, &number.to_string()));
+        }
+        if number == 9_000 {
+            until(|| registration.pending() == 9_000).await;
+            assert_eq!(warnings(), [""; 0]);
+        }
+    }
+    // The first is the one that it is told of.
+    until(|| registration.pending() == CHANGES - 1).await;
+    let told = warnings();
+    assert!(
+        told.len() == 1
+            && told[0].starts_with("WARN")
+            && told[0].contains("of the ConfigMap informer is behind by 10000 changes"),
+        "{told:?}"
+    );
+    tokio::task::spawn_blocking(move || barrier.wait()).await.unwrap();
+    until(|| registration.pending() == 0).await;
+    factory.shutdown().await;
+    assert_eq!(mirror.contents(), Ok(server.contents()));
+    assert_eq!(warnings().len(), 1);
 }
 
 /// client-go's informer metrics: queued items and processing latency.

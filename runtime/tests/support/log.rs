@@ -7,9 +7,34 @@ use std::{
     sync::OnceLock,
 };
 
+use parking_lot::Mutex;
+
 thread_local! {
     /// Where this thread logs, while somebody wants to know.
     static TEXT: RefCell<Weak<RefCell<Vec<u8>>>> = const { RefCell::new(Weak::new()) };
+}
+
+/// What all threads log, once somebody wants to know: lines of one test among those of others.
+static EVERYWHERE: Mutex<Option<Vec<u8>>> = Mutex::new(None);
+
+/// From now on [`everywhere`] has what is logged, by whichever thread.
+pub(crate) fn start_everywhere() {
+    install();
+    EVERYWHERE.lock().get_or_insert_default();
+}
+
+/// The warnings and errors of all threads that contain `part`.
+pub(crate) fn everywhere(part: &str) -> Vec<String> {
+    let text = EVERYWHERE.lock().clone().unwrap_or_default();
+    let mut lines = lines(text, part);
+    lines.retain(|line| !line.starts_with("INFO"));
+    lines
+}
+
+fn lines(text: Vec<u8>, part: &str) -> Vec<String> {
+    let text = String::from_utf8(text).unwrap();
+    let lines = text.lines().filter(|line| line.contains(part));
+    lines.map(|line| line.trim().to_owned()).collect()
 }
 
 /// What this thread logs, from now on until it is dropped.
@@ -32,9 +57,7 @@ impl Log {
 
     /// The lines that contain `part`.
     pub(crate) fn all(&self, part: &str) -> Vec<String> {
-        let text = String::from_utf8(self.0.borrow().clone()).unwrap();
-        let lines = text.lines().filter(|line| line.contains(part));
-        lines.map(|line| line.trim().to_owned()).collect()
+        lines(self.0.borrow().clone(), part)
     }
 }
 
@@ -59,6 +82,9 @@ impl io::Write for Writer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if let Some(text) = TEXT.with_borrow(Weak::upgrade) {
             text.borrow_mut().extend_from_slice(bytes);
+        }
+        if let Some(text) = &mut *EVERYWHERE.lock() {
+            text.extend_from_slice(bytes);
         }
         Ok(bytes.len())
     }
