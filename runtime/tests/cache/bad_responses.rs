@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
+use kubewright::{Kind as _, cache::InformerOptions};
 use serde_json::json;
 
 use crate::support::{
@@ -336,5 +337,57 @@ async fn versions_that_go_back_or_are_no_number_are_logged_once_and_counted() {
         Request::List(options) => options.resource_version,
     });
     assert_eq!(versions.collect::<Vec<_>>(), ["x", "x", "x", "", "50"]);
+    assert_eq!(contents(&informer.lister()), server.contents());
+}
+
+/// Objects of a megabyte, and one of 64 levels, among many small ones: read as they are, before and after they were compressed.
+#[tokio::test(start_paused = true)]
+async fn long_and_deep_objects_are_read_as_they_are() {
+    let server = Server::new();
+    let put_small = |numbers: std::ops::Range<usize>| {
+        for number in numbers {
+            server.put(&config_map(&format!("small-{number}"), &"some words ".repeat(60)));
+        }
+    };
+    put_small(0..2000);
+    let (factory, informer) = informer(&server).await;
+    let dynamic = factory.dynamic(ConfigMap::info(), InformerOptions::default());
+    let mut deep = config_map("deep", "\u{fc}\"\\");
+    for _ in 0..63 {
+        deep["nested"] = json!({"more": deep["nested"], "all": [[1, "]}"]]});
+    }
+    server.put(&deep);
+    for long in ["long-1", "long-2"] {
+        server.put(&config_map(long, &format!("{long} \\\" ").repeat(80_000)));
+    }
+    let compare = || {
+        for object in ["deep", "long-1", "long-2", "small-7"] {
+            let mut expected = server.get("default", object).unwrap();
+            expected["metadata"]
+                .as_object_mut()
+                .unwrap()
+                .remove("managedFields");
+            expected["kind"] = "ConfigMap".into();
+            expected["apiVersion"] = "v1".into();
+            let untyped = dynamic.lister().get(&name(object)).unwrap();
+            assert_eq!(serde_json::to_value(&*untyped).unwrap(), expected, "{object}");
+            expected.as_object_mut().unwrap().remove("nested");
+            let typed = informer.lister().get(&name(object)).unwrap();
+            assert_eq!(serde_json::to_value(&*typed).unwrap(), expected, "{object}");
+        }
+    };
+    settle().await;
+    compare();
+    let before = informer.stats();
+    put_small(2000..5000);
+    settle().await;
+    compare();
+    let after = informer.stats();
+    assert_eq!((after.failures, after.decode_errors, after.objects), (0, 0, 5003));
+    assert!(before.kept_bytes > 950_000, "one was as it came: {before:?}");
+    assert!(
+        after.kept_bytes < after.bytes / 3,
+        "both are compressed: {after:?}"
+    );
     assert_eq!(contents(&informer.lister()), server.contents());
 }

@@ -35,7 +35,7 @@ impl Mirror {
     }
 
     fn put(&self, what: &str, expected: Option<&str>, object: &Object<ConfigMap>) {
-        let (name, datum) = entry(&object.decode().unwrap());
+        let (name, datum) = (object.name().name().to_owned(), datum(object));
         let mut view = self.0.lock();
         let before = view.objects.insert(name.clone(), datum);
         if before.as_deref() != expected {
@@ -45,14 +45,25 @@ impl Mirror {
     }
 }
 
+/// Of what does not decode: what says so.
+pub(crate) fn datum(object: &Object<ConfigMap>) -> String {
+    object
+        .decode()
+        .map_or("undecodable".into(), |decoded| entry(&decoded).1)
+}
+
 impl EventHandler<ConfigMap> for Mirror {
     fn on_add(&self, object: &Object<ConfigMap>, _: bool) {
         self.put("add", None, object);
     }
 
     fn on_update(&self, old: &Object<ConfigMap>, new: &Object<ConfigMap>) {
-        let (_, before) = entry(&old.decode().unwrap());
-        let is_resync = old.metadata().resource_version() == new.metadata().resource_version();
+        let before = datum(old);
+        let version = |object: &Object<ConfigMap>| {
+            let metadata = object.metadata();
+            [metadata.uid(), metadata.resource_version()].map(ToOwned::to_owned)
+        };
+        let is_resync = version(old) == version(new);
         self.0.lock().resyncs += usize::from(is_resync);
         self.put("update", Some(&before), new);
     }

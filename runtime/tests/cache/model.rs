@@ -7,7 +7,7 @@ use kubewright::cache::{Filtered, HandlerOptions, HandlerRegistration, Object, Q
 use proptest::prelude::*;
 
 use crate::{
-    mirror::Mirror,
+    mirror::{Mirror, datum},
     support::{
         server::{Answer, Server, Streaming, status},
         *,
@@ -24,7 +24,8 @@ enum Step {
     Cut,
     /// Cuts, and forgets history.
     Expire,
-    Garbage,
+    /// One of `GARBAGE`.
+    Garbage(usize),
     FailList(u16),
     FailWatch(u16),
     FailStream(u16),
@@ -38,6 +39,31 @@ enum Step {
     RemoveHandler,
 }
 
+/// What no server should send. Some of it ends the watch, the rest is in the cache until it is listed anew.
+const GARBAGE: [&[u8]; 14] = [
+    br#"{"type":"ADDED","object":{}}"#,
+    // Another kind.
+    br#"{"type":"ADDED","object":{"kind":"Secret","apiVersion":"v1","metadata":{"name":"o0","namespace":"default"}}}"#,
+    // Two names.
+    br#"{"type":"ADDED","object":{"metadata":{"name":"o0","name":"o1","namespace":"default"}}}"#,
+    // The same name twice.
+    br#"{"type":"MODIFIED","object":{"metadata":{"name":"o0","name":"o0","namespace":"default","uid":"g","resourceVersion":"3"}}}"#,
+    br#"{"type":"ADDED","object":{"kind":"ConfigMap","apiVersion":"v1"}}"#,
+    // Versions that are no number, or long gone.
+    br#"{"type":"MODIFIED","object":{"metadata":{"name":"o1","namespace":"default","uid":"g","resourceVersion":"abc"},"data":{"datum":"2"}}}"#,
+    br#"{"type":"MODIFIED","object":{"metadata":{"name":"o2","namespace":"default","uid":"g","resourceVersion":""},"data":{"datum":"2"}}}"#,
+    br#"{"type":"MODIFIED","object":{"metadata":{"name":"o3","namespace":"default","uid":"g","resourceVersion":"1"},"data":{"datum":"2"}}}"#,
+    br#"{"type":"DELETED","object":{"metadata":{"name":"o3","namespace":"default","uid":"g","resourceVersion":"1"}}}"#,
+    // No text.
+    b"{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"o4\xff\",\"namespace\":\"default\"}}}",
+    b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xab",
+    // Half a line.
+    br#"{"type":"MODIFIED","object":{"metadata":{"name":"o5","namespace":"default","uid":"g","resourceV"#,
+    // What does not decode, and what no one kind of metadata reads.
+    br#"{"type":"MODIFIED","object":{"metadata":{"name":"o4","namespace":"default","uid":"g","resourceVersion":"4"},"data":5}}"#,
+    br#"{"type":"MODIFIED","object":{"metadata":{"name":"o5","namespace":"default","uid":"g","resourceVersion":"5","labels":[]}}}"#,
+];
+
 fn step() -> impl Strategy<Value = Step> {
     let key = 0u8..6;
     let code = prop::sample::select(vec![410u16, 429, 500, 503, 404, 422]);
@@ -50,7 +76,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Step::Bookmark),
         1 => Just(Step::Cut),
         2 => Just(Step::Expire),
-        1 => Just(Step::Garbage),
+        2 => (0..GARBAGE.len()).prop_map(Step::Garbage),
         1 => code.clone().prop_map(Step::FailList),
         1 => code.clone().prop_map(Step::FailWatch),
         1 => code.prop_map(Step::FailStream),
@@ -86,7 +112,7 @@ impl Handlers {
     fn add(informer: &SharedInformer<ConfigMap>) -> Self {
         let [plain, coalescing, resyncing, filtered] = [(); 4].map(|()| Mirror::default());
         let options = HandlerOptions::default();
-        let passes = |object: &Object<ConfigMap>| is_even(&entry(&object.decode().unwrap()).1);
+        let passes = |object: &Object<ConfigMap>| is_even(&datum(object));
         let registrations = [
             informer.add_event_handler(plain.clone()),
             informer.add_event_handler_with(coalescing.clone(), options.coalesce()),
@@ -143,7 +169,7 @@ async fn run(queue: QueueKind, steps: Vec<Step>) -> Result<(), TestCaseError> {
                 server.compact();
                 server.cut();
             }
-            Step::Garbage => server.send(r#"{"type":"ADDED","object":{}}"#),
+            Step::Garbage(which) => server.send(GARBAGE[which]),
             Step::FailList(code) => server.answer_lists([answer(code)]),
             Step::FailWatch(code) => server.answer_watches([answer(code)]),
             Step::FailStream(code) => server.answer_streams([answer(code)]),
@@ -162,7 +188,8 @@ async fn run(queue: QueueKind, steps: Vec<Step>) -> Result<(), TestCaseError> {
         }
     }
     server.release();
-    // The last relist brings what was unseen. Scripted failures may stand before it.
+    // The last relist brings what was unseen, and takes away what was garbage. Scripted failures may stand before it.
+    server.set_version(1_000_000);
     server.compact();
     server.cut();
     tokio::time::sleep(Duration::from_hours(1)).await;
