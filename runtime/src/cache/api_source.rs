@@ -224,6 +224,26 @@ mod tests {
         header: (&'static str, &'static str),
         answer: &'static str,
     ) -> (ApiSource, Seen) {
+        let (connection, seen) = connection(code, header, answer);
+        let options = InformerOptions {
+            label_selector: Some("a/b in (c,d),!e".into()),
+            field_selector: Some("spec.nodeName=n".into()),
+            ..InformerOptions::default()
+        };
+        let source = ApiSource::new(
+            connection,
+            &k8s_openapi::api::core::v1::Pod::info(),
+            Some("shop"),
+            &options,
+        );
+        (source, seen)
+    }
+
+    fn connection(
+        code: u16,
+        header: (&'static str, &'static str),
+        answer: &'static str,
+    ) -> (Connection, Seen) {
         let seen = Seen::default();
         let writer = seen.clone();
         let service = tower::service_fn(move |request: Request<Body>| {
@@ -240,21 +260,7 @@ mod tests {
                 )
             }
         });
-        let connection = Connection::new(kube::Client::new(service, "default"));
-        let options = InformerOptions {
-            label_selector: Some("a/b in (c,d),!e".into()),
-            field_selector: Some("spec.nodeName=n".into()),
-            ..InformerOptions::default()
-        };
-        (
-            ApiSource::new(
-                connection,
-                &k8s_openapi::api::core::v1::Pod::info(),
-                Some("shop"),
-                &options,
-            ),
-            seen,
-        )
+        (Connection::new(kube::Client::new(service, "default")), seen)
     }
 
     async fn failure(code: u16, answer: &'static str) -> SourceError {
@@ -321,6 +327,36 @@ mod tests {
                 (&"application/json".parse().unwrap(), &"identity".parse().unwrap())
             );
         }
+    }
+
+    /// Else the server would send whole objects, which an informer of metadata refuses.
+    #[tokio::test]
+    async fn an_informer_of_metadata_asks_for_nothing_else() {
+        let metadata = InformerOptions {
+            keep: Keep::Metadata,
+            ..InformerOptions::default()
+        };
+        let (connection, seen) = connection(200, ("date", "today"), "");
+        let source = ApiSource::new(
+            connection,
+            &k8s_openapi::api::core::v1::Pod::info(),
+            None,
+            &metadata,
+        );
+        drop(source.list(ListOptions::default()).await.unwrap());
+        drop(source.watch(WatchOptions::default()).await.unwrap());
+        let accepted: Vec<_> = seen
+            .lock()
+            .iter()
+            .map(|(_, headers)| headers["accept"].clone())
+            .collect();
+        assert_eq!(
+            accepted,
+            [
+                "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
+                "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+            ]
+        );
     }
 
     #[tokio::test]

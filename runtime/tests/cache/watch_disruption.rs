@@ -1,10 +1,13 @@
 //! What is told when the watch missed something.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use serde_json::json;
 
-use crate::support::{server::Server, *};
+use crate::support::{
+    server::{Request, Server},
+    *,
+};
 
 /// Cuts the watches so that a relist follows, and waits for it.
 async fn gap(server: &Server) {
@@ -115,4 +118,24 @@ async fn an_event_of_the_version_that_is_there_is_not_told() {
     settle().await;
     assert_eq!(seen.take(), [""; 0]);
     assert_eq!(informer.stats().watch_events, events + 2);
+}
+
+/// Else all watches of all clients would end at once, and begin at once.
+#[tokio::test(start_paused = true)]
+async fn each_watch_has_a_timeout_of_its_own() {
+    let server = Server::new();
+    let (_factory, _informer) = informer(&server).await;
+    let mut timeouts = BTreeSet::new();
+    for _ in 0..10 {
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        server.cut();
+        long_after().await;
+        for request in server.requests() {
+            if let Request::Watch(options) = request {
+                assert!((300..600).contains(&options.timeout_seconds), "{options:?}");
+                timeouts.insert(options.timeout_seconds);
+            }
+        }
+    }
+    assert!(timeouts.len() > 1, "{timeouts:?}");
 }

@@ -13,6 +13,9 @@ use crate::{
 const CONSISTENCY_CHECK: &str = "KUBEWRIGHT_CACHE_CONSISTENCY_CHECK";
 
 /// How the reflectors of a factory's informers list and watch. The defaults are client-go's.
+///
+/// Whatever is chosen, the cache comes to hold what the API server has; this is about what that costs, and whom. An informer keeps what it
+/// was started with.
 #[derive(Clone)]
 pub struct ReflectorOptions {
     /// Lists come as streams where the server can do that (on by default): a list costs the server several times its length in memory,
@@ -38,10 +41,15 @@ impl Default for ReflectorOptions {
             streaming_lists: true,
             page_size: None,
             max_internal_error_retry: Duration::ZERO,
-            check_consistency: std::env::var(CONSISTENCY_CHECK).is_ok_and(|value| value == "true"),
+            check_consistency: is_on(std::env::var(CONSISTENCY_CHECK).ok().as_deref()),
             backoff: Arc::new(|| Box::new(ExponentialBackoff::default())),
         }
     }
+}
+
+/// Whether a variable switches something on.
+fn is_on(value: Option<&str>) -> bool {
+    value == Some("true")
 }
 
 impl fmt::Debug for ReflectorOptions {
@@ -80,6 +88,24 @@ impl ErrorHandler {
         };
         if let Err(panic) = caught(|| callback(error)) {
             tracing::error!("the error handler of an informer panicked: {panic}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_but_true_switches_the_check_on() {
+        for (value, expected) in [
+            (Some("true"), true),
+            (Some("false"), false),
+            (Some("True "), false),
+            (Some(""), false),
+            (None, false),
+        ] {
+            assert_eq!(is_on(value), expected, "{value:?}");
         }
     }
 }
