@@ -10,7 +10,8 @@ const RESET_AFTER: Duration = Duration::from_mins(2);
 
 /// How long a reflector waits after a list or a watch that failed, or that ended and is begun anew.
 ///
-/// Each reflector has one of its own; [`ReflectorOptions::backoff`](super::ReflectorOptions::backoff) makes them.
+/// It is asked before each further try and told nothing else: not why, nor when a try went well. What it says is waited for as it is, zero
+/// too. Each reflector has one of its own; [`ReflectorOptions::backoff`](super::ReflectorOptions::backoff) makes them.
 pub trait Backoff: Send {
     /// The wait before the next try. A server that says how long to wait is waited for at least that long.
     fn next(&mut self) -> Duration;

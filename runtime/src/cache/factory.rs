@@ -15,7 +15,10 @@ use super::{
 };
 use crate::{CustomKind, Kind, KindInfo, Projection, Scope, View, client::Connection};
 
-/// What distinguishes two informers of one kind.
+/// What distinguishes two informers of one kind: equal options are one informer, others are a list, a watch and a store each.
+///
+/// Selectors are the API server's business: they are not checked here, and one that it does not understand shows as a list that fails.
+/// An object that no longer matches is told of as a deletion.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct InformerOptions {
     /// Only these namespaces (empty: all); none: those of the factory. Ignored for cluster-scoped kinds.
@@ -47,7 +50,11 @@ type Sources = dyn Fn(&KindInfo, Option<&str>, &InformerOptions) -> Arc<dyn List
 
 /// Makes informers and runs them. Cloning copies a pointer.
 ///
-/// Every reader of one kind with the same options shares one store, one list and one watch.
+/// Guaranteed: every reader of one kind with the same options shares one store, one list and one watch. Nothing is sent before
+/// [`start`](Self::start), which starts each informer once; one that is made afterwards needs another call. What
+/// [`shutdown`](Self::shutdown) has ended stays readable, and never starts again.
+///
+/// Not guaranteed: that informers are at the same version as one another; an order in which they sync.
 #[derive(Clone)]
 pub struct SharedInformerFactory {
     shared: Arc<Shared>,

@@ -77,6 +77,9 @@ impl HandlerOptions {
 }
 
 /// A deleted object.
+///
+/// It may have been created again by now. `object` may be a version that the handler was not told of: what was written while no watch
+/// was there, or the state at deletion, which no update brings.
 #[derive(Debug, Clone)]
 pub struct Deleted<K> {
     /// The last state that is known.
@@ -86,6 +89,11 @@ pub struct Deleted<K> {
 }
 
 /// A change of the store, undecoded, as in-line sinks see it after the store was changed.
+///
+/// Guaranteed, of each object: added, updated any number of times, deleted, and so on; the `old` of an update is the `new` before it. The
+/// store holds what is told, or something newer, and all of the batch that it came with.
+///
+/// Not guaranteed: that each write is told: of what happened while no watch was there only the outcome is; that `old` and `new` differ.
 #[derive(Debug, Clone, Copy)]
 pub enum Change<'a> {
     /// The object is new to the store.

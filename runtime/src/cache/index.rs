@@ -30,6 +30,12 @@ pub enum IndexType {
 
 /// An index: its name and the path of the values in the object's JSON.
 ///
+/// Guaranteed: an object is found by all its values, each once, in the same moment as by its name; an absent value, and `null`, is none. An
+/// object with a value of another type, or with something else than a list at `[*]`, is left out of this index, counted in
+/// [`InformerStats::index_errors`](super::InformerStats::index_errors) and logged for the first of them.
+///
+/// Not guaranteed: that a path that no object has is noticed: it finds nothing.
+///
 /// The path's grammar: fields `spec.nodeName`, quoted fields `metadata.labels['a.b/c']`, all elements `spec.ports[*].name`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct IndexSpec {
@@ -41,7 +47,7 @@ pub struct IndexSpec {
     pub value_type: IndexType,
 }
 
-/// The value of an index.
+/// The value of an index. Values of different types are never equal: `"1"` does not find `1`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum IndexKey {
     /// A string.

@@ -210,12 +210,12 @@ impl<K: View> SharedInformer<K> {
     }
 }
 
-/// An informer runs already, and cannot be set up any more.
+/// An informer runs already, and cannot be set up any more. It runs on as it was.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("the informer of {0} has started: set it up before")]
 pub struct AlreadyStarted(String);
 
-/// An object cannot be put into a store.
+/// An object cannot be put into a store, which is as it was.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("this is no {kind} that a cache could hold: {problem}")]
 pub struct SeedError {

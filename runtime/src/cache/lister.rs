@@ -16,7 +16,13 @@ use crate::{ObjectName, View};
 
 /// Reads the objects of one informer's store. Cloning copies a pointer.
 ///
-/// What it reads was true a moment ago. Before the informer has synced, objects are missing.
+/// Guaranteed: each call sees the store at one moment, with each batch of changes whole or not at all, in lookups by name, namespace
+/// and index alike; what it hands out never changes. A later call sees no older moment, unless the API server itself went back, as after
+/// a backup was restored. No call waits for the network, or for a reader.
+///
+/// Not guaranteed: that two calls see the same moment; that what was true then is true now: the store is behind the API server by as long as
+/// a watch takes, or is away. Before the informer has synced all objects may be missing, or those of some of its namespaces. After it has
+/// stopped, what it held last is read.
 pub struct Lister<K> {
     core: Arc<Core>,
     kind: PhantomData<fn() -> K>,
@@ -36,7 +42,7 @@ impl<K> fmt::Debug for Lister<K> {
     }
 }
 
-/// Why [`Lister::get`] has no object.
+/// Why [`Lister::get`] has no object. The API server may have one all the same.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum LookupError {
     /// The cache holds no such object.
@@ -60,6 +66,11 @@ impl LookupError {
 }
 
 /// The objects that a list found, as they were at that moment; decoded one by one as the iterator advances.
+///
+/// Guaranteed: each object once, and as many as `len` says; nothing that changes meanwhile shows. No lock is held, but what it has not
+/// yet handed out stays in memory. One that does not decode is an error in its place, and ends nothing. Nothing is kept decoded.
+///
+/// Not guaranteed: an order, or the same order twice.
 pub struct Items<K> {
     found: Found,
     views: Arc<Views>,
@@ -196,7 +207,7 @@ impl<K: View> Lister<K> {
     }
 }
 
-/// [`Lister`] of one namespace.
+/// [`Lister`] of one namespace, with the same guarantees. It is empty for a namespace that the informer does not watch, or that there is not.
 pub struct NamespaceLister<K> {
     lister: Lister<K>,
     namespace: Arc<str>,

@@ -18,7 +18,9 @@ use super::{
 };
 use crate::{ObjectName, View};
 
-/// What the scan extracts of every object; reading it decodes nothing.
+/// What the scan extracts of every object; reading it decodes nothing. It is what the API server sent, whatever a projection or a
+/// transform keeps of the object; what stands there and cannot be read, such as labels that are no texts, is left out, and the object does
+/// not decode.
 #[derive(Debug, Clone)]
 pub struct Metadata {
     pub(super) name: ObjectName,
@@ -75,7 +77,7 @@ impl Labels {
     }
 }
 
-/// A reference of `metadata.ownerReferences`.
+/// A reference of `metadata.ownerReferences`, as it stands there: the owner may be gone, or be another one of that name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnerRef {
     /// The owner's `apiVersion`.
@@ -227,7 +229,8 @@ pub struct Object<K> {
     kind: PhantomData<fn() -> K>,
 }
 
-/// The cached bytes of an object are no `K`.
+/// The cached bytes of an object are no `K`. The object stays in the cache, and the next version may decode. Of a sensitive kind the
+/// message quotes nothing.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{kind} {name} (resource version {resource_version}) does not decode: {message}")]
 pub struct DecodeError {

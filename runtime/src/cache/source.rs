@@ -9,12 +9,18 @@ use kube::core::{Status, response::reason};
 /// No server is left alone for longer because it asked for it.
 const MAX_RETRY_AFTER: Duration = Duration::from_mins(5);
 
-/// A response's body as it arrives: bytes of JSON, cut anywhere.
+/// A response's body as it arrives: bytes of JSON, cut anywhere. Its end is the end of the page, or of the watch; an error is a body that broke
+/// off, of which what came before counts in a watch, and nothing in a list. It is dropped where nobody wants the rest.
 pub type Chunks = BoxStream<'static, Result<Bytes, SourceError>>;
 
 /// Lists and watches the objects of one kind, in one namespace or in all.
 ///
-/// The API server is one; tests script others.
+/// The API server is one; tests script others. A source may lie: what it sends is checked, and what cannot be used costs a new list. But what
+/// a list leaves out is taken to be deleted, and what a watch leaves out is not noticed.
+///
+/// Futures and bodies may be dropped at any time. One call at a time is made for each reflector, but for
+/// [`SharedInformerFactory::wait_until_current`](super::SharedInformerFactory::wait_until_current), which asks in between. Who never
+/// answers is given up after three minutes.
 pub trait ListerWatcher: Send + Sync + 'static {
     /// One page of the list, as JSON: a Kubernetes list.
     fn list(&self, options: ListOptions) -> BoxFuture<'_, Result<Chunks, SourceError>>;
@@ -23,7 +29,8 @@ pub trait ListerWatcher: Send + Sync + 'static {
     fn watch(&self, options: WatchOptions) -> BoxFuture<'_, Result<Chunks, SourceError>>;
 }
 
-/// What a list asks for.
+/// What a list asks for. A source that cannot serve the version answers with an error: 410 where it is too old, 504 with the cause
+/// `ResourceVersionTooLarge` where it is too new; then the newest is asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ListOptions {
     /// Not older than this version; `0`: whatever the server has at hand; empty: the newest.
@@ -36,7 +43,7 @@ pub struct ListOptions {
     pub exact: bool,
 }
 
-/// What a watch asks for.
+/// What a watch asks for. A source that no longer knows the changes after the version answers 410, at once or as an event; a list follows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WatchOptions {
     /// The changes after this version; empty or `0`: all objects first, as additions in no order.
@@ -48,7 +55,8 @@ pub struct WatchOptions {
     pub send_initial_events: bool,
 }
 
-/// Why a list or a watch failed.
+/// Why a list or a watch failed. All are tried again, for ever: an error says what to mend, not that the informer has ended. None quotes an
+/// object, but for its name.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum SourceError {
     /// The server refused, or ended the watch with an error.

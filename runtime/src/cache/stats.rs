@@ -5,7 +5,10 @@ use std::{
     time::Duration,
 };
 
-/// Figures of one informer at one moment; counters start at zero with the informer.
+/// Figures of one informer; counters start at zero with the informer and never fall.
+///
+/// They are read one after the other while the informer runs: each is right, a sum of two may not be. Reading them looks at each object,
+/// for `kept_bytes`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct InformerStats {
     /// Objects in the store.

@@ -15,7 +15,8 @@ use crate::cache::HandlerOptions;
 
 /// A registered handler or sink. Cloning copies a pointer.
 ///
-/// Dropping it does nothing: the handler goes on until it is [removed](Self::remove) or the informer stops.
+/// Dropping it does nothing: the handler goes on until it is [removed](Self::remove) or the informer stops. What it says of the handler
+/// may be out of date when it is read, but for what stays true: that it has synced, and that it has ended.
 #[derive(Debug, Clone)]
 pub struct HandlerRegistration(Arc<Shared>);
 
