@@ -200,6 +200,12 @@ impl ChildProcess {
         self.wait(timeout)
     }
 
+    /// SIGINT, as Ctrl-C sends it, then [`ChildProcess::wait`].
+    pub fn interrupt(&mut self, timeout: Duration) -> Result<Option<ExitStatus>, ProcessError> {
+        self.signal("INT")?;
+        self.wait(timeout)
+    }
+
     /// SIGKILL to the child and to all that it started; returns when the child is gone.
     pub fn kill(&mut self) -> Result<ExitStatus, ProcessError> {
         // The watchdog takes the group; ours is only for the case that somebody has killed the watchdog.

@@ -177,7 +177,8 @@ fn generate(address: IpAddr) -> Result<(String, String, String), StartError> {
     let issuer = Issuer::new(authority, authority_key);
     let mut names = vec!["localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned()];
     names.extend(["kubernetes", "kubernetes.default", "kubernetes.default.svc"].map(str::to_owned));
-    if !address.is_unspecified() && !address.is_loopback() {
+    // Loopback is more than one address.
+    if !address.is_unspecified() && !names.contains(&address.to_string()) {
         names.push(address.to_string());
     }
     let mut server = CertificateParams::new(names).map_err(certificate_error)?;
