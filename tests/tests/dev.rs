@@ -1,6 +1,6 @@
 //! `kubewright dev`: from the scaffold to a reconciled sample, live; an edit; a mistake; the end. Without a cluster.
 
-use std::{path::Path, process::Command, time::Duration};
+use std::{io::ErrorKind, net::TcpStream, path::Path, process::Command, time::Duration};
 
 use kube::{
     Api, Client, Config,
@@ -10,7 +10,7 @@ use kube::{
 };
 use kubewright_testkit::{ChildProcess, Cluster, eventually};
 use kubewright_tests::{Project, named, on_both_servers};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// The first build of a scaffold takes a while.
 const PATIENCE: Duration = Duration::from_mins(10);
@@ -88,6 +88,8 @@ async fn dev_runs_the_operator_and_follows_the_source() {
     // Another kind comes and goes; its objects go with it.
     project.kubewright(&["add", "kind", "Bar"]).expect_success();
     wait_for(&dev, "objects | Bar default/example-bar: created");
+    // Only the new Role lets it own for a Bar.
+    wait_for(&dev, "objects | Event Normal Created Bar/example-bar");
     remove_bar(&project);
     wait_for(&dev, "Bar is no longer a kind of the project");
     wait_for(&dev, "objects | Bar default/example-bar: deleted");
@@ -98,12 +100,44 @@ async fn dev_runs_the_operator_and_follows_the_source() {
         .await;
     assert!(refused.is_err(), "the API server has the new schema");
 
+    let address = address(&kubeconfig(&dev)).await;
+    assert!(TcpStream::connect(&address).is_ok(), "{address}");
     let ended = dev
-        .terminate(Duration::from_secs(30))
+        .interrupt(Duration::from_secs(30))
         .expect("it ends")
         .expect("in time");
     assert!(ended.success(), "{ended}: {}", dev.log_tail());
     assert_eq!(runs("debug/devloop"), [0; 0], "no operator is left");
+    let refused = TcpStream::connect(&address).expect_err("no API server is left");
+    assert_eq!(refused.kind(), ErrorKind::ConnectionRefused);
+}
+
+/// How long pods take is told, and that there are none.
+#[tokio::test(flavor = "multi_thread")]
+async fn dev_simulates_as_it_is_told() {
+    let project = Project::scaffold("devpods", "Foo", &[]);
+    let mut dev = project.dev(&["--no-simulation"]);
+    wait_for(&dev, "objects | Event Normal Created Foo/example-foo");
+    // With a simulation the node would be there since before the operator was built.
+    let client = client(&kubeconfig(&dev)).await;
+    for path in ["/api/v1/nodes", "/api/v1/pods", "/apis/apps/v1/replicasets"] {
+        assert_eq!(get(&client, path).await["items"], json!([]), "{path}");
+    }
+    end(&mut dev);
+
+    let mut dev = project.dev(&["--pod-start", "3000"]);
+    wait_for(&dev, "status.availableReplicas 0 → 1, Ready False → True");
+    let client = self::client(&kubeconfig(&dev)).await;
+    let pods = get(&client, "/api/v1/namespaces/default/pods").await;
+    let status = &pods["items"][0]["status"];
+    let time = |value: &Value| -> k8s_openapi::jiff::Timestamp {
+        let time = value.as_str().and_then(|time| time.parse().ok());
+        time.unwrap_or_else(|| panic!("no time: {status}"))
+    };
+    let started = time(&status["containerStatuses"][0]["state"]["running"]["startedAt"]);
+    let seconds = started.as_second() - time(&status["startTime"]).as_second();
+    assert!((2..30).contains(&seconds), "{status}");
+    end(&mut dev);
 }
 
 #[test]
@@ -135,13 +169,32 @@ fn dev_uses_the_cluster_of_a_context(cluster: &Cluster) {
         !dev.log().contains("KUBECONFIG="),
         "people have a kubeconfig of their own"
     );
-    let ended = dev
-        .terminate(Duration::from_secs(30))
-        .expect("it ends")
-        .expect("in time");
-    assert!(ended.success(), "{ended}: {}", dev.log_tail());
-    // The cluster is the user's: nothing was simulated, nothing is swept away, and the operator was nobody but its account.
+
+    // An edit goes there, too: the new code works on what was there.
     let foo = named("demo.dev/v1alpha1", "Foo", "default", "example-foo");
+    project.edit(
+        "src/controllers/foo.rs",
+        "what} Deployment",
+        "what} the Deployment",
+    );
+    wait_for(&dev, "stopping the operator");
+    let scaled = json!({ "spec": { "replicas": 3 } });
+    cluster.merge(&foo, &scaled).expect("scaled");
+    wait_for(&dev, "Updated the Deployment example-foo");
+
+    // What is no longer a kind is the user's to delete.
+    project.kubewright(&["add", "kind", "Bar"]).expect_success();
+    wait_for(&dev, "objects | Event Normal Created Bar/example-bar");
+    remove_bar(&project);
+    wait_for(
+        &dev,
+        "Bar is no longer a kind of the project, and stays in the cluster",
+    );
+    wait_for(&dev, "`kubectl delete crd bars.demo.dev` deletes its");
+    let bar = named("demo.dev/v1alpha1", "Bar", "default", "example-bar");
+    assert!(cluster.get(&bar).expect("asked").is_some());
+    end(&mut dev);
+    // The cluster is the user's: nothing was simulated, nothing is swept away, and the operator was nobody but its account.
     assert!(
         cluster.get(&foo).expect("asked").is_some(),
         "the sample is still there"
@@ -186,6 +239,30 @@ fn new_goes_on_with_dev_in_the_new_project() {
         kubeconfig.ends_with("devnew/target/kubewright/kubeconfig"),
         "{kubeconfig}"
     );
+    end(&mut dev);
+}
+
+/// The README's first command: one command, and there is a sample that is ready.
+#[test]
+fn new_with_dev_ends_in_a_sample_that_is_ready() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut dev = Project::command(
+        folder.path(),
+        &["new", "devfresh", "--kind", "Foo", "--group", "demo.dev", "--dev"],
+    )
+    .start()
+    .expect("it starts");
+    wait_for(&dev, "created devfresh with");
+    wait_for(
+        &dev,
+        "objects | Foo default/example-foo: status.availableReplicas 0 → 1, Ready False → True",
+    );
+    end(&mut dev);
+}
+
+/// A dev that is asked to end does so, in good order.
+#[track_caller]
+fn end(dev: &mut ChildProcess) {
     let ended = dev
         .terminate(Duration::from_secs(30))
         .expect("it ends")
@@ -208,15 +285,33 @@ fn kubeconfig(dev: &ChildProcess) -> String {
     path.expect("the kubeconfig's path").to_owned()
 }
 
+/// A client by that kubeconfig.
+async fn client(kubeconfig: &str) -> Client {
+    Client::try_from(config(kubeconfig).await).expect("a client")
+}
+
+/// Where the API server of that kubeconfig listens.
+async fn address(kubeconfig: &str) -> String {
+    let url = config(kubeconfig).await.cluster_url;
+    url.authority().expect("an address").to_string()
+}
+
+async fn config(kubeconfig: &str) -> Config {
+    let kubeconfig = Kubeconfig::read_from(kubeconfig).expect("a kubeconfig");
+    Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
+        .await
+        .expect("a configuration")
+}
+
+async fn get(client: &Client, path: &str) -> Value {
+    let request = http::Request::get(path).body(vec![]).expect("a request");
+    client.request(request).await.expect("an answer")
+}
+
 /// The kind's API, by that kubeconfig.
 async fn foos(kubeconfig: &str) -> Api<DynamicObject> {
-    let kubeconfig = Kubeconfig::read_from(kubeconfig).expect("a kubeconfig");
-    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
-        .await
-        .expect("a configuration");
-    let client = Client::try_from(config).expect("a client");
     let kind = GroupVersionKind::gvk("demo.dev", "v1alpha1", "Foo");
-    Api::namespaced_with(client, "default", &ApiResource::from_gvk(&kind))
+    Api::namespaced_with(client(kubeconfig).await, "default", &ApiResource::from_gvk(&kind))
 }
 
 /// As its author would.
