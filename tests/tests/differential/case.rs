@@ -33,7 +33,7 @@ pub(crate) struct Step {
     pub(crate) r#as: Option<String>,
     /// Asked again and again, until the answer has that code.
     pub(crate) until: Option<u16>,
-    /// Of a watch: how many events are read; 0 is all until the server ends it.
+    /// Of a watch: how many events are read; 0 is all until the server ends it. Of kubectl: how many lines it may print, then it is ended.
     pub(crate) events: Option<usize>,
     /// Before the request, the server's storage forgets all versions but the newest.
     pub(crate) compact: bool,
@@ -41,6 +41,8 @@ pub(crate) struct Step {
     pub(crate) repeat: BTreeMap<String, (String, usize)>,
     /// What is compared of a long answer: a pointer, in which an item of a list may go by its name.
     pub(crate) pick: Option<String>,
+    /// What is asked from the side when kubectl has printed its first line.
+    pub(crate) meanwhile: Vec<Step>,
     /// Arguments of kubectl, instead of a request.
     pub(crate) kubectl: Option<Vec<String>>,
     /// Names for what stands at pointers in the answer: `${name}` in later steps.

@@ -14,7 +14,8 @@ use std::collections::BTreeMap;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::io::AsyncWriteExt as _;
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::process::Child;
 
 /// How long a watch may keep its reader waiting, and how long an answer is asked for again.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -119,7 +120,7 @@ impl Subject {
         let start = Instant::now();
         loop {
             let (code, raw) = match &step.kubectl {
-                Some(arguments) => self.kubectl(arguments, step.text.as_deref()).await,
+                Some(arguments) => self.kubectl(arguments, step).await,
                 None => self.ask_once(step).await,
             };
             if step.until.is_none_or(|until| until == code) || start.elapsed() > PATIENCE {
@@ -207,7 +208,7 @@ impl Subject {
         (code, value)
     }
 
-    async fn kubectl(&self, arguments: &[String], stdin: Option<&str>) -> (u16, Value) {
+    async fn kubectl(&self, arguments: &[String], step: &Step) -> (u16, Value) {
         let program = binaries::Binaries::find()
             .unwrap()
             .folder()
@@ -228,13 +229,39 @@ impl Subject {
             .unwrap();
         let mut input = child.stdin.take().unwrap();
         // Who does not read its input closes it.
-        let _ = input.write_all(stdin.unwrap_or_default().as_bytes()).await;
+        let text = step.text.as_deref().unwrap_or_default();
+        let _ = input.write_all(text.as_bytes()).await;
         drop(input);
+        if let Some(lines) = step.events {
+            let printed = self.watched(&mut child, lines, &step.meanwhile).await;
+            child.kill().await.unwrap();
+            return (0, json!({ "stdout": normal::printed(&printed) }));
+        }
         let output = child.wait_with_output().await.unwrap();
         let code = output.status.code().and_then(|code| u16::try_from(code).ok());
         let text = |bytes: &[u8]| normal::printed(&String::from_utf8_lossy(bytes));
         let printed = json!({ "stdout": text(&output.stdout), "stderr": text(&output.stderr) });
         (code.unwrap_or(999), printed)
+    }
+
+    /// The first lines of what kubectl prints while it watches.
+    async fn watched(&self, child: &mut Child, lines: usize, meanwhile: &[Step]) -> String {
+        let mut printed = String::new();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap()).lines();
+        for line in 0..lines {
+            let Ok(Ok(Some(text))) = tokio::time::timeout(PATIENCE, stdout.next_line()).await else {
+                return printed + "and no more came\n";
+            };
+            printed += &text;
+            printed.push('\n');
+            if line == 0 {
+                for step in meanwhile {
+                    let (code, answer) = self.ask_once(step).await;
+                    assert!(code < 300, "{}: {code} {answer}", step.title());
+                }
+            }
+        }
+        printed
     }
 }
 
@@ -317,6 +344,7 @@ pub(crate) fn filled(step: &Step, known: &BTreeMap<String, String>) -> Step {
         text
     };
     let mut step = step.clone();
+    step.meanwhile = step.meanwhile.iter().map(|step| filled(step, known)).collect();
     step.path = fill(&step.path);
     step.text = step.text.as_deref().map(fill);
     step.body = step
