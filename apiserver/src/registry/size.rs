@@ -20,12 +20,16 @@ pub(super) fn check_size(object: &Value) -> std::result::Result<(), ApiError> {
     let mut written = Count(0);
     // Counting cannot fail.
     let _ = serde_json::to_writer(&mut written, object);
-    let why = match written.0 {
-        ..=MOST => return Ok(()),
-        ..=MOST_SENT => "etcdserver: request is too large".to_owned(),
-        size => format!(
+    let size = written.0;
+    if size <= MOST {
+        return Ok(());
+    }
+    let why = if size <= MOST_SENT {
+        "etcdserver: request is too large".to_owned()
+    } else {
+        format!(
             "rpc error: code = ResourceExhausted desc = trying to send message larger than max ({size} vs. {MOST_SENT})"
-        ),
+        )
     };
     Err(ApiError::new(500, "", why))
 }

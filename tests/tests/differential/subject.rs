@@ -313,7 +313,7 @@ fn header(response: &http::Response<Body>, name: &str) -> Vec<Value> {
 async fn read(mut body: Body, lines: Option<usize>) -> (String, bool) {
     let mut bytes = vec![];
     loop {
-        let count = || bytes.iter().filter(|byte| **byte == b'\n').count();
+        let count = || bytes.split(|byte| *byte == b'\n').count() - 1;
         if lines.is_some_and(|lines| lines > 0 && count() >= lines) {
             break;
         }
