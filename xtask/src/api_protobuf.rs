@@ -94,11 +94,23 @@ fn read(text: &str, messages: &mut BTreeMap<String, Vec<String>>) -> Result<()> 
                 resolve(ty, &package)
             };
             if let Some(fields) = messages.get_mut(name) {
-                fields.push(format!(" {number} {field} {ty}"));
+                fields.push(format!(" {number} {} {ty}", in_json(field)));
             }
         }
     }
     Ok(())
+}
+
+/// The field's name in JSON, which begins small. Of acronyms protobuf makes something else.
+fn in_json(field: &str) -> String {
+    match field {
+        "uID" => return "uid".to_owned(),
+        "aPIGroup" => return "apiGroup".to_owned(),
+        _ => {}
+    }
+    let mut letters = field.chars();
+    let first = letters.next().map(|first| first.to_ascii_lowercase());
+    first.into_iter().chain(letters).collect()
 }
 
 /// Scalars as they are; names of messages without what they all begin with.

@@ -12,6 +12,9 @@ use serde_json::{Value, json};
 /// Who issues tokens, and whom they are for where nothing else is said.
 pub(crate) const ISSUER: &str = "https://kubernetes.default.svc.cluster.local";
 
+/// What a token can be bound to.
+const BOUND: [(&str, &str); 3] = [("pod", "pods"), ("secret", "secrets"), ("node", "nodes")];
+
 /// Signs and reads; the key lives as long as the server.
 #[derive(Debug)]
 pub struct ServiceAccountTokens {
@@ -28,20 +31,30 @@ impl Default for ServiceAccountTokens {
 }
 
 impl ServiceAccountTokens {
-    /// A token for an account, valid for so many seconds, and when that ends.
-    pub fn issue(&self, account: &Value, audiences: &[String], seconds: i64) -> (String, i64) {
+    /// A token for an account, valid for so many seconds, and when that ends. Bound to an object, it is valid as long as that is there.
+    pub fn issue(
+        &self,
+        account: &Value,
+        audiences: &[String],
+        seconds: i64,
+        bound: Option<&Value>,
+    ) -> (String, i64) {
         let now = jiff::Timestamp::now().as_second();
         let expiry = now.saturating_add(seconds);
         let (namespace, name) = (meta::namespace(account), meta::name(account));
         let default = [ISSUER.to_owned()];
         let audiences = if audiences.is_empty() { &default } else { audiences };
-        let claims = json!({
+        let mut claims = json!({
             "aud": audiences, "exp": expiry, "iat": now, "nbf": now, "iss": ISSUER,
             "sub": format!("system:serviceaccount:{namespace}:{name}"),
             "kubernetes.io": {
                 "namespace": namespace, "serviceaccount": { "name": name, "uid": meta::uid(account) },
             },
         });
+        if let Some(bound) = bound {
+            let kind = bound["kind"].as_str().unwrap_or_default().to_lowercase();
+            claims["kubernetes.io"][kind] = json!({ "name": meta::name(bound), "uid": meta::uid(bound) });
+        }
         let header = json!({ "alg": "HS256", "typ": "JWT" });
         let text = format!(
             "{}.{}",
@@ -68,6 +81,16 @@ impl ServiceAccountTokens {
             about["serviceaccount"]["name"].as_str()?,
         );
         let account = store.get("serviceaccounts", &Store::key(namespace, name))?;
+        let is_there = |(kind, resource): &(&str, &str)| {
+            let Some(bound) = about.get(kind) else { return true };
+            let namespace = if *kind == "node" { "" } else { namespace };
+            let key = Store::key(namespace, bound["name"].as_str().unwrap_or_default());
+            let found = store.get(resource, &key);
+            found.is_some_and(|found| bound["uid"] == meta::uid(found.value()))
+        };
+        if !BOUND.iter().all(is_there) {
+            return None;
+        }
         let uid = meta::uid(account.value());
         (about["serviceaccount"]["uid"] == uid).then(|| User {
             uid: uid.to_owned(),
@@ -86,15 +109,22 @@ mod tests {
         let account = json!({ "metadata": { "name": "op", "namespace": "n", "uid": "1" } });
         let stored = store.create("serviceaccounts", "n/op", account.clone()).unwrap();
         let tokens = ServiceAccountTokens::default();
-        let (token, _) = tokens.issue(&account, &[], 60);
+        let (token, _) = tokens.issue(&account, &[], 60, None);
         assert_eq!(
             tokens.verify(&store, &token).unwrap().name,
             "system:serviceaccount:n:op"
         );
-        let (expired, _) = tokens.issue(&account, &[], -60);
+        let (expired, _) = tokens.issue(&account, &[], -60, None);
         assert_eq!(tokens.verify(&store, &expired), None);
         assert_eq!(ServiceAccountTokens::default().verify(&store, &token), None);
         assert_eq!(tokens.verify(&store, "a.b.c"), None);
+        let secret = json!({ "kind": "Secret", "metadata": { "name": "s", "namespace": "n", "uid": "2" } });
+        let (bound, _) = tokens.issue(&account, &[], 60, Some(&secret));
+        assert_eq!(tokens.verify(&store, &bound), None);
+        let kept = store.create("secrets", "n/s", secret).unwrap();
+        assert!(tokens.verify(&store, &bound).is_some());
+        store.delete("secrets", "n/s", &kept).unwrap();
+        assert_eq!(tokens.verify(&store, &bound), None);
         store.delete("serviceaccounts", "n/op", &stored).unwrap();
         assert_eq!(tokens.verify(&store, &token), None);
     }

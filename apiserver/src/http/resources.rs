@@ -12,6 +12,7 @@ use crate::registry::{
 };
 use crate::server::Shared;
 use crate::status::{ApiError, Cause};
+use crate::store::Object;
 use crate::watch;
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -418,6 +419,7 @@ fn issue(call: &Call<'_>, target: &Target, mut request: Value) -> Result<Answer,
     if !why.is_empty() {
         return Err(invalid("spec.expirationSeconds", &json!(seconds), why));
     }
+    let bound = bound_object(call, target, &request["spec"]["boundObjectRef"])?;
     let accounts = &call.shared.authenticator.accounts;
     let spec = crate::meta::entry_mut(&mut request, "spec");
     let audiences = spec.get("audiences").and_then(Value::as_array);
@@ -428,7 +430,12 @@ fn issue(call: &Call<'_>, target: &Target, mut request: Value) -> Result<Answer,
             .collect(),
         _ => vec![auth::ISSUER.to_owned()],
     };
-    let (token, expiry) = accounts.issue(account.value(), &audiences, seconds);
+    let (token, expiry) = accounts.issue(
+        account.value(),
+        &audiences,
+        seconds,
+        bound.as_deref().map(Object::value),
+    );
     let expiry = jiff::Timestamp::from_second(expiry).map_err(ApiError::internal)?;
     spec.insert("audiences".into(), json!(audiences));
     spec.insert("expirationSeconds".into(), json!(seconds));
@@ -439,6 +446,50 @@ fn issue(call: &Call<'_>, target: &Target, mut request: Value) -> Result<Answer,
     metadata.insert("creationTimestamp".into(), json!(crate::meta::now()));
     request["status"] = json!({ "token": token, "expirationTimestamp": expiry.to_string() });
     Ok(respond::value(201, call.form, &request))
+}
+
+/// The object that an account's token is bound to.
+fn bound_object(
+    call: &Call<'_>,
+    account: &Target,
+    reference: &Value,
+) -> Result<Option<Arc<Object>>, ApiError> {
+    if reference.is_null() {
+        return Ok(None);
+    }
+    let [version, kind, name, uid] = ["apiVersion", "kind", "name", "uid"].map(|key| text(reference, key));
+    let (plural, namespace) = match (version, kind) {
+        ("v1", "Pod") => ("pods", &*account.namespace),
+        ("v1", "Secret") => ("secrets", &*account.namespace),
+        ("v1", "Node") => ("nodes", ""),
+        _ => {
+            let (group, version) = version.split_once('/').unwrap_or(("", version));
+            return Err(ApiError::bad_request(format!(
+                "cannot bind token to object of type {group}/{version}, Kind={kind}"
+            )));
+        }
+    };
+    let registry = &call.shared.registry;
+    let resource = registry.resource("", plural)?;
+    let found = registry.get(&Target::new(&resource, namespace, name))?;
+    let object = found.value();
+    if kind == "Pod" && text(&object["spec"], "serviceAccountName") != account.name {
+        return Err(ApiError::bad_request(format!(
+            "cannot bind token for serviceaccount {:?} to pod running with different serviceaccount name.",
+            account.name
+        )));
+    }
+    if !uid.is_empty() && uid != crate::meta::uid(object) {
+        let why = format!(
+            "the UID in the bound object reference ({uid}) does not match the UID in record. The object might have been deleted and then recreated"
+        );
+        return Err(ApiError::conflict(&resource, name, why));
+    }
+    Ok(Some(found))
+}
+
+fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+    value[key].as_str().unwrap_or_default()
 }
 
 /// Puts a pod on a node.

@@ -37,7 +37,7 @@ fn decode(bytes: &[u8], message: &str, ty: &Type, depth: usize) -> Result<Value,
         "intstr.IntOrString" => object.remove("intVal").unwrap_or_else(|| json!(0)),
         "meta.v1.Time" => time(&object, false),
         "meta.v1.MicroTime" => time(&object, true),
-        "meta.v1.FieldsV1" => embedded(object.get("Raw"))?,
+        "meta.v1.FieldsV1" => embedded(object.get("raw"))?,
         "runtime.RawExtension" => embedded(object.get("raw"))?,
         // A list that has a message of its own.
         _ if ty.as_list().is_some() => object.remove("items").unwrap_or_else(|| json!([])),
