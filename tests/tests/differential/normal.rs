@@ -79,6 +79,7 @@ static PRINTED: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     [
         (UID, "UID"),
         (GENERATED, "abc-XXXXX"),
+        (r"(?m)^eyJ[\w-]+\.[\w-]+\.[\w-]+$", "TOKEN"),
         (
             r#"(?m)(resourceVersion: |resourceVersion":\s?|uid: |uid":\s?)"?[\w-]+"?"#,
             "${1}~",
