@@ -12,6 +12,7 @@ mod resources;
 pub(crate) mod respond;
 mod serve;
 mod tables;
+mod token_request;
 
 pub use layer::{Asked, Broken, Layer, Next};
 pub use negotiate::{Encoding, Form, Rows, Shape};

@@ -1,7 +1,7 @@
 //! Requests about resources: which operation is meant, and what is answered.
 
 use super::respond::{self, Answer};
-use super::{Encoding, Form, Query, RequestInfo, body};
+use super::{Encoding, Form, Query, RequestInfo, body, token_request};
 use crate::auth::{self, User};
 use crate::kinds::Kind;
 use crate::meta::names;
@@ -11,8 +11,7 @@ use crate::registry::{
     check_media_type, revision, too_large, unparsable,
 };
 use crate::server::Shared;
-use crate::status::{ApiError, Cause};
-use crate::store::Object;
+use crate::status::ApiError;
 use crate::watch;
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -393,103 +392,8 @@ fn review(call: &Call<'_>, target: &Target, kind: &Kind) -> Result<Answer, ApiEr
 /// A token for a service account.
 fn token(call: &Call<'_>, target: &Target) -> Result<Answer, ApiError> {
     part(call, target, "CreateOptions", |request, _| {
-        issue(call, target, request)
+        token_request::issue(call, target, request)
     })
-}
-
-fn issue(call: &Call<'_>, target: &Target, mut request: Value) -> Result<Answer, ApiError> {
-    const SHORTEST: i64 = 600;
-    const LONGEST: i64 = 1 << 32;
-    let invalid = |field: &str, value: &Value, why: &str| {
-        let cause = Cause::invalid(field, value, why);
-        ApiError::invalid_of("authentication.k8s.io", "TokenRequest", "", &[cause])
-    };
-    let account = call.shared.registry.get(target)?;
-    let metadata = &request["metadata"];
-    if !matches!(metadata["name"].as_str(), None | Some("")) && metadata["name"] != target.name.as_str() {
-        let why = "must match the service account name if specified";
-        return Err(invalid("metadata.name", &metadata["name"], why));
-    }
-    let seconds = request["spec"]["expirationSeconds"].as_i64().unwrap_or(3600);
-    let why = match seconds {
-        ..SHORTEST => "may not specify a duration less than 10 minutes",
-        SHORTEST..=LONGEST => "",
-        _ => "may not specify a duration larger than 2^32 seconds",
-    };
-    if !why.is_empty() {
-        return Err(invalid("spec.expirationSeconds", &json!(seconds), why));
-    }
-    let bound = bound_object(call, target, &request["spec"]["boundObjectRef"])?;
-    let accounts = &call.shared.authenticator.accounts;
-    let spec = crate::meta::entry_mut(&mut request, "spec");
-    let audiences = spec.get("audiences").and_then(Value::as_array);
-    let audiences: Vec<String> = match audiences {
-        Some(audiences) if !audiences.is_empty() => audiences
-            .iter()
-            .filter_map(|audience| audience.as_str().map(str::to_owned))
-            .collect(),
-        _ => vec![auth::ISSUER.to_owned()],
-    };
-    let (token, expiry) = accounts.issue(
-        account.value(),
-        &audiences,
-        seconds,
-        bound.as_deref().map(Object::value),
-    );
-    let expiry = jiff::Timestamp::from_second(expiry).map_err(ApiError::internal)?;
-    spec.insert("audiences".into(), json!(audiences));
-    spec.insert("expirationSeconds".into(), json!(seconds));
-    spec.entry("boundObjectRef").or_insert(Value::Null);
-    let metadata = crate::meta::metadata_mut(&mut request);
-    metadata.insert("name".into(), json!(target.name));
-    metadata.insert("uid".into(), account.value()["metadata"]["uid"].clone());
-    metadata.insert("creationTimestamp".into(), json!(crate::meta::now()));
-    request["status"] = json!({ "token": token, "expirationTimestamp": expiry.to_string() });
-    Ok(respond::value(201, call.form, &request))
-}
-
-/// The object that an account's token is bound to.
-fn bound_object(
-    call: &Call<'_>,
-    account: &Target,
-    reference: &Value,
-) -> Result<Option<Arc<Object>>, ApiError> {
-    if reference.is_null() {
-        return Ok(None);
-    }
-    let [version, kind, name, uid] = ["apiVersion", "kind", "name", "uid"].map(|key| text(reference, key));
-    let (plural, namespace) = match (version, kind) {
-        ("v1", "Pod") => ("pods", &*account.namespace),
-        ("v1", "Secret") => ("secrets", &*account.namespace),
-        ("v1", "Node") => ("nodes", ""),
-        _ => {
-            let (group, version) = version.split_once('/').unwrap_or(("", version));
-            return Err(ApiError::bad_request(format!(
-                "cannot bind token to object of type {group}/{version}, Kind={kind}"
-            )));
-        }
-    };
-    let registry = &call.shared.registry;
-    let resource = registry.resource("", plural)?;
-    let found = registry.get(&Target::new(&resource, namespace, name))?;
-    let object = found.value();
-    if kind == "Pod" && text(&object["spec"], "serviceAccountName") != account.name {
-        return Err(ApiError::bad_request(format!(
-            "cannot bind token for serviceaccount {:?} to pod running with different serviceaccount name.",
-            account.name
-        )));
-    }
-    if !uid.is_empty() && uid != crate::meta::uid(object) {
-        let why = format!(
-            "the UID in the bound object reference ({uid}) does not match the UID in record. The object might have been deleted and then recreated"
-        );
-        return Err(ApiError::conflict(&resource, name, why));
-    }
-    Ok(Some(found))
-}
-
-fn text<'a>(value: &'a Value, key: &str) -> &'a str {
-    value[key].as_str().unwrap_or_default()
 }
 
 /// Puts a pod on a node.
