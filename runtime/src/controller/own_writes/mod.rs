@@ -298,7 +298,7 @@ impl OwnWrites {
         if self.awaited.load(Ordering::Acquire) == 0 {
             return;
         }
-        let mut unparked = Vec::new();
+        let (mut unparked, mut missing) = (Vec::new(), Vec::new());
         {
             let mut state = self.state.lock();
             let State { keys, awaited } = &mut *state;
@@ -313,8 +313,8 @@ impl OwnWrites {
                 };
                 if is_setback {
                     record.forget(place);
-                } else {
-                    record.was_told(place, informer);
+                } else if record.was_told(place, informer) {
+                    missing.push(key.clone());
                 }
                 let deletions = record.writes.iter().filter(|write| write.version().is_none());
                 if deletions.into_iter().any(|write| write.untold.contains(&place)) {
@@ -333,6 +333,9 @@ impl OwnWrites {
         }
         for key in unparked {
             self.queue.unpark(&key);
+        }
+        for key in missing {
+            self.queue.add(key);
         }
     }
 

@@ -73,6 +73,12 @@ impl Noted {
         }
     }
 
+    /// Whether the object that was written is not, or no longer, in the store.
+    fn is_missing(&self, informer: &Progress) -> bool {
+        let written = &self.written.uid;
+        self.effect == Effect::Written && !written.is_empty() && !informer.holds(&self.name, written)
+    }
+
     /// Whether the change is this write. Deletions are not: whoever deletes wants to know when it is done.
     fn is(&self, change: &Version) -> bool {
         self.effect == Effect::Written && self.written == *change && !change.uid.is_empty()
@@ -102,14 +108,18 @@ impl Record {
         }
     }
 
-    /// The informer told of what its store shows.
-    pub(super) fn was_told(&mut self, place: usize, informer: &Progress) {
+    /// The informer told of what its store shows. Says whether something that was written is not there: it went while no watch told of it,
+    /// and nobody will ever tell that it came, or went.
+    pub(super) fn was_told(&mut self, place: usize, informer: &Progress) -> bool {
+        let mut is_missing = false;
         for write in &mut self.writes {
             if write.untold.contains(&place) && write.is_seen(informer) {
                 write.untold.retain(|&untold| untold != place);
+                is_missing |= write.is_missing(informer);
             }
         }
         self.forget_told();
+        is_missing
     }
 
     /// What one informer has to tell is not known any more.

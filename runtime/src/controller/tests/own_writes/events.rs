@@ -306,3 +306,36 @@ async fn a_finalizer_is_put_on_and_the_same_reconcile_goes_on() {
     assert_eq!(controller.count("a"), 1);
     controller.stop().await;
 }
+
+/// No watch tells that it came, so none can tell that it went: the write alone shows that something is missing.
+#[tokio::test(start_paused = true)]
+async fn what_was_written_and_went_while_no_watch_told_of_it_wakes_its_key() {
+    let world = World::new(&["a"]);
+    world.factory.start();
+    world.factory.wait_for_cache_sync().await;
+    world.server.hold();
+    let client = world.client.clone();
+    let script = move |key: String, _| {
+        let client = client.clone();
+        async move {
+            if key == "default/a" {
+                let child = serde_json::from_value(config_map("child", "1")).unwrap();
+                client.create(&child).await?;
+            }
+            Ok(Action::done())
+        }
+        .boxed()
+    };
+    let controller = world.run(|_| {}, script).await;
+    sleep(millis(10)).await;
+    assert_eq!(controller.count("a"), 1);
+    world.server.delete("default", "child");
+    world.server.cut_held();
+    world.server.compact();
+    sleep(seconds(10)).await;
+    assert_eq!(controller.count("a"), 2);
+    assert!(world.server.get("default", "child").is_some());
+    sleep(seconds(60)).await;
+    assert_eq!((controller.count("a"), controller.count("child")), (2, 1));
+    controller.stop().await;
+}
