@@ -62,7 +62,9 @@ fn empty(registry: &Registry, namespace: &str) -> Left {
         // Whatever is refused is still there at the next look.
         let _ = registry.delete_collection(&target, &everything, &options);
         for object in found(registry).unwrap_or_default() {
-            *left.objects.entry(kind.qualified()).or_default() += 1;
+            // The core group, too, has its dot here.
+            let resource = format!("{}.{}", kind.plural, kind.group);
+            *left.objects.entry(resource).or_default() += 1;
             for finalizer in meta::finalizers(object.value()) {
                 *left.finalizers.entry(finalizer.to_owned()).or_default() += 1;
             }

@@ -89,6 +89,20 @@ async fn a_namespace_takes_everything_along() {
     world.until(&format!("{maps}/free"), 404).await;
     let refused = world.ask("POST", maps, Some(map("new"))).await.expect(403);
     assert_eq!(refused["details"]["causes"][0]["reason"], "NamespaceTerminating");
+    let conditions = loop {
+        let namespace = world.get("/api/v1/namespaces/shop").await.expect(200);
+        if let Some(conditions) = namespace["status"]["conditions"].as_array() {
+            break conditions.clone();
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    };
+    // The real server's words: the core group has its dot, too.
+    for (condition, expected) in conditions[3..].iter().zip([
+        "Some resources are remaining: configmaps. has 1 resource instances",
+        "Some content in the namespace has finalizers remaining: demo.dev/hold in 1 resource instances",
+    ]) {
+        assert_eq!(condition["message"], expected);
+    }
     let release = json!({ "metadata": { "finalizers": null } });
     world
         .patch(&format!("{maps}/held"), "application/merge-patch+json", release)
