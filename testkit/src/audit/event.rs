@@ -74,7 +74,15 @@ pub struct Owner {
 
 impl AuditEvent {
     /// Whether it was refused for want of rights (403, whether from RBAC or from an admission plugin, or 401).
+    ///
+    /// A 403 because the API server does not know the owner's kind yet is none: the real one's admission looks for new
+    /// kinds every ten seconds or so, and no right would help. A controller tries again.
     pub fn is_forbidden(&self) -> bool {
+        self.is_refused() && !self.message.contains("cannot find RESTMapping")
+    }
+
+    /// Whether it was not let through, for want of rights or not.
+    pub(super) fn is_refused(&self) -> bool {
         matches!(self.code, 401 | 403)
     }
 

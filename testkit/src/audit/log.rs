@@ -222,6 +222,20 @@ mod tests {
     }
 
     #[test]
+    fn what_no_right_would_help_is_not_forbidden() {
+        let unknown = "deployments.apps \"web\" is forbidden: cannot set blockOwnerDeletion in this case because cannot find RESTMapping for \
+            APIVersion demo.dev/v1alpha1 Kind Foo: no matches for kind \"Foo\" in version \"demo.dev/v1alpha1\"";
+        let text = CREATE.replace("deployments.apps is forbidden", &unknown.replace('"', "\\\""));
+        let log = AuditLog::parse(&(text + "\n")).unwrap();
+        let requests: Vec<_> = log
+            .iter()
+            .map(|event| (event.code, event.message.as_str()))
+            .collect();
+        assert_eq!(requests, [(403, unknown)]);
+        assert!(log.forbidden().is_empty());
+    }
+
+    #[test]
     fn filters_pick() {
         let log = AuditLog::parse(&(line("1", "ResponseComplete", "list") + CREATE + "\n")).unwrap();
         assert_eq!(log.by_user("u").len(), 1);

@@ -83,7 +83,7 @@ impl AuditLog {
     /// somebody, mostly the test, has written an object of that kind.
     pub fn unused_units<'units>(&self, units: &'units [Unit], user: &str) -> Vec<&'units Unit> {
         let plurals = self.plurals();
-        let allowed = self.by_user(user).filter(|event| !event.is_forbidden());
+        let allowed = self.by_user(user).filter(|event| !event.is_refused());
         let is_used = |unit: &Unit| {
             allowed
                 .iter()
