@@ -39,7 +39,7 @@ type Hook = Arc<dyn Fn() + Send + Sync>;
 pub(super) struct Core {
     pub(super) options: InformerOptions,
     pub(super) store: Arc<Store>,
-    pub(super) settling: Settling,
+    pub(super) settling: Arc<Settling>,
     /// Decodes what arrives.
     pin: Option<fn(&Views, &StoredObject)>,
     pub(super) views: Arc<Views>,
@@ -65,7 +65,7 @@ impl Core {
         let views = Arc::new(Views::new(info, sensitive, counters.clone(), hot));
         Self {
             store: Arc::default(),
-            settling: Settling::new(sensitive || options.keep == Keep::Raw),
+            settling: Arc::new(Settling::new(sensitive || options.keep == Keep::Raw)),
             pin: (options.keep == Keep::Decoded).then_some(Views::pin::<V>),
             seeding: Mutex::new(Scanner::keeping(views.info(), &options.keep).quoting(views.clone())),
             options,

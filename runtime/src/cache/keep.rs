@@ -17,7 +17,8 @@ use crate::panics::caught;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Keep {
-    /// The JSON: what arrived last as it is, the rest compressed with a dictionary of the kind's own objects, decoded when it is read.
+    /// The JSON: replicas as their difference to one of them, of the others what arrived last as it is, the rest compressed with a dictionary
+    /// of the kind's own objects; decoded when it is read.
     /// Secrets and other [sensitive](super::InformerOptions::sensitive) kinds are never compressed, nor part of a dictionary.
     #[default]
     Compressed,

@@ -1,7 +1,8 @@
 //! Which objects are kept as differences, and to what.
 //!
-//! A family are the objects that one controller made, or all of the kind that none made. When several of a family have settled, one is its
-//! exemplar; those that settle later are kept as their difference to it, where they are alike.
+//! A family are the objects that one controller made, or all of the kind that none made. When several of a family have come, one is its
+//! exemplar; the others are kept as their difference to it, where they are alike: those that come later at once, the earlier ones when their
+//! time has come.
 
 use std::{hash::BuildHasher as _, sync::Arc};
 
@@ -11,17 +12,17 @@ use crate::cache::Metadata;
 
 use super::difference::difference;
 
-/// An exemplar is not worth its room before so many objects of its family have settled.
+/// An exemplar is not worth its room before so many objects of its family have come.
 const MEMBERS: u32 = 4;
-/// After an exemplar that fitted few, so many times more must settle before the next one is chosen, up to `PATIENT`.
+/// After an exemplar that fitted few, so many times more must come before the next one is chosen, up to `PATIENT`.
 const SLOWER: u32 = 4;
 const PATIENT: u32 = 1 << 14;
 /// A difference longer than this part of the object is none: the dictionary does as well.
 const PART: usize = 5;
-/// Exemplars take this part of the bytes of what settled, and no less than `LEAST`.
+/// Exemplars take this part of the bytes of what came, and no less than `LEAST`.
 const SHARE: usize = 8;
 const LEAST: usize = 256 * 1024;
-/// Families are looked through when so many objects have settled, and as many as there are families.
+/// Families are looked through when so many objects have come, and as many as there are families.
 const FORGOTTEN_AFTER: usize = 10_000;
 
 /// What others are kept as differences to.
@@ -34,6 +35,9 @@ impl Exemplar {
     }
 }
 
+/// The steps, and from what they lead to the object.
+type Difference = (Box<[u8]>, Arc<Exemplar>);
+
 /// The families of a kind.
 #[derive(Debug, Default)]
 pub(super) struct Families {
@@ -42,22 +46,24 @@ pub(super) struct Families {
     /// Of the exemplars.
     bytes: usize,
     buffer: Vec<u8>,
-    /// So many settled since families were forgotten.
-    settled: usize,
-    /// Of all that ever settled.
-    settled_bytes: usize,
+    /// So many came since families were forgotten.
+    arrived: usize,
+    /// Of all that ever came.
+    arrived_bytes: usize,
+    /// Of what is in the store.
+    stored_bytes: usize,
 }
 
 #[derive(Debug)]
 struct Family {
     exemplar: Option<Arc<Exemplar>>,
-    /// So many are to settle before there is an exemplar.
+    /// So many are to come before there is an exemplar.
     wait: u32,
     /// How long it waited for this one.
     waited: u32,
     fitted: u32,
     failed: u32,
-    /// Of the object that settled last: one that changes over and over is no family.
+    /// Of the object that came last: one that changes over and over is no family.
     last: u64,
 }
 
@@ -73,6 +79,17 @@ impl Family {
         }
     }
 
+    /// The difference to the exemplar, if there is one that fits.
+    fn difference(&mut self, json: &[u8], buffer: &mut Vec<u8>) -> Option<Difference> {
+        let exemplar = self.exemplar.as_ref()?;
+        buffer.clear();
+        if !difference(exemplar.json(), json, json.len() / PART, buffer) {
+            return None;
+        }
+        self.fitted = self.fitted.saturating_add(1);
+        Some((buffer.as_slice().into(), exemplar.clone()))
+    }
+
     /// Whether the exemplar fits hardly any.
     fn is_poor(&self) -> bool {
         self.failed > 8 + 2 * self.fitted
@@ -80,56 +97,64 @@ impl Family {
 }
 
 impl Families {
-    /// The object as its difference to its family's exemplar, if that is short. `all` tells the length of all objects in the store.
-    pub(super) fn difference(
-        &mut self,
-        metadata: &Metadata,
-        json: &[u8],
-        all: impl FnOnce() -> usize,
-    ) -> Option<(Box<[u8]>, Arc<Exemplar>)> {
-        self.settled += 1;
-        self.settled_bytes = self.settled_bytes.saturating_add(json.len());
-        if self.settled >= FORGOTTEN_AFTER.max(self.known.len()) {
+    /// Takes note of the length of all objects in the store.
+    pub(super) fn stored(&mut self, bytes: usize) {
+        self.stored_bytes = bytes;
+    }
+
+    /// A new object as its difference to its family's exemplar, if that is short.
+    pub(super) fn at_once(&mut self, metadata: &Metadata, json: &[u8]) -> Option<Difference> {
+        self.arrived += 1;
+        self.arrived_bytes = self.arrived_bytes.saturating_add(json.len());
+        if self.arrived >= FORGOTTEN_AFTER.max(self.known.len()) {
             self.forget_unused();
         }
-        let name = self.hasher.hash_one(metadata.name());
         let family = self.family_of(metadata);
         let family = self
             .known
             .entry(family)
             .or_insert_with(|| Family::waiting(MEMBERS));
-        let exemplar = if let Some(exemplar) = &family.exemplar {
-            exemplar.clone()
-        } else {
+        if family.exemplar.is_none() {
+            let name = self.hasher.hash_one(metadata.name());
             family.wait -= u32::from(family.last != name && family.wait > 0);
             family.last = name;
             if family.wait > 0 {
                 return None;
             }
             // During the first list the store is empty.
-            let all = Some(all()).filter(|all| *all > 0).unwrap_or(self.settled_bytes);
+            let all = match self.stored_bytes {
+                0 => self.arrived_bytes,
+                all => all,
+            };
             if self.bytes + json.len() > LEAST.max(all / SHARE) {
                 return None;
             }
             self.bytes += json.len();
-            family.exemplar.insert(Arc::new(Exemplar(json.into()))).clone()
-        };
-        self.buffer.clear();
-        if difference(exemplar.json(), json, json.len() / PART, &mut self.buffer) {
-            family.fitted = family.fitted.saturating_add(1);
-            return Some((self.buffer.as_slice().into(), exemplar));
+            family.exemplar = Some(Arc::new(Exemplar(json.into())));
         }
-        family.failed += 1;
-        if family.is_poor() {
-            self.bytes -= exemplar.json().len();
-            *family = Family::waiting((family.waited * SLOWER).min(PATIENT));
+        let difference = family.difference(json, &mut self.buffer);
+        if difference.is_none() {
+            family.failed += 1;
+            if family.is_poor() {
+                self.bytes -= family
+                    .exemplar
+                    .as_ref()
+                    .map_or(0, |exemplar| exemplar.json().len());
+                *family = Family::waiting((family.waited * SLOWER).min(PATIENT));
+            }
         }
-        None
+        difference
+    }
+
+    /// The same of an object that came some time ago: its family may have an exemplar now.
+    pub(super) fn later(&mut self, metadata: &Metadata, json: &[u8]) -> Option<Difference> {
+        let family = self.known.get_mut(&self.family_of(metadata))?;
+        family.difference(json, &mut self.buffer)
     }
 
     /// Forgets families of which no object is left, and those that never came to something.
     fn forget_unused(&mut self) {
-        self.settled = 0;
+        self.arrived = 0;
         let bytes = &mut self.bytes;
         self.known.retain(|_, family| match &family.exemplar {
             Some(exemplar) if Arc::strong_count(exemplar) == 1 => {
@@ -183,9 +208,9 @@ mod tests {
         scanner.object(pod.to_string().as_bytes(), &[]).unwrap()
     }
 
-    fn settle(families: &mut Families, pod: &StoredObject) -> Option<(Box<[u8]>, Arc<Exemplar>)> {
+    fn arrive(families: &mut Families, pod: &StoredObject) -> Option<Difference> {
         let json = pod.payload.raw().unwrap();
-        let difference = families.difference(&pod.metadata, &json, || 1);
+        let difference = families.at_once(&pod.metadata, &json);
         if let Some((bytes, exemplar)) = &difference {
             let mut restored = Vec::new();
             restore(exemplar.json(), bytes, &mut restored).unwrap();
@@ -202,7 +227,7 @@ mod tests {
             for owner in [None, Some(1), Some(2)] {
                 let template = owner.unwrap_or_default();
                 let pod = pod(number, owner, template);
-                let kept = settle(&mut families, &pod);
+                let kept = arrive(&mut families, &pod);
                 assert_eq!(kept.is_some(), number + 1 >= MEMBERS as usize, "{number}");
             }
         }
@@ -213,15 +238,15 @@ mod tests {
     fn an_object_that_changes_over_and_over_is_no_family() {
         let mut families = Families::default();
         let pod = pod(1, Some(1), 1);
-        assert!((0..100).all(|_| settle(&mut families, &pod).is_none()));
+        assert!((0..100).all(|_| arrive(&mut families, &pod).is_none()));
     }
 
     #[test]
     fn a_family_whose_template_changed_gets_another_exemplar_and_one_without_any_is_left_alone() {
         let mut families = Families::default();
         let mut kept = |numbers: std::ops::Range<usize>, template: &dyn Fn(usize) -> usize| {
-            let settled = numbers.map(|number| settle(&mut families, &pod(number, None, template(number))));
-            settled.flatten().count()
+            let arrived = numbers.map(|number| arrive(&mut families, &pod(number, None, template(number))));
+            arrived.flatten().count()
         };
         assert!(kept(0..50, &|_| 1) > 40);
         assert!(kept(50..400, &|_| 2) > 200, "they are alike again");
@@ -234,11 +259,12 @@ mod tests {
     fn a_family_for_which_there_was_no_room_has_its_exemplar_as_soon_as_there_is() {
         let mut families = Families::default();
         let mut kept = |numbers: std::ops::Range<usize>, owner: usize, all: usize| {
-            let settled = numbers.map(|number| {
+            families.stored(all);
+            let arrived = numbers.map(|number| {
                 let pod = pod(number, Some(owner), owner);
-                families.difference(&pod.metadata, &pod.payload.raw().unwrap(), || all)
+                families.at_once(&pod.metadata, &pod.payload.raw().unwrap())
             });
-            settled.flatten().count()
+            arrived.flatten().count()
         };
         for owner in 0..300 {
             kept(0..10, owner, 1);
@@ -250,10 +276,11 @@ mod tests {
     #[test]
     fn exemplars_take_a_bounded_room_and_go_when_nobody_needs_them() {
         let mut families = Families::default();
+        families.stored(1);
         let mut all = Vec::new();
         for owner in 0..1000 {
             for number in 0..10 {
-                all.extend(settle(
+                all.extend(arrive(
                     &mut families,
                     &pod(owner * 10 + number, Some(owner), owner),
                 ));

@@ -1,16 +1,11 @@
-//! Where objects lie before they are compressed.
+//! What becomes of an object that arrives: a difference at once, or raw until its time has come.
 
-use std::{
-    collections::VecDeque,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-};
+use std::{collections::VecDeque, sync::Arc};
 
 use bytes::BytesMut;
 
-use super::Payload;
+use super::{Payload, Settling};
+use crate::cache::Metadata;
 
 const BLOCK: usize = 64 * 1024;
 /// Longer ones get memory of their own.
@@ -29,21 +24,25 @@ pub(in crate::cache) struct Fresh {
     block: Option<BytesMut>,
     /// What there still is of full blocks, the oldest first.
     used: VecDeque<BytesMut>,
-    /// Whether most live until they are compressed.
-    most_settle: Arc<AtomicBool>,
+    settling: Arc<Settling>,
 }
 
 impl Fresh {
-    pub(super) fn new(most_settle: Arc<AtomicBool>) -> Self {
+    pub(super) fn new(settling: Arc<Settling>) -> Self {
         Self {
             block: None,
             used: VecDeque::new(),
-            most_settle,
+            settling,
         }
     }
 
-    pub(in crate::cache) fn payload(&mut self, json: &[u8]) -> Payload {
-        if json.len() > LONGEST || !self.most_settle.load(Ordering::Relaxed) {
+    pub(in crate::cache) fn payload(&mut self, metadata: &Metadata, json: &[u8]) -> Payload {
+        let alike = self.settling.alike(metadata, json);
+        alike.unwrap_or_else(|| self.raw(json))
+    }
+
+    fn raw(&mut self, json: &[u8]) -> Payload {
+        if json.len() > LONGEST || !self.settling.most_settle() {
             return Payload::new(json);
         }
         let block = match &mut self.block {
@@ -79,15 +78,13 @@ mod tests {
 
     #[test]
     fn what_is_put_in_comes_out_whatever_its_length() {
-        let mut fresh = Fresh::new(Arc::new(true.into()));
+        let mut fresh = Fresh::new(Arc::new(Settling::of_many()));
         let text = |length: usize| vec![b'a' + u8::try_from(length % 26).unwrap(); length];
         let lengths = [5000, 0, 1, 16 * 1024, 16 * 1024 + 1, 3]
             .into_iter()
             .cycle()
             .take(100);
-        let payloads: Vec<_> = lengths
-            .map(|length| (length, fresh.payload(&text(length))))
-            .collect();
+        let payloads: Vec<_> = lengths.map(|length| (length, fresh.raw(&text(length)))).collect();
         for (length, payload) in payloads {
             assert_eq!((payload.length(), payload.kept()), (length, length));
             assert_eq!(payload.json().unwrap(), text(length));
@@ -97,10 +94,10 @@ mod tests {
     /// With no more than what is in use, and one to come.
     #[test]
     fn a_block_is_filled_again_as_soon_as_it_is_free() {
-        let mut fresh = Fresh::new(Arc::new(true.into()));
+        let mut fresh = Fresh::new(Arc::new(Settling::of_many()));
         let mut recent = VecDeque::new();
         for _ in 0..10_000 {
-            recent.push_back(fresh.payload(&[b'a'; 4000]));
+            recent.push_back(fresh.raw(&[b'a'; 4000]));
             if recent.len() > 40 {
                 recent.pop_front();
             }
@@ -111,12 +108,12 @@ mod tests {
     /// What somebody holds for long does not hold up the rest.
     #[test]
     fn blocks_are_filled_again() {
-        let mut fresh = Fresh::new(Arc::new(true.into()));
+        let mut fresh = Fresh::new(Arc::new(Settling::of_many()));
         let json = [b'a'; 4000];
-        let held = fresh.payload(&json);
+        let held = fresh.raw(&json);
         let (mut recent, mut places) = (VecDeque::new(), HashSet::new());
         for _ in 0..10_000 {
-            let payload = fresh.payload(&json);
+            let payload = fresh.raw(&json);
             places.insert(payload.raw().unwrap().as_ptr() as usize / BLOCK);
             recent.push_back(payload);
             if recent.len() > 100 {

@@ -57,6 +57,14 @@ impl Payload {
         }
     }
 
+    /// Kept as the difference of the JSON, which is so long, to another object.
+    pub(super) fn different(length: usize, bytes: Box<[u8]>, from: Arc<Exemplar>) -> Self {
+        Self {
+            length,
+            form: RwLock::new(Form::Different { bytes, from }),
+        }
+    }
+
     /// Bytes of the JSON.
     pub(in crate::cache) fn length(&self) -> usize {
         self.length
@@ -149,6 +157,10 @@ impl Payload {
     /// From now on it is kept as this, which must be the difference of its own JSON.
     pub(super) fn keep_difference(&self, bytes: Box<[u8]>, from: Arc<Exemplar>) {
         *self.form.write() = Form::Different { bytes, from };
+    }
+
+    pub(super) fn is_raw(&self) -> bool {
+        matches!(&*self.form.read(), Form::Raw(_) | Form::Fresh(_))
     }
 
     pub(in crate::cache) fn raw(&self) -> Option<Bytes> {

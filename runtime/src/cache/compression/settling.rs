@@ -10,11 +10,12 @@ use std::{
     time::Duration,
 };
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::time::sleep;
 
 use super::{
-    super::{object::StoredObject, store::Store},
+    super::{Metadata, object::StoredObject, store::Store},
+    Payload,
     dictionary::{Compressor, Dictionary},
     families::Families,
     fresh::Fresh,
@@ -37,7 +38,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// After so many objects it is looked at how many lived until they were compressed.
 const LOOKED_AT: u32 = 64;
 
-/// Compresses objects once they are no longer fresh. One per informer.
+/// Compresses objects: replicas when they come, others once they are no longer fresh. One per informer.
 ///
 /// There are at most two dictionaries: what was compressed with the older one is moved over before there is a third, a little with each
 /// object that arrives, and more while none does.
@@ -48,8 +49,7 @@ pub(in crate::cache) struct Settling {
     /// Things were compressed before it was switched off.
     was_on: AtomicBool,
     /// Of the last objects whose time came, most were still there.
-    most_settle: Arc<AtomicBool>,
-    is_moving: AtomicBool,
+    most_settle: AtomicBool,
     inner: Mutex<Inner>,
 }
 
@@ -83,8 +83,7 @@ impl Settling {
         Self {
             off: off.into(),
             was_on: AtomicBool::new(false),
-            most_settle: Arc::default(),
-            is_moving: AtomicBool::new(false),
+            most_settle: AtomicBool::new(false),
             inner: Mutex::default(),
         }
     }
@@ -95,9 +94,7 @@ impl Settling {
         if self.off.swap(true, Ordering::SeqCst) {
             return;
         }
-        for flag in [&*self.most_settle, &self.is_moving] {
-            flag.store(false, Ordering::Relaxed);
-        }
+        self.most_settle.store(false, Ordering::Relaxed);
         // Whoever compresses holds this, and looks again whether it may.
         drop(std::mem::take(&mut *self.inner.lock()));
         self.was_on.store(true, Ordering::SeqCst);
@@ -112,9 +109,36 @@ impl Settling {
     }
 
     /// Where objects lie until then; none if they are never compressed.
-    pub(in crate::cache) fn fresh(&self) -> Option<Fresh> {
+    pub(in crate::cache) fn fresh(self: &Arc<Self>) -> Option<Fresh> {
         let is_off = self.off.load(Ordering::Relaxed);
-        (!is_off).then(|| Fresh::new(self.most_settle.clone()))
+        (!is_off).then(|| Fresh::new(self.clone()))
+    }
+
+    pub(super) fn most_settle(&self) -> bool {
+        self.most_settle.load(Ordering::Relaxed)
+    }
+
+    /// A new object as its difference to another, where they are much alike. While its bytes are in the processor's cache, and without a
+    /// copy of them, that costs less than to keep it raw for a while.
+    pub(super) fn alike(&self, metadata: &Metadata, json: &[u8]) -> Option<Payload> {
+        let mut inner = self.inner()?;
+        let (bytes, exemplar) = inner.families.at_once(metadata, json)?;
+        Some(Payload::different(json.len(), bytes, exemplar))
+    }
+
+    /// None if nothing is compressed.
+    fn inner(&self) -> Option<MutexGuard<'_, Inner>> {
+        let is_on = || !self.off.load(Ordering::SeqCst);
+        // It may be switched off while this waits.
+        is_on().then(|| self.inner.lock()).filter(|_| is_on())
+    }
+
+    #[cfg(test)]
+    pub(super) fn of_many() -> Self {
+        Self {
+            most_settle: true.into(),
+            ..Self::new(false)
+        }
     }
 
     #[cfg(test)]
@@ -130,16 +154,13 @@ impl Settling {
 
     /// Takes note of a new object. What is compressed instead is older.
     pub(in crate::cache) fn arrived(&self, object: &Arc<StoredObject>, store: &Store) {
-        if self.off.load(Ordering::Relaxed) {
-            return;
+        let Some(mut inner) = self.inner() else { return };
+        inner.families.stored(store.bytes());
+        if object.payload.is_raw() {
+            let length = object.payload.length();
+            inner.fresh.push_back((Arc::downgrade(object), length));
+            inner.fresh_bytes += length;
         }
-        let mut inner = self.inner.lock();
-        if self.off.load(Ordering::SeqCst) {
-            return;
-        }
-        let length = object.payload.length();
-        inner.fresh.push_back((Arc::downgrade(object), length));
-        inner.fresh_bytes += length;
         while inner.fresh_bytes > FRESH_BYTES {
             let Some((settled, length)) = inner.fresh.pop_front() else {
                 break;
@@ -152,12 +173,11 @@ impl Settling {
             }
         }
         inner.move_some(MOVED_AT_A_TIME);
-        self.is_moving.store(!inner.moving.is_empty(), Ordering::Relaxed);
     }
 
     /// Returns after a while if objects are to be moved to a newer dictionary: then [`Self::move_some`]. Cancel safe.
     pub(in crate::cache) async fn may_move(&self) {
-        if self.is_moving.load(Ordering::Relaxed) {
+        if self.is_moving() {
             sleep(PAUSE).await;
         } else {
             pending::<()>().await;
@@ -165,19 +185,18 @@ impl Settling {
     }
 
     pub(in crate::cache) fn move_some(&self) {
-        let mut inner = self.inner.lock();
-        inner.move_some(MOVED_IN_PEACE);
-        self.is_moving.store(!inner.moving.is_empty(), Ordering::Relaxed);
+        self.inner.lock().move_some(MOVED_IN_PEACE);
+    }
+
+    fn is_moving(&self) -> bool {
+        !self.inner.lock().moving.is_empty()
     }
 }
 
 impl Inner {
     fn settle(&mut self, object: &StoredObject, store: &Store) {
         let raw = object.payload.raw();
-        let difference = raw.and_then(|json| {
-            self.families
-                .difference(&object.metadata, &json, || store.bytes())
-        });
+        let difference = raw.and_then(|json| self.families.later(&object.metadata, &json));
         if let Some((bytes, exemplar)) = difference {
             object.payload.keep_difference(bytes, exemplar);
             return;
@@ -319,7 +338,7 @@ mod tests {
     }
 
     struct World {
-        settling: Settling,
+        settling: Arc<Settling>,
         store: Store,
         scanner: Scanner,
     }
@@ -328,7 +347,7 @@ mod tests {
         fn new(off: bool) -> Self {
             let info = k8s_openapi::api::core::v1::ConfigMap::info();
             Self {
-                settling: Settling::new(off),
+                settling: Arc::new(Settling::new(off)),
                 store: Store::default(),
                 scanner: Scanner::new(&info),
             }
@@ -382,11 +401,52 @@ mod tests {
         }
     }
 
+    #[test]
+    fn replicas_are_differences_at_once_and_the_first_of_them_later() {
+        let mut world = World::new(false);
+        let info = k8s_openapi::api::core::v1::ConfigMap::info();
+        world.scanner = Scanner::new(&info).into_fresh(world.settling.fresh());
+        // Every twelfth has the same data.
+        for replica in 0..1000 {
+            world.arrive(12 * replica..12 * replica + 1, 1);
+        }
+        let raw = |world: &World| {
+            let all = world.store.all();
+            all.iter().filter(|object| object.payload.is_raw()).count()
+        };
+        assert_eq!(raw(&world), 3);
+        // The first have waited their time, and the family is still one.
+        world.arrive(100_001..101_500, 2);
+        for replica in 0..1000 {
+            let name = crate::ObjectName::namespaced("shop", format!("o{}", 12 * replica));
+            let object = world.store.get(&name).unwrap();
+            assert!(
+                !object.payload.is_raw() && object.payload.dictionary().is_none(),
+                "{name}"
+            );
+            let json: serde_json::Value = serde_json::from_slice(&object.payload.json().unwrap()).unwrap();
+            assert_eq!(json["metadata"]["name"], *name.name());
+        }
+    }
+
+    #[test]
+    fn nothing_is_a_difference_once_that_is_off() {
+        let mut world = World::new(false);
+        let info = k8s_openapi::api::core::v1::ConfigMap::info();
+        world.scanner = Scanner::new(&info).into_fresh(world.settling.fresh());
+        world.settling.switch_off(&world.store);
+        for replica in 0..100 {
+            world.arrive(12 * replica..12 * replica + 1, 1);
+        }
+        assert!(world.store.all().iter().all(|object| object.payload.is_raw()));
+        assert_eq!(world.settling.exemplars(), 0);
+    }
+
     /// Objects lie in blocks only where a block is soon free again.
     #[test]
     fn few_objects_that_change_over_and_over_share_no_blocks() {
         let mut world = World::new(false);
-        let in_blocks = |world: &World| world.settling.most_settle.load(Ordering::Relaxed);
+        let in_blocks = |world: &World| world.settling.most_settle();
         for _ in 0..3000 {
             world.arrive(0..2, 1);
         }
@@ -440,7 +500,7 @@ mod tests {
                 next += 100;
                 let needed = world.needed();
                 most = most.max(needed.len());
-                styles += usize::from(needed.len() == 2 && world.settling.is_moving.load(Ordering::Relaxed));
+                styles += usize::from(needed.len() == 2 && world.settling.is_moving());
             }
         }
         assert_eq!(most, 2);
@@ -456,7 +516,7 @@ mod tests {
             world.arrive(10_000..12_000, 3);
         }
         let started = tokio::time::Instant::now();
-        while world.settling.is_moving.load(Ordering::Relaxed) {
+        while world.settling.is_moving() {
             world.settling.may_move().await;
             world.settling.move_some();
         }

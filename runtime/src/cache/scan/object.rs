@@ -61,7 +61,7 @@ pub(in crate::cache) struct Scanner {
     views: Option<Arc<Views>>,
     /// What is kept of the object that is being scanned.
     kept: Vec<u8>,
-    /// Where objects are put that will be compressed.
+    /// What becomes of objects that may be compressed.
     fresh: Option<Fresh>,
     shared: Shared,
 }
@@ -102,7 +102,7 @@ impl Scanner {
         }
     }
 
-    /// Puts what it makes there.
+    /// Lets `fresh` decide how the bytes are kept at first.
     pub(in crate::cache) fn into_fresh(self, fresh: Option<Fresh>) -> Self {
         Self { fresh, ..self }
     }
@@ -250,7 +250,7 @@ impl Scanner {
             }
         }
         let payload = match &mut self.fresh {
-            Some(fresh) => fresh.payload(&self.kept),
+            Some(fresh) => fresh.payload(&metadata, &self.kept),
             None => Payload::new(&self.kept),
         };
         let mut object = StoredObject::new(metadata, payload, defect);
