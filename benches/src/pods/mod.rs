@@ -35,25 +35,42 @@ pub struct Pods {
     json: Vec<Form>,
     metadata: Vec<Form>,
     protobuf: Vec<Form>,
+    /// The place of each template's Pods among all, by their namespaces and names.
+    ranks: Vec<usize>,
 }
 
 impl Pods {
     /// The same for the same seed.
     pub fn new(apps: usize, seed: u64) -> Result<Self, FormError> {
         let mut random = StdRng::seed_from_u64(seed);
-        let (mut json, mut metadata) = (Vec::new(), Vec::new());
+        let (mut json, mut metadata, mut keys) = (Vec::new(), Vec::new(), Vec::new());
         for app in 0..apps {
             let text = app::template(app, &mut random);
             let of_metadata = text.split(r#","spec":"#).next().unwrap_or_default();
             let of_metadata = of_metadata.replacen(PREFIX, METADATA_PREFIX, 1) + "}";
+            keys.push((key(&text), app));
             metadata.push(Form::json(of_metadata.into_bytes())?);
             json.push(Form::json(text.into_bytes())?);
+        }
+        keys.sort_unstable();
+        let mut ranks = vec![0; keys.len()];
+        for (rank, (_, app)) in keys.into_iter().enumerate() {
+            ranks[app] = rank;
         }
         Ok(Self {
             json,
             metadata,
             protobuf: Vec::new(),
+            ranks,
         })
+    }
+
+    /// Sorts Pods as an API server lists them, by namespace and name; replicas of one application by their ordinals.
+    pub fn sort(&self, pods: &mut [PodVersion]) {
+        pods.sort_unstable_by_key(|pod| {
+            let ordinal = pod.ordinal as usize;
+            (self.ranks[ordinal % self.ranks.len()], ordinal)
+        });
     }
 
     /// The templates as JSON.
@@ -124,6 +141,13 @@ fn write(forms: &[Form], pod: PodVersion, skipped: usize, to: &mut Vec<u8>) {
         to.truncate(to.len() - skipped);
     }
 }
+
+/// By what an API server sorts a template's Pods.
+fn key(template: &str) -> [String; 2] {
+    let pod: serde_json::Value = serde_json::from_str(template).unwrap_or_default();
+    ["namespace", "name"].map(|field| pod["metadata"][field].as_str().unwrap_or_default().to_owned())
+}
+
 /// The text of a resource version.
 pub fn resource_version(version: u32) -> String {
     (blanks::FIRST_VERSION + u64::from(version)).to_string()

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use kubewright_benches::pods::PodVersion;
+use kubewright_benches::pods::{PodVersion, Pods};
 use parking_lot::Mutex;
 use tokio::{
     sync::{Notify, mpsc},
@@ -27,7 +27,7 @@ pub(crate) enum Event {
     Expired,
 }
 
-/// All Pods at one moment.
+/// All Pods at one moment, in the order in which they are listed.
 #[derive(Clone, Debug)]
 pub(crate) struct Snapshot {
     pub(crate) pods: Arc<Vec<PodVersion>>,
@@ -39,6 +39,7 @@ pub(crate) struct Snapshot {
 
 /// The Pods, and the watches that run.
 pub(crate) struct Feed {
+    forms: Arc<Pods>,
     state: Mutex<State>,
     /// Somebody watches.
     watched: Notify,
@@ -47,25 +48,30 @@ pub(crate) struct Feed {
 }
 
 struct State {
-    snapshot: Snapshot,
+    /// In an order that no event changes.
+    pods: Vec<PodVersion>,
+    marker: u32,
+    version: u32,
+    /// What was listed last, unless there were events since.
+    snapshot: Option<Snapshot>,
     next_ordinal: u32,
     events: u32,
     watches: Vec<mpsc::UnboundedSender<Event>>,
 }
 
 impl Feed {
-    pub(crate) fn new(objects: u32, burst: u32, pause: u64) -> Arc<Self> {
+    pub(crate) fn new(forms: Arc<Pods>, objects: u32, burst: u32, pause: u64) -> Arc<Self> {
         let pods = (0..objects).map(|ordinal| PodVersion {
             ordinal,
             version: ordinal,
         });
         let feed = Arc::new(Self {
+            forms,
             state: Mutex::new(State {
-                snapshot: Snapshot {
-                    pods: Arc::new(pods.collect()),
-                    marker: objects,
-                    version: objects,
-                },
+                pods: pods.collect(),
+                marker: objects,
+                version: objects,
+                snapshot: None,
                 next_ordinal: objects,
                 events: 0,
                 watches: Vec::new(),
@@ -80,7 +86,7 @@ impl Feed {
             loop {
                 ticks.tick().await;
                 let mut state = bookmarks.state.lock();
-                let version = state.snapshot.version;
+                let version = state.version;
                 state.tell(Event::Bookmark(version));
             }
         });
@@ -88,7 +94,7 @@ impl Feed {
     }
 
     pub(crate) fn snapshot(&self) -> Snapshot {
-        self.state.lock().snapshot.clone()
+        self.state.lock().snapshot(&self.forms)
     }
 
     /// What there is, and all events from now on.
@@ -97,7 +103,7 @@ impl Feed {
         let mut state = self.state.lock();
         state.watches.push(sender);
         self.watched.notify_one();
-        (state.snapshot.clone(), events)
+        (state.snapshot(&self.forms), events)
     }
 
     /// Sends events in bursts, then the marker; waits for a watch first.
@@ -120,29 +126,43 @@ impl Feed {
         }
         let mut state = self.state.lock();
         let version = state.next_version();
-        state.snapshot.marker = version;
+        state.marker = version;
         state.tell(Event::Marker(version));
     }
 
     /// Changes so many Pods of a hundred without telling anybody, and the marker; ends all watches.
     pub(crate) fn expire(&self, percent: u32) {
         let mut state = self.state.lock();
-        let count = u32::try_from(state.snapshot.pods.len()).unwrap_or(u32::MAX);
+        let count = u32::try_from(state.pods.len()).unwrap_or(u32::MAX);
         let changed = u64::from(count) * u64::from(percent) / 100;
         for _ in 0..changed {
             // Nobody is told.
             state.next_event();
         }
-        state.snapshot.marker = state.next_version();
+        state.marker = state.next_version();
         state.tell(Event::Expired);
         state.watches.clear();
     }
 }
 
 impl State {
+    fn snapshot(&mut self, forms: &Pods) -> Snapshot {
+        let snapshot = self.snapshot.get_or_insert_with(|| {
+            let mut pods = self.pods.clone();
+            forms.sort(&mut pods);
+            Snapshot {
+                pods: Arc::new(pods),
+                marker: self.marker,
+                version: self.version,
+            }
+        });
+        snapshot.clone()
+    }
+
     fn next_version(&mut self) -> u32 {
-        self.snapshot.version += 1;
-        self.snapshot.version
+        self.snapshot = None;
+        self.version += 1;
+        self.version
     }
 
     /// Each Pod in turn, but not in the order of the list.
@@ -153,9 +173,8 @@ impl State {
         // A deletion and the addition after it are of one place.
         let is_addition = number % DELETION_EVERY == DELETION_EVERY - 1;
         let turn = if is_addition { number - 1 } else { number };
-        let pods = Arc::make_mut(&mut self.snapshot.pods);
-        let place = u64::from(turn) * 7_919_393 % pods.len() as u64;
-        let pod = &mut pods[usize::try_from(place).unwrap_or_default()];
+        let place = u64::from(turn) * 7_919_393 % self.pods.len() as u64;
+        let pod = &mut self.pods[usize::try_from(place).unwrap_or_default()];
         pod.version = version;
         if is_addition {
             pod.ordinal = self.next_ordinal;

@@ -62,9 +62,10 @@ pub(crate) async fn serve(arguments: &Arguments) -> Result<()> {
     if let Some(path) = &arguments.protobuf {
         pods = pods.with_protobuf(records(&fs::read(path)?)?.into_iter())?;
     }
-    let feed = Feed::new(arguments.objects, arguments.burst, arguments.pause);
+    let pods = Arc::new(pods);
+    let feed = Feed::new(pods.clone(), arguments.objects, arguments.burst, arguments.pause);
     let server = Arc::new(Server {
-        pods: Arc::new(pods),
+        pods,
         feed,
         refuse_streaming: arguments.refuse_streaming,
     });
