@@ -3,7 +3,7 @@
 
 use super::pointer::{add, get, remove, replace};
 use super::{Decoding, PatchError, Patched};
-use crate::types::{decode, json_kind};
+use crate::types::{decode, json_kind, length};
 use serde_json::{Map, Value};
 
 const MAX_OPERATIONS: usize = 10_000;
@@ -112,13 +112,14 @@ fn apply(object: &mut Value, operation: &Value, copied: &mut usize) -> Result<()
             add(object, text("path")?, moved)
         }
         "copy" => {
-            let value = get(object, text("from")?)?.clone();
-            *copied += value.to_string().len();
+            let value = get(object, text("from")?)?;
+            *copied += length(value);
             if *copied > MAX_COPIED {
                 return Err(format!(
                     "Unable to complete the copy, the accumulated size increase of copy is {copied}, exceeding the limit {MAX_COPIED}"
                 ));
             }
+            let value = value.clone();
             add(object, text("path")?, value)
         }
         "test" => {

@@ -1,8 +1,8 @@
 //! How large an object may be: as large as etcd keeps it for the real server.
 
 use crate::status::ApiError;
+use crate::types;
 use serde_json::Value;
-use std::io::{Result, Write};
 
 /// The most that etcd takes in a request, by default.
 const MOST: usize = 3 << 19;
@@ -12,15 +12,12 @@ const MOST_SENT: usize = 2 << 20;
 const ESCAPED: usize = 6;
 
 /// Refuses an object that is about to be kept, and too large.
-pub(super) fn check_size(object: &Value) -> std::result::Result<(), ApiError> {
+pub(super) fn check_size(object: &Value) -> Result<(), ApiError> {
     // Most are small, and to see that costs less than to write them.
     if weight(object) * ESCAPED <= MOST {
         return Ok(());
     }
-    let mut written = Count(0);
-    // Counting cannot fail.
-    let _ = serde_json::to_writer(&mut written, object);
-    let size = written.0;
+    let size = types::length(object);
     if size <= MOST {
         return Ok(());
     }
@@ -45,19 +42,6 @@ fn weight(value: &Value) -> usize {
         }
         // As long as the longest number.
         _ => 25,
-    }
-}
-
-struct Count(usize);
-
-impl Write for Count {
-    fn write(&mut self, bytes: &[u8]) -> Result<usize> {
-        self.0 += bytes.len();
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> Result<()> {
-        Ok(())
     }
 }
 

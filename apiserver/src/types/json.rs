@@ -1,6 +1,7 @@
 //! JSON as the real server reads it: its words for what is wrong, and the fields that stand twice.
 
 use serde_json::{Map, Number, Value};
+use std::io;
 
 /// Deeper nesting is refused. The real server stops at 10,000 levels, but Go's stacks grow: these are those of the threads that the server
 /// is started on, of 2 MiB, and all walk an object by recursion, to copy and drop it, too.
@@ -48,6 +49,27 @@ pub(crate) fn depth(value: &Value) -> usize {
         Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
         Value::Object(fields) => 1 + fields.values().map(depth).max().unwrap_or(0),
         _ => 0,
+    }
+}
+
+/// How long a value is as JSON.
+pub(crate) fn length(value: &Value) -> usize {
+    let mut written = Count(0);
+    // Counting cannot fail.
+    let _ = serde_json::to_writer(&mut written, value);
+    written.0
+}
+
+struct Count(usize);
+
+impl io::Write for Count {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

@@ -18,7 +18,7 @@ pub use check::{Fault, check};
 pub use empties::Empties;
 pub use internal::{difference, internal};
 pub use json::{Decoded, decode, decode_typed, shorten_numbers};
-pub(crate) use json::{MAX_DEPTH, depth, json_kind, reread};
+pub(crate) use json::{MAX_DEPTH, depth, json_kind, length, reread};
 pub use normal::{normalize, settle, zero};
 pub(crate) use restore::restore;
 pub use texts::text;
