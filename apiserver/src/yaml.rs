@@ -17,7 +17,8 @@ pub(crate) struct Read {
     pub(crate) strict_errors: Vec<String>,
 }
 
-/// Reads the first document, up to 64 levels: the library takes more of the stack for each than others do. The error is like `yaml: line 1: mapping values are not allowed in this context`.
+/// Reads the first document, up to 64 levels: the library takes more of the stack for each than others do. The error is like
+/// `yaml: line 1: mapping values are not allowed in this context`.
 pub(crate) fn read(text: &str) -> Result<Read, String> {
     if text.trim_start_matches([' ', '\n', '\r']).starts_with('\t') {
         return Err("yaml: found character that cannot start any token".to_owned());
@@ -85,6 +86,7 @@ mod tests {
             assert!(read(bad).unwrap_err().starts_with("yaml: "), "{bad}");
         }
     }
+
     #[test]
     fn what_is_too_deep_is_refused() {
         for levels in [60, 70, 300, 20_000] {

@@ -19,6 +19,6 @@ pub(crate) use certificates::user as certificate_user;
 pub(crate) use escalation::{Ungranted, may_grant};
 pub(crate) use impersonation::impersonate;
 pub(crate) use reviews::review;
-pub(crate) use tokens::ISSUER;
 pub use tokens::ServiceAccountTokens;
+pub(crate) use tokens::{BOUND, ISSUER};
 pub use user::User;

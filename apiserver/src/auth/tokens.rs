@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 /// Who issues tokens, and whom they are for where nothing else is said.
 pub(crate) const ISSUER: &str = "https://kubernetes.default.svc.cluster.local";
 
-/// What a token can be bound to.
-const BOUND: [(&str, &str); 3] = [("pod", "pods"), ("secret", "secrets"), ("node", "nodes")];
+/// What a token can be bound to: core kinds and their resources.
+pub(crate) const BOUND: [(&str, &str); 3] = [("Pod", "pods"), ("Secret", "secrets"), ("Node", "nodes")];
 
 /// Signs and reads; the key lives as long as the server.
 #[derive(Debug)]
@@ -82,8 +82,10 @@ impl ServiceAccountTokens {
         );
         let account = store.get("serviceaccounts", &Store::key(namespace, name))?;
         let is_there = |(kind, resource): &(&str, &str)| {
-            let Some(bound) = about.get(kind) else { return true };
-            let namespace = if *kind == "node" { "" } else { namespace };
+            let Some(bound) = about.get(kind.to_lowercase()) else {
+                return true;
+            };
+            let namespace = if *kind == "Node" { "" } else { namespace };
             let key = Store::key(namespace, bound["name"].as_str().unwrap_or_default());
             let found = store.get(resource, &key);
             found.is_some_and(|found| bound["uid"] == meta::uid(found.value()))

@@ -2,7 +2,9 @@
 
 use super::resources::Call;
 use super::respond::{self, Answer};
+use crate::apply::gvk;
 use crate::auth;
+use crate::meta::text;
 use crate::registry::Target;
 use crate::status::{ApiError, Cause};
 use crate::store::Object;
@@ -71,19 +73,20 @@ fn bound_object(
         return Ok(None);
     }
     let [version, kind, name, uid] = ["apiVersion", "kind", "name", "uid"].map(|key| text(reference, key));
-    let (plural, namespace) = match (version, kind) {
-        ("v1", "Pod") => ("pods", &*account.namespace),
-        ("v1", "Secret") => ("secrets", &*account.namespace),
-        ("v1", "Node") => ("nodes", ""),
-        _ => {
-            let (group, version) = version.split_once('/').unwrap_or(("", version));
-            return Err(ApiError::bad_request(format!(
-                "cannot bind token to object of type {group}/{version}, Kind={kind}"
-            )));
-        }
+    let known = auth::BOUND.iter().find(|(known, _)| *known == kind);
+    let Some((_, plural)) = known.filter(|_| version == "v1") else {
+        return Err(ApiError::bad_request(format!(
+            "cannot bind token to object of type {}",
+            gvk(version, kind)
+        )));
     };
     let registry = &call.shared.registry;
     let resource = registry.resource("", plural)?;
+    let namespace = if resource.namespaced {
+        &account.namespace
+    } else {
+        ""
+    };
     let found = registry.get(&Target::new(&resource, namespace, name))?;
     let object = found.value();
     if kind == "Pod" && text(&object["spec"], "serviceAccountName") != account.name {
@@ -99,8 +102,4 @@ fn bound_object(
         return Err(ApiError::conflict(&resource, name, why));
     }
     Ok(Some(found))
-}
-
-fn text<'a>(value: &'a Value, key: &str) -> &'a str {
-    value[key].as_str().unwrap_or_default()
 }

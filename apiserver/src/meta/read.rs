@@ -4,22 +4,22 @@ use serde_json::{Map, Value};
 
 /// The name; empty where there is none.
 pub fn name(object: &Value) -> &str {
-    text(object, "name")
+    text(&object["metadata"], "name")
 }
 
 /// The namespace; empty where there is none.
 pub fn namespace(object: &Value) -> &str {
-    text(object, "namespace")
+    text(&object["metadata"], "namespace")
 }
 
 /// The uid; empty where there is none.
 pub fn uid(object: &Value) -> &str {
-    text(object, "uid")
+    text(&object["metadata"], "uid")
 }
 
 /// The resource version; empty where there is none.
 pub fn resource_version(object: &Value) -> &str {
-    text(object, "resourceVersion")
+    text(&object["metadata"], "resourceVersion")
 }
 
 /// Whether it is on its way out.
@@ -99,6 +99,7 @@ pub fn entry_mut_any<'a>(object: &'a mut Value, key: &str) -> &'a mut Value {
     &mut object[key]
 }
 
-fn text<'a>(object: &'a Value, key: &str) -> &'a str {
-    object["metadata"][key].as_str().unwrap_or_default()
+/// The text of a field; empty where it has none.
+pub(crate) fn text<'a>(holder: &'a Value, field: &str) -> &'a str {
+    holder[field].as_str().unwrap_or_default()
 }

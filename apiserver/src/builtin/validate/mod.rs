@@ -24,6 +24,7 @@ pub(crate) use policy::SYSTEM as SYSTEM_PRIORITIES;
 pub use names::{is_label, is_label_key, is_label_value, is_subdomain};
 
 use crate::field::FieldError;
+use crate::meta::text;
 use crate::types::{self, Empties};
 use serde_json::{Map, Value};
 
@@ -109,10 +110,6 @@ fn items<'a>(holder: &'a Value, name: &str, path: &str) -> impl Iterator<Item = 
 /// The fields of an object; none when it is not one.
 fn fields(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
     value.as_object().into_iter().flatten()
-}
-
-fn text<'a>(holder: &'a Value, name: &str) -> &'a str {
-    holder[name].as_str().unwrap_or_default()
 }
 
 impl Check {

@@ -8,6 +8,7 @@ mod storage;
 mod workloads;
 
 use super::age;
+use crate::meta::text;
 use serde_json::{Value, json};
 
 const NONE: &str = "<none>";
@@ -31,11 +32,6 @@ pub(super) fn conditions(kind: &str, object: &Value) -> Option<Value> {
         _ => return None,
     };
     Some(json!([{ "type": "Completed", "status": "True", "reason": reason, "message": message }]))
-}
-
-/// The text of a field; empty where it has none.
-fn text<'a>(holder: &'a Value, field: &str) -> &'a str {
-    holder[field].as_str().unwrap_or_default()
 }
 
 /// The text, or what stands for none.
