@@ -105,6 +105,15 @@ async fn it_serves_where_it_is_told_and_ends_by_ctrl_c() {
 }
 
 #[tokio::test]
+async fn it_ends_in_good_order_by_sigterm() {
+    let mut server = Server::start(&[]);
+    let client = server.admin().await;
+    let ended = server.process.terminate(PATIENCE).expect("it ends");
+    assert!(ended.expect("in time").success(), "{}", server.process.log());
+    assert_eq!(get(&client, MAPS).await, Err(0), "nobody is there any more");
+}
+
+#[tokio::test]
 async fn kubeconfig_and_version_are_as_told() {
     let server = Server::start(&["--kubeconfig=mine.yaml", "--report-version=v1.99.7"]);
     assert!(server.process.log().contains("KUBECONFIG=mine.yaml\n"));

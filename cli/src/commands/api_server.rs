@@ -4,6 +4,7 @@ use std::path::Path;
 
 use kubewright_apiserver::{ApiServer, Tls, auth::Mode};
 
+use super::signals::interruption;
 use crate::{Context, Error, args, plan::IoError};
 
 /// Runs until it is interrupted.
@@ -13,6 +14,8 @@ pub fn run(args: &args::ApiServer, context: &mut Context<'_>) -> Result<(), Erro
 }
 
 async fn serve(args: &args::ApiServer, context: &mut Context<'_>) -> Result<(), Error> {
+    // Before it says that it serves: who reads that may end it at once. Under nohup it outlives its terminal.
+    let interrupted = interruption()?;
     let mut builder = ApiServer::builder()
         .address(args.bind_address)
         .port(args.secure_port)
@@ -60,7 +63,7 @@ async fn serve(args: &args::ApiServer, context: &mut Context<'_>) -> Result<(), 
     context.print(&line)?;
     tokio::select! {
         () = server.wait() => {}
-        _ = tokio::signal::ctrl_c() => {}
+        () = interrupted => {}
     }
     server.stop().await;
     Ok(())

@@ -4,6 +4,7 @@ use std::future::Future;
 
 use tokio::sync::mpsc;
 
+use super::signals::{hangup, interruption};
 use crate::{
     Context, Error, args,
     dev::{Console, Line, Session},
@@ -20,7 +21,13 @@ pub fn run(args: &args::Dev, context: &mut Context<'_>) -> Result<(), Error> {
 }
 
 async fn live(args: &args::Dev, project: Project, context: &mut Context<'_>) -> Result<(), Error> {
-    let mut interrupted = std::pin::pin!(interruption()?);
+    let (interruption, hangup) = (interruption()?, hangup()?);
+    let mut interrupted = std::pin::pin!(async {
+        tokio::select! {
+            () = interruption => {}
+            () = hangup => {}
+        }
+    });
     let (console, mut lines) = Console::new();
     let (cargo, color) = (context.cargo.clone(), context.color);
     let start = Session::start(args, project, cargo, color, console);
@@ -60,29 +67,4 @@ async fn printing<T>(
         context.say(line.show(context.color))?;
     }
     Ok(result)
-}
-
-/// Ends at the first signal that asks us to end.
-#[cfg(unix)]
-fn interruption() -> Result<impl Future<Output = ()>, Error> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let listen = |kind| signal(kind).map_err(|source| IoError::new("listen for", "signals", source));
-    let mut interrupt = listen(SignalKind::interrupt())?;
-    let mut terminate = listen(SignalKind::terminate())?;
-    let mut hangup = listen(SignalKind::hangup())?;
-    Ok(async move {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-            _ = hangup.recv() => {}
-        }
-    })
-}
-
-/// Ends at Ctrl-C.
-#[cfg(not(unix))]
-fn interruption() -> Result<impl Future<Output = ()>, Error> {
-    Ok(async {
-        let _ = tokio::signal::ctrl_c().await;
-    })
 }

@@ -8,3 +8,4 @@ pub mod generate;
 mod kind_files;
 mod managed_files;
 pub mod new;
+mod signals;
