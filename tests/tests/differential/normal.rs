@@ -31,6 +31,10 @@ const UNORDERED: &[&str] = &[
     "managedFields",
 ];
 
+/// Who asks for a version of the future is told to come again in some seconds: where the real server has no cache of watches, as of
+/// events, it throws dice for one, two or three.
+const TOO_LARGE: &str = "ResourceVersionTooLarge";
+
 /// What a server says of how it was built.
 const BUILD: &[&str] = &["goVersion", "gitCommit", "compiler"];
 
@@ -137,6 +141,14 @@ fn clean(value: &mut Value) {
     match value {
         Value::Object(fields) => {
             // Keys of managed fields, which name owners by their uid.
+            let waits = fields.get("retryAfterSeconds").and_then(Value::as_u64);
+            if waits.is_some_and(|seconds| (1..=3).contains(&seconds))
+                && fields
+                    .get("causes")
+                    .is_some_and(|causes| causes[0]["reason"] == TOO_LARGE)
+            {
+                fields.insert("retryAfterSeconds".to_owned(), json!(SOME));
+            }
             let whole = std::mem::take(fields).into_iter();
             *fields = whole.map(|(key, value)| (cleaned(&key), value)).collect();
             for (key, value) in fields {
