@@ -6,7 +6,8 @@ use crate::meta::names;
 use crate::status::ApiError;
 use crate::store::Store;
 use http::HeaderMap;
-use std::collections::BTreeMap;
+use parking_lot::Mutex;
+use std::collections::{BTreeMap, HashSet};
 
 const USER: &str = "impersonate-user";
 const GROUP: &str = "impersonate-group";
@@ -15,8 +16,34 @@ const EXTRA: &str = "impersonate-extra-";
 /// The group of what constrained impersonation asks about.
 const AUTHENTICATION: &str = "authentication.k8s.io";
 
+/// So many users are remembered.
+const REMEMBERED: usize = 10_000;
+
+/// Whose last success was the old way's: it is tried first for them, and a refusal is the first way's.
+#[derive(Debug, Default)]
+pub(crate) struct Impersonators(Mutex<HashSet<String>>);
+
+impl Impersonators {
+    fn prefers_legacy(&self, user: &User) -> bool {
+        self.0.lock().contains(&user.name)
+    }
+
+    fn note(&self, user: &User, mode: Mode) {
+        let mut legacy = self.0.lock();
+        if mode != Mode::Legacy {
+            legacy.remove(&user.name);
+            return;
+        }
+        if legacy.len() >= REMEMBERED {
+            legacy.clear();
+        }
+        legacy.insert(user.name.clone());
+    }
+}
+
 /// The user as whom a request acts; None when that is who sent it.
 pub(crate) fn impersonate(
+    known: &Impersonators,
     authorizer: &Authorizer,
     store: &Store,
     user: &User,
@@ -74,10 +101,17 @@ pub(crate) fn impersonate(
         groups: &groups,
         extras: &extras,
     };
+    let mut modes = wanted.modes();
+    if known.prefers_legacy(user) {
+        modes.reverse();
+    }
     let mut refusal = None;
-    for mode in wanted.modes() {
+    for mode in modes {
         match wanted.by(mode, authorizer, store, user, info) {
-            Ok(acting) => return Ok(Some(acting)),
+            Ok(acting) => {
+                known.note(user, mode);
+                return Ok(Some(acting));
+            }
             Err(error) => {
                 refusal.get_or_insert(error);
             }
@@ -102,7 +136,7 @@ struct Wanted<'a> {
 }
 
 impl Wanted<'_> {
-    /// The modes that apply, in the order in which they are tried.
+    /// The modes that apply, two at most, in the order in which they are tried at first.
     fn modes(&self) -> Vec<Mode> {
         let name_only = self.uid.is_none() && self.groups.is_empty() && self.extras.is_empty();
         let constrained = match (self.node(), self.account()) {

@@ -17,7 +17,7 @@ pub use authorizer::{Access, Authorizer, Mode};
 pub(crate) use bootstrap::bootstrap;
 pub(crate) use certificates::user as certificate_user;
 pub(crate) use escalation::{Ungranted, may_grant};
-pub(crate) use impersonation::impersonate;
+pub(crate) use impersonation::{Impersonators, impersonate};
 pub(crate) use reviews::review;
 pub use tokens::ServiceAccountTokens;
 pub(crate) use tokens::{BOUND, ISSUER};

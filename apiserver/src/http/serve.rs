@@ -202,7 +202,8 @@ fn identify(
         return Err(ApiError::unauthorized());
     }
     note.user = user;
-    if let Some(acting) = auth::impersonate(authorizer, store, &note.user, headers, info)? {
+    let known = &shared.impersonators;
+    if let Some(acting) = auth::impersonate(known, authorizer, store, &note.user, headers, info)? {
         note.impersonator = Some(std::mem::replace(&mut note.user, acting));
     }
     Ok(())

@@ -15,7 +15,7 @@ pub use tls::Tls;
 pub use version::VersionInfo;
 
 use crate::audit::Audit;
-use crate::auth::Authenticator;
+use crate::auth::{Authenticator, Impersonators};
 use crate::http::Layer;
 use crate::registry::Registry;
 use parking_lot::RwLock;
@@ -29,6 +29,7 @@ use tokio::task::JoinSet;
 pub(crate) struct Shared {
     pub(crate) registry: Arc<Registry>,
     pub(crate) authenticator: Authenticator,
+    pub(crate) impersonators: Impersonators,
     pub(crate) audit: Audit,
     pub(crate) version: VersionInfo,
     pub(crate) layer: Option<Arc<dyn Layer>>,

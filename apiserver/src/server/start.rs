@@ -2,7 +2,7 @@
 
 use super::{ApiServer, Builder, Shared, listener, tls};
 use crate::audit::Audit;
-use crate::auth::{Authenticator, Authorizer, ServiceAccountTokens, User, bootstrap};
+use crate::auth::{Authenticator, Authorizer, Impersonators, ServiceAccountTokens, User, bootstrap};
 use crate::http::serve;
 use crate::kinds::Catalog;
 use crate::registry::{Bodied, Registry, Target, WriteOptions};
@@ -96,6 +96,7 @@ impl Builder {
                 tokens,
                 accounts: ServiceAccountTokens::default(),
             },
+            impersonators: Impersonators::default(),
             audit: Audit::new(self.audited),
             version: self.version,
             layer: self.layer,
