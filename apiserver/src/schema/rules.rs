@@ -5,8 +5,8 @@
 //!
 //! - Types are not checked when the definition is created: a rule that compares a string with a number fails when it is evaluated.
 //! - No costs are estimated or counted: a rule that the real server refuses as too expensive is accepted.
-//! - `sortBy`, `type`, the comprehensions with two variables and the optional syntax `.?` and `[?]` are not there; a rule
-//!   that uses them rejects every object.
+//! - `sortBy`, `type`, the comprehensions with two variables and the optional syntax (`.?`, `[?`, `{?`) are not there: a definition
+//!   whose rules use them is accepted, as the real server does, and every object that such a rule is about is refused.
 //! - Lists that are sets are compared in order; `string` of a duration is not the real one.
 //! - The metadata at the root is all there, not only `name` and `generateName`.
 //! - The texts of evaluation errors are its own, but for a missing key and a division by zero.
@@ -259,11 +259,17 @@ fn with_doubles(value: &Value, schema: &Value) -> Value {
     }
 }
 
-/// What is wrong with a rule as such: none when it can be parsed.
+/// What kube-cel says where it knows that syntax, and does not take it.
+const UNSUPPORTED: &str = ": unsupported syntax '";
+
+/// What is wrong with a rule as such: none when it can be parsed, by the real server if not by kube-cel.
 pub(super) fn syntax_error(rule: &Value) -> Option<String> {
     let compiled = compile_schema(&json!({ RULES: [rule] }));
     let text = compiled.compilation_errors().first()?.to_string();
     // The parser is a port of the real server's, down to its words; what stands before them is not.
     let start = text.find("ERROR:").unwrap_or_default();
-    Some(text[start..].replace("\n|", "\n |"))
+    let text = text[start..].replace("\n|", "\n |");
+    // Between errors it shows the rule, behind a bar.
+    let mut errors = text.lines().filter(|line| line.starts_with("ERROR:"));
+    (!errors.all(|error| error.contains(UNSUPPORTED))).then_some(text)
 }

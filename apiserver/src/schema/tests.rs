@@ -212,6 +212,31 @@ fn any_json() -> impl Strategy<Value = Value> {
     })
 }
 
+#[test]
+fn a_rule_that_kube_cel_lacks_is_accepted_and_refuses_objects() {
+    for rule in [
+        "self.?a.orValue(0) == 0",
+        "self.m[?'k'].orValue('') == ''",
+        "{?'k': self.?a}.size() < 2",
+        "self.l.sortBy(x, x) == self.l",
+        "self.l.all(i, x, x != '')",
+        "type(self.a) == int",
+    ] {
+        let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true,
+            "x-kubernetes-validations": [{"rule": rule}]});
+        let root = json!({"type": "object", "properties": {"spec": schema}});
+        let faults = check_structural(&root, "spec.validation.openAPIV3Schema");
+        assert_eq!(faults, [], "{rule}");
+        let object = json!({"spec": {"a": 0, "m": {}, "l": []}});
+        assert_eq!(Schema::new(&root).validate(&object, None).len(), 1, "{rule}");
+    }
+    let wrong = json!({"type": "object", "x-kubernetes-validations": [{"rule": "self.?a =="}]});
+    assert_eq!(
+        check_structural(&wrong, "spec.validation.openAPIV3Schema").len(),
+        1
+    );
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
