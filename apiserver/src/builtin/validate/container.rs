@@ -231,7 +231,8 @@ fn resources(check: &mut Check, resources: &Value, path: &str) {
     for list in ["limits", "requests"] {
         for (name, quantity) in fields(&resources[list]) {
             let below = format!("{path}.{list}[{name}]");
-            if resource_name(check, name, &below) && amount(quantity).is_some_and(|amount| amount < 0.0) {
+            resource_name(check, name, &below);
+            if amount(quantity).is_some_and(|amount| amount < 0.0) {
                 check.push(FieldError::invalid(
                     &below,
                     quantity.clone(),
@@ -258,8 +259,8 @@ fn resources(check: &mut Check, resources: &Value, path: &str) {
     }
 }
 
-/// Whether a resource is one that containers can have.
-pub(super) fn resource_name(check: &mut Check, name: &str, path: &str) -> bool {
+/// Refuses a resource that containers cannot have.
+pub(super) fn resource_name(check: &mut Check, name: &str, path: &str) {
     const STANDARD: [&str; 11] = [
         "cpu",
         "memory",
@@ -275,7 +276,7 @@ pub(super) fn resource_name(check: &mut Check, name: &str, path: &str) -> bool {
     ];
     let of_containers = STANDARD[..3].contains(&name) || name.starts_with("hugepages-");
     if of_containers || name.contains('/') {
-        return true;
+        return;
     }
     if !STANDARD.contains(&name) {
         let detail = "must be a standard resource type or fully qualified";
@@ -286,7 +287,6 @@ pub(super) fn resource_name(check: &mut Check, name: &str, path: &str) -> bool {
         name,
         "must be a standard resource for containers",
     ));
-    false
 }
 
 const UNITS: [(&str, f64); 15] = [
