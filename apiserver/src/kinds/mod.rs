@@ -169,6 +169,11 @@ impl Kind {
         self.definition.is_some() || self.has_flag("generation")
     }
 
+    /// Whether it counts as well what was sent empty.
+    pub(crate) fn counts_empties(&self) -> bool {
+        self.has_flag("empty-generation")
+    }
+
     /// Whether `metadata.generation` is 1 at first.
     pub fn begins_generations(&self) -> bool {
         self.counts_generations() || self.has_flag("first-generation")

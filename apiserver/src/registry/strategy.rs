@@ -2,6 +2,7 @@
 
 use crate::kinds::Kind;
 use crate::status::Cause;
+use crate::types::Empties;
 use crate::{meta, strategy};
 use serde_json::{Map, Value, json};
 
@@ -21,7 +22,7 @@ pub(super) fn prepare_create(kind: &Kind, object: &mut Value) {
 }
 
 /// Makes an object ready to replace another: each part is written on its own path only, and the generation counts.
-pub(super) fn prepare_update(kind: &Kind, object: &mut Value, old: &Value, part: &str) {
+pub(super) fn prepare_update(kind: &Kind, object: &mut Value, old: &Value, part: &str, empties: &Empties) {
     match part {
         "status" => keep_all_but_status(kind, object, old),
         "finalize" => keep_all_but_finalizers(object, old),
@@ -37,7 +38,11 @@ pub(super) fn prepare_update(kind: &Kind, object: &mut Value, old: &Value, part:
     }
     if kind.counts_generations() {
         let generation = old["metadata"]["generation"].as_i64().unwrap_or(0);
-        if specification(kind, object) != specification(kind, old) {
+        let mut new = specification(kind, object);
+        if kind.counts_empties() {
+            new = empties.restored_all(new);
+        }
+        if new != specification(kind, old) {
             meta::metadata_mut(object).insert("generation".into(), json!(generation + 1));
         }
     }

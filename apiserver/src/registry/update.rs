@@ -96,7 +96,7 @@ impl Registry {
             if !by.options.applied && part != "scale" {
                 track_fields(kind, Some(before), &mut new, part, by);
             }
-            strategy::prepare_update(kind, &mut new, before, part);
+            strategy::prepare_update(kind, &mut new, before, part, &empties);
             self.allocate(kind, &mut new)?;
             if part.is_empty() {
                 self.admit_owners(target, Some(before), &new, by.user)?;

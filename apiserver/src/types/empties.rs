@@ -1,7 +1,7 @@
 //! Lists and maps that were sent, and are empty. Go tells them from those that were not sent until the object has been stored; nothing but
 //! messages shows it, so that objects are kept without them, and they beside.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// Where an object has something empty, as a JSON pointer, and what: a list or a map.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -41,6 +41,20 @@ impl Empties {
             Value::Object(_) | Value::Array(_) => self.0.push((at.clone(), value.clone())),
             _ => {}
         }
+    }
+
+    /// The fields of an object, with what was sent empty among them and within.
+    pub(crate) fn restored_all(&self, mut fields: Map<String, Value>) -> Map<String, Value> {
+        for (at, _) in &self.0 {
+            let Some(name) = at.split('/').nth(1) else {
+                continue;
+            };
+            let value = self.restored(fields.get(name).unwrap_or(&Value::Null), name);
+            if !value.is_null() {
+                fields.insert(name.to_owned(), value);
+            }
+        }
+        fields
     }
 
     /// The value of a field, named as in `spec.containers[0]`, with what was sent empty within it.
