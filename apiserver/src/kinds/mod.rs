@@ -184,9 +184,9 @@ impl Kind {
         self.definition.is_none() && !self.has_flag("conditional")
     }
 
-    /// Whether an update of nothing creates.
-    pub fn creates_on_update(&self) -> bool {
-        self.has_flag("upsert")
+    /// Whether an update of nothing creates: of the whole, or of the status. Other parts have an object of their own to begin with.
+    pub fn creates_on_update(&self, part: &str) -> bool {
+        self.has_flag("upsert") && matches!(part, "" | "status")
     }
 
     /// Whether a deletion answers with what was deleted.

@@ -29,7 +29,7 @@ impl Registry {
             ..by.options.clone()
         };
         let mut warnings = vec![];
-        let creates = part.is_empty();
+        let creates = part.is_empty() || target.kind.creates_on_update(part);
         let written = self.change(target, part, creates, Bodied::new(by.user, &options), |old| {
             if part == "scale" {
                 let old = old.unwrap_or(&Value::Null);

@@ -33,17 +33,17 @@ impl<'a> Bodied<'a> {
 }
 
 /// What reading forgets of an object.
-pub(super) struct Sent {
+pub(super) struct Sent<'a> {
     /// It was sent without labels.
     unlabelled: bool,
     /// What was sent empty.
     empties: Empties,
-    /// It was sent to replace what is not there.
-    by_update: bool,
+    /// It was sent to replace what is not there, or this part of it.
+    by_update: Option<&'a str>,
 }
 
-impl Sent {
-    pub(super) fn new(object: &Value, empties: Empties, by_update: bool) -> Self {
+impl<'a> Sent<'a> {
+    pub(super) fn new(object: &Value, empties: Empties, by_update: Option<&'a str>) -> Self {
         let labels = object["metadata"]["labels"].as_object();
         Self {
             unlabelled: labels.is_none_or(serde_json::Map::is_empty),
@@ -51,12 +51,16 @@ impl Sent {
             by_update,
         }
     }
+
+    fn part(&self) -> &'a str {
+        self.by_update.unwrap_or_default()
+    }
 }
 
 impl Registry {
     /// Keeps a new object.
     pub fn create(&self, target: &Target, object: Value, by: Bodied<'_>) -> Result<Written, ApiError> {
-        let sent = Sent::new(&object, Empties::of(&object), false);
+        let sent = Sent::new(&object, Empties::of(&object), None);
         self.create_sent(target, object, &sent, by)
     }
 
@@ -65,43 +69,33 @@ impl Registry {
         &self,
         target: &Target,
         mut object: Value,
-        sent: &Sent,
+        sent: &Sent<'_>,
         by: Bodied<'_>,
     ) -> Result<Written, ApiError> {
         let warnings = self.decode(target, &mut object, by.options)?;
-        Written::warned(self.create_read(target, object, sent, by), &warnings)
+        Written::warned(self.create_decoded(target, object, sent, by), &warnings)
     }
 
-    fn create_read(
+    fn create_decoded(
         &self,
         target: &Target,
         mut object: Value,
-        sent: &Sent,
+        sent: &Sent<'_>,
         by: Bodied<'_>,
     ) -> Result<Written, ApiError> {
         check_namespace(target, &mut object)?;
         self.admit_namespace(target, &object)?;
         self.admit_grants(target, None, &object, by.user)?;
         self.admit_owners(target, None, &object, by.user)?;
-        self.create_decoded(target, object, sent, by)
-    }
-
-    /// Keeps a new object that was checked to be one.
-    fn create_decoded(
-        &self,
-        target: &Target,
-        object: Value,
-        sent: &Sent,
-        by: Bodied<'_>,
-    ) -> Result<Written, ApiError> {
         let kind = &target.kind;
         let named = !meta::name(&object).is_empty();
         let prefix = object["metadata"]["generateName"].as_str().map(str::to_owned);
-        let mut object = object;
         // What is no version counts as none here.
         let version = meta::resource_version(&object).to_owned();
-        let versioned = !by.options.applied && version.parse::<u64>().is_ok_and(|version| version > 0);
-        if !sent.by_update {
+        let versioned = !by.options.applied
+            && sent.by_update.is_none()
+            && version.parse::<u64>().is_ok_and(|version| version > 0);
+        if sent.by_update.is_none() {
             meta::wipe_on_create(&mut object);
         }
         if !by.options.dry_run {
@@ -109,7 +103,7 @@ impl Registry {
         }
         // What the server adds from here on belongs to nobody.
         if !by.options.applied {
-            track_fields(kind, None, &mut object, "", by);
+            track_fields(kind, None, &mut object, sent.part(), by);
         }
         meta::fill_on_create(kind, &mut object);
         for _ in 0..if named { 1 } else { ATTEMPTS } {
@@ -129,9 +123,15 @@ impl Registry {
                 crate::strategy::share_labels(kind, &mut object);
             }
             self.admit_pod(kind, &mut object)?;
-            self.allocate(kind, &mut object)?;
+            // The real server allocates where the whole is written.
+            if sent.part().is_empty() {
+                self.allocate(kind, &mut object, None)?;
+            }
             let mut causes = meta::check_create(kind, &object);
             causes.extend(validate(kind, &object, None, &sent.empties));
+            if !sent.part().is_empty() {
+                causes.extend(crate::strategy::check_unallocated(kind, &object));
+            }
             if !causes.is_empty() {
                 return Err(ApiError::invalid(kind, meta::name(&object), &causes));
             }

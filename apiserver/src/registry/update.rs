@@ -6,6 +6,7 @@ use super::size::check_size;
 use super::validate::validate_part;
 use super::{Registry, Target, Written, convert, strategy};
 use crate::auth::Access;
+use crate::kinds::Kind;
 use crate::meta;
 use crate::quote::quoted;
 use crate::status::{ApiError, Cause};
@@ -48,7 +49,7 @@ impl Registry {
         let mut object = object.clone();
         let empties = Empties::of(&object);
         let warnings = self.decode(target, &mut object, by.options)?;
-        let creates = target.kind.creates_on_update() && part.is_empty();
+        let creates = target.kind.creates_on_update(part);
         let named = check_namespace(target, &mut object).and_then(|()| match meta::name(&object) {
             "" => Err(super::apply::unnamed(target)),
             _ => check_name(target, &object),
@@ -81,7 +82,7 @@ impl Registry {
                 if !creates {
                     return Err(ApiError::not_found(kind, &target.name));
                 }
-                return self.create_by_update(target, change(None)?, by);
+                return self.create_by_update(target, part, change(None)?, by);
             };
             let before = convert::present(kind, old.value());
             let before = before.as_ref().unwrap_or_else(|| old.value());
@@ -97,8 +98,8 @@ impl Registry {
                 track_fields(kind, Some(before), &mut new, part, by);
             }
             strategy::prepare_update(kind, &mut new, before, part, &empties);
-            self.allocate(kind, &mut new)?;
             if part.is_empty() {
+                self.allocate(kind, &mut new, Some(before))?;
                 self.admit_owners(target, Some(before), &new, by.user)?;
             }
             // The rules for all kinds are applied, and again by the kind's own: a fault stands in the causes as often.
@@ -149,27 +150,29 @@ impl Registry {
             .update(&table, &key, old, convert::keep(&target.kind, new))
     }
 
-    fn create_by_update(&self, target: &Target, new: Read, by: Bodied<'_>) -> Result<Written, ApiError> {
+    fn create_by_update(
+        &self,
+        target: &Target,
+        part: &str,
+        new: Read,
+        by: Bodied<'_>,
+    ) -> Result<Written, ApiError> {
         let Read { mut object, empties } = new;
         let kind = &target.kind;
         check_name(target, &object)?;
         check_namespace(target, &mut object)?;
         check_number(&object)?;
-        let versioned = !by.options.applied && !meta::resource_version(&object).is_empty();
-        if !meta::uid(&object).is_empty() || versioned {
-            return Err(ApiError::not_found(kind, &target.name));
-        }
         let access = Access {
             verb: "create",
             group: &kind.group,
             resource: &kind.plural,
-            subresource: "",
+            subresource: part,
             namespace: &target.namespace,
             name: &target.name,
         };
         self.authorizer.require(&self.store, by.user, &access)?;
         meta::metadata_mut(&mut object).insert("name".into(), target.name.clone().into());
-        let sent = Sent::new(&object, empties, true);
+        let sent = Sent::new(&object, empties, Some(part));
         self.create_sent(target, object, &sent, by)
     }
 }
@@ -185,15 +188,11 @@ fn check_name(target: &Target, object: &Value) -> Result<(), ApiError> {
     )))
 }
 
-/// Who says which object it replaces must mean the one that is there.
+/// Who says which object it replaces must mean the one that is there; where none is it means another.
 fn check_uid(target: &Target, new: &Value, old: Option<&Value>) -> Result<(), ApiError> {
     let (uid, present) = (meta::uid(new), old.map_or("", meta::uid));
-    if !uid.is_empty() && !present.is_empty() && uid != present {
-        let group = match target.kind.group.as_str() {
-            "" => String::new(),
-            group => format!("{group}/"),
-        };
-        let key = format!("/registry/{group}{}/{}", target.kind.plural, target.key());
+    if !uid.is_empty() && uid != present {
+        let key = format!("/registry/{}/{}", place(&target.kind), target.key());
         let why = format!(
             "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in \
              precondition: {uid}, UID in object meta: {present}"
@@ -201,6 +200,22 @@ fn check_uid(target: &Target, new: &Value, old: Option<&Value>) -> Result<(), Ap
         return Err(ApiError::conflict(&target.kind, &target.name, why));
     }
     Ok(())
+}
+
+/// Where the real server keeps objects of a kind.
+fn place(kind: &Kind) -> String {
+    let place = match (kind.group.as_str(), kind.plural.as_str()) {
+        ("", "services") => "services/specs",
+        ("", "endpoints") => "services/endpoints",
+        ("", "nodes") => "minions",
+        ("", "replicationcontrollers") => "controllers",
+        ("networking.k8s.io", "ingresses") => "ingress",
+        (group, plural) if kind.definition.is_some() || group == "apiextensions.k8s.io" => {
+            return format!("{group}/{plural}");
+        }
+        (_, plural) => plural,
+    };
+    place.to_owned()
 }
 
 /// Name, namespace and uid are those of the object; what is not said is taken over.

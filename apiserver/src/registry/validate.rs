@@ -164,7 +164,12 @@ fn in_go(value: &Value) -> (String, &'static str) {
 
 impl Registry {
     /// Gives an object what only one object can have, as addresses.
-    pub(super) fn allocate(&self, kind: &Kind, object: &mut Value) -> Result<(), ApiError> {
+    pub(super) fn allocate(
+        &self,
+        kind: &Kind,
+        object: &mut Value,
+        old: Option<&Value>,
+    ) -> Result<(), ApiError> {
         if kind.kind != "Service" || !kind.group.is_empty() {
             return Ok(());
         }
@@ -172,8 +177,8 @@ impl Registry {
         let services = services.map(|page| page.objects).unwrap_or_default();
         let uid = meta::uid(object).to_owned();
         let others = services.iter().map(|service| service.value());
-        let Err(cause) = strategy::allocate(kind, object, others.filter(|other| meta::uid(other) != uid))
-        else {
+        let others = others.filter(|other| meta::uid(other) != uid);
+        let Err(cause) = strategy::allocate(kind, object, old, others) else {
             return Ok(());
         };
         // What else is wrong is said first, but of an address only.

@@ -190,12 +190,19 @@ fn count_templates(object: &mut Value, old: Option<&Value>) {
 pub(crate) fn allocate<'a>(
     kind: &Kind,
     object: &mut Value,
+    old: Option<&Value>,
     others: impl Iterator<Item = &'a Value> + Clone,
 ) -> Result<(), Cause> {
     match (kind.group.as_str(), kind.kind.as_str()) {
-        ("", "Service") => services::allocate(object, others),
+        ("", "Service") => services::allocate(object, old, others),
         _ => Ok(()),
     }
+}
+
+/// What is wrong with an object that is new and was given nothing.
+pub(crate) fn check_unallocated(kind: &Kind, object: &Value) -> Option<Cause> {
+    let is_service = (kind.group.as_str(), kind.kind.as_str()) == ("", "Service");
+    is_service.then(|| services::check_unallocated(object)).flatten()
 }
 
 /// What is wrong with an object that is new, or replaces another.

@@ -1,6 +1,6 @@
 //! Services: addresses out of ranges, and what follows from the type.
 
-use crate::meta;
+use crate::meta::{self, text};
 use crate::status::Cause;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -42,19 +42,6 @@ pub(super) fn fill(service: &mut Value, old: Option<&Value>) {
             }
         }
     }
-    let headless = spec.get("clusterIP").is_some_and(|address| address == "None");
-    let selects = spec
-        .get("selector")
-        .and_then(Value::as_object)
-        .is_some_and(|labels| !labels.is_empty());
-    // Who has neither an address nor pods may have endpoints of both families.
-    let (families, policy) = if headless && !selects {
-        (json!(["IPv4", "IPv6"]), "RequireDualStack")
-    } else {
-        (json!(["IPv4"]), "SingleStack")
-    };
-    spec.entry("ipFamilies").or_insert(families);
-    spec.entry("ipFamilyPolicy").or_insert(json!(policy));
     if old.is_none() {
         service["status"] = json!({ "loadBalancer": {} });
     }
@@ -78,9 +65,37 @@ fn drop_address(spec: &mut Map<String, Value>, old: &Value) {
     }
 }
 
-/// Gives a service an address and ports that no other has.
+/// Who makes a service by its status says its address in both fields, or in none.
+pub(super) fn check_unallocated(service: &Value) -> Option<Cause> {
+    let spec = &service["spec"];
+    let lacks = text(spec, "type") != "ExternalName"
+        && !text(spec, "clusterIP").is_empty()
+        && spec["clusterIPs"].is_null();
+    lacks.then(|| Cause::required("spec.clusterIPs", ""))
+}
+
+/// The families of its addresses.
+fn choose_families(spec: &mut Map<String, Value>) {
+    let headless = spec.get("clusterIP").is_some_and(|address| address == "None");
+    let selects = spec
+        .get("selector")
+        .and_then(Value::as_object)
+        .is_some_and(|labels| !labels.is_empty());
+    // Who has neither an address nor pods may have endpoints of both families.
+    let (families, policy) = if headless && !selects {
+        (json!(["IPv4", "IPv6"]), "RequireDualStack")
+    } else {
+        (json!(["IPv4"]), "SingleStack")
+    };
+    spec.entry("ipFamilies").or_insert(families);
+    spec.entry("ipFamilyPolicy").or_insert(json!(policy));
+}
+
+/// Gives a service an address and ports that no other has. That is when the whole is written: who makes one by its status gets none, and
+/// none later.
 pub(super) fn allocate<'a>(
     service: &mut Value,
+    old: Option<&Value>,
     others: impl Iterator<Item = &'a Value> + Clone,
 ) -> Result<(), Cause> {
     let is_named = !meta::name(service).is_empty();
@@ -88,6 +103,33 @@ pub(super) fn allocate<'a>(
     if spec.get("type").is_some_and(|kind| kind == "ExternalName") {
         return Ok(());
     }
+    choose_families(spec);
+    if old.is_none_or(|old| old["spec"]["type"] == "ExternalName") {
+        address(spec, is_named, others.clone())?;
+    }
+    if let Some(address) = spec.get("clusterIP").cloned() {
+        spec.entry("clusterIPs").or_insert(json!([address]));
+    }
+    let wants = spec.get("type").and_then(Value::as_str).unwrap_or_default();
+    let unwanted = spec
+        .get("allocateLoadBalancerNodePorts")
+        .is_some_and(|wanted| wanted == false);
+    if !matches!(wants, "NodePort" | "LoadBalancer") || unwanted {
+        return Ok(());
+    }
+    let taken: Vec<u64> = others
+        .flat_map(|other| other["spec"]["ports"].as_array().into_iter().flatten())
+        .filter_map(|port| port["nodePort"].as_u64())
+        .collect();
+    node_ports(spec, taken)
+}
+
+/// Gives it an address, or sees whether it may have the one that it wants.
+fn address<'a>(
+    spec: &mut Map<String, Value>,
+    is_named: bool,
+    others: impl Iterator<Item = &'a Value> + Clone,
+) -> Result<(), Cause> {
     let taken = || {
         others
             .clone()
@@ -98,6 +140,9 @@ pub(super) fn allocate<'a>(
         .and_then(Value::as_str)
         .unwrap_or_default()
         .to_owned();
+    if !wanted.is_empty() {
+        spec.entry("clusterIPs").or_insert(json!([wanted]));
+    }
     let refused = |why: String| {
         Cause::invalid(
             "spec.clusterIPs",
@@ -130,20 +175,7 @@ pub(super) fn allocate<'a>(
         }
         _ => {}
     }
-    let address = spec["clusterIP"].clone();
-    spec.entry("clusterIPs").or_insert(json!([address]));
-    let wants = spec.get("type").and_then(Value::as_str).unwrap_or_default();
-    let unwanted = spec
-        .get("allocateLoadBalancerNodePorts")
-        .is_some_and(|wanted| wanted == false);
-    if !matches!(wants, "NodePort" | "LoadBalancer") || unwanted {
-        return Ok(());
-    }
-    let taken: Vec<u64> = others
-        .flat_map(|other| other["spec"]["ports"].as_array().into_iter().flatten())
-        .filter_map(|port| port["nodePort"].as_u64())
-        .collect();
-    node_ports(spec, taken)
+    Ok(())
 }
 
 /// Gives each port one of the nodes' ports. Ports of one number share it: they differ in their protocols.
@@ -217,8 +249,8 @@ mod tests {
     fn addresses_and_ports_are_given_once() {
         let service = json!({ "metadata": { "name": "a" }, "spec": { "type": "NodePort", "ports": [{ "port": 80 }, { "port": 81 }] } });
         let (mut first, mut second) = (service.clone(), service);
-        assert_eq!(allocate(&mut first, [].iter()), Ok(()));
-        assert_eq!(allocate(&mut second, [first.clone()].iter()), Ok(()));
+        assert_eq!(allocate(&mut first, None, [].iter()), Ok(()));
+        assert_eq!(allocate(&mut second, None, [first.clone()].iter()), Ok(()));
         assert_eq!(
             (&first["spec"]["clusterIP"], &second["spec"]["clusterIP"]),
             (&json!("10.0.0.2"), &json!("10.0.0.3"))
@@ -228,10 +260,10 @@ mod tests {
             json!([{ "port": 80 }, { "port": 80, "protocol": "UDP" }, { "port": 81, "nodePort": 30000 }]);
         let mut shared =
             json!({ "metadata": { "name": "c" }, "spec": { "type": "NodePort", "ports": both } });
-        let refused = allocate(&mut shared, [].iter()).unwrap_err();
+        let refused = allocate(&mut shared, None, [].iter()).unwrap_err();
         assert!(refused.message.contains("already allocated"), "{refused}");
         shared["spec"]["ports"][2]["nodePort"] = json!(31000);
-        assert_eq!(allocate(&mut shared, [].iter()), Ok(()));
+        assert_eq!(allocate(&mut shared, None, [].iter()), Ok(()));
         let given: Vec<_> = (0..3)
             .map(|port| shared["spec"]["ports"][port]["nodePort"].as_u64())
             .collect();
@@ -241,7 +273,7 @@ mod tests {
             ("10.1.0.3", "not in the valid range"),
         ] {
             let mut third = json!({ "metadata": { "name": "b" }, "spec": { "clusterIP": address } });
-            let refused = allocate(&mut third, [second.clone()].iter()).unwrap_err();
+            let refused = allocate(&mut third, None, [second.clone()].iter()).unwrap_err();
             assert!(refused.message.contains(why), "{refused}");
         }
     }
