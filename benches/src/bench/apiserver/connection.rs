@@ -1,21 +1,16 @@
 //! HTTP/1.1 over TLS as cheaply as it goes: a request is bytes, an answer is cut off at its end, nothing of it is parsed.
 
+use std::sync::Arc;
+
 use anyhow::{Context as _, Result, ensure};
 use memchr::memmem;
-use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _, BufReader},
-    net::TcpStream,
-};
-use tokio_rustls::{TlsConnector, client::TlsStream, rustls::pki_types::ServerName};
+use tokio_rustls::rustls::{ClientConfig, pki_types::ServerName};
 
-use super::chunks::Chunks;
-
-/// How much is read from the socket at once: two records of TLS. rustls itself reads 4 KB at a time.
-const READ: usize = 32 * 1024;
+use super::{chunks::Chunks, tls::Tls};
 
 /// A connection to a server.
 pub(crate) struct Connection {
-    stream: TlsStream<BufReader<TcpStream>>,
+    tls: Tls,
     received: Vec<u8>,
     /// What of that was read.
     at: usize,
@@ -23,14 +18,11 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub(crate) async fn open(address: &str, tls: &TlsConnector) -> Result<Self> {
-        let stream = TcpStream::connect(address).await?;
-        stream.set_nodelay(true)?;
+    pub(crate) async fn open(address: &str, config: Arc<ClientConfig>) -> Result<Self> {
         let host = address.rsplit_once(':').context("an address without a port")?.0;
         let name = ServerName::try_from(host.to_owned())?;
-        let stream = BufReader::with_capacity(READ, stream);
         Ok(Self {
-            stream: tls.connect(name, stream).await?,
+            tls: Tls::open(address, name, config).await?,
             received: vec![],
             at: 0,
             body: vec![],
@@ -89,8 +81,7 @@ impl Connection {
 
     /// The status of the answer, and how long its body is; without a length it is in chunks.
     async fn begin(&mut self, request: &[u8]) -> Result<(u16, Option<usize>)> {
-        self.stream.write_all(request).await?;
-        self.stream.flush().await?;
+        self.tls.send(request).await?;
         let head = loop {
             match memmem::find(&self.received[self.at..], b"\r\n\r\n") {
                 Some(end) => break &self.received[self.at..self.at + end],
@@ -111,10 +102,8 @@ impl Connection {
             self.received.clear();
             self.at = 0;
         }
-        self.received.reserve(READ / 2);
-        let many = self.stream.read_buf(&mut self.received).await?;
-        ensure!(many > 0, "the server ended the connection");
-        Ok(())
+        let received = &mut self.received;
+        self.tls.receive(|data| received.extend_from_slice(data)).await
     }
 }
 
@@ -139,18 +128,25 @@ impl Lines {
     /// # Errors
     ///
     /// When the answer ends before.
-    pub(crate) async fn read(mut self, lines: usize) -> Result<usize> {
-        let (connection, mut seen) = (&mut self.connection, 0);
-        loop {
-            let count = |data: &[u8]| seen += memchr::memchr_iter(b'\n', data).count();
-            self.chunks.cut(&connection.received[connection.at..], count);
-            connection.at = connection.received.len();
-            if seen >= lines {
-                return Ok(seen);
-            }
-            let last = || String::from_utf8_lossy(&connection.received[..connection.received.len().min(500)]);
-            ensure!(!self.chunks.ended(), "a watch ended with {}", last());
-            connection.more().await?;
+    pub(crate) async fn read(self, lines: usize) -> Result<usize> {
+        let (mut connection, mut chunks) = (self.connection, self.chunks);
+        // The beginning of what came last, which may say why the watch ended.
+        let (mut seen, mut last) = (0, vec![]);
+        let mut count = |chunks: &mut Chunks, received: &[u8]| {
+            chunks.cut(received, |data| {
+                seen += memchr::memchr_iter(b'\n', data).count();
+                last.clear();
+                last.extend_from_slice(&data[..data.len().min(200)]);
+            });
+            seen
+        };
+        let mut seen = count(&mut chunks, &connection.received[connection.at..]);
+        while seen < lines && !chunks.ended() {
+            let read = |data: &[u8]| seen = count(&mut chunks, data);
+            connection.tls.receive(read).await?;
         }
+        let last = String::from_utf8_lossy(&last);
+        ensure!(seen >= lines, "a watch ended with {last}");
+        Ok(seen)
     }
 }

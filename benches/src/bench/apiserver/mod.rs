@@ -1,6 +1,6 @@
 //! The embedded API server, a process of its own, beside the real one with etcd: the same requests from the same client.
 //!
-//! Read server (what runs), connection, chunks and template (the cheapest client that could be, as it runs on the same processors), load
+//! Read server (what runs), tls, connection, chunks and template (the cheapest client that could be, as it runs on the same processors), load
 //! (who writes), watches (who watches), run (one life, measured).
 
 mod chunks;
@@ -9,6 +9,7 @@ mod load;
 mod run;
 mod server;
 mod template;
+mod tls;
 mod watches;
 
 use std::path::PathBuf;

@@ -15,7 +15,7 @@ use kube::{
 };
 use kubewright_testkit::ControlPlane;
 use tempfile::TempDir;
-use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::ClientConfig;
 
 use super::connection::Connection;
 use crate::process::{self, Process};
@@ -117,7 +117,7 @@ impl Server {
 /// How its administrator comes in.
 struct Entry {
     address: String,
-    tls: TlsConnector,
+    tls: Arc<ClientConfig>,
     /// Headers of each request.
     headers: String,
 }
@@ -137,13 +137,13 @@ impl Entry {
             format!("Host: {address}\r\nUser-Agent: bench\r\nAccept: application/json\r\n{authorization}");
         Ok(Self {
             address,
-            tls: TlsConnector::from(Arc::new(config.rustls_client_config()?)),
+            tls: Arc::new(config.rustls_client_config()?),
             headers,
         })
     }
 
     async fn connect(&self) -> Result<Connection> {
-        Connection::open(&self.address, &self.tls).await
+        Connection::open(&self.address, self.tls.clone()).await
     }
 
     fn request(&self, method: &str, uri: &str, body: &str) -> Vec<u8> {
