@@ -105,7 +105,7 @@ pub(super) fn allocate<'a>(
     }
     choose_families(spec);
     if old.is_none_or(|old| old["spec"]["type"] == "ExternalName") {
-        address(spec, is_named, others.clone())?;
+        address(spec, is_named, &others)?;
     }
     if let Some(address) = spec.get("clusterIP").cloned() {
         spec.entry("clusterIPs").or_insert(json!([address]));
@@ -128,7 +128,7 @@ pub(super) fn allocate<'a>(
 fn address<'a>(
     spec: &mut Map<String, Value>,
     is_named: bool,
-    others: impl Iterator<Item = &'a Value> + Clone,
+    others: &(impl Iterator<Item = &'a Value> + Clone),
 ) -> Result<(), Cause> {
     let taken = || {
         others
