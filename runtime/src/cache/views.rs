@@ -160,8 +160,12 @@ impl Views {
         };
         if !stored.reported.swap(true, Ordering::Relaxed) {
             count(&self.counters.decode_errors);
-            self.has_bad.store(true, Ordering::Relaxed);
-            let first = self.bad.lock().first((stored.name().clone(), reader));
+            let first = {
+                let mut bad = self.bad.lock();
+                // Before it is unlocked: else who was just mended would say that there is none.
+                self.has_bad.store(true, Ordering::Relaxed);
+                bad.first((stored.name().clone(), reader))
+            };
             if let Some(more) = first {
                 tracing::error!(
                     "{error}; every read of it fails until the object is mended, or its Rust type reads it{more}"

@@ -108,8 +108,8 @@ impl<'a> Found<'a> {
         scope: Scope,
         shared: &mut Shared,
     ) -> Result<(Metadata, Option<Box<str>>), ScanError> {
-        if let Some(stranger) = &self.stranger {
-            return Err(ScanError(stranger.clone()));
+        if let Some(stranger) = self.stranger {
+            return Err(ScanError(stranger));
         }
         if let Some(key) = self.ambiguous {
             return Err(two_values(key));
