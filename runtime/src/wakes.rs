@@ -44,7 +44,7 @@ impl Drop for End {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::{
         panic::{AssertUnwindSafe, catch_unwind},
         sync::{
@@ -56,8 +56,15 @@ mod tests {
 
     use super::*;
 
+    /// A task of which only counts how often it was woken.
     #[derive(Default)]
-    struct Counted(AtomicUsize);
+    pub(crate) struct Counted(AtomicUsize);
+
+    impl Counted {
+        pub(crate) fn wakes(&self) -> usize {
+            self.0.load(Ordering::SeqCst)
+        }
+    }
 
     impl Wake for Counted {
         fn wake(self: Arc<Self>) {
@@ -68,10 +75,7 @@ mod tests {
     #[test]
     fn who_is_woken_by_many_is_woken_at_the_end_even_of_a_panic() {
         let counted = Arc::new(Counted::default());
-        let (wakes, wakes_one) = (
-            || counted.0.load(Ordering::SeqCst),
-            || wake(counted.clone().into()),
-        );
+        let (wakes, wakes_one) = (|| counted.wakes(), || wake(counted.clone().into()));
         wakes_one();
         assert_eq!(wakes(), 1);
         together(|| {

@@ -114,20 +114,12 @@ mod tests {
     use tokio::sync::Notify;
 
     use super::*;
-
-    #[derive(Default)]
-    struct Counted(AtomicUsize);
-
-    impl Wake for Counted {
-        fn wake(self: Arc<Self>) {
-            self.0.fetch_add(1, Ordering::SeqCst);
-        }
-    }
+    use crate::wakes::tests::Counted;
 
     #[test]
     fn a_wake_from_within_is_a_poll_and_one_from_elsewhere_a_wake() {
         let waker = Arc::new(Counted::default());
-        let woken = || waker.0.load(Ordering::SeqCst);
+        let woken = || waker.wakes();
         let (inner, polls) = (Arc::new(AtomicWaker::new()), AtomicUsize::new(0));
         let future = poll_fn(|cx| {
             inner.register(cx.waker());
@@ -166,7 +158,7 @@ mod tests {
                     .poll(&mut Context::from_waker(&task))
                     .is_pending()
             );
-            assert_eq!(waker.0.load(Ordering::SeqCst), turn);
+            assert_eq!(waker.wakes(), turn);
         }
     }
 

@@ -2,12 +2,12 @@
 
 use std::{
     pin::pin,
-    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
-    task::{Context, Poll, Wake, Waker},
+    sync::atomic::{AtomicBool, Ordering},
+    task::{Context, Poll, Waker},
 };
 
 use super::*;
-use crate::wakes::together;
+use crate::wakes::{tests::Counted, together};
 
 /// client-go: TestBasic
 #[tokio::test(start_paused = true)]
@@ -193,10 +193,10 @@ async fn a_cancelled_get_loses_no_key() {
 /// A worker that sleeps is woken when all that is added together is there, and not for each key.
 #[tokio::test]
 async fn a_worker_is_woken_once_for_what_is_added_together() {
-    let (queue, worker) = (queue::<usize>(), Arc::new(Woken::default()));
+    let (queue, worker) = (queue::<usize>(), Arc::new(Counted::default()));
     let waker = Waker::from(worker.clone());
     let mut cx = Context::from_waker(&waker);
-    let woken = || worker.0.load(Ordering::Relaxed);
+    let woken = || worker.wakes();
     let mut get = pin!(queue.get());
     assert!(get.as_mut().poll(&mut cx).is_pending());
     together(|| {
@@ -209,13 +209,4 @@ async fn a_worker_is_woken_once_for_what_is_added_together() {
         assert_eq!(queue.get().await, Some(key));
     }
     assert_eq!(woken(), 1);
-}
-
-#[derive(Default)]
-struct Woken(AtomicUsize);
-
-impl Wake for Woken {
-    fn wake(self: Arc<Self>) {
-        self.0.fetch_add(1, Ordering::Relaxed);
-    }
 }
