@@ -42,12 +42,20 @@ impl<V: Eq + Hash> IndexSets<V> {
         }
     }
 
+    /// The objects under a value, as they are now; none without any.
+    pub(super) fn tree<Q: Eq + Hash + ?Sized>(&self, value: &Q) -> Option<&Tree>
+    where
+        V: Borrow<Q>,
+    {
+        self.0.get(value)
+    }
+
     /// The objects under a value, as a snapshot.
     pub(super) fn get<Q: Eq + Hash + ?Sized>(&self, value: &Q) -> Tree
     where
         V: Borrow<Q>,
     {
-        self.0.get(value).cloned().unwrap_or_default()
+        self.tree(value).cloned().unwrap_or_default()
     }
 
     #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The store: the objects by name, and the indexes over them.
 
-use std::{cmp::Ordering, hash::BuildHasher as _, sync::Arc};
+use std::{cmp::Ordering, hash::BuildHasher as _, hint::black_box, sync::Arc};
 
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use parking_lot::RwLock;
@@ -14,6 +14,11 @@ use super::{
     versions,
 };
 use crate::ObjectName;
+
+/// For so many changes what they will touch is read beforehand: more would drive the first of it out of the processor's cache.
+const FETCHED: usize = 64;
+/// For fewer it does not pay.
+const FEW: usize = 4;
 
 /// A change that was made to the store.
 #[derive(Debug, Clone)]
@@ -234,7 +239,15 @@ impl Store {
             }
         };
         let mut changes = Vec::with_capacity(batch.len());
-        for delta in batch {
+        let (mut batch, mut fetched) = (batch.into_iter(), 0);
+        loop {
+            if fetched == 0 {
+                let next = batch.as_slice();
+                self.fetch(&inner, &next[..next.len().min(FETCHED)]);
+                fetched = FETCHED;
+            }
+            fetched -= 1;
+            let Some(delta) = batch.next() else { break };
             match delta {
                 Delta::Upserted(object) => {
                     changes.extend(inner.upsert(self.hash(object.name()), object, and_unchanged));
@@ -267,6 +280,28 @@ impl Store {
             }
         }
         changes
+    }
+
+    /// Reads what these changes will come to, all at a time: each waits for memory several times, one after another they would wait in turn.
+    fn fetch(&self, inner: &Inner, batch: &[Delta]) {
+        if batch.len() < FEW {
+            return;
+        }
+        let names = batch.iter().filter_map(|delta| match delta {
+            Delta::Upserted(object) | Delta::Deleted(object) => Some(object.name()),
+            _ => None,
+        });
+        let hashed: Vec<_> = names.map(|name| (name, self.hash(name))).collect();
+        let trees = hashed.iter().flat_map(|&(name, hash)| {
+            let of_namespace = inner.namespaces.tree(name.namespace().unwrap_or_default());
+            [
+                Some((&inner.objects, hash)),
+                of_namespace.map(|tree| (tree, hash)),
+            ]
+        });
+        let there: Vec<_> = Tree::fetch(trees.flatten()).collect();
+        black_box(there.iter().map(|old| old.payload.length()).sum::<usize>());
+        black_box(there.iter().map(|old| old.metadata.fetch()).sum::<usize>());
     }
 
     /// Deletes what is not in the list.

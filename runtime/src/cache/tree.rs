@@ -1,6 +1,6 @@
 //! A set of objects whose clone is a snapshot: readers walk one without holding a lock, while the writer goes on.
 
-use std::sync::Arc;
+use std::{hint::black_box, sync::Arc};
 
 use super::object::StoredObject;
 use crate::ObjectName;
@@ -46,20 +46,43 @@ impl Tree {
 
     /// The object of that name; `hash` is the name's.
     pub(super) fn get(&self, hash: u64, name: &ObjectName) -> Option<&Arc<StoredObject>> {
+        let entries = self.leaf(hash);
+        Some(&entries[find(entries, hash, name).ok()?].object)
+    }
+
+    /// The entries among which the hash stands, or would.
+    fn leaf(&self, hash: u64) -> &[Entry] {
         let (mut node, mut rest) = (&self.root, hash);
         loop {
             match node {
-                Node::Empty => return None,
-                Node::Leaf(entries) => {
-                    let entry = &entries[find(entries, hash, name).ok()?];
-                    return Some(&entry.object);
-                }
+                Node::Empty => return &[],
+                Node::Leaf(entries) => return entries,
                 Node::Branch(children) => {
                     node = &children[child(rest)];
                     rest >>= BITS;
                 }
             }
         }
+    }
+
+    /// Reads what stands in the way to each hash in its tree, and gives the objects that are there: see [`Store::apply`].
+    ///
+    /// What one look-up reads waits for what it has read before, from memory; what another one reads does not. So all are brought one
+    /// step further before the next, without a branch over what is still on its way.
+    ///
+    /// [`Store::apply`]: super::store::Store::apply
+    pub(super) fn fetch<'t>(
+        lookups: impl Iterator<Item = (&'t Self, u64)>,
+    ) -> impl Iterator<Item = &'t StoredObject> {
+        let leaves: Vec<_> = lookups.map(|(tree, hash)| (tree.leaf(hash), hash)).collect();
+        let near = leaves
+            .iter()
+            .filter_map(|(entries, hash)| entries.get(guess(entries, *hash)));
+        black_box(near.fold(0, |sum: u64, entry| sum.wrapping_add(entry.hash)));
+        leaves.into_iter().filter_map(|(entries, hash)| {
+            let entry = entries.get(first_of(entries, hash))?;
+            (entry.hash == hash).then_some(&*entry.object)
+        })
     }
 
     /// Puts the object in the place of what has its name, which is returned.
@@ -170,14 +193,18 @@ fn find(entries: &[Entry], hash: u64, name: &ObjectName) -> Result<usize, usize>
 /// The first entry whose hash is not less. Hashes are evenly spread, so it is looked for where it should be: halving would touch more of
 /// what is not in the processor's cache.
 fn first_of(entries: &[Entry], hash: u64) -> usize {
-    let share = (u128::from(hash) * entries.len() as u128) >> u64::BITS;
-    let guess = usize::try_from(share).unwrap_or_default();
+    let guess = guess(entries, hash);
     let (before, after) = entries.split_at(guess);
     let back = before.iter().rev().take_while(|entry| entry.hash >= hash).count();
     if back > 0 {
         return guess - back;
     }
     guess + after.iter().take_while(|entry| entry.hash < hash).count()
+}
+
+fn guess(entries: &[Entry], hash: u64) -> usize {
+    let share = (u128::from(hash) * entries.len() as u128) >> u64::BITS;
+    usize::try_from(share).unwrap_or_default()
 }
 
 fn child(rest: u64) -> usize {
