@@ -151,10 +151,15 @@ impl Scanner {
     /// Scans the object on which the cursor stands; [`Self::finish`] must follow.
     pub(super) fn scan<'a>(&mut self, cursor: &mut Cursor<'a>) -> Result<Found<'a>, ScanError> {
         let mut found = Found::default();
-        let (mut first, mut has_metadata, mut has_api_version, mut has_kind) = (true, false, false, false);
+        let (mut first, mut has_metadata) = (true, false);
         let start = cursor.position();
         self.kept.clear();
         self.kept.push(b'{');
+        // Items of lists leave them out, and objects are to be alike whatever brought them.
+        for (key, text) in [("apiVersion", &self.api_version), ("kind", &self.kind)] {
+            write_key(&mut self.kept, key);
+            write_text(&mut self.kept, text);
+        }
         while let Some(key) = cursor.entry(&mut first)? {
             if key == "metadata" {
                 if std::mem::replace(&mut has_metadata, true) {
@@ -165,33 +170,13 @@ impl Scanner {
             }
             let value = cursor.value()?;
             match &*key {
-                "apiVersion" => {
-                    has_api_version = true;
-                    self.check(&mut found, value, &self.api_version);
-                }
-                "kind" => {
-                    has_kind = true;
-                    self.check(&mut found, value, &self.kind);
-                }
-                _ => {
-                    keep(&mut self.kept, self.paths.as_ref(), &key, value)?;
-                    continue;
-                }
+                "apiVersion" => self.check(&mut found, value, &self.api_version),
+                "kind" => self.check(&mut found, value, &self.kind),
+                _ => keep(&mut self.kept, self.paths.as_ref(), &key, value)?,
             }
-            keep(&mut self.kept, None, &key, value)?;
         }
         if !has_metadata {
             return Err(ScanError("metadata is missing".into()));
-        }
-        // Items of lists leave them out.
-        for (missing, key, text) in [
-            (!has_api_version, "apiVersion", &self.api_version),
-            (!has_kind, "kind", &self.kind),
-        ] {
-            if missing {
-                write_key(&mut self.kept, key);
-                write_text(&mut self.kept, text);
-            }
         }
         self.kept.push(b'}');
         found.text = cursor.since(start);
