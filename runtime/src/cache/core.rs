@@ -95,7 +95,7 @@ impl Core {
         let _ = self.synced.subscribe().wait_for(|synced| *synced).await;
     }
 
-    /// Where objects lie before they are compressed.
+    /// What becomes of objects that may be compressed.
     pub(super) fn fresh(&self) -> Option<Fresh> {
         self.settling.fresh()
     }

@@ -108,7 +108,7 @@ impl Settling {
         }
     }
 
-    /// Where objects lie until then; none if they are never compressed.
+    /// What becomes of objects until then; none if they are never compressed.
     pub(in crate::cache) fn fresh(self: &Arc<Self>) -> Option<Fresh> {
         let is_off = self.off.load(Ordering::Relaxed);
         (!is_off).then(|| Fresh::new(self.clone()))
@@ -155,8 +155,9 @@ impl Settling {
     /// Takes note of a new object. What is compressed instead is older.
     pub(in crate::cache) fn arrived(&self, object: &Arc<StoredObject>, store: &Store) {
         let Some(mut inner) = self.inner() else { return };
-        inner.families.stored(store.bytes());
         if object.payload.is_raw() {
+            // An exemplar is chosen only after some of the family that are.
+            inner.families.stored(store.bytes());
             let length = object.payload.length();
             inner.fresh.push_back((Arc::downgrade(object), length));
             inner.fresh_bytes += length;

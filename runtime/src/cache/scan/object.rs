@@ -287,7 +287,6 @@ impl Scanner {
     }
 }
 
-/// Writes a field, or what is wanted of it.
 /// The keys of `metadata` that came.
 #[derive(Default)]
 struct Seen<'a> {
@@ -331,6 +330,7 @@ impl<'a> Seen<'a> {
     }
 }
 
+/// Writes a field, or what is wanted of it.
 fn keep(kept: &mut Vec<u8>, paths: Option<&Paths>, key: &str, value: &str) -> Result<(), ScanError> {
     let Some(paths) = paths else {
         write_key(kept, key);
