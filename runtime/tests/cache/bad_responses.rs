@@ -340,6 +340,26 @@ async fn versions_that_go_back_or_are_no_number_are_logged_once_and_counted() {
     assert_eq!(contents(&informer.lister()), server.contents());
 }
 
+/// Nobody knows whether two objects without a version are the same: each is told as a change. With a version, the second is not told.
+#[tokio::test(start_paused = true)]
+async fn an_object_without_a_version_is_told_each_time_it_comes() {
+    for (version, told) in [("", 3), ("7", 1)] {
+        let server = Server::new();
+        let (_factory, informer) = informer(&server).await;
+        let diary = Diary::default();
+        informer.add_event_handler(diary.clone());
+        let mut object = config_map("a", "1");
+        object["metadata"]["resourceVersion"] = version.into();
+        for _ in 0..3 {
+            server.send(&json!({"type": "MODIFIED", "object": object}).to_string());
+        }
+        settle().await;
+        let mut expected = vec!["add a=1", "update a=1->1", "update a=1->1"];
+        expected.truncate(told);
+        assert_eq!(diary.take(), expected, "version {version:?}");
+    }
+}
+
 /// Objects of a megabyte, and one of 64 levels, among many small ones: read as they are, before and after they were compressed.
 #[tokio::test(start_paused = true)]
 async fn long_and_deep_objects_are_read_as_they_are() {

@@ -59,11 +59,11 @@ impl EventHandler<ConfigMap> for Mirror {
 
     fn on_update(&self, old: &Object<ConfigMap>, new: &Object<ConfigMap>) {
         let before = datum(old);
-        let version = |object: &Object<ConfigMap>| {
-            let metadata = object.metadata();
-            [metadata.uid(), metadata.resource_version()].map(ToOwned::to_owned)
-        };
-        let is_resync = version(old) == version(new);
+        let (before_it, after_it) = (old.metadata(), new.metadata());
+        // Without a version nobody knows that two are the same: each is told as a change.
+        let is_resync = !after_it.resource_version().is_empty()
+            && after_it.resource_version() == before_it.resource_version()
+            && after_it.uid() == before_it.uid();
         self.0.lock().resyncs += usize::from(is_resync);
         self.put("update", Some(&before), new);
     }

@@ -234,3 +234,15 @@ proptest! {
         paused(run(QueueKind::DeltaFifo, steps))?;
     }
 }
+
+/// Found by the above: an object without a version that comes twice is no resync.
+#[test]
+fn what_has_no_version_may_come_twice() {
+    for queue in [QueueKind::Batching, QueueKind::DeltaFifo] {
+        paused(run(
+            queue,
+            vec![Step::Wait(1), Step::Garbage(6), Step::Garbage(6)],
+        ))
+        .unwrap();
+    }
+}
