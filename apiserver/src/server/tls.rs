@@ -150,6 +150,8 @@ pub(super) fn acceptor(
         Some(believed) => builder.with_client_cert_verifier(Arc::new(Lenient(believed.clone()))),
     };
     let mut config = builder.with_single_cert(chain, key).map_err(certificate_error)?;
+    // Else the order of the client would count.
+    config.ignore_client_order = true;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     let tls = TlsAcceptor::from(Arc::new(config));
     Ok(Some((Acceptor { tls, believed }, authority)))

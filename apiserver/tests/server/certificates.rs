@@ -7,12 +7,13 @@ use kubewright_apiserver::{ApiServer, Tls, auth::User};
 use rcgen::{BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::{CipherSuite, ClientConfig, RootCertStore};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 
 const REVIEWS: &str = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
 
@@ -57,13 +58,8 @@ async fn serve(authority: &Authority) -> ApiServer {
     builder.tls(Tls::Generated).start().await.unwrap()
 }
 
-/// The code and the object of an answer; an error where TLS ends the connection.
-async fn ask(
-    server: &ApiServer,
-    shown: Option<Shown>,
-    token: &str,
-    request: (&str, &str, Value),
-) -> std::io::Result<(u16, Value)> {
+/// A connection of a client that prefers its own order of ciphers; an error where TLS ends it.
+async fn connect(server: &ApiServer, shown: Option<Shown>) -> std::io::Result<TlsStream<TcpStream>> {
     let mut roots = RootCertStore::empty();
     let authority = server.certificate_authority().unwrap();
     roots
@@ -80,7 +76,17 @@ async fn ask(
     };
     let stream = TcpStream::connect(server.address()).await?;
     let name = ServerName::try_from("localhost").unwrap();
-    let mut stream = TlsConnector::from(Arc::new(config)).connect(name, stream).await?;
+    TlsConnector::from(Arc::new(config)).connect(name, stream).await
+}
+
+/// The code and the object of an answer; an error where TLS ends the connection.
+async fn ask(
+    server: &ApiServer,
+    shown: Option<Shown>,
+    token: &str,
+    request: (&str, &str, Value),
+) -> std::io::Result<(u16, Value)> {
+    let mut stream = connect(server, shown).await?;
     let (method, path, body) = request;
     let body = body.to_string();
     let length = body.len();
@@ -163,4 +169,13 @@ async fn a_certificate_that_is_not_believed_is_nobodys() {
     // One for servers says nothing of clients.
     let wrong = authority.sign("alice", &["system:masters"], ExtendedKeyUsagePurpose::ServerAuth);
     assert_eq!(ask(&server, Some(wrong), "", who()).await.unwrap().0, 401);
+}
+
+/// As the real server does, whatever the client would rather have: it is the cheapest, on both sides.
+#[tokio::test]
+async fn the_cheapest_cipher_is_chosen() {
+    let server = serve(&Authority::new()).await;
+    let stream = connect(&server, None).await.unwrap();
+    let chosen = stream.get_ref().1.negotiated_cipher_suite().unwrap().suite();
+    assert_eq!(chosen, CipherSuite::TLS13_AES_128_GCM_SHA256);
 }
