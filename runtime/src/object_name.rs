@@ -35,6 +35,16 @@ impl ObjectName {
         }
     }
 
+    /// The same, put together in `buffer`: that saves the memory for a text on the way to one that is shared.
+    pub(crate) fn written(namespace: &str, name: &str, buffer: &mut String) -> Self {
+        buffer.clear();
+        buffer.extend([namespace, "/", name]);
+        Self {
+            text: buffer.as_str().into(),
+            name_at: namespace.len() + 1,
+        }
+    }
+
     /// The name of a cluster-scoped object.
     pub fn cluster(name: impl Into<Arc<str>>) -> Self {
         Self {

@@ -67,7 +67,7 @@ impl Core {
             store: Arc::default(),
             settling: Arc::new(Settling::new(sensitive || options.keep == Keep::Raw)),
             pin: (options.keep == Keep::Decoded).then_some(Views::pin::<V>),
-            seeding: Mutex::new(Scanner::keeping(views.info(), &options.keep).quoting(views.clone())),
+            seeding: Mutex::new(Scanner::keeping(views.clone(), &options.keep)),
             options,
             views,
             counters,

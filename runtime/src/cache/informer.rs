@@ -91,7 +91,7 @@ impl<K: View> SharedInformer<K> {
         handler: H,
         options: HandlerOptions,
     ) -> HandlerRegistration {
-        let listener = Listener::Handler(self.typed(handler));
+        let listener = Listener::Handler(Self::typed(handler));
         self.core
             .listen(listener, options, &format!("handler {}", type_name::<H>()))
     }
@@ -134,7 +134,7 @@ impl<K: View> SharedInformer<K> {
         let views = self.core.views.clone();
         let function = move |stored: &Arc<_>| {
             let found = caught(|| {
-                let keys = function(&Object::new(Arc::clone(stored), views.clone()));
+                let keys = function(&Object::new(Arc::clone(stored)));
                 keys.map(|keys| keys.into_iter().collect())
                     .map_err(|error| error.to_string())
             });
@@ -193,9 +193,8 @@ impl<K: View> SharedInformer<K> {
         self.core.seed(json)
     }
 
-    fn typed(&self, handler: impl EventHandler<K>) -> Handler {
-        let views = self.core.views.clone();
-        let object = move |stored: &Arc<_>| Object::<K>::new(Arc::clone(stored), views.clone());
+    fn typed(handler: impl EventHandler<K>) -> Handler {
+        let object = |stored: &Arc<_>| Object::<K>::new(Arc::clone(stored));
         Box::new(move |change, is_in_initial_list| match change {
             Stored::Added(new) => handler.on_add(&object(new), is_in_initial_list),
             Stored::Updated { old, new } => handler.on_update(&object(old), &object(new)),

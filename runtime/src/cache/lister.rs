@@ -10,7 +10,6 @@ use super::{
     object::StoredObject,
     selector::Requirements,
     tree::{self, Tree},
-    views::Views,
 };
 use crate::{ObjectName, View};
 
@@ -73,7 +72,6 @@ impl LookupError {
 /// Not guaranteed: an order, or the same order twice.
 pub struct Items<K> {
     found: Found,
-    views: Arc<Views>,
     kind: PhantomData<fn() -> K>,
 }
 
@@ -108,7 +106,7 @@ impl<K: View> Iterator for Items<K> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let object = self.found.next()?;
-        Some(self.views.read(&object))
+        Some(object.views.read(&object))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -127,29 +125,27 @@ impl<K> fmt::Debug for Items<K> {
 
 impl<K: View> Items<K> {
     /// The objects of a snapshot, which is only walked as the iterator advances.
-    fn all(snapshot: Tree, core: &Core) -> Self {
-        Self::new(Found::All(snapshot.into_iter()), core)
+    fn all(snapshot: Tree) -> Self {
+        Self::new(Found::All(snapshot.into_iter()))
     }
 
     /// Those that pass.
-    fn some(snapshot: &Tree, core: &Core, pass: impl Fn(&Metadata) -> bool) -> Self {
+    fn some(snapshot: &Tree, pass: impl Fn(&Metadata) -> bool) -> Self {
         let found = snapshot.iter().filter(|object| pass(&object.metadata));
         let found = found.cloned().collect::<Vec<_>>();
-        Self::new(Found::Some(found.into_iter()), core)
+        Self::new(Found::Some(found.into_iter()))
     }
 
-    fn new(found: Found, core: &Core) -> Self {
+    fn new(found: Found) -> Self {
         Self {
             found,
-            views: core.views.clone(),
             kind: PhantomData,
         }
     }
 
     /// The objects without decoding them.
     pub fn objects(self) -> impl ExactSizeIterator<Item = Object<K>> {
-        let views = self.views;
-        self.found.map(move |object| Object::new(object, views.clone()))
+        self.found.map(Object::new)
     }
 }
 
@@ -177,18 +173,18 @@ impl<K: View> Lister<K> {
 
     /// The object of that name, not decoded.
     pub fn object(&self, name: &ObjectName) -> Option<Object<K>> {
-        Some(Object::new(self.core.store.get(name)?, self.core.views.clone()))
+        Some(Object::new(self.core.store.get(name)?))
     }
 
     /// All objects, in no particular order.
     pub fn list(&self) -> Items<K> {
-        Items::all(self.core.store.all(), &self.core)
+        Items::all(self.core.store.all())
     }
 
     /// The objects whose labels match.
     pub fn select(&self, selector: &Selector) -> Items<K> {
         let requirements = Requirements::of(selector);
-        Items::some(&self.core.store.all(), &self.core, |metadata| {
+        Items::some(&self.core.store.all(), |metadata| {
             requirements.match_labels(metadata)
         })
     }
@@ -203,7 +199,7 @@ impl<K: View> Lister<K> {
 
     /// The objects that have `value` in the index `index`, found by hash, in no particular order; none when there is no such index.
     pub fn by_index(&self, index: &str, value: impl Into<IndexKey>) -> Items<K> {
-        Items::all(self.core.store.by_index(index, &value.into()), &self.core)
+        Items::all(self.core.store.by_index(index, &value.into()))
     }
 }
 
@@ -239,14 +235,13 @@ impl<K: View> NamespaceLister<K> {
 
     /// All objects of the namespace, in no particular order.
     pub fn list(&self) -> Items<K> {
-        let core = &self.lister.core;
-        Items::all(core.store.of_namespace(&self.namespace), core)
+        Items::all(self.lister.core.store.of_namespace(&self.namespace))
     }
 
     /// Those whose labels match.
     pub fn select(&self, selector: &Selector) -> Items<K> {
         let (core, requirements) = (&self.lister.core, Requirements::of(selector));
-        Items::some(&core.store.of_namespace(&self.namespace), core, |metadata| {
+        Items::some(&core.store.of_namespace(&self.namespace), |metadata| {
             requirements.match_labels(metadata)
         })
     }

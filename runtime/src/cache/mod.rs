@@ -26,6 +26,7 @@ mod informer;
 mod keep;
 mod lister;
 mod object;
+mod prefetch;
 mod processor;
 mod progress;
 mod quorum;

@@ -8,6 +8,7 @@ use std::{
 
 use bytes::Bytes;
 use parking_lot::Mutex;
+use smallvec::SmallVec;
 
 use super::{
     IndexKey,
@@ -24,10 +25,7 @@ use crate::{ObjectName, View};
 #[derive(Debug, Clone)]
 pub struct Metadata {
     pub(super) name: ObjectName,
-    /// The uid, and behind it the resource version.
-    pub(super) uid_and_version: Box<str>,
-    /// Bytes of the uid.
-    pub(super) uid_length: usize,
+    pub(super) identity: Identity,
     pub(super) generation: Option<i64>,
     pub(super) is_deleting: bool,
     /// Whether a watch brought it that had told of everything before; false for what a list brought, be it streamed.
@@ -38,6 +36,39 @@ pub struct Metadata {
     pub(super) labels: Option<Arc<Labels>>,
     pub(super) finalizers: Option<Arc<[Box<str>]>>,
     pub(super) owner_references: Option<Arc<[OwnerRef]>>,
+}
+
+/// A uid, and behind it a resource version. As a rule they need no memory of their own: the uid has 36 bytes.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Identity {
+    text: SmallVec<[u8; 48]>,
+    /// Bytes of the uid.
+    uid_length: usize,
+}
+
+impl Identity {
+    pub(super) fn new(uid: &str, version: &str) -> Self {
+        let mut text = SmallVec::from_slice(uid.as_bytes());
+        text.extend_from_slice(version.as_bytes());
+        Self {
+            text,
+            uid_length: uid.len(),
+        }
+    }
+
+    fn uid(&self) -> &str {
+        std::str::from_utf8(&self.text[..self.uid_length]).unwrap_or_default()
+    }
+
+    fn version(&self) -> &str {
+        std::str::from_utf8(&self.text[self.uid_length..]).unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{}", self.uid(), self.version())
+    }
 }
 
 /// Keys and values in one text.
@@ -100,27 +131,25 @@ impl Metadata {
 
     /// The uid; empty only for what no API server made.
     pub fn uid(&self) -> &str {
-        &self.uid_and_version[..self.uid_length]
+        self.identity.uid()
     }
 
     /// The version, opaque; empty only for what no API server made.
     pub fn resource_version(&self) -> &str {
-        &self.uid_and_version[self.uid_length..]
+        self.identity.version()
     }
 
     /// Reads what else is looked at when another version comes, and when this one goes.
     pub(super) fn fetch(&self) -> usize {
         let first = |text: &str| usize::from(text.as_bytes().first().copied().unwrap_or_default());
-        let mut sum = first(self.name.name()) + first(&self.uid_and_version);
+        let mut sum = first(self.name.name());
         sum += self.labels.as_ref().map_or(0, Arc::strong_count);
         sum + self.owner_references.as_ref().map_or(0, Arc::strong_count)
     }
 
     /// Whether the other is of the same version of the same object.
     pub(super) fn is_version_of(&self, other: &Self) -> bool {
-        !self.resource_version().is_empty()
-            && self.uid_length == other.uid_length
-            && self.uid_and_version == other.uid_and_version
+        !self.resource_version().is_empty() && self.identity == other.identity
     }
 
     /// The generation, where the kind counts it.
@@ -162,13 +191,20 @@ impl Metadata {
 
     /// The owner that is the managing controller.
     pub fn controller(&self) -> Option<&OwnerRef> {
-        self.owner_references().iter().find(|owner| owner.controller)
+        controller(self.owner_references())
     }
+}
+
+/// The one that is the managing controller.
+pub(super) fn controller(owners: &[OwnerRef]) -> Option<&OwnerRef> {
+    owners.iter().find(|owner| owner.controller)
 }
 
 /// One version of an object, as the store keeps it: whatever type it is read as.
 #[derive(Debug)]
 pub(super) struct StoredObject {
+    /// Who reads it. Here, and not in what is handed out: many who list at once would all count references of one thing.
+    pub(super) views: Arc<Views>,
     pub(super) metadata: Metadata,
     /// The JSON without `metadata.managedFields`.
     pub(super) payload: Payload,
@@ -185,8 +221,14 @@ pub(super) struct StoredObject {
 }
 
 impl StoredObject {
-    pub(super) fn new(metadata: Metadata, payload: Payload, defect: Option<Box<str>>) -> Self {
+    pub(super) fn new(
+        views: Arc<Views>,
+        metadata: Metadata,
+        payload: Payload,
+        defect: Option<Box<str>>,
+    ) -> Self {
         Self {
+            views,
             metadata,
             payload,
             defect,
@@ -228,12 +270,11 @@ impl StoredObject {
     }
 }
 
-/// An object of the cache, read as a `K`. Cloning copies pointers.
+/// An object of the cache, read as a `K`. Cloning copies a pointer.
 ///
 /// It is the object as it was when it was handed out; it never changes.
 pub struct Object<K> {
     stored: Arc<StoredObject>,
-    views: Arc<Views>,
     kind: PhantomData<fn() -> K>,
 }
 
@@ -254,7 +295,7 @@ pub struct DecodeError {
 
 impl<K> Clone for Object<K> {
     fn clone(&self) -> Self {
-        Self::new(self.stored.clone(), self.views.clone())
+        Self::new(self.stored.clone())
     }
 }
 
@@ -265,10 +306,9 @@ impl<K> fmt::Debug for Object<K> {
 }
 
 impl<K> Object<K> {
-    pub(super) fn new(stored: Arc<StoredObject>, views: Arc<Views>) -> Self {
+    pub(super) fn new(stored: Arc<StoredObject>) -> Self {
         Self {
             stored,
-            views,
             kind: PhantomData,
         }
     }
@@ -288,9 +328,10 @@ impl<K: View> Object<K> {
     /// The object's JSON without `metadata.managedFields`; `apiVersion` and `kind` always stand in it.
     /// Of a projected or transformed informer it is what that keeps.
     pub fn json(&self) -> Bytes {
-        self.views.json_is_read();
+        self.stored.views.json_is_read();
         self.stored.payload.json().unwrap_or_else(|damaged| {
-            self.views.report(&self.stored, ANYBODY, &damaged.to_string());
+            let views = &self.stored.views;
+            views.report(&self.stored, ANYBODY, &damaged.to_string());
             Bytes::new()
         })
     }
@@ -306,6 +347,6 @@ impl<K: View> Object<K> {
 
     /// The object, decoded; as it is, where it is decoded already. It is not kept: [`Lister::get`](super::Lister::get) does that.
     pub fn decode(&self) -> Result<Arc<K>, DecodeError> {
-        self.views.read(&self.stored)
+        self.stored.views.read(&self.stored)
     }
 }

@@ -147,7 +147,7 @@ impl Quorum {
     }
 
     fn scanner(&self) -> Scanner {
-        Scanner::keeping(self.core.info(), &self.core.options.keep)
+        Scanner::keeping(self.core.views.clone(), &self.core.options.keep)
     }
 
     /// Whether the store holds just these, in these versions.

@@ -4,6 +4,8 @@ use std::{hash::BuildHasher, sync::Arc};
 
 use hashbrown::DefaultHashBuilder;
 
+use super::prefetch;
+
 /// How many texts are remembered at first, and at most: as long as those that displace one another are many, there are to be more places.
 const FEWEST: usize = 64;
 const MOST: usize = 2048;
@@ -27,6 +29,19 @@ struct Place<T: ?Sized> {
     meaning: Arc<T>,
 }
 
+/// A text whose meaning will be asked for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Asked<'t> {
+    text: &'t str,
+    hash: u64,
+}
+
+impl<'t> Asked<'t> {
+    pub(super) fn text(self) -> &'t str {
+        self.text
+    }
+}
+
 impl<T: ?Sized, S: Default> Default for Recent<T, S> {
     fn default() -> Self {
         Self {
@@ -38,10 +53,21 @@ impl<T: ?Sized, S: Default> Default for Recent<T, S> {
 }
 
 impl<T: ?Sized, S: BuildHasher> Recent<T, S> {
+    /// Has the processor read what the text will be compared with, while its meaning is not asked for yet.
+    pub(super) fn ask<'t>(&self, text: &'t str) -> Asked<'t> {
+        let hash = self.hasher.hash_one(text);
+        if !self.places.is_empty() {
+            for known in self.places[self.place(hash)].iter().flatten() {
+                prefetch::text(known.text.as_bytes());
+            }
+        }
+        Asked { text, hash }
+    }
+
     /// What `make` made of the text, now or lately.
     pub(super) fn get_or_make<E>(
         &mut self,
-        text: &str,
+        Asked { text, hash }: Asked<'_>,
         make: impl FnOnce(&str) -> Result<Arc<T>, E>,
     ) -> Result<Arc<T>, E> {
         if text.len() > LONGEST {
@@ -50,7 +76,7 @@ impl<T: ?Sized, S: BuildHasher> Recent<T, S> {
         if 2 * self.displaced >= self.places.len() && self.places.len() < MOST / 2 {
             self.grow();
         }
-        let place = self.place(text);
+        let place = self.place(hash);
         let known = self.places[place]
             .iter()
             .flatten()
@@ -67,7 +93,7 @@ impl<T: ?Sized, S: BuildHasher> Recent<T, S> {
     }
 
     fn put(&mut self, new: Place<T>) {
-        let place = self.place(&new.text);
+        let place = self.place(self.hasher.hash_one(&*new.text));
         let [newer, older] = &mut self.places[place];
         let displaced = std::mem::replace(older, newer.replace(new));
         self.displaced += usize::from(displaced.is_some());
@@ -83,8 +109,7 @@ impl<T: ?Sized, S: BuildHasher> Recent<T, S> {
         self.displaced = 0;
     }
 
-    fn place(&self, text: &str) -> usize {
-        let hash = self.hasher.hash_one(text);
+    fn place(&self, hash: u64) -> usize {
         usize::try_from(hash % self.places.len() as u64).unwrap_or_default()
     }
 }
@@ -92,7 +117,8 @@ impl<T: ?Sized, S: BuildHasher> Recent<T, S> {
 impl Recent<str> {
     /// The text, shared.
     pub(super) fn share(&mut self, text: &str) -> Arc<str> {
-        let shared: Result<_, std::convert::Infallible> = self.get_or_make(text, |text| Ok(text.into()));
+        let shared: Result<_, std::convert::Infallible> =
+            self.get_or_make(self.ask(text), |text| Ok(text.into()));
         shared.unwrap_or_else(|never| match never {})
     }
 }
@@ -126,7 +152,8 @@ mod tests {
                 made = 0;
             }
             for number in 0..400 {
-                let shared: Result<_, ()> = recent.get_or_make(&format!("labels {number}"), |text| {
+                let text = format!("labels {number}");
+                let shared: Result<_, ()> = recent.get_or_make(recent.ask(&text), |text| {
                     made += 1;
                     Ok(text.into())
                 });
@@ -140,8 +167,8 @@ mod tests {
     #[test]
     fn what_cannot_be_made_is_tried_again() {
         let mut recent = Recent::<str>::default();
-        assert_eq!(recent.get_or_make("a", |_| Err("no")), Err("no"));
-        let made: Result<_, &str> = recent.get_or_make("a", |text| Ok(format!("{text}!").into()));
+        assert_eq!(recent.get_or_make(recent.ask("a"), |_| Err("no")), Err("no"));
+        let made: Result<_, &str> = recent.get_or_make(recent.ask("a"), |text| Ok(format!("{text}!").into()));
         assert_eq!(made, Ok("a!".into()));
     }
 }

@@ -1,8 +1,8 @@
 //! A set of objects whose clone is a snapshot: readers walk one without holding a lock, while the writer goes on.
 
-use std::{hint::black_box, sync::Arc};
+use std::{hint::black_box, sync::Arc, thread};
 
-use super::object::StoredObject;
+use super::{object::StoredObject, prefetch};
 use crate::ObjectName;
 
 /// Children of a branch; a level takes `BITS` of the hash.
@@ -10,6 +10,10 @@ const FAN_OUT: usize = 16;
 const BITS: u32 = FAN_OUT.ilog2();
 /// A leaf with more entries becomes a branch, unless the hash has no bits left.
 const MOST: usize = 64;
+/// Who walks through a leaf has the processor read so many objects ahead.
+const AHEAD: usize = 8;
+/// Of a long list so many objects are walked over before other threads may run: about half a millisecond.
+const AT_A_STRETCH: usize = 16 * 1024;
 
 /// Objects by name, as a tree over the names' hashes.
 ///
@@ -33,6 +37,14 @@ enum Node {
 struct Entry {
     hash: u64,
     object: Arc<StoredObject>,
+}
+
+impl Entry {
+    /// Has the processor read the object meanwhile: who lists would wait for each.
+    fn prefetch(&self) {
+        prefetch::start(&*self.object);
+        prefetch::start(&self.object.metadata.labels);
+    }
 }
 
 impl Tree {
@@ -106,6 +118,7 @@ impl Tree {
         Iter {
             nodes: vec![&self.root],
             entries: [].iter(),
+            pauses: Pauses::default(),
         }
     }
 }
@@ -211,10 +224,29 @@ fn child(rest: u64) -> usize {
     usize::try_from(rest % FAN_OUT as u64).unwrap_or_default()
 }
 
+/// When a walk lets other threads run: where readers are many and processors few, who applies events would else wait for whole lists.
+/// Not oftener, for each time somebody may come between that has much to do.
+#[derive(Debug, Clone, Default)]
+struct Pauses {
+    walked: usize,
+}
+
+impl Pauses {
+    /// So many objects will be walked over next.
+    fn walked(&mut self, objects: usize) {
+        self.walked += objects;
+        if self.walked >= AT_A_STRETCH {
+            self.walked = 0;
+            thread::yield_now();
+        }
+    }
+}
+
 /// Iterates over a [`Tree`].
 pub(super) struct Iter<'t> {
     nodes: Vec<&'t Node>,
     entries: std::slice::Iter<'t, Entry>,
+    pauses: Pauses,
 }
 
 impl<'t> Iterator for Iter<'t> {
@@ -222,12 +254,18 @@ impl<'t> Iterator for Iter<'t> {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
+            let left = self.entries.as_slice();
             if let Some(entry) = self.entries.next() {
+                left.get(AHEAD).into_iter().for_each(Entry::prefetch);
                 return Some(&entry.object);
             }
             match self.nodes.pop()? {
                 Node::Empty => {}
-                Node::Leaf(entries) => self.entries = entries.iter(),
+                Node::Leaf(entries) => {
+                    self.pauses.walked(entries.len());
+                    entries.iter().take(AHEAD).for_each(Entry::prefetch);
+                    self.entries = entries.iter();
+                }
                 Node::Branch(children) => self.nodes.extend(children.iter()),
             }
         }
@@ -244,6 +282,7 @@ impl IntoIterator for Tree {
             nodes: vec![self.root],
             leaf: Arc::default(),
             next: 0,
+            pauses: Pauses::default(),
         }
     }
 }
@@ -257,6 +296,7 @@ pub(super) struct IntoIter {
     /// The next of `leaf`.
     next: usize,
     left: usize,
+    pauses: Pauses,
 }
 
 impl Iterator for IntoIter {
@@ -265,13 +305,19 @@ impl Iterator for IntoIter {
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             if let Some(entry) = self.leaf.get(self.next) {
+                let ahead = self.leaf.get(self.next + AHEAD);
+                ahead.into_iter().for_each(Entry::prefetch);
                 self.next += 1;
                 self.left -= 1;
                 return Some(entry.object.clone());
             }
             match self.nodes.pop()? {
                 Node::Empty => {}
-                Node::Leaf(entries) => (self.leaf, self.next) = (entries, 0),
+                Node::Leaf(entries) => {
+                    self.pauses.walked(entries.len());
+                    entries.iter().take(AHEAD).for_each(Entry::prefetch);
+                    (self.leaf, self.next) = (entries, 0);
+                }
                 Node::Branch(children) => self.nodes.extend(children.iter().cloned()),
             }
         }

@@ -15,6 +15,7 @@ use super::{
     hot::Hot,
     object::StoredObject,
     said::Said,
+    scan,
     stats::{Counters, count},
 };
 use crate::{KindInfo, ObjectName, View};
@@ -104,7 +105,7 @@ impl Views {
         count(&self.counters.decodes);
         let decoded = stored.payload.with_json(|json| {
             // Checked once here, and not again for each text in it.
-            let json = std::str::from_utf8(json).map_err(|error| error.to_string())?;
+            let json = scan::text(json).map_err(|error| error.to_string())?;
             serde_json::from_str(json).map_err(|error| self.without_values(&error))
         });
         let problem = match decoded {

@@ -41,6 +41,9 @@ pub(crate) struct Arguments {
     /// Only subjects whose label has this text in it
     #[arg(long)]
     only: Option<String>,
+    /// But not those whose label has this text in it; may be given several times
+    #[arg(long)]
+    leave_out: Vec<String>,
     /// Put the tables into this file, between its marks: each number of Pods has its own
     #[arg(long)]
     write: Option<PathBuf>,
@@ -58,10 +61,8 @@ pub(crate) fn compare(arguments: &Arguments) -> Result<()> {
     };
     encode(&programs)?;
     let wanted = |subject: &&Subject| {
-        arguments
-            .only
-            .as_ref()
-            .is_none_or(|only| subject.label.contains(only))
+        let has = |text: &String| subject.label.contains(text);
+        arguments.only.as_ref().is_none_or(has) && !arguments.leave_out.iter().any(has)
     };
     let subjects: Vec<&Subject> = SUBJECTS.iter().filter(wanted).collect();
     ensure!(!subjects.is_empty(), "no subject has that text in its label");

@@ -8,7 +8,7 @@ use std::{hash::BuildHasher as _, sync::Arc};
 
 use hashbrown::{DefaultHashBuilder, HashMap};
 
-use crate::cache::Metadata;
+use crate::cache::{Metadata, OwnerRef, prefetch};
 
 use super::difference::difference;
 
@@ -109,7 +109,7 @@ impl Families {
         if self.arrived >= FORGOTTEN_AFTER.max(self.known.len()) {
             self.forget_unused();
         }
-        let family = self.family_of(metadata);
+        let family = self.family_of(metadata.controller());
         let family = self
             .known
             .entry(family)
@@ -148,7 +148,7 @@ impl Families {
 
     /// The same of an object that came some time ago: its family may have an exemplar now.
     pub(super) fn later(&mut self, metadata: &Metadata, json: &[u8]) -> Option<Difference> {
-        let family = self.known.get_mut(&self.family_of(metadata))?;
+        let family = self.known.get_mut(&self.family_of(metadata.controller()))?;
         family.difference(json, &mut self.buffer)
     }
 
@@ -172,9 +172,16 @@ impl Families {
         self.bytes
     }
 
-    fn family_of(&self, metadata: &Metadata) -> u64 {
-        self.hasher
-            .hash_one(metadata.controller().map(|owner| &owner.uid))
+    /// Has the processor read the exemplar of this controller's family meanwhile.
+    pub(super) fn fetch(&self, controller: Option<&OwnerRef>) {
+        let family = self.known.get(&self.family_of(controller));
+        if let Some(exemplar) = family.and_then(|family| family.exemplar.as_ref()) {
+            prefetch::text(exemplar.json());
+        }
+    }
+
+    fn family_of(&self, controller: Option<&OwnerRef>) -> u64 {
+        self.hasher.hash_one(controller.map(|owner| &owner.uid))
     }
 }
 

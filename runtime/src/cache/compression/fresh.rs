@@ -5,7 +5,7 @@ use std::{collections::VecDeque, sync::Arc};
 use bytes::BytesMut;
 
 use super::{Payload, Settling};
-use crate::cache::Metadata;
+use crate::cache::{Metadata, OwnerRef};
 
 const BLOCK: usize = 64 * 1024;
 /// Longer ones get memory of their own.
@@ -34,6 +34,11 @@ impl Fresh {
             used: VecDeque::new(),
             settling,
         }
+    }
+
+    /// Reads beforehand what an object of this controller will be compared with: it comes while the rest of the object is scanned.
+    pub(in crate::cache) fn fetch(&self, controller: Option<&OwnerRef>) {
+        self.settling.fetch(controller);
     }
 
     pub(in crate::cache) fn payload(&mut self, metadata: &Metadata, json: &[u8]) -> Payload {

@@ -14,7 +14,7 @@ use parking_lot::{Mutex, MutexGuard};
 use tokio::time::sleep;
 
 use super::{
-    super::{Metadata, object::StoredObject, store::Store},
+    super::{Metadata, OwnerRef, object::StoredObject, store::Store},
     Payload,
     dictionary::{Compressor, Dictionary},
     families::Families,
@@ -124,6 +124,12 @@ impl Settling {
         let mut inner = self.inner()?;
         let (bytes, exemplar) = inner.families.at_once(metadata, json)?;
         Some(Payload::different(json.len(), bytes, exemplar))
+    }
+
+    pub(super) fn fetch(&self, controller: Option<&OwnerRef>) {
+        if let Some(inner) = self.inner() {
+            inner.families.fetch(controller);
+        }
     }
 
     /// None if nothing is compressed.

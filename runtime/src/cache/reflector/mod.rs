@@ -69,7 +69,7 @@ impl Reflector {
         fifo: Arc<SharedFifo>,
         options: ReflectorOptions,
     ) -> Self {
-        let scanner = Scanner::keeping(core.info(), &core.options.keep).quoting(core.views.clone());
+        let scanner = Scanner::keeping(core.views.clone(), &core.options.keep);
         Self {
             scanner: scanner.into_fresh(core.fresh()),
             complaints: Complaints::new(core.info(), namespace.as_deref()),

@@ -198,7 +198,8 @@ impl Reflector {
             deltas.push(self.reached(self.version.as_str().into()));
         }
         if !deltas.is_empty() {
-            self.fifo.push(std::mem::take(deltas));
+            // Its memory is for those that come next.
+            self.fifo.push(deltas.drain(..));
         }
     }
 

@@ -16,8 +16,8 @@ use super::{
 use crate::{
     ObjectName, Scope,
     cache::{
-        object::{Labels, Metadata, OwnerRef},
-        recent::Recent,
+        object::{Identity, Labels, Metadata, OwnerRef},
+        recent::{Asked, Recent},
     },
 };
 
@@ -34,9 +34,11 @@ pub(in crate::cache) struct Found<'a> {
     annotations: Option<&'a str>,
     generation: Option<i64>,
     is_deleting: bool,
-    labels: Option<&'a str>,
-    finalizers: Option<&'a str>,
-    owner_references: Option<&'a str>,
+    labels: Option<Asked<'a>>,
+    finalizers: Option<Asked<'a>>,
+    owner_references: Option<Asked<'a>>,
+    /// What they say.
+    owners: Option<Arc<[OwnerRef]>>,
     /// Which other kind it is than expected.
     stranger: Option<String>,
     /// What makes the object undecodable as whatever type.
@@ -53,11 +55,13 @@ pub(super) struct Shared {
     labels: Recent<Labels>,
     finalizers: Recent<[Box<str>]>,
     owner_references: Recent<[OwnerRef]>,
+    /// Where names are put together.
+    name: String,
 }
 
 impl<'a> Found<'a> {
     /// Takes one entry of `metadata`.
-    pub(super) fn take(&mut self, key: &str, value: &'a str) {
+    pub(super) fn take(&mut self, key: &str, value: &'a str, shared: &Shared) {
         match key {
             "name" => set(&mut self.name, "name", value, &mut self.ambiguous),
             "namespace" => set(&mut self.namespace, "namespace", value, &mut self.ambiguous),
@@ -72,9 +76,9 @@ impl<'a> Found<'a> {
             "deletionTimestamp" => self.is_deleting = value != "null",
             _ if value == "null" => {}
             "annotations" => self.annotations = Some(value),
-            "labels" => self.labels = Some(value),
-            "finalizers" => self.finalizers = Some(value),
-            "ownerReferences" => self.owner_references = Some(value),
+            "labels" => self.labels = Some(shared.labels.ask(value)),
+            "finalizers" => self.finalizers = Some(shared.finalizers.ask(value)),
+            "ownerReferences" => self.owner_references = Some(shared.owner_references.ask(value)),
             _ => {}
         }
     }
@@ -86,6 +90,17 @@ impl<'a> Found<'a> {
 
     pub(super) fn is_stranger(&mut self, what: String) {
         self.stranger.get_or_insert(what);
+    }
+
+    /// All entries of `metadata` were taken. Whose the object is, which is asked for before the rest of it is scanned.
+    pub(super) fn owners(&mut self, shared: &mut Shared) -> &[OwnerRef] {
+        self.owners = part(
+            self.owner_references,
+            &mut shared.owner_references,
+            |text| owner_references(text, &mut shared.texts),
+            &mut self.defect,
+        );
+        self.owners.as_deref().unwrap_or_default()
     }
 
     /// A bookmark's version and annotations. Fails where a parser may read something else.
@@ -119,7 +134,7 @@ impl<'a> Found<'a> {
             Scope::Cluster => ObjectName::cluster(name),
             Scope::Namespaced => {
                 let namespace = present("namespace", self.namespace)?;
-                ObjectName::namespaced(namespace, name)
+                ObjectName::written(&namespace, &name, &mut shared.name)
             }
         };
         let (uid, version) = (
@@ -130,21 +145,14 @@ impl<'a> Found<'a> {
         Ok((
             Metadata {
                 name,
-                uid_length: uid.len(),
-                // Of just this size: a text that grows would be copied twice.
-                uid_and_version: [&*uid, &*version].concat().into(),
+                identity: Identity::new(&uid, &version),
                 generation: self.generation,
                 is_deleting: self.is_deleting,
                 from_watch: false,
                 annotations: digest(self.annotations.unwrap_or("{}")),
                 labels: part(self.labels, &mut shared.labels, labels, defect),
                 finalizers: part(self.finalizers, &mut shared.finalizers, finalizers, defect),
-                owner_references: part(
-                    self.owner_references,
-                    &mut shared.owner_references,
-                    |text| owner_references(text, &mut shared.texts),
-                    defect,
-                ),
+                owner_references: self.owners,
             },
             self.defect,
         ))
@@ -164,13 +172,13 @@ fn digest(text: &str) -> [u8; 6] {
 
 /// A part of the metadata, read once for all objects that have the same text. What cannot be read is a defect.
 fn part<T: ?Sized>(
-    text: Option<&str>,
+    asked: Option<Asked<'_>>,
     recent: &mut Recent<T>,
     read: impl FnOnce(&str) -> Result<Arc<T>, &'static str>,
     defect: &mut Option<Box<str>>,
 ) -> Option<Arc<T>> {
-    let empty = |text: &&str| ["{}", "[]"].contains(text);
-    match recent.get_or_make(text.filter(|text| !empty(text))?, read) {
+    let asked = asked.filter(|asked| !["{}", "[]"].contains(&asked.text()))?;
+    match recent.get_or_make(asked, read) {
         Ok(read) => Some(read),
         Err(problem) => {
             defect.get_or_insert_with(|| problem.into());

@@ -19,6 +19,6 @@ mod watch;
 pub(super) use cursor::{Cursor, unquoted};
 pub(super) use lines::Lines;
 pub(super) use list::ListCutter;
-pub(super) use object::{Listed, ScanError, Scanner};
+pub(super) use object::{Listed, ScanError, Scanner, text};
 pub(super) use refused::Refused;
 pub(super) use watch::WatchEvent;

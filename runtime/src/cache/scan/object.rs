@@ -9,13 +9,13 @@ use super::{
     refused::Refused,
 };
 use crate::{
-    KindInfo, Scope,
+    Scope,
     cache::{
         Keep, Transform,
         compression::{Fresh, Payload},
         index::Index,
         keep::Paths,
-        object::{Metadata, StoredObject},
+        object::{Metadata, StoredObject, controller},
         store::Store,
         views::Views,
     },
@@ -57,8 +57,8 @@ pub(in crate::cache) struct Scanner {
     paths: Option<Paths>,
     transform: Option<Transform>,
     transform_failed: bool,
-    /// Who knows whether what is said of an object may quote it; none: it may not.
-    views: Option<Arc<Views>>,
+    /// Who reads the objects, and knows whether what is said of one may quote it.
+    views: Arc<Views>,
     /// What is kept of the object that is being scanned.
     kept: Vec<u8>,
     /// What becomes of objects that may be compressed.
@@ -69,11 +69,13 @@ pub(in crate::cache) struct Scanner {
 impl Scanner {
     /// A scanner that keeps everything.
     #[cfg(test)]
-    pub(in crate::cache) fn new(info: &KindInfo) -> Self {
-        Self::keeping(info, &Keep::Raw)
+    pub(in crate::cache) fn new(info: &crate::KindInfo) -> Self {
+        let views = Views::new(info.clone(), false, Arc::default(), Arc::default());
+        Self::keeping(Arc::new(views), &Keep::Raw)
     }
 
-    pub(in crate::cache) fn keeping(info: &KindInfo, keep: &Keep) -> Self {
+    pub(in crate::cache) fn keeping(views: Arc<Views>, keep: &Keep) -> Self {
+        let info = views.info();
         let (api_version, kind) = match keep {
             Keep::Metadata => ("meta.k8s.io/v1".into(), "PartialObjectMetadata".into()),
             _ => (info.api_version(), info.kind.to_string()),
@@ -95,7 +97,7 @@ impl Scanner {
             paths,
             transform,
             transform_failed: false,
-            views: None,
+            views,
             kept: Vec::new(),
             fresh: None,
             shared: Shared::default(),
@@ -105,12 +107,6 @@ impl Scanner {
     /// Lets `fresh` decide how the bytes are kept at first.
     pub(in crate::cache) fn into_fresh(self, fresh: Option<Fresh>) -> Self {
         Self { fresh, ..self }
-    }
-
-    /// Says why a transform failed, where that may be said.
-    pub(in crate::cache) fn quoting(self, views: Arc<Views>) -> Self {
-        let views = Some(views);
-        Self { views, ..self }
     }
 
     /// An item of a list. What is in the store is not made again.
@@ -166,6 +162,10 @@ impl Scanner {
                     found.stands_twice("metadata");
                 }
                 self.scan_metadata(cursor, &mut found)?;
+                let owners = found.owners(&mut self.shared);
+                if let Some(fresh) = &self.fresh {
+                    fresh.fetch(controller(owners));
+                }
                 continue;
             }
             let value = cursor.value()?;
@@ -223,10 +223,7 @@ impl Scanner {
                 Err(problem) if !self.transform_failed => {
                     self.transform_failed = true;
                     let (kind, name) = (&self.kind, metadata.name());
-                    let problem = self
-                        .views
-                        .as_ref()
-                        .map_or(String::new(), |views| views.quotable(problem));
+                    let problem = self.views.quotable(problem);
                     tracing::error!(
                         "the transform of {kind} failed for {name}, which is kept as it came: {problem}"
                     );
@@ -238,7 +235,7 @@ impl Scanner {
             Some(fresh) => fresh.payload(&metadata, &self.kept),
             None => Payload::new(&self.kept),
         };
-        let mut object = StoredObject::new(metadata, payload, defect);
+        let mut object = StoredObject::new(self.views.clone(), metadata, payload, defect);
         let json = whole.map_or(&*self.kept, str::as_bytes);
         let keys = indexes
             .iter()
@@ -261,7 +258,7 @@ impl Scanner {
         while let Some(key) = cursor.entry(&mut first)? {
             let value = cursor.value()?;
             if key != "managedFields" {
-                found.take(&key, value);
+                found.take(&key, value, &self.shared);
                 if is_wanted {
                     keep(&mut self.kept, paths, &key, value)?;
                 }
@@ -344,8 +341,12 @@ fn keep(kept: &mut Vec<u8>, paths: Option<&Paths>, key: &str, value: &str) -> Re
     prune(&mut Cursor::new(value), paths, kept)
 }
 
-pub(super) fn text(json: &[u8]) -> Result<&str, ScanError> {
-    std::str::from_utf8(json).map_err(|error| ScanError(format!("it is no UTF-8: {error}")))
+/// The bytes as text, if they are one.
+pub(in crate::cache) fn text(json: &[u8]) -> Result<&str, ScanError> {
+    // The fast one does not say where.
+    simdutf8::basic::from_utf8(json)
+        .or_else(|_| str::from_utf8(json))
+        .map_err(|error| ScanError(format!("it is no UTF-8: {error}")))
 }
 
 /// Writes `"key":`, after a comma unless an object was just opened.

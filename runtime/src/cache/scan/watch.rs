@@ -44,8 +44,12 @@ enum EventType {
 }
 
 /// The object of an event: scanned as it came by, or left alone until the event's type is known.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one at a time, which is taken apart at once"
+)]
 enum Body<'a> {
-    Scanned(Box<Found<'a>>),
+    Scanned(Found<'a>),
     Raw(&'a str),
 }
 
@@ -87,7 +91,7 @@ impl Scanner {
                 "object" => {
                     body = Some(match event_type {
                         None | Some(EventType::Error) => Body::Raw(cursor.value()?),
-                        Some(_) => Body::Scanned(Box::new(self.scan(&mut cursor)?)),
+                        Some(_) => Body::Scanned(self.scan(&mut cursor)?),
                     });
                 }
                 _ => {
@@ -101,7 +105,7 @@ impl Scanner {
         let found = match body.ok_or_else(|| missing("object"))? {
             Body::Raw(status) if event_type == EventType::Error => return status_of(status),
             Body::Raw(object) => self.scan(&mut Cursor::new(object))?,
-            Body::Scanned(found) => *found,
+            Body::Scanned(found) => found,
         };
         Ok(match event_type {
             EventType::Added => WatchEvent::Added(finish(self, found)?),
