@@ -48,6 +48,8 @@ pub(crate) struct Figures {
     pub(crate) watched: f64,
     /// The same after a garbage collection that gives memory back, where there is one.
     pub(crate) collected: f64,
+    /// What of that is no page of the program, which takes as much whatever number of objects there is.
+    pub(crate) anonymous: f64,
     /// The most resident KB an object during the first list.
     pub(crate) list_peak: f64,
     /// The most during the relist, as a multiple of what was resident before.
@@ -96,7 +98,7 @@ pub(crate) fn run(programs: &Programs, subject: &Subject, load: Load) -> Result<
     process.said("ready")?;
     process.settle()?;
     let (objects, events) = (f64::from(load.objects), f64::from(load.events));
-    let (empty, start) = (process.resident()?, process.cpu_micros()?);
+    let (empty, anonymous, start) = (process.resident()?, process.anonymous()?, process.cpu_micros()?);
 
     process.tell("go")?;
     process.said("marker")?;
@@ -124,6 +126,7 @@ pub(crate) fn run(programs: &Programs, subject: &Subject, load: Load) -> Result<
         }
     };
 
+    let anonymous = process.anonymous()? - anonymous;
     process.forget_peak()?;
     let (steady, before_relist) = (process.resident()?, process.cpu_micros()?);
     post(&url, &format!("/expire/{CHANGED_PERCENT}"))?;
@@ -137,6 +140,7 @@ pub(crate) fn run(programs: &Programs, subject: &Subject, load: Load) -> Result<
         listed: (listed - empty) / objects,
         watched: (watched - empty) / objects,
         collected: (collected - empty) / objects,
+        anonymous: anonymous / objects,
         list_peak: (list_peak - empty) / objects,
         relist_peak,
     })

@@ -13,6 +13,7 @@ const COLUMNS: &[Column] = &[
     ("KB an object, listed", |figures| figures.listed),
     ("KB an object, after events", |figures| figures.watched),
     ("KB an object, collected", |figures| figures.collected),
+    ("… without files", |figures| figures.anonymous),
     ("peak KB an object, first list", |figures| figures.list_peak),
     ("peak of a relist / before", |figures| figures.relist_peak),
 ];
