@@ -68,6 +68,7 @@ impl LookupError {
 ///
 /// Guaranteed: each object once, and as many as `len` says; nothing that changes meanwhile shows. No lock is held, but what it has not
 /// yet handed out stays in memory. One that does not decode is an error in its place, and ends nothing. Nothing is kept decoded.
+/// A walk over many thousands lets other threads run in between.
 ///
 /// Not guaranteed: an order, or the same order twice.
 pub struct Items<K> {
