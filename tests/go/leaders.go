@@ -12,6 +12,32 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
+// written knows when a lease is being written: who is cancelled in the middle of that does not know the version that the server then
+// has, and client-go does not try again to give such a lease back.
+type written struct {
+	resourcelock.Interface
+	writing sync.Mutex
+}
+
+func (lock *written) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	lock.writing.Lock()
+	defer lock.writing.Unlock()
+	return lock.Interface.Create(ctx, record)
+}
+
+func (lock *written) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	lock.writing.Lock()
+	defer lock.writing.Unlock()
+	return lock.Interface.Update(ctx, record)
+}
+
+// quietly does something between two writes.
+func (lock *written) quietly(do func()) {
+	lock.writing.Lock()
+	defer lock.writing.Unlock()
+	do()
+}
+
 // lead lets a second candidate wait for a lease that the first one holds, and gives back; then the second does. It says who leads and
 // who no longer does.
 func lead(ctx context.Context, config *rest.Config, namespace string) error {
@@ -21,12 +47,13 @@ func lead(ctx context.Context, config *rest.Config, namespace string) error {
 	}
 	var all sync.WaitGroup
 	candidate := func(name string) (leads <-chan struct{}, cancel context.CancelFunc, err error) {
-		lock, err := resourcelock.New(resourcelock.LeasesResourceLock, namespace, "candidates",
+		leases, err := resourcelock.New(resourcelock.LeasesResourceLock, namespace, "candidates",
 			client.CoreV1(), client.CoordinationV1(), resourcelock.ResourceLockConfig{Identity: name})
 		if err != nil {
 			return nil, nil, err
 		}
-		ctx, cancel := context.WithCancel(ctx)
+		lock := &written{Interface: leases}
+		ctx, end := context.WithCancel(ctx)
 		leading := make(chan struct{})
 		all.Go(func() {
 			leaderelection.RunOrDie(ctx, leaderelection.LeaderElectionConfig{
@@ -42,7 +69,7 @@ func lead(ctx context.Context, config *rest.Config, namespace string) error {
 				},
 			})
 		})
-		return leading, cancel, nil
+		return leading, func() { lock.quietly(end) }, nil
 	}
 	leads, cancel, err := candidate("first")
 	if err != nil {
