@@ -3,7 +3,7 @@
 //! The cache keeps bytes; types are views. Start with [`SharedInformerFactory`], which makes a [`SharedInformer`] of a kind; read through
 //! its [`Lister`], be told of changes by an [`EventHandler`].
 //!
-//! Inside, read `object` first, what all others hand on, and `scan`, which makes it; then in the order in which data flows: `source` →
+//! Inside, read `metadata` and `object` first, what all others hand on, and `scan`, which makes them; then in the order in which data flows: `source` →
 //! `reflector` → `fifo` → `store` → `processor` → `core`, which puts them together without types → `informer` → `factory` → `lister`, the
 //! typed skin. `views` is where bytes are decoded, `handler` says what is told of changes.
 
@@ -25,6 +25,7 @@ mod index_sets;
 mod informer;
 mod keep;
 mod lister;
+mod metadata;
 mod object;
 mod prefetch;
 mod processor;
@@ -56,7 +57,8 @@ pub use index::{IndexKey, IndexPath, IndexPathError, IndexSpec, IndexType, PathS
 pub use informer::{AlreadyStarted, SeedError, SharedInformer};
 pub use keep::{Keep, Transform};
 pub use lister::{Items, Lister, LookupError, NamespaceLister};
-pub use object::{DecodeError, Metadata, Object, OwnerRef};
+pub use metadata::{Metadata, OwnerRef};
+pub use object::{DecodeError, Object};
 pub use processor::HandlerRegistration;
 pub(crate) use progress::Progress;
 pub use reflector::ReflectorOptions;

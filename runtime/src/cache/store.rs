@@ -9,7 +9,8 @@ use super::{
     fifo::{Delta, Namespace},
     index::{Index, IndexKey},
     index_sets::IndexSets,
-    object::{Metadata, StoredObject},
+    metadata::Metadata,
+    object::StoredObject,
     tree::Tree,
     versions,
 };

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     ObjectName, Scope,
     cache::{
-        object::{Identity, Labels, Metadata, OwnerRef},
+        metadata::{Identity, Labels, Metadata, OwnerRef},
         recent::{Asked, Recent},
     },
 };
