@@ -2,7 +2,7 @@
 
 use crate::audit::AuditError;
 use crate::kubectl::KubectlError;
-use crate::plane::{IdentityError, StartError};
+use crate::plane::{CompactError, IdentityError, StartError};
 use std::fmt;
 use std::io;
 
@@ -16,6 +16,9 @@ pub enum ClusterError {
     /// The embedded server, or the proxy before the real one.
     #[error(transparent)]
     Server(#[from] kubewright_apiserver::StartError),
+    /// The history of its objects.
+    #[error(transparent)]
+    History(#[from] CompactError),
     /// A folder or a thread.
     #[error("the cluster: {0}")]
     Io(#[from] io::Error),

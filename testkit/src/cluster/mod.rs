@@ -17,13 +17,14 @@ use crate::faults::Faults;
 use crate::folder::Folder;
 use crate::plane::{self, ControlPlane, Identity, Server};
 use crate::process::Launch;
+use crate::proxy::Proxy;
 use background::Background;
 use front::FaultyFront;
 use kubewright_apiserver::ApiServer;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::{fmt, fs};
+use std::{fmt, fs, io};
 
 /// An API server for tests, with RBAC, garbage collection and an audit log. Dropping it ends it.
 ///
@@ -112,6 +113,25 @@ impl Cluster {
     /// What goes wrong with requests: nothing, until a test says so.
     pub fn faults(&self) -> &Faults {
         &self.faults
+    }
+
+    /// A forwarder before the API server that can be made to misbehave; [`Identity::through`] makes kubeconfigs that go through it.
+    /// On a real cluster requests through it meet no [`Faults`].
+    pub fn proxy(&self) -> io::Result<Proxy> {
+        match &self.side {
+            Side::Embedded { server, .. } => Proxy::start(server.address()),
+            Side::Real { plane, .. } => plane.proxy(),
+        }
+    }
+
+    /// Makes the server forget every version but the newest: watches and pages from older ones are refused as expired from then on. The
+    /// real one may still answer a watch out of its cache, see [`ControlPlane::compact_history`].
+    pub fn compact_history(&self) -> Result<(), ClusterError> {
+        match &self.side {
+            Side::Embedded { server, .. } => server.registry().store.compact(),
+            Side::Real { plane, .. } => plane.compact_history().map(drop)?,
+        }
+        Ok(())
     }
 
     /// Every request that was answered before this call.

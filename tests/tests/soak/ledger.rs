@@ -16,6 +16,10 @@ use kubewright::{
 
 use crate::world::Content;
 
+/// How long a handler that takes its time does so, after 32 objects. Two threads call all handlers: eighteen with longer naps would never
+/// catch up with what is written, and leave more behind the longer a run is.
+const NAP: Duration = Duration::from_millis(10);
+
 /// What went wrong; the first hundred are kept.
 #[derive(Debug, Default)]
 pub struct Faults {
@@ -314,7 +318,7 @@ impl<K: View + Content> Handler<K> {
             Manner::Plain | Manner::Resynced | Manner::Filtered => {}
             Manner::Slow | Manner::Merged => {
                 if self.0.told.total().is_multiple_of(32) {
-                    std::thread::sleep(Duration::from_millis(40));
+                    std::thread::sleep(NAP);
                 }
             }
             Manner::Decoding => {

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use kubewright_testkit::{ControlPlane, Proxy};
+use kubewright_testkit::{Cluster, Proxy};
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng, seq::SliceRandom as _};
 
 /// What happened how often.
@@ -17,7 +17,8 @@ pub struct Record {
     pub holds: u64,
     pub refusals: u64,
     pub compactions: u64,
-    pub restarts: u64,
+    /// Of the API server: it was killed and started again, or, embedded, could not be reached.
+    pub absences: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -28,15 +29,15 @@ enum Event {
     Hold,
     Compact,
     Refuse,
-    Restart,
+    Leave,
 }
 
 /// Each of them, and the frequent ones more often.
 const ROUGH: [Event; 16] = {
-    use Event::{Compact, CutAll, CutSome, Hold, Refuse, Restart};
+    use Event::{Compact, CutAll, CutSome, Hold, Leave, Refuse};
     [
         CutSome, CutSome, CutSome, CutSome, CutSome, CutSome, CutSome, CutSome, Hold, Hold, Hold, CutAll,
-        Compact, Compact, Refuse, Restart,
+        Compact, Compact, Refuse, Leave,
     ]
 };
 
@@ -44,30 +45,31 @@ const ROUGH: [Event; 16] = {
 /// do nothing else.
 const ROUGH_ONE_IN: u32 = 3;
 
-/// Goes on until it is told to stop, but not before each event was there once; leaves fair weather.
-pub fn blow(plane: &ControlPlane, proxy: &Proxy, seed: u64, stop: &AtomicBool) -> Record {
+/// Goes on until it is told to stop, but not before each event was there once; leaves fair weather. Pauses are one to four
+/// times as long as the pace.
+pub fn blow(cluster: &Cluster, proxy: &Proxy, seed: u64, pace: Duration, stop: &AtomicBool) -> Record {
     let mut rng = StdRng::seed_from_u64(seed);
     let mut record = Record::default();
     for round in 0.. {
         let mut events = ROUGH.to_vec();
         if round % ROUGH_ONE_IN != 0 {
-            events.retain(|event| !matches!(event, Event::Refuse | Event::Restart));
+            events.retain(|event| !matches!(event, Event::Refuse | Event::Leave));
         }
         events.shuffle(&mut rng);
         for event in events {
             if round > 0 && stop.load(Ordering::Relaxed) {
                 return record;
             }
-            pause(&mut rng, 1000..4000);
+            sleep(pace.mul_f64(rng.random_range(1.0..4.0)));
             let begun = Instant::now();
-            happen(event, plane, proxy, &mut rng, &mut record);
+            happen(event, cluster, proxy, &mut rng, &mut record);
             eprintln!("weather: {event:?}, {:.1} s", begun.elapsed().as_secs_f64());
         }
     }
     record
 }
 
-fn happen(event: Event, plane: &ControlPlane, proxy: &Proxy, rng: &mut StdRng, record: &mut Record) {
+fn happen(event: Event, cluster: &Cluster, proxy: &Proxy, rng: &mut StdRng, record: &mut Record) {
     match event {
         Event::CutSome => record.cuts += proxy.cut(|_| rng.random_ratio(1, 4)),
         Event::CutAll => record.cuts += proxy.cut_all(),
@@ -78,7 +80,7 @@ fn happen(event: Event, plane: &ControlPlane, proxy: &Proxy, rng: &mut StdRng, r
             record.holds += 1;
         }
         Event::Compact => {
-            plane.compact_history().expect("etcd compacts");
+            cluster.compact_history().expect("it is compacted");
             record.compactions += 1;
         }
         Event::Refuse => {
@@ -88,22 +90,25 @@ fn happen(event: Event, plane: &ControlPlane, proxy: &Proxy, rng: &mut StdRng, r
             proxy.accept();
             record.refusals += 1;
         }
-        Event::Restart => {
+        Event::Leave => {
             // Every other time the port is closed meanwhile, and what was missed is forgotten; else what answers there
             // is broken, and nothing was missed.
-            let missed = record.restarts.is_multiple_of(2);
+            let missed = record.absences.is_multiple_of(2);
             if missed {
                 proxy.refuse();
                 record.cuts += proxy.cut_all();
                 pause(rng, 500..2000);
-                plane.compact_history().expect("etcd compacts");
+                cluster.compact_history().expect("it is compacted");
                 record.compactions += 1;
             }
-            plane.restart_api_server().expect("the API server comes back");
+            match cluster.real() {
+                Some(plane) => plane.restart_api_server().expect("the API server comes back"),
+                None => record.cuts += proxy.cut_all(),
+            }
             if missed {
                 proxy.accept();
             }
-            record.restarts += 1;
+            record.absences += 1;
         }
     }
 }
