@@ -35,6 +35,20 @@ pub struct Cause {
 }
 
 impl Cause {
+    /// All in one text, each once.
+    pub(crate) fn together(causes: &[Self]) -> String {
+        let mut texts: Vec<String> = vec![];
+        for text in causes.iter().map(ToString::to_string) {
+            if !texts.contains(&text) {
+                texts.push(text);
+            }
+        }
+        match texts.as_slice() {
+            [one] => one.clone(),
+            several => format!("[{}]", several.join(", ")),
+        }
+    }
+
     /// The value has the wrong form; it is quoted as JSON.
     pub fn invalid(field: impl Into<String>, value: &Value, why: impl fmt::Display) -> Self {
         let value = value.as_str().map_or_else(|| value.to_string(), quoted);
@@ -183,16 +197,7 @@ impl ApiError {
 
     /// 422 for what is no served kind, as `ListOptions`.
     pub fn invalid_of(group: &str, kind: &str, name: &str, causes: &[Cause]) -> Self {
-        let mut texts: Vec<String> = vec![];
-        for text in causes.iter().map(ToString::to_string) {
-            if !texts.contains(&text) {
-                texts.push(text);
-            }
-        }
-        let text = match texts.as_slice() {
-            [one] => one.clone(),
-            several => format!("[{}]", several.join(", ")),
-        };
+        let text = Cause::together(causes);
         let qualified = if group.is_empty() {
             kind.to_owned()
         } else {

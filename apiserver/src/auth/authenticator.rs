@@ -56,7 +56,7 @@ impl Authenticator {
 
 fn authenticated(mut user: User) -> User {
     let group = "system:authenticated";
-    if !user.groups.iter().any(|known| known == group) {
+    if !user.is_in(group) {
         user.groups.push(group.to_owned());
     }
     user

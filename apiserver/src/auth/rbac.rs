@@ -108,7 +108,7 @@ fn is(user: &User, subject: &Value, namespace: &str) -> bool {
     let text = |key: &str| subject[key].as_str().unwrap_or_default();
     match text("kind") {
         "User" => user.name == text("name"),
-        "Group" => user.groups.iter().any(|group| group == text("name")),
+        "Group" => user.is_in(text("name")),
         "ServiceAccount" => {
             let place = if text("namespace").is_empty() {
                 namespace

@@ -8,12 +8,27 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use rand::RngExt as _;
 use ring::hmac;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// Who issues tokens, and whom they are for where nothing else is said.
 pub(crate) const ISSUER: &str = "https://kubernetes.default.svc.cluster.local";
 
 /// What a token can be bound to: core kinds and their resources.
 pub(crate) const BOUND: [(&str, &str); 3] = [("Pod", "pods"), ("Secret", "secrets"), ("Node", "nodes")];
+
+/// What is said of an account whose token is bound to a pod on that node, or to the node.
+pub(super) const NODE_NAME: &str = "authentication.kubernetes.io/node-name";
+
+/// What is said of a user for each object to which its token is bound.
+const SAID_OF_BOUND: [(&str, &str, &str); 2] = [
+    (
+        "pod",
+        "authentication.kubernetes.io/pod-name",
+        "authentication.kubernetes.io/pod-uid",
+    ),
+    ("node", NODE_NAME, "authentication.kubernetes.io/node-uid"),
+];
+const CREDENTIAL: &str = "authentication.kubernetes.io/credential-id";
 
 /// Signs and reads; the key lives as long as the server.
 #[derive(Debug)]
@@ -34,6 +49,7 @@ impl ServiceAccountTokens {
     /// A token for an account, valid for so many seconds, and when that ends. Bound to an object, it is valid as long as that is there.
     pub fn issue(
         &self,
+        store: &Store,
         account: &Value,
         audiences: &[String],
         seconds: i64,
@@ -45,7 +61,7 @@ impl ServiceAccountTokens {
         let default = [ISSUER.to_owned()];
         let audiences = if audiences.is_empty() { &default } else { audiences };
         let mut claims = json!({
-            "aud": audiences, "exp": expiry, "iat": now, "nbf": now, "iss": ISSUER,
+            "aud": audiences, "exp": expiry, "iat": now, "nbf": now, "iss": ISSUER, "jti": meta::new_uid(),
             "sub": format!("system:serviceaccount:{namespace}:{name}"),
             "kubernetes.io": {
                 "namespace": namespace, "serviceaccount": { "name": name, "uid": meta::uid(account) },
@@ -54,6 +70,11 @@ impl ServiceAccountTokens {
         if let Some(bound) = bound {
             let kind = bound["kind"].as_str().unwrap_or_default().to_lowercase();
             claims["kubernetes.io"][kind] = json!({ "name": meta::name(bound), "uid": meta::uid(bound) });
+            if let Some(name) = bound["spec"]["nodeName"].as_str() {
+                let node = store.get("nodes", name);
+                let uid = node.as_ref().map_or("", |node| meta::uid(node.value()));
+                claims["kubernetes.io"]["node"] = json!({ "name": name, "uid": uid });
+            }
         }
         let header = json!({ "alg": "HS256", "typ": "JWT" });
         let text = format!(
@@ -85,6 +106,10 @@ impl ServiceAccountTokens {
             let Some(bound) = about.get(kind.to_lowercase()) else {
                 return true;
             };
+            if *kind == "Node" && about.get("pod").is_some() {
+                // That of the pod, to which the token is bound.
+                return true;
+            }
             let namespace = if *kind == "Node" { "" } else { namespace };
             let key = Store::key(namespace, bound["name"].as_str().unwrap_or_default());
             let found = store.get(resource, &key);
@@ -96,9 +121,24 @@ impl ServiceAccountTokens {
         let uid = meta::uid(account.value());
         (about["serviceaccount"]["uid"] == uid).then(|| User {
             uid: uid.to_owned(),
+            extra: extra(&claims),
             ..User::service_account(namespace, name)
         })
     }
+}
+
+/// What else a token says of its user.
+fn extra(claims: &Value) -> BTreeMap<String, Vec<String>> {
+    let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+    let mut said = vec![(CREDENTIAL, text(&claims["jti"]).map(|id| format!("JTI={id}")))];
+    for (kind, name, uid) in SAID_OF_BOUND {
+        let bound = &claims["kubernetes.io"][kind];
+        said.extend([(name, text(&bound["name"])), (uid, text(&bound["uid"]))]);
+    }
+    let known = said
+        .into_iter()
+        .filter_map(|(key, value)| Some((key.to_owned(), vec![value?])));
+    known.collect()
 }
 
 #[cfg(test)]
@@ -111,22 +151,33 @@ mod tests {
         let account = json!({ "metadata": { "name": "op", "namespace": "n", "uid": "1" } });
         let stored = store.create("serviceaccounts", "n/op", account.clone()).unwrap();
         let tokens = ServiceAccountTokens::default();
-        let (token, _) = tokens.issue(&account, &[], 60, None);
+        let (token, _) = tokens.issue(&store, &account, &[], 60, None);
         assert_eq!(
             tokens.verify(&store, &token).unwrap().name,
             "system:serviceaccount:n:op"
         );
-        let (expired, _) = tokens.issue(&account, &[], -60, None);
+        let (expired, _) = tokens.issue(&store, &account, &[], -60, None);
         assert_eq!(tokens.verify(&store, &expired), None);
         assert_eq!(ServiceAccountTokens::default().verify(&store, &token), None);
         assert_eq!(tokens.verify(&store, "a.b.c"), None);
         let secret = json!({ "kind": "Secret", "metadata": { "name": "s", "namespace": "n", "uid": "2" } });
-        let (bound, _) = tokens.issue(&account, &[], 60, Some(&secret));
+        let (bound, _) = tokens.issue(&store, &account, &[], 60, Some(&secret));
         assert_eq!(tokens.verify(&store, &bound), None);
         let kept = store.create("secrets", "n/s", secret).unwrap();
         assert!(tokens.verify(&store, &bound).is_some());
         store.delete("secrets", "n/s", &kept).unwrap();
         assert_eq!(tokens.verify(&store, &bound), None);
+        let pod = json!({
+            "kind": "Pod", "metadata": { "name": "p", "namespace": "n", "uid": "3" }, "spec": { "nodeName": "gone" },
+        });
+        store.create("pods", "n/p", pod.clone()).unwrap();
+        let (bound, _) = tokens.issue(&store, &account, &[], 60, Some(&pod));
+        let mut said = tokens.verify(&store, &bound).unwrap().extra;
+        assert!(said.remove(CREDENTIAL).unwrap()[0].starts_with("JTI="));
+        let one = |key: &str, value: &str| (key.to_owned(), vec![value.to_owned()]);
+        let [(_, pod_name, pod_uid), _] = SAID_OF_BOUND;
+        let expected = [one(NODE_NAME, "gone"), one(pod_name, "p"), one(pod_uid, "3")];
+        assert_eq!(said, BTreeMap::from(expected));
         store.delete("serviceaccounts", "n/op", &stored).unwrap();
         assert_eq!(tokens.verify(&store, &token), None);
     }

@@ -50,6 +50,11 @@ impl User {
         }
     }
 
+    /// Whether the user is in that group.
+    pub fn is_in(&self, group: &str) -> bool {
+        self.groups.iter().any(|known| known == group)
+    }
+
     /// As reviews show it.
     pub fn to_json(&self) -> Value {
         let mut info = Map::new();

@@ -46,6 +46,7 @@ pub(super) fn issue(call: &Call<'_>, target: &Target, mut request: Value) -> Res
         _ => vec![auth::ISSUER.to_owned()],
     };
     let (token, expiry) = accounts.issue(
+        &call.shared.registry.store,
         account.value(),
         &audiences,
         seconds,

@@ -47,7 +47,7 @@ pub fn fill_on_create(kind: &Kind, object: &mut Value) {
 }
 
 /// A uid: version 4.
-fn new_uid() -> String {
+pub fn new_uid() -> String {
     let mut bytes: [u8; 16] = rand::rng().random();
     bytes[6] = bytes[6] & 0x0f | 0x40;
     bytes[8] = bytes[8] & 0x3f | 0x80;

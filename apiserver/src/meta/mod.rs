@@ -7,6 +7,8 @@ mod read;
 mod time;
 
 pub use decode::normalise;
-pub use lifecycle::{check_create, check_update, fill_on_create, forget_link, generate_name, wipe_on_create};
+pub use lifecycle::{
+    check_create, check_update, fill_on_create, forget_link, generate_name, new_uid, wipe_on_create,
+};
 pub use read::*;
 pub use time::{now, now_micros};

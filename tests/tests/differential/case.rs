@@ -27,9 +27,9 @@ pub(crate) struct Step {
     #[serde(rename = "type")]
     pub(crate) content_type: Option<String>,
     pub(crate) accept: Option<String>,
-    /// Further headers.
+    /// Further headers; a text of several lines is as many of that name.
     pub(crate) headers: BTreeMap<String, String>,
-    /// Who asks, if not the administrator: alice, or nobody.
+    /// Who asks, if not the administrator: alice, nobody, or whose token it is.
     pub(crate) r#as: Option<String>,
     /// Asked again and again, until the answer has that code.
     pub(crate) until: Option<u16>,

@@ -30,6 +30,7 @@ pub(crate) struct Subject {
     admin: Client,
     alice: Client,
     nobody: Client,
+    kubeconfig: Kubeconfig,
     /// With kubectl's configuration and its cache.
     folder: tempfile::TempDir,
 }
@@ -46,7 +47,8 @@ impl Subject {
             compact,
             admin: client(admin.clone(), None).await,
             alice: client(admin.clone(), Some(alice)).await,
-            nobody: client(admin, Some("nobody's")).await,
+            nobody: client(admin.clone(), Some("nobody's")).await,
+            kubeconfig: admin,
             folder,
         }
     }
@@ -134,7 +136,8 @@ impl Subject {
         let client = match step.r#as.as_deref() {
             None => &self.admin,
             Some("alice") => &self.alice,
-            Some(_) => &self.nobody,
+            Some("nobody") => &self.nobody,
+            Some(token) => &client(self.kubeconfig.clone(), Some(token)).await,
         };
         let body = step
             .body
@@ -150,8 +153,10 @@ impl Subject {
             let content_type = step.content_type.as_deref().unwrap_or("application/json");
             request = request.header("Content-Type", content_type);
         }
-        for (name, value) in &step.headers {
-            request = request.header(name, value);
+        for (name, values) in &step.headers {
+            for value in values.split('\n') {
+                request = request.header(name, value);
+            }
         }
         let request = request
             .body(Body::from(body.unwrap_or_default().into_bytes()))
@@ -346,6 +351,8 @@ pub(crate) fn filled(step: &Step, known: &BTreeMap<String, String>) -> Step {
     let mut step = step.clone();
     step.meanwhile = step.meanwhile.iter().map(|step| filled(step, known)).collect();
     step.path = fill(&step.path);
+    step.r#as = step.r#as.as_deref().map(fill);
+    step.headers.values_mut().for_each(|value| *value = fill(value));
     step.text = step.text.as_deref().map(fill);
     step.body = step
         .body
