@@ -145,6 +145,14 @@ impl Cluster {
         }
     }
 
+    /// The API server in this process; None when the cluster is real.
+    pub fn in_process(&self) -> Option<&ApiServer> {
+        match &self.side {
+            Side::Embedded { server, .. } => Some(server),
+            Side::Real { .. } => None,
+        }
+    }
+
     /// The control plane; None when the cluster is embedded.
     pub fn real(&self) -> Option<&ControlPlane> {
         match &self.side {

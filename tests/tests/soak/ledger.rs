@@ -1,10 +1,10 @@
 //! What a handler was told, checked against what it must be told.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -82,8 +82,8 @@ pub struct Ledger<K> {
     lister: Lister<K>,
     faults: Arc<Faults>,
     lives: Mutex<HashMap<ObjectName, Life>>,
-    /// An addition that is not of the initial list was told.
-    is_past_initial_list: AtomicBool,
+    /// Of the initial lists, which are one for all namespaces or one for each: those after which an addition was told.
+    past_initial_lists: Mutex<HashSet<Option<String>>>,
     pub told: Told,
 }
 
@@ -145,7 +145,7 @@ impl<K: View> Ledger<K> {
             informer: informer.clone(),
             faults: faults.clone(),
             lives: Mutex::default(),
-            is_past_initial_list: AtomicBool::new(false),
+            past_initial_lists: Mutex::default(),
             told: Told::default(),
         })
     }
@@ -171,11 +171,17 @@ impl<K: View> Ledger<K> {
 
     fn added(&self, new: &Metadata, is_in_initial_list: bool) {
         count(&self.told.added);
-        if is_in_initial_list && self.is_past_initial_list.load(Ordering::Relaxed) {
+        let list = new.name().namespace().filter(|_| self.first_lists > 1);
+        let mut past_lists = self.past_initial_lists.lock().expect("nobody panicked");
+        if !is_in_initial_list {
+            // What a change lets through a filter is added, too, and may have been in the list as what it was before.
+            if self.manner != Manner::Filtered {
+                past_lists.insert(list.map(str::to_owned));
+            }
+        } else if past_lists.contains(&list.map(str::to_owned)) {
             self.fault(new.name(), "of the initial list, but that is over");
         }
-        self.is_past_initial_list
-            .fetch_or(!is_in_initial_list, Ordering::Relaxed);
+        drop(past_lists);
         let before = self.follow(new, true);
         if let Some(before) = before {
             if before.alive {

@@ -176,6 +176,17 @@ impl World {
         }
     }
 
+    /// Tries each name of a namespace once: as many objects are created as there are to be at any time.
+    pub async fn fill(&self, namespace: &'static str) {
+        let mut rng = StdRng::seed_from_u64(self.seed);
+        for sort in Sort::ALL {
+            for number in 0..sort.names() {
+                let created = self.change(&mut rng, (sort, namespace, number)).await;
+                created.expect("an object that nobody else knows");
+            }
+        }
+    }
+
     /// Writes until it is told to stop. Writers do not know of each other: they meet at the same objects.
     pub async fn write(&self, writer: u64) {
         let mut rng = StdRng::seed_from_u64(self.seed.wrapping_add(writer));
