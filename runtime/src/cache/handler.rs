@@ -18,7 +18,8 @@ use crate::ObjectName;
 /// by ten thousand changes, and again after it had caught up by half. It must not block the thread for long: hand work on. A panic is
 /// logged, and the handler goes on with the next change.
 pub trait EventHandler<K>: Send + Sync + 'static {
-    /// An object appeared. `is_in_initial_list`: it was there before the handler.
+    /// An object appeared. `is_in_initial_list`: it was there before the handler. Others may come before the last of these: what a
+    /// change lets through a [filter](super::Filtered), and, of an informer of several namespaces, what is new in one of them.
     fn on_add(&self, object: &Object<K>, is_in_initial_list: bool) {
         let _ = (object, is_in_initial_list);
     }

@@ -14,6 +14,7 @@ use super::{
     compression::Payload,
     hot::Slot,
     index::{Index, text_at},
+    prefetch,
     views::{ANYBODY, Views},
 };
 use crate::{ObjectName, View};
@@ -59,6 +60,17 @@ impl StoredObject {
 
     pub(super) fn name(&self) -> &ObjectName {
         &self.metadata.name
+    }
+
+    /// Has the processor read all of it that is looked at when it goes.
+    pub(super) fn prefetch(&self) {
+        prefetch::start(&self.views);
+        prefetch::start(&self.metadata.name);
+        prefetch::start(&self.metadata.identity);
+        prefetch::start(&self.metadata.labels);
+        prefetch::start(&self.payload);
+        prefetch::start(&self.indexed);
+        prefetch::start(&self.slot);
     }
 
     /// Looks for the values of indexes that were not looked for yet. Calls functions of users: without a lock.

@@ -19,3 +19,8 @@ pub(super) fn text(text: &[u8]) {
 pub(super) fn start<T>(value: &T) {
     prefetch_index(slice::from_ref(value), 0);
 }
+
+/// The first of these bytes.
+pub(super) fn first(bytes: &[u8]) {
+    prefetch_index(bytes, 0);
+}

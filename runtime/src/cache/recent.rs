@@ -40,6 +40,11 @@ impl<'t> Asked<'t> {
     pub(super) fn text(self) -> &'t str {
         self.text
     }
+
+    /// Equal texts have equal digests, of one [`Recent`], and others hardly ever.
+    pub(super) fn digest(self) -> u64 {
+        self.hash
+    }
 }
 
 impl<T: ?Sized, S: Default> Default for Recent<T, S> {

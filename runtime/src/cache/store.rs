@@ -301,8 +301,13 @@ impl Store {
             ]
         });
         let there: Vec<_> = Tree::fetch(trees.flatten()).collect();
-        black_box(there.iter().map(|old| old.payload.length()).sum::<usize>());
+        for old in &there {
+            old.prefetch();
+        }
         black_box(there.iter().map(|old| old.metadata.fetch()).sum::<usize>());
+        for old in &there {
+            old.payload.prefetch();
+        }
     }
 
     /// Deletes what is not in the list.

@@ -10,7 +10,7 @@ use hashbrown::{DefaultHashBuilder, HashMap};
 
 use crate::cache::{Metadata, OwnerRef, prefetch};
 
-use super::difference::difference;
+use super::{difference::difference, shortcuts::Shortcuts};
 
 /// An exemplar is not worth its room before so many objects of its family have come.
 const MEMBERS: u32 = 4;
@@ -25,24 +25,18 @@ const LEAST: usize = 256 * 1024;
 /// Families are looked through when so many objects have come, and as many as there are families.
 const FORGOTTEN_AFTER: usize = 10_000;
 
-/// What others are kept as differences to.
-#[derive(Debug)]
-pub(super) struct Exemplar(Box<[u8]>);
-
-impl Exemplar {
-    pub(super) fn json(&self) -> &[u8] {
-        &self.0
-    }
-}
+/// The JSON of what others are kept as differences to.
+pub(super) type Exemplar = Arc<[u8]>;
 
 /// The steps, and from what they lead to the object.
-type Difference = (Box<[u8]>, Arc<Exemplar>);
+type Difference = (Box<[u8]>, Exemplar);
 
 /// The families of a kind.
 #[derive(Debug, Default)]
 pub(super) struct Families {
     hasher: DefaultHashBuilder,
     known: HashMap<u64, Family>,
+    shortcuts: Shortcuts,
     /// Of the exemplars.
     bytes: usize,
     buffer: Vec<u8>,
@@ -56,7 +50,7 @@ pub(super) struct Families {
 
 #[derive(Debug)]
 struct Family {
-    exemplar: Option<Arc<Exemplar>>,
+    exemplar: Option<Exemplar>,
     /// So many are to come before there is an exemplar.
     wait: u32,
     /// How long it waited for this one.
@@ -83,7 +77,7 @@ impl Family {
     fn difference(&mut self, json: &[u8], buffer: &mut Vec<u8>) -> Option<Difference> {
         let exemplar = self.exemplar.as_ref()?;
         buffer.clear();
-        if !difference(exemplar.json(), json, json.len() / PART, buffer) {
+        if !difference(exemplar, json, json.len() / PART, buffer) {
             return None;
         }
         self.fitted = self.fitted.saturating_add(1);
@@ -103,16 +97,19 @@ impl Families {
     }
 
     /// A new object as its difference to its family's exemplar, if that is short.
-    pub(super) fn at_once(&mut self, metadata: &Metadata, json: &[u8]) -> Option<Difference> {
+    ///
+    /// `owners` is a digest of its owner references.
+    pub(super) fn at_once(&mut self, owners: u64, metadata: &Metadata, json: &[u8]) -> Option<Difference> {
         self.arrived += 1;
         self.arrived_bytes = self.arrived_bytes.saturating_add(json.len());
         if self.arrived >= FORGOTTEN_AFTER.max(self.known.len()) {
             self.forget_unused();
         }
-        let family = self.family_of(metadata.controller());
+        let shortcut = self.shortcuts.get(owners).map(|shortcut| shortcut.family);
+        let number = shortcut.unwrap_or_else(|| self.family_of(metadata.controller()));
         let family = self
             .known
-            .entry(family)
+            .entry(number)
             .or_insert_with(|| Family::waiting(MEMBERS));
         if family.exemplar.is_none() {
             let name = self.hasher.hash_one(metadata.name());
@@ -130,17 +127,17 @@ impl Families {
                 return None;
             }
             self.bytes += json.len();
-            family.exemplar = Some(Arc::new(Exemplar(json.into())));
+            family.exemplar = Some(json.into());
         }
         let difference = family.difference(json, &mut self.buffer);
-        if difference.is_none() {
+        if let Some((_, exemplar)) = &difference {
+            self.shortcuts.set(owners, number, exemplar);
+        } else {
             family.failed += 1;
             if family.is_poor() {
-                self.bytes -= family
-                    .exemplar
-                    .as_ref()
-                    .map_or(0, |exemplar| exemplar.json().len());
+                self.bytes -= family.exemplar.as_ref().map_or(0, |exemplar| exemplar.len());
                 *family = Family::waiting((family.waited * SLOWER).min(PATIENT));
+                self.shortcuts.forget();
             }
         }
         difference
@@ -155,10 +152,12 @@ impl Families {
     /// Forgets families of which no object is left, and those that never came to something.
     fn forget_unused(&mut self) {
         self.arrived = 0;
+        // They hold exemplars, too.
+        self.shortcuts.forget();
         let bytes = &mut self.bytes;
         self.known.retain(|_, family| match &family.exemplar {
             Some(exemplar) if Arc::strong_count(exemplar) == 1 => {
-                *bytes -= exemplar.json().len();
+                *bytes -= exemplar.len();
                 false
             }
             Some(_) => true,
@@ -172,11 +171,10 @@ impl Families {
         self.bytes
     }
 
-    /// Has the processor read the exemplar of this controller's family meanwhile.
-    pub(super) fn fetch(&self, controller: Option<&OwnerRef>) {
-        let family = self.known.get(&self.family_of(controller));
-        if let Some(exemplar) = family.and_then(|family| family.exemplar.as_ref()) {
-            prefetch::text(exemplar.json());
+    /// Has the processor read meanwhile what an object with these owners will be compared with.
+    pub(super) fn fetch(&self, owners: u64) {
+        if let Some(shortcut) = self.shortcuts.get(owners) {
+            prefetch::text(&shortcut.exemplar);
         }
     }
 
@@ -215,12 +213,17 @@ mod tests {
         scanner.object(pod.to_string().as_bytes(), &[]).unwrap()
     }
 
+    fn owners(pod: &StoredObject) -> u64 {
+        let uid = pod.metadata.controller().map_or("0", |owner| &owner.uid);
+        u64::from_str_radix(uid, 16).unwrap()
+    }
+
     fn arrive(families: &mut Families, pod: &StoredObject) -> Option<Difference> {
         let json = pod.payload.raw().unwrap();
-        let difference = families.at_once(&pod.metadata, &json);
+        let difference = families.at_once(owners(pod), &pod.metadata, &json);
         if let Some((bytes, exemplar)) = &difference {
             let mut restored = Vec::new();
-            restore(exemplar.json(), bytes, &mut restored).unwrap();
+            restore(exemplar, bytes, &mut restored).unwrap();
             assert_eq!(restored, json);
             assert!(bytes.len() < json.len() / 20, "{} of {}", bytes.len(), json.len());
         }
@@ -262,6 +265,21 @@ mod tests {
         assert!(alone < 10, "{alone}");
     }
 
+    /// Those of two families whose digests are the same by chance are compared with one exemplar, and kept as a difference if they fit.
+    #[test]
+    fn what_is_compared_with_another_familys_exemplar_is_not_lost() {
+        let mut families = Families::default();
+        for number in 0..200 {
+            let pod = pod(number, Some(number % 2), number % 2);
+            let json = pod.payload.raw().unwrap();
+            if let Some((bytes, exemplar)) = families.at_once(7, &pod.metadata, &json) {
+                let mut restored = Vec::new();
+                restore(&exemplar, &bytes, &mut restored).unwrap();
+                assert_eq!(restored, json);
+            }
+        }
+    }
+
     #[test]
     fn a_family_for_which_there_was_no_room_has_its_exemplar_as_soon_as_there_is() {
         let mut families = Families::default();
@@ -269,7 +287,7 @@ mod tests {
             families.stored(all);
             let arrived = numbers.map(|number| {
                 let pod = pod(number, Some(owner), owner);
-                families.at_once(&pod.metadata, &pod.payload.raw().unwrap())
+                families.at_once(owners(&pod), &pod.metadata, &pod.payload.raw().unwrap())
             });
             arrived.flatten().count()
         };

@@ -5,7 +5,7 @@ use std::{collections::VecDeque, sync::Arc};
 use bytes::BytesMut;
 
 use super::{Payload, Settling};
-use crate::cache::{Metadata, OwnerRef};
+use crate::cache::Metadata;
 
 const BLOCK: usize = 64 * 1024;
 /// Longer ones get memory of their own.
@@ -24,6 +24,8 @@ pub(in crate::cache) struct Fresh {
     block: Option<BytesMut>,
     /// What there still is of full blocks, the oldest first.
     used: VecDeque<BytesMut>,
+    /// A digest of the owner references of the object that is being scanned.
+    owners: u64,
     settling: Arc<Settling>,
 }
 
@@ -32,17 +34,20 @@ impl Fresh {
         Self {
             block: None,
             used: VecDeque::new(),
+            owners: 0,
             settling,
         }
     }
 
-    /// Reads beforehand what an object of this controller will be compared with: it comes while the rest of the object is scanned.
-    pub(in crate::cache) fn fetch(&self, controller: Option<&OwnerRef>) {
-        self.settling.fetch(controller);
+    /// Reads beforehand what an object with these owner references, of which this is a digest, will be compared with: it comes while the
+    /// rest of the object is scanned.
+    pub(in crate::cache) fn fetch(&mut self, owners: Option<u64>) {
+        self.owners = owners.unwrap_or_default();
+        self.settling.fetch(self.owners);
     }
 
     pub(in crate::cache) fn payload(&mut self, metadata: &Metadata, json: &[u8]) -> Payload {
-        let alike = self.settling.alike(metadata, json);
+        let alike = self.settling.alike(self.owners, metadata, json);
         alike.unwrap_or_else(|| self.raw(json))
     }
 

@@ -1,7 +1,7 @@
 //! Objects that were not touched for a while, kept small.
 //!
 //! Read [`payload`] (the bytes of one object, raw or compressed in place) with [`fresh`] → [`dictionary`] (what objects of a kind have in common) and
-//! [`difference`] with [`families`] (what replicas have in common) → [`settling`] (which objects are compressed, when, and how).
+//! [`difference`] with [`families`] and [`shortcuts`] (what replicas have in common) → [`settling`] (which objects are compressed, when, and how).
 
 mod dictionary;
 mod difference;
@@ -9,6 +9,7 @@ mod families;
 mod fresh;
 mod payload;
 mod settling;
+mod shortcuts;
 
 pub(super) use fresh::Fresh;
 pub(super) use payload::Payload;

@@ -11,6 +11,7 @@ use super::{
     difference::restore,
     families::Exemplar,
 };
+use crate::cache::prefetch;
 
 /// The JSON of an object: raw at first, later perhaps compressed, in place and unseen by readers.
 #[derive(Debug)]
@@ -32,7 +33,7 @@ enum Form {
     /// The difference to another object.
     Different {
         bytes: Box<[u8]>,
-        from: Arc<Exemplar>,
+        from: Exemplar,
     },
 }
 
@@ -58,10 +59,18 @@ impl Payload {
     }
 
     /// Kept as the difference of the JSON, which is so long, to another object.
-    pub(super) fn different(length: usize, bytes: Box<[u8]>, from: Arc<Exemplar>) -> Self {
+    pub(super) fn different(length: usize, bytes: Box<[u8]>, from: Exemplar) -> Self {
         Self {
             length,
             form: RwLock::new(Form::Different { bytes, from }),
+        }
+    }
+
+    /// Has the processor read the beginning of what is kept: beside it stands what is looked at when it is freed.
+    pub(in crate::cache) fn prefetch(&self) {
+        match &*self.form.read() {
+            Form::Raw(bytes) | Form::Fresh(bytes) => prefetch::first(bytes),
+            Form::Compressed { bytes, .. } | Form::Different { bytes, .. } => prefetch::first(bytes),
         }
     }
 
@@ -155,7 +164,7 @@ impl Payload {
     }
 
     /// From now on it is kept as this, which must be the difference of its own JSON.
-    pub(super) fn keep_difference(&self, bytes: Box<[u8]>, from: Arc<Exemplar>) {
+    pub(super) fn keep_difference(&self, bytes: Box<[u8]>, from: Exemplar) {
         *self.form.write() = Form::Different { bytes, from };
     }
 
@@ -178,7 +187,7 @@ impl Payload {
         to.reserve(self.length);
         match &*self.form.read() {
             Form::Raw(json) | Form::Fresh(json) => to.extend_from_slice(json),
-            Form::Different { bytes, from } => restore(from.json(), bytes, &mut to).ok_or(Damaged)?,
+            Form::Different { bytes, from } => restore(from, bytes, &mut to).ok_or(Damaged)?,
             Form::Compressed { bytes, dictionary } => {
                 let length = CONTEXT.with_borrow_mut(|context| match dictionary {
                     Some(dictionary) => dictionary.decompress(context, bytes, &mut to),

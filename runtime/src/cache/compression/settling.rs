@@ -14,7 +14,7 @@ use parking_lot::{Mutex, MutexGuard};
 use tokio::time::sleep;
 
 use super::{
-    super::{Metadata, OwnerRef, object::StoredObject, store::Store},
+    super::{Metadata, object::StoredObject, store::Store},
     Payload,
     dictionary::{Compressor, Dictionary},
     families::Families,
@@ -120,15 +120,15 @@ impl Settling {
 
     /// A new object as its difference to another, where they are much alike. While its bytes are in the processor's cache, and without a
     /// copy of them, that costs less than to keep it raw for a while.
-    pub(super) fn alike(&self, metadata: &Metadata, json: &[u8]) -> Option<Payload> {
+    pub(super) fn alike(&self, owners: u64, metadata: &Metadata, json: &[u8]) -> Option<Payload> {
         let mut inner = self.inner()?;
-        let (bytes, exemplar) = inner.families.at_once(metadata, json)?;
+        let (bytes, exemplar) = inner.families.at_once(owners, metadata, json)?;
         Some(Payload::different(json.len(), bytes, exemplar))
     }
 
-    pub(super) fn fetch(&self, controller: Option<&OwnerRef>) {
+    pub(super) fn fetch(&self, owners: u64) {
         if let Some(inner) = self.inner() {
-            inner.families.fetch(controller);
+            inner.families.fetch(owners);
         }
     }
 

@@ -37,8 +37,6 @@ pub(in crate::cache) struct Found<'a> {
     labels: Option<Asked<'a>>,
     finalizers: Option<Asked<'a>>,
     owner_references: Option<Asked<'a>>,
-    /// What they say.
-    owners: Option<Arc<[OwnerRef]>>,
     /// Which other kind it is than expected.
     stranger: Option<String>,
     /// What makes the object undecodable as whatever type.
@@ -92,15 +90,9 @@ impl<'a> Found<'a> {
         self.stranger.get_or_insert(what);
     }
 
-    /// All entries of `metadata` were taken. Whose the object is, which is asked for before the rest of it is scanned.
-    pub(super) fn owners(&mut self, shared: &mut Shared) -> &[OwnerRef] {
-        self.owners = part(
-            self.owner_references,
-            &mut shared.owner_references,
-            |text| owner_references(text, &mut shared.texts),
-            &mut self.defect,
-        );
-        self.owners.as_deref().unwrap_or_default()
+    /// A digest of the owner references, as far as they came.
+    pub(super) fn owners(&self) -> Option<u64> {
+        self.owner_references.map(Asked::digest)
     }
 
     /// A bookmark's version and annotations. Fails where a parser may read something else.
@@ -152,7 +144,12 @@ impl<'a> Found<'a> {
                 annotations: digest(self.annotations.unwrap_or("{}")),
                 labels: part(self.labels, &mut shared.labels, labels, defect),
                 finalizers: part(self.finalizers, &mut shared.finalizers, finalizers, defect),
-                owner_references: self.owners,
+                owner_references: part(
+                    self.owner_references,
+                    &mut shared.owner_references,
+                    |text| owner_references(text, &mut shared.texts),
+                    defect,
+                ),
             },
             self.defect,
         ))

@@ -15,7 +15,7 @@ use crate::{
         compression::{Fresh, Payload},
         index::Index,
         keep::Paths,
-        metadata::{Metadata, controller},
+        metadata::Metadata,
         object::StoredObject,
         store::Store,
         views::Views,
@@ -163,9 +163,8 @@ impl Scanner {
                     found.stands_twice("metadata");
                 }
                 self.scan_metadata(cursor, &mut found)?;
-                let owners = found.owners(&mut self.shared);
-                if let Some(fresh) = &self.fresh {
-                    fresh.fetch(controller(owners));
+                if let (None, Some(fresh)) = (found.owners(), &mut self.fresh) {
+                    fresh.fetch(None);
                 }
                 continue;
             }
@@ -260,6 +259,9 @@ impl Scanner {
             let value = cursor.value()?;
             if key != "managedFields" {
                 found.take(&key, value, &self.shared);
+                if let ("ownerReferences", Some(fresh)) = (&*key, &mut self.fresh) {
+                    fresh.fetch(found.owners());
+                }
                 if is_wanted {
                     keep(&mut self.kept, paths, &key, value)?;
                 }
