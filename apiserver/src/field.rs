@@ -1,6 +1,6 @@
 //! What is wrong with a field, in the words of the real server.
 
-use crate::quote::quoted;
+use crate::quote;
 use serde_json::{Map, Value};
 use std::fmt;
 
@@ -70,9 +70,9 @@ impl FieldErrorKind {
     }
 }
 
-/// A value as JSON; texts as Go quotes them.
+/// A value as Go writes JSON; texts as it quotes them.
 fn shown(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), quoted)
+    value.as_str().map_or_else(|| quote::json(value), quote::quoted)
 }
 
 impl FieldError {

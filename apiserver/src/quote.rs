@@ -1,5 +1,6 @@
-//! Texts in quotes, as Go writes them: what is no printable character is escaped.
+//! Texts and JSON as Go writes them: in quotes what is no printable character is escaped, in JSON what HTML would read.
 
+use serde_json::Value;
 use std::fmt::Write as _;
 
 /// The text in quotes.
@@ -25,6 +26,15 @@ pub(crate) fn quoted(text: &str) -> String {
     }
     quoted.push('"');
     quoted
+}
+
+/// The value as JSON.
+pub(crate) fn json(value: &Value) -> String {
+    value
+        .to_string()
+        .replace('<', "\\u003c")
+        .replace('>', "\\u003e")
+        .replace('&', "\\u0026")
 }
 
 #[cfg(test)]

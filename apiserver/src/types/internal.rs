@@ -1,6 +1,7 @@
 //! Objects as the real server shows them where its messages show its own types: all fields, in Go's order and by Go's names. The types are
 //! in `internal.txt`, whose head describes it; `cargo xtask api-types` writes it from the Go source.
 
+use crate::quote;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -130,14 +131,7 @@ impl Shown {
             Value::Array(items) if !items.is_empty() => {
                 self.items(items, |shown, item| shown.scalar(item, ""));
             }
-            // As Go writes JSON.
-            value => self.text.push_str(
-                &value
-                    .to_string()
-                    .replace('<', "\\u003c")
-                    .replace('>', "\\u003e")
-                    .replace('&', "\\u0026"),
-            ),
+            value => self.text.push_str(&quote::json(value)),
         }
     }
 

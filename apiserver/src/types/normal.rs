@@ -71,10 +71,9 @@ pub fn settle(value: &mut Value, ty: &Type) {
                     *value = Value::from("");
                 }
                 let is_empty = match value {
+                    _ if matches!(ty, Type::Opaque) => false,
                     Value::Array(items) => items.is_empty(),
-                    Value::Object(fields) => {
-                        fields.is_empty() && !matches!(ty, Type::Named(_) | Type::Opaque)
-                    }
+                    Value::Object(fields) => fields.is_empty() && !matches!(ty, Type::Named(_)),
                     _ => false,
                 };
                 if is_empty && field.is_some_and(|field| !field.empty.pointer) {
@@ -130,11 +129,12 @@ fn normal_field(value: Option<Value>, field: &Field) -> Option<Value> {
         return Some(value);
     }
     let is_empty = match &value {
+        // What is raw is a struct, too, whatever shape it has.
+        _ if is_struct(&field.ty) => field.empty.omitzero && value == zero(&field.ty),
         Value::Array(items) => items.is_empty(),
-        Value::Object(_) if is_struct(&field.ty) => field.empty.omitzero && value == zero(&field.ty),
         Value::Object(fields) => fields.is_empty(),
-        Value::String(text) => text.is_empty() && !is_struct(&field.ty),
-        Value::Number(number) => number.as_f64() == Some(0.0) && !is_struct(&field.ty),
+        Value::String(text) => text.is_empty(),
+        Value::Number(number) => number.as_f64() == Some(0.0),
         Value::Bool(set) => !set,
         Value::Null => true,
     };

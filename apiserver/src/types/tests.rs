@@ -164,6 +164,18 @@ fn what_is_empty_is_left_out_where_go_leaves_it_out() {
 }
 
 #[test]
+fn what_is_raw_is_kept_in_any_shape() {
+    let revision = builtin("apps/v1", "ControllerRevision").unwrap();
+    for data in [json!([]), json!({}), json!(""), json!(0), json!(false)] {
+        let mut object = json!({ "data": data, "metadata": {}, "revision": 1 });
+        let once = object.clone();
+        normalize(&mut object, revision);
+        settle(&mut object, revision);
+        assert_eq!(object, once);
+    }
+}
+
+#[test]
 fn storage_forgets_what_is_empty() {
     let role = builtin("rbac.authorization.k8s.io/v1", "Role").unwrap();
     let mut object = json!({ "metadata": { "name": "a" }, "rules": [] });

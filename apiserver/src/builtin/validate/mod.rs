@@ -43,8 +43,16 @@ pub fn validate(object: &Value, old: Option<&Value>, empties: &Empties) -> Vec<F
         "Deployment" => workload::deployment(&mut check, spec),
         "ReplicaSet" => workload::replica_set(&mut check, spec),
         "PodTemplate" => pod::template_at(&mut check, &object["template"], "template"),
-        "ControllerRevision" if object["data"].is_null() => {
-            check.push(FieldError::required("data", "data is mandatory"));
+        "ControllerRevision" if old.is_none() && !object["data"].is_object() => {
+            let absent = object["data"].is_null();
+            check.push(FieldError::required(
+                "data",
+                if absent {
+                    "data is mandatory"
+                } else {
+                    "data must be a valid JSON object"
+                },
+            ));
         }
         "StatefulSet" => workload::stateful_set(&mut check, spec, old.is_none()),
         "DaemonSet" => workload::daemon_set(&mut check, spec),
@@ -252,6 +260,9 @@ impl Check {
                                   'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden";
                     self.push(FieldError::forbidden("spec", detail));
                 }
+            }
+            "ControllerRevision" if object["data"] != old["data"] => {
+                self.push(FieldError::invalid("data", object["data"].clone(), CHANGED));
             }
             "ConfigMap" | "Secret" if old["immutable"] == true => {
                 let detail = "field is immutable when `immutable` is set";
