@@ -242,11 +242,13 @@ proptest! {
 
     #[test]
     fn nothing_panics_whatever_the_schema_and_the_object(schema in any_json(), object in any_json(), old in any_json()) {
-        let _ = check_structural(&schema, "spec.validation.openAPIV3Schema");
+        let refused = check_structural(&schema, "spec.validation.openAPIV3Schema");
+        // What such a default brings may be unknown itself.
+        let refused_default = refused.iter().any(|error| error.field.ends_with(".default"));
         let schema = Schema::new(&schema);
         let (_, _, object) = written(&schema, object, Some(&old));
         let again = written(&schema, object.clone(), None);
-        prop_assert_eq!(again.0, Vec::<String>::new(), "what is left is known");
+        prop_assert!(refused_default || again.0.is_empty(), "left, and not known: {:?}", again.0);
     }
 
     #[test]

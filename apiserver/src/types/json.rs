@@ -459,9 +459,11 @@ mod tests {
     proptest! {
         #[test]
         fn whatever_the_bytes_it_agrees_with_serde_json(bytes in "[\\[\\]{}:,\"\\\\ue0-9a.tfn -]{0,24}") {
+            // To Go -0 is a whole number, to serde_json none.
+            let shown = |value: &Value| value.to_string().replace("-0.0", "0");
             let ours = decode(bytes.as_bytes());
             if let Ok(theirs) = serde_json::from_str::<Value>(&bytes) {
-                prop_assert_eq!(ours.map(|decoded| decoded.value.to_string()), Ok(theirs.to_string()));
+                prop_assert_eq!(ours.map(|decoded| shown(&decoded.value)), Ok(shown(&theirs)));
             } else if let Ok(decoded) = ours {
                 // Go mends half a pair of surrogates, serde_json refuses it.
                 prop_assert!(decoded.value.to_string().contains('\u{fffd}'), "{:?}", bytes);
