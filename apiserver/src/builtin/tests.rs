@@ -181,6 +181,27 @@ fn what_the_real_server_accepts_is_accepted() {
     }
 }
 
+#[test]
+fn containers_mount_what_a_stateful_set_claims() {
+    let set = |mounted: &str| {
+        json!({ "kind": "StatefulSet", "metadata": { "name": "a" }, "spec": {
+            "selector": { "matchLabels": { "a": "b" } }, "podManagementPolicy": "Parallel",
+            "updateStrategy": { "type": "OnDelete" },
+            "template": { "metadata": { "labels": { "a": "b" } }, "spec": { "restartPolicy": "Always", "containers": [{
+                "name": "c", "image": "x", "imagePullPolicy": "Always", "terminationMessagePolicy": "File",
+                "volumeMounts": [{ "name": mounted, "mountPath": "/data" }],
+            }] } },
+            "volumeClaimTemplates": [{ "metadata": { "name": "data" }, "spec": {
+                "accessModes": ["ReadWriteOnce"], "resources": { "requests": { "storage": "1Gi" } },
+            } }],
+        } })
+    };
+    let mut accepted = set("data");
+    default(&mut accepted, builtin("apps/v1", "StatefulSet").unwrap());
+    assert_eq!(validate(&accepted, None, &Empties::default()), []);
+    assert_eq!(validate(&set("other"), None, &Empties::default()).len(), 1);
+}
+
 fn any_json() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),

@@ -2,7 +2,7 @@
 
 use super::managed::applied;
 use super::update::Read;
-use super::{Bodied, Registry, Target, WriteOptions, Written};
+use super::{Bodied, FieldValidation, Registry, Target, WriteOptions, Written};
 use crate::apply::gvk;
 use crate::meta;
 use crate::status::{ApiError, Cause};
@@ -24,13 +24,14 @@ impl Registry {
             return Err(ApiError::invalid_of("meta.k8s.io", "PatchOptions", "", &[cause]));
         }
         let config = read(body)?;
+        // A field that is unknown was refused before, or stands where the schema says nothing.
         let options = WriteOptions {
             applied: true,
+            field_validation: FieldValidation::Ignore,
             ..by.options.clone()
         };
-        let mut warnings = vec![];
         let creates = part.is_empty() || target.kind.creates_on_update(part);
-        let written = self.change(target, part, creates, Bodied::new(by.user, &options), |old| {
+        self.change(target, part, creates, Bodied::new(by.user, &options), |old| {
             if part == "scale" {
                 let old = old.unwrap_or(&Value::Null);
                 let by = Bodied::new(by.user, &options);
@@ -45,14 +46,13 @@ impl Registry {
             let Some(old) = old else {
                 return Ok(Read { object, empties });
             };
-            warnings = self.decode(target, &mut object, &options)?;
+            self.decode(target, &mut object, &options)?;
             if meta::resource_version(&config).is_empty() {
                 let version = old["metadata"]["resourceVersion"].clone();
                 meta::metadata_mut(&mut object).insert("resourceVersion".into(), version);
             }
             Ok(Read { object, empties })
-        });
-        Written::warned(written, &warnings)
+        })
     }
 }
 

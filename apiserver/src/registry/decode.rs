@@ -8,7 +8,7 @@ use crate::kinds::{Catalog, Kind};
 use crate::meta;
 use crate::status::{ApiError, Cause};
 use crate::strategy;
-use crate::types::{self, Fault};
+use crate::types::{self, Fault, Type};
 use serde_json::Value;
 
 /// Why what was sent is no object of the kind.
@@ -67,7 +67,7 @@ impl Registry {
         let owned = object["metadata"]["managedFields"].as_array();
         let disowns = owned.is_some_and(Vec::is_empty);
         faults.extend(check_fields(kind, object, options.applied)?);
-        meta::normalise(object, &kind.kind, &kind.version)?;
+        meta::normalise(object);
         if disowns {
             // No owners are not the same as not a word of owners.
             meta::metadata_mut(object).insert("managedFields".into(), Value::Array(vec![]));
@@ -96,6 +96,7 @@ fn check_fields(kind: &Kind, object: &mut Value, applied: bool) -> Result<Vec<St
         let Some(version) = definition.version(&kind.version) else {
             return Ok(vec![]);
         };
+        check_metadata(kind, &mut object["metadata"])?;
         let unknown = version.schema.prune(object);
         if !applied {
             version.schema.drop_nulls(object);
@@ -120,6 +121,22 @@ fn check_fields(kind: &Kind, object: &mut Value, applied: bool) -> Result<Vec<St
     builtin::default(object, ty);
     strategy::read(kind, object);
     Ok(unknown)
+}
+
+/// A custom resource's metadata is read by itself.
+fn check_metadata(kind: &Kind, metadata: &mut Value) -> Result<(), Undecodable> {
+    let refuse = |why| Err(Undecodable::new(kind, &kind.version, &kind.kind, why));
+    if !metadata.is_object() && !metadata.is_null() {
+        let found = types::json_kind(metadata);
+        return refuse(format!(
+            "json: cannot unmarshal {found} into Go value of type v1.ObjectMeta"
+        ));
+    }
+    let faults = types::check(metadata, &Type::named("meta.v1.ObjectMeta"), false);
+    match faults.into_iter().next() {
+        Some(Fault::Mismatch(why)) => refuse(why),
+        _ => Ok(()),
+    }
 }
 
 /// What is said of unknown fields.

@@ -177,7 +177,8 @@ impl Registry {
     }
 }
 
-fn check_name(target: &Target, object: &Value) -> Result<(), ApiError> {
+/// What is sent is called what the path says, if anything.
+pub(crate) fn check_name(target: &Target, object: &Value) -> Result<(), ApiError> {
     let name = meta::name(object);
     if name.is_empty() || name == target.name {
         return Ok(());

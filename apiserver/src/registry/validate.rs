@@ -5,14 +5,14 @@ use crate::builtin;
 use crate::kinds::Kind;
 use crate::meta;
 use crate::status::{ApiError, Cause};
-use crate::strategy;
+use crate::strategy::{self, Unallocated};
 use crate::types::Empties;
 use serde_json::Value;
 
 /// What is wrong with an object that is new, or replaces another.
 pub(super) fn validate(kind: &Kind, object: &Value, old: Option<&Value>, empties: &Empties) -> Vec<Cause> {
     let Some(definition) = &kind.definition else {
-        let mut causes = metadata_again(kind, object, old);
+        let mut causes = metadata_again(object, old);
         causes.extend(strategy::check(kind, object, old, empties));
         return causes;
     };
@@ -22,37 +22,22 @@ pub(super) fn validate(kind: &Kind, object: &Value, old: Option<&Value>, empties
     let errors = metadata.into_iter().chain(errors.into_iter().flatten());
     let scale = version.and_then(|version| version.scale.as_ref());
     let scale = scale.map(|scale| check_scale(scale, object)).unwrap_or_default();
-    errors.map(Cause::from).chain(scale).collect()
+    let again = metadata_again(object, old);
+    again
+        .into_iter()
+        .chain(errors.map(Cause::from))
+        .chain(scale)
+        .collect()
 }
 
-/// Kinds that check the metadata once more on updates, as they check the whole new object.
-const CHECKED_WHOLE: &[&str] = &[
-    "ConfigMap",
-    "Secret",
-    "Service",
-    "ServiceAccount",
-    "PersistentVolumeClaim",
-    "PersistentVolume",
-    "Endpoints",
-    "Role",
-    "ClusterRole",
-    "RoleBinding",
-    "ClusterRoleBinding",
-];
-
-/// The metadata's faults as often as the real server finds them in an update, less once.
-fn metadata_again(kind: &Kind, object: &Value, old: Option<&Value>) -> Vec<Cause> {
+/// The metadata's faults that the rules for all kinds find in an update, where they are applied twice. The kind's own find them, too.
+fn metadata_again(object: &Value, old: Option<&Value>) -> Vec<Cause> {
     if old.is_none() {
         return vec![];
     }
     let errors = builtin::validate_metadata(&object["metadata"], "metadata");
-    let times = if CHECKED_WHOLE.contains(&kind.kind.as_str()) {
-        3
-    } else {
-        2
-    };
     let causes: Vec<Cause> = errors.into_iter().map(Cause::from).collect();
-    vec![causes; times].into_iter().flatten().collect()
+    [causes.clone(), causes].concat()
 }
 
 /// The same for a part that is written on a path of its own.
@@ -178,8 +163,10 @@ impl Registry {
         let uid = meta::uid(object).to_owned();
         let others = services.iter().map(|service| service.value());
         let others = others.filter(|other| meta::uid(other) != uid);
-        let Err(cause) = strategy::allocate(kind, object, old, others) else {
-            return Ok(());
+        let cause = match strategy::allocate(kind, object, old, others) {
+            Ok(()) => return Ok(()),
+            Err(Unallocated::Failed(why)) => return Err(ApiError::new(500, "", why)),
+            Err(Unallocated::Refused(cause)) => cause,
         };
         // What else is wrong is said first, but of an address only.
         if cause.field.ends_with("nodePort") || validate(kind, object, None, &Empties::default()).is_empty() {

@@ -4,11 +4,13 @@
 mod definitions;
 mod jobs;
 mod namespaces;
+mod node_ports;
 mod pods;
 mod secrets;
 mod services;
 pub(crate) mod warnings;
 
+pub(crate) use node_ports::Unallocated;
 pub(crate) use pods::quality;
 
 use crate::builtin;
@@ -192,7 +194,7 @@ pub(crate) fn allocate<'a>(
     object: &mut Value,
     old: Option<&Value>,
     others: impl Iterator<Item = &'a Value> + Clone,
-) -> Result<(), Cause> {
+) -> Result<(), Unallocated> {
     match (kind.group.as_str(), kind.kind.as_str()) {
         ("", "Service") => services::allocate(object, old, others),
         _ => Ok(()),

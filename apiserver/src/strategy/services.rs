@@ -1,14 +1,14 @@
 //! Services: addresses out of ranges, and what follows from the type.
 
+use super::node_ports;
+use super::node_ports::Unallocated;
 use crate::meta::{self, text};
 use crate::status::Cause;
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 /// Addresses that services get: 10.0.0.0/16, as the tests' real server has it.
 const NETWORK: [u8; 2] = [10, 0];
-const NODE_PORTS: std::ops::RangeInclusive<u16> = 30000..=32767;
 
 /// What follows from what was said.
 pub(super) fn fill(service: &mut Value, old: Option<&Value>) {
@@ -97,7 +97,7 @@ pub(super) fn allocate<'a>(
     service: &mut Value,
     old: Option<&Value>,
     others: impl Iterator<Item = &'a Value> + Clone,
-) -> Result<(), Cause> {
+) -> Result<(), Unallocated> {
     let is_named = !meta::name(service).is_empty();
     let spec = meta::entry_mut(service, "spec");
     if spec.get("type").is_some_and(|kind| kind == "ExternalName") {
@@ -118,10 +118,12 @@ pub(super) fn allocate<'a>(
         return Ok(());
     }
     let taken: Vec<u64> = others
-        .flat_map(|other| other["spec"]["ports"].as_array().into_iter().flatten())
-        .filter_map(|port| port["nodePort"].as_u64())
+        .flat_map(|other| node_ports::given(&other["spec"]))
         .collect();
-    node_ports(spec, taken)
+    match old {
+        Some(old) => node_ports::change(spec, &old["spec"], taken),
+        None => Ok(node_ports::choose(spec, taken)?),
+    }
 }
 
 /// Gives it an address, or sees whether it may have the one that it wants.
@@ -178,54 +180,6 @@ fn address<'a>(
     Ok(())
 }
 
-/// Gives each port one of the nodes' ports. Ports of one number share it: they differ in their protocols.
-fn node_ports(spec: &mut Map<String, Value>, mut taken: Vec<u64>) -> Result<(), Cause> {
-    let Some(ports) = spec.get_mut("ports").and_then(Value::as_array_mut) else {
-        return Ok(());
-    };
-    let number = |port: &Value, field: &str| port[field].as_u64().unwrap_or(0);
-    let asked: Vec<(u64, u64)> = ports
-        .iter()
-        .map(|port| (number(port, "port"), number(port, "nodePort")))
-        .collect();
-    let mut shared: BTreeMap<u64, u64> = BTreeMap::new();
-    for (index, port) in ports.iter_mut().enumerate() {
-        let (number, mut given) = asked[index];
-        let earlier = shared.get(&number).copied();
-        if let Some(earlier) = earlier.filter(|&earlier| given == 0 || given == earlier) {
-            port["nodePort"] = json!(earlier);
-            continue;
-        }
-        if given == 0 {
-            let other = asked
-                .iter()
-                .find(|(other, given)| *other == number && *given != 0);
-            given = other.map_or(0, |&(_, given)| given);
-        }
-        let refuse = |why: &str| {
-            let field = format!("spec.ports[{index}].nodePort");
-            Err(Cause::invalid(field, &json!(given), why))
-        };
-        if given == 0 {
-            match NODE_PORTS.map(u64::from).find(|port| !taken.contains(port)) {
-                Some(free) => given = free,
-                None => return refuse("failed to allocate a nodePort: range is full"),
-            }
-        } else if !u16::try_from(given).is_ok_and(|port| NODE_PORTS.contains(&port)) {
-            let (first, last) = (NODE_PORTS.start(), NODE_PORTS.end());
-            return refuse(&format!(
-                "provided port is not in the valid range. The range of valid ports is {first}-{last}"
-            ));
-        } else if taken.contains(&given) {
-            return refuse("provided port is already allocated");
-        }
-        taken.push(given);
-        shared.entry(number).or_insert(given);
-        port["nodePort"] = json!(given);
-    }
-    Ok(())
-}
-
 fn in_network(address: &str) -> bool {
     address
         .parse::<Ipv4Addr>()
@@ -261,7 +215,10 @@ mod tests {
         let mut shared =
             json!({ "metadata": { "name": "c" }, "spec": { "type": "NodePort", "ports": both } });
         let refused = allocate(&mut shared, None, [].iter()).unwrap_err();
-        assert!(refused.message.contains("already allocated"), "{refused}");
+        assert!(
+            format!("{refused:?}").contains("already allocated"),
+            "{refused:?}"
+        );
         shared["spec"]["ports"][2]["nodePort"] = json!(31000);
         assert_eq!(allocate(&mut shared, None, [].iter()), Ok(()));
         let given: Vec<_> = (0..3)
@@ -274,7 +231,7 @@ mod tests {
         ] {
             let mut third = json!({ "metadata": { "name": "b" }, "spec": { "clusterIP": address } });
             let refused = allocate(&mut third, None, [second.clone()].iter()).unwrap_err();
-            assert!(refused.message.contains(why), "{refused}");
+            assert!(format!("{refused:?}").contains(why), "{refused:?}");
         }
     }
 }

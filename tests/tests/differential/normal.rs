@@ -61,6 +61,7 @@ static CLEANED: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (r"in record \(\d+\)", "in record (N)"),
         // A port of nodes that was chosen.
         (r"Duplicate value: 3[0-2]\d{3}\b", "Duplicate value: PORT"),
+        (r"nodePort: \{(\w+) \d+\}", "nodePort: {$1 PORT}"),
         (r"^(\d+[smhd]){1,2}$", "AGE"),
         (r"(?m)^( *- )(\d+[smhd]){1,2}$", "${1}AGE"),
         (r#"resourceVersion\\?":\s?\\?"\d+"#, "resourceVersion: N"),

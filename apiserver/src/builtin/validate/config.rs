@@ -113,8 +113,8 @@ fn claim_update(check: &mut Check, spec: &Value, old: &Value) {
             .into_iter()
             .filter(|name| before.get(*name).is_none()),
     );
-    if bound {
-        kept.extend(["resources", "volumeAttributesClassName"]);
+    if bound && spec.get("volumeAttributesClassName").is_some() {
+        kept.push("volumeAttributesClassName");
     }
     if let Some(fields) = munged.as_object_mut() {
         for name in kept {
@@ -124,13 +124,19 @@ fn claim_update(check: &mut Check, spec: &Value, old: &Value) {
             };
         }
     }
+    // One that is bound may ask for another size.
+    if bound && munged["resources"]["requests"].is_object() {
+        munged["resources"]["requests"]["storage"] = before["resources"]["requests"]["storage"].clone();
+    }
     if munged != *before {
         let munged = check.empties.restored(&munged, "spec");
         let difference = types::difference(before, &munged, "core.PersistentVolumeClaimSpec");
         check.push(FieldError::forbidden("spec", format!("{DETAIL}\n{difference}")));
     }
-    let size = |spec: &Value| container::amount(&spec["resources"]["requests"]["storage"]);
-    if bound && size(spec) < size(&old["spec"]) {
+    let size = |size: &Value| container::amount(size).unwrap_or(0.0);
+    let wanted = size(&spec["resources"]["requests"]["storage"]);
+    let capacity = size(&old["status"]["capacity"]["storage"]);
+    if wanted < size(&before["resources"]["requests"]["storage"]) && wanted <= capacity {
         let detail = "field can not be less than status.capacity";
         check.push(FieldError::forbidden("spec.resources.requests.storage", detail));
     }

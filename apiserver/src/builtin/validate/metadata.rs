@@ -80,7 +80,7 @@ impl Check {
             .as_array()
             .into_iter()
             .flatten()
-            .filter_map(Value::as_str)
+            .map(|name| name.as_str().unwrap_or_default())
             .collect();
         for name in &names {
             self.messages(path, name, &names::qualified(name));

@@ -35,7 +35,10 @@ pub fn validate(object: &Value, old: Option<&Value>, empties: &Empties) -> Vec<F
         empties: empties.clone(),
         ..Check::default()
     };
-    check.metadata(&object["metadata"], "metadata", true);
+    let (times, standard) = metadata_checks(object, old.is_some());
+    for _ in 0..times {
+        check.metadata(&object["metadata"], "metadata", standard);
+    }
     let spec = &object["spec"];
     match object["kind"].as_str().unwrap_or_default() {
         "Pod" => pod::pod(&mut check, object, old),
@@ -88,6 +91,38 @@ pub fn validate(object: &Value, old: Option<&Value>, empties: &Empties) -> Vec<F
         check.immutable(object, old);
     }
     check.errors
+}
+
+/// Kinds whose updates are checked as a change and as a whole, so that faults of metadata are found twice.
+const CHECKED_WHOLE: &[&str] = &[
+    "ClusterRole",
+    "ClusterRoleBinding",
+    "ConfigMap",
+    "ControllerRevision",
+    "Endpoints",
+    "Ingress",
+    "IngressClass",
+    "Job",
+    "Namespace",
+    "Node",
+    "PersistentVolume",
+    "PersistentVolumeClaim",
+    "Pod",
+    "Role",
+    "RoleBinding",
+    "Secret",
+    "ServiceAccount",
+    "StorageClass",
+];
+
+/// How often a kind's own rules look at the metadata, and whether they know which finalizers are standard.
+fn metadata_checks(object: &Value, updates: bool) -> (usize, bool) {
+    match (text(object, "apiVersion"), text(object, "kind")) {
+        ("v1", "Event") | (_, "PodDisruptionBudget") => (usize::from(!updates), false),
+        (_, "Lease" | "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration") => (1, false),
+        (_, kind) if updates && CHECKED_WHOLE.contains(&kind) => (2, true),
+        _ => (1, true),
+    }
 }
 
 /// What is wrong with the metadata of an object, at this path: its labels, annotations, finalizers and owner references.
@@ -260,6 +295,10 @@ impl Check {
                                   'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden";
                     self.push(FieldError::forbidden("spec", detail));
                 }
+            }
+            "Pod" if object["status"]["qosClass"] != old["status"]["qosClass"] => {
+                let class = object["status"]["qosClass"].clone();
+                self.push(FieldError::invalid("status.qosClass", class, CHANGED));
             }
             "ControllerRevision" if object["data"] != old["data"] => {
                 self.push(FieldError::invalid("data", object["data"].clone(), CHANGED));

@@ -130,9 +130,10 @@ pub(super) fn port_name(text: &str) -> Messages {
     if text.len() > 15 {
         messages.push("must be no more than 15 characters");
     }
-    if !text
-        .bytes()
-        .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+    if text.is_empty()
+        || !text
+            .bytes()
+            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
     {
         messages.push("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)");
     }

@@ -98,7 +98,8 @@ fn requirement_of(check: &mut Check, requirement: &Value, path: &str) {
 }
 
 fn spread(check: &mut Check, spec: &Value, path: &str) {
-    for (constraint, path) in items(spec, "topologySpreadConstraints", path) {
+    let all = spec["topologySpreadConstraints"].as_array();
+    for (index, (constraint, path)) in items(spec, "topologySpreadConstraints", path).enumerate() {
         let skew = constraint["maxSkew"].as_i64().unwrap_or(0);
         if skew <= 0 {
             let detail = "must be greater than zero";
@@ -119,6 +120,50 @@ fn spread(check: &mut Check, spec: &Value, path: &str) {
             let field = format!("{path}.whenUnsatisfiable");
             check.push(FieldError::not_supported(&field, action, known));
         }
+        let same =
+            |other: &Value| text(other, "topologyKey") == key && text(other, "whenUnsatisfiable") == action;
+        if all.into_iter().flatten().skip(index + 1).any(same) {
+            let field = format!("{path}.{{topologyKey, whenUnsatisfiable}}");
+            check.push(FieldError::duplicate(&field, format!("{{{key}, {action}}}")));
+        }
+        if let Some(domains) = constraint["minDomains"].as_i64() {
+            let field = format!("{path}.minDomains");
+            let mut refuse = |detail: &str| {
+                check.push(FieldError::invalid(&field, domains, detail));
+            };
+            if domains <= 0 {
+                refuse("must be greater than zero");
+            }
+            if action != known[0] {
+                refuse(&format!(
+                    "can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
+                ));
+            }
+        }
+        for policy in ["nodeAffinityPolicy", "nodeTaintsPolicy"] {
+            check.one_of(constraint, policy, &path, &["Honor", "Ignore"]);
+        }
+        match_label_keys(check, constraint, &path);
         check.selector(&constraint["labelSelector"], &format!("{path}.labelSelector"));
+    }
+}
+
+/// Labels of the pod itself that it is told apart by.
+fn match_label_keys(check: &mut Check, constraint: &Value, path: &str) {
+    let Some(keys) = constraint["matchLabelKeys"]
+        .as_array()
+        .filter(|keys| !keys.is_empty())
+    else {
+        return;
+    };
+    let path = format!("{path}.matchLabelKeys");
+    if constraint["labelSelector"].is_null() {
+        let detail = "must not be specified when labelSelector is not set";
+        check.push(FieldError::forbidden(&path, detail));
+        return;
+    }
+    for (index, key) in keys.iter().enumerate() {
+        let key = key.as_str().unwrap_or_default();
+        check.messages(&format!("{path}[{index}]"), key, &names::qualified(key));
     }
 }

@@ -3,7 +3,8 @@
 use super::{Check, config, fields, names, pod, text};
 use crate::field::FieldError;
 use crate::types;
-use serde_json::Value;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 const NO_MATCH: &str = "`selector` does not match template `labels`";
 
@@ -113,7 +114,28 @@ pub(super) fn stateful_set(check: &mut Check, spec: &Value, is_new: bool) {
         );
     }
     check.not_negative(spec, &["replicas", "minReadySeconds"], "spec");
-    selected_template(check, spec, "statefulset");
+    selected_template(check, &with_claims(spec), "statefulset");
+}
+
+/// The specification with its claims as volumes of the template, as its pods will have them.
+fn with_claims(spec: &Value) -> Value {
+    let claims = spec["volumeClaimTemplates"].as_array().into_iter().flatten();
+    let volumes: BTreeMap<&str, Value> = claims
+        .map(|claim| {
+            let name = &claim["metadata"]["name"];
+            let volume = json!({ "name": name, "persistentVolumeClaim": { "claimName": name } });
+            (name.as_str().unwrap_or_default(), volume)
+        })
+        .collect();
+    let mut spec = spec.clone();
+    if !volumes.is_empty() {
+        let own = spec["template"]["spec"]["volumes"].take();
+        let own = own.as_array().into_iter().flatten().cloned();
+        let own = own.filter(|volume| !volumes.contains_key(text(volume, "name")));
+        let own: Vec<Value> = own.collect();
+        spec["template"]["spec"]["volumes"] = volumes.into_values().chain(own).collect();
+    }
+    spec
 }
 
 pub(super) fn daemon_set(check: &mut Check, spec: &Value) {
@@ -345,6 +367,7 @@ fn percent(text: &str) -> Option<u64> {
         .ok()
 }
 
+/// A text that is no percentage counts as nothing.
 fn is_zero(value: &Value) -> bool {
-    value.as_i64() == Some(0) || value.as_str().is_some_and(|text| percent(text) == Some(0))
+    value.as_i64() == Some(0) || value.as_str().is_some_and(|text| percent(text).unwrap_or(0) == 0)
 }
