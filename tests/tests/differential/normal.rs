@@ -204,6 +204,11 @@ fn sort_faults(text: &mut String) {
         parts.sort_unstable();
         *text = format!("{head} is invalid: [{}]", parts.join(", "));
     }
+    if let Some((head, faults)) = text.split_once(": errors:\n") {
+        let mut parts: Vec<&str> = faults.split('\n').collect();
+        parts.sort_unstable();
+        *text = format!("{head}: errors:\n{}", parts.join("\n"));
+    }
 }
 
 /// Something is there; what it is, is its server's business.

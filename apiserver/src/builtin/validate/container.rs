@@ -104,17 +104,15 @@ fn ports(check: &mut Check, container: &Value, path: &str) {
     }
 }
 
+const VARIABLE: &str =
+    "a valid environment variable name must consist only of printable ASCII characters other than '='";
+
 fn env(check: &mut Check, container: &Value, path: &str) {
     const SOURCES: &str = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`";
     for (variable, path) in items(container, "env", path) {
         let name = text(variable, "name");
-        if check.required(&variable["name"], &format!("{path}.name"))
-            && !name
-                .bytes()
-                .all(|byte| (b' '..=b'~').contains(&byte) && byte != b'=')
-        {
-            let detail = "a valid environment variable name must consist only of printable ASCII characters other than '='";
-            check.push(FieldError::invalid(&format!("{path}.name"), name, detail));
+        if check.required(&variable["name"], &format!("{path}.name")) && !is_variable(name) {
+            check.push(FieldError::invalid(&format!("{path}.name"), name, VARIABLE));
         }
         let source = &variable["valueFrom"];
         let Some(kinds) = source.as_object() else { continue };
@@ -154,8 +152,12 @@ fn env(check: &mut Check, container: &Value, path: &str) {
 
 /// Variables from whole maps.
 fn env_from(check: &mut Check, container: &Value, path: &str) {
-    let path = format!("{path}.envFrom");
-    for source in container["envFrom"].as_array().into_iter().flatten() {
+    let all = format!("{path}.envFrom");
+    for (source, path) in items(container, "envFrom", path) {
+        let prefix = text(source, "prefix");
+        if !is_variable(prefix) {
+            check.push(FieldError::invalid(&format!("{path}.prefix"), prefix, VARIABLE));
+        }
         let kinds: Vec<&str> = ["configMapRef", "secretRef"]
             .into_iter()
             .filter(|kind| source[*kind].is_object())
@@ -166,15 +168,20 @@ fn env_from(check: &mut Check, container: &Value, path: &str) {
         match kinds.len() {
             0 => {
                 let detail = "must specify one of: `configMapRef` or `secretRef`";
-                check.push(FieldError::invalid(&path, "", detail));
+                check.push(FieldError::invalid(&all, "", detail));
             }
             1 => {}
             _ => {
                 let detail = "may not have more than one field specified at a time";
-                check.push(FieldError::invalid(&path, "", detail));
+                check.push(FieldError::invalid(&all, "", detail));
             }
         }
     }
+}
+
+fn is_variable(name: &str) -> bool {
+    name.bytes()
+        .all(|byte| (b' '..=b'~').contains(&byte) && byte != b'=')
 }
 
 fn security(check: &mut Check, context: &Value, path: &str) {

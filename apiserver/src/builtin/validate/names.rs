@@ -58,10 +58,11 @@ fn is_name_part(text: &str) -> bool {
 pub(super) fn label(text: &str) -> Messages {
     let mut messages = Vec::new();
     if text.len() > 63 {
-        messages.push("must be no more than 63 bytes");
+        messages.push("must be no more than 63 characters");
     }
     if !is_plain_label(text) {
-        messages.push(LABEL);
+        let dotted = text.split('.').all(is_plain_label);
+        messages.push(if dotted { "must not contain dots" } else { LABEL });
     }
     messages
 }
@@ -69,7 +70,7 @@ pub(super) fn label(text: &str) -> Messages {
 pub(super) fn subdomain(text: &str) -> Messages {
     let mut messages = Vec::new();
     if text.len() > 253 {
-        messages.push("must be no more than 253 bytes");
+        messages.push("must be no more than 253 characters");
     }
     if !text.split('.').all(is_plain_label) {
         messages.push(SUBDOMAIN);

@@ -105,6 +105,10 @@ pub(super) fn stateful_set(check: &mut Check, spec: &Value, is_new: bool) {
             );
         }
     }
+    let service = text(spec, "serviceName");
+    if is_new && !service.is_empty() {
+        check.messages("spec.serviceName", service, &names::label(service));
+    }
     let claims = spec["volumeClaimTemplates"].as_array().filter(|_| is_new);
     for (at, claim) in claims.into_iter().flatten().enumerate() {
         config::claimed(

@@ -1,6 +1,7 @@
 //! What somebody is warned of who writes an object that is valid, and yet hardly what was meant.
 
 mod addresses;
+mod files;
 mod pods;
 
 use super::secrets;

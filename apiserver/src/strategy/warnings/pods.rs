@@ -1,6 +1,6 @@
 //! Of pods and their templates.
 
-use super::{OLD_VOLUMES, addresses, items, old_label};
+use super::{OLD_VOLUMES, addresses, files, items, old_label};
 use crate::builtin::amount;
 use crate::meta;
 use serde_json::Value;
@@ -37,6 +37,7 @@ pub(super) fn of_pod(pod: &Value, path: &str, warnings: &mut Vec<String>) {
     for (nth, volume) in items(&spec["volumes"]) {
         of_volume(volume, &format!("{at}.volumes[{nth}]"), warnings);
     }
+    files::of_volumes(&spec["volumes"], warnings);
     let mut seen = BTreeSet::new();
     for (nth, alias) in items(&spec["hostAliases"]) {
         let ip = alias["ip"].as_str().unwrap_or_default();
