@@ -37,8 +37,11 @@ pub struct ConnectionSlot {
 struct Clients {
     /// Its connections are kept for later requests, and driven by tasks of their own.
     pooled: kube::Client,
-    /// Of informers: whoever reads a watch drives its connection.
+    /// Of informers, for lists. Its connections are kept, too.
     informers: kube::Client,
+    /// Of informers, for watches: whoever reads one drives its connection, which is new for each. One that a list left would be driven by a
+    /// task of its own, and each event handed from that task to the reader's.
+    watches: kube::Client,
     /// The API server's, where it is known; for metrics.
     host: Arc<str>,
 }
@@ -71,7 +74,8 @@ impl Connection {
     pub fn new(client: kube::Client) -> Self {
         Self::of(Clients {
             pooled: client.clone(),
-            informers: client,
+            informers: client.clone(),
+            watches: client,
             host: "".into(),
         })
     }
@@ -111,8 +115,9 @@ impl Connection {
             .into();
         let transport = Transport::new(&config, UserAgent(user_agent)).map_err(ConnectError::Config)?;
         let clients = Clients {
-            pooled: transport.client(),
-            informers: transport.client(),
+            pooled: transport.client(usize::MAX),
+            informers: transport.client(usize::MAX),
+            watches: transport.client(0),
             host,
         };
         Ok(Self::of(clients).with_field_manager(name))
@@ -139,6 +144,7 @@ impl Connection {
         let clients = Clients {
             pooled: late(|clients| &clients.pooled),
             informers: late(|clients| &clients.informers),
+            watches: late(|clients| &clients.watches),
             host: "".into(),
         };
         (Self::of(clients), slot)
@@ -220,7 +226,7 @@ impl Connection {
         &self.clients.pooled
     }
 
-    /// The client of informers, whose connections are not shared with others: those end with the thread that drives them.
+    /// The client of informers for lists, whose connections are not shared with others: those end with the thread that drives them.
     pub(crate) fn informers(&self) -> &kube::Client {
         &self.clients.informers
     }
@@ -230,7 +236,7 @@ impl Connection {
         &self,
         request: Request<Body>,
     ) -> Result<Response<DrivenBody>, kube::Error> {
-        driven::send(&self.clients.informers, request).await
+        driven::send(&self.clients.watches, request).await
     }
 }
 

@@ -189,6 +189,39 @@ mod tests {
         }
     }
 
+    /// A list's connection has a task of its own, which would hand over each event of a watch by itself.
+    #[tokio::test]
+    async fn a_watch_takes_no_connection_that_a_list_left() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let connection = Connection::connect(kube::Config::new(url.parse().unwrap()), "test").unwrap();
+        let connections = Arc::new(AtomicUsize::new(0));
+        let opened = connections.clone();
+        tokio::spawn(async move {
+            loop {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                opened.fetch_add(1, Ordering::SeqCst);
+                tokio::spawn(async move {
+                    while stream.peek(&mut [0]).await.is_ok_and(|bytes| bytes > 0) {
+                        asked(&mut stream).await;
+                        let answer = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ndone";
+                        stream.write_all(answer.as_bytes()).await.unwrap();
+                    }
+                });
+            }
+        });
+        for _ in 0..2 {
+            let listed = connection.informers().send(get()).await.unwrap();
+            assert_eq!(listed.into_body().collect().await.unwrap().to_bytes(), "done");
+            assert_eq!(connections.load(Ordering::SeqCst), 1);
+        }
+        for count in 2..=3 {
+            let watched = connection.send_and_drive(get()).await.unwrap();
+            assert_eq!(watched.into_body().collect().await.unwrap().to_bytes(), "done");
+            assert_eq!(connections.load(Ordering::SeqCst), count);
+        }
+    }
+
     #[tokio::test]
     async fn two_responses_at_once_do_not_wait_for_each_other() {
         let (connection, _) = answering(&["one", "two"]).await;

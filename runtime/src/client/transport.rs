@@ -52,9 +52,10 @@ impl Transport {
         })
     }
 
-    /// A client with connections of its own. It repeats nothing.
-    pub(super) fn client(&self) -> kube::Client {
-        let http: Client<_, Body> = Client::builder(ByReader).build(self.connector.clone());
+    /// A client with connections of its own, of which so many may rest until the next request. It repeats nothing.
+    pub(super) fn client(&self, resting: usize) -> kube::Client {
+        let mut http = Client::builder(ByReader);
+        let http: Client<_, Body> = http.pool_max_idle_per_host(resting).build(self.connector.clone());
         let service = ServiceBuilder::new()
             .layer(&self.agent)
             .layer(&self.address)
