@@ -15,7 +15,7 @@ const TIMES: &[&str] = &["creationTimestamp", "deletionTimestamp"];
 const MAPS: &[&str] = &["labels", "annotations"];
 const LISTS: &[&str] = &["finalizers", "ownerReferences", "managedFields"];
 
-/// Drops what metadata does not know and what is empty. That its fields have the right types was seen before.
+/// Drops what metadata does not know, what is empty, and times that are none, as an apply may bring them. That its fields have the right types was seen before.
 pub fn normalise(object: &mut Value) {
     let Some(Value::Object(metadata)) = object.get_mut("metadata") else {
         object["metadata"] = Value::Object(Map::new());
@@ -23,7 +23,8 @@ pub fn normalise(object: &mut Value) {
     };
     metadata.retain(|key, value| {
         let known = [TEXTS, NUMBERS, TIMES, MAPS, LISTS];
-        known.iter().any(|known| known.contains(&key.as_str())) && !is_empty(value)
+        let is_known = known.iter().any(|known| known.contains(&key.as_str()));
+        is_known && !is_empty(value) && (!TIMES.contains(&key.as_str()) || is_time(value))
     });
     // Of what is null, a text is an empty one.
     for map in MAPS {
@@ -34,6 +35,11 @@ pub fn normalise(object: &mut Value) {
             }
         }
     }
+}
+
+fn is_time(value: &Value) -> bool {
+    let time = value.as_str();
+    time.is_some_and(|time| time.parse::<jiff::Timestamp>().is_ok())
 }
 
 fn is_empty(value: &Value) -> bool {

@@ -125,7 +125,7 @@ impl Registry {
             self.admit_pod(kind, &mut object)?;
             // The real server allocates where the whole is written.
             if sent.part().is_empty() {
-                self.allocate(kind, &mut object, None)?;
+                self.allocate(kind, &mut object, None, by.options.dry_run)?;
             }
             let mut causes = meta::check_create(kind, &object);
             causes.extend(validate(kind, &object, None, &sent.empties));

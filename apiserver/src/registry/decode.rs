@@ -96,7 +96,10 @@ fn check_fields(kind: &Kind, object: &mut Value, applied: bool) -> Result<Vec<St
         let Some(version) = definition.version(&kind.version) else {
             return Ok(vec![]);
         };
-        check_metadata(kind, &mut object["metadata"])?;
+        // What an apply made was typed before, times as texts.
+        if !applied {
+            check_metadata(kind, &mut object["metadata"])?;
+        }
         let unknown = version.schema.prune(object);
         if !applied {
             version.schema.drop_nulls(object);

@@ -99,7 +99,7 @@ impl Registry {
             }
             strategy::prepare_update(kind, &mut new, before, part, &empties);
             if part.is_empty() {
-                self.allocate(kind, &mut new, Some(before))?;
+                self.allocate(kind, &mut new, Some(before), by.options.dry_run)?;
                 self.admit_owners(target, Some(before), &new, by.user)?;
             }
             // The rules for all kinds are applied, and again by the kind's own: a fault stands in the causes as often.

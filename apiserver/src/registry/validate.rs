@@ -154,6 +154,7 @@ impl Registry {
         kind: &Kind,
         object: &mut Value,
         old: Option<&Value>,
+        dry_run: bool,
     ) -> Result<(), ApiError> {
         if kind.kind != "Service" || !kind.group.is_empty() {
             return Ok(());
@@ -163,13 +164,16 @@ impl Registry {
         let uid = meta::uid(object).to_owned();
         let others = services.iter().map(|service| service.value());
         let others = others.filter(|other| meta::uid(other) != uid);
-        let cause = match strategy::allocate(kind, object, old, others) {
+        // What is not kept takes no address, so that nobody asks whose it is.
+        let is_named = dry_run || !meta::name(object).is_empty();
+        let cause = match strategy::allocate(kind, object, old, others, is_named) {
             Ok(()) => return Ok(()),
             Err(Unallocated::Failed(why)) => return Err(ApiError::new(500, "", why)),
             Err(Unallocated::Refused(cause)) => cause,
         };
         // What else is wrong is said first, but of an address only.
-        if cause.field.ends_with("nodePort") || validate(kind, object, None, &Empties::default()).is_empty() {
+        let is_first = !is_named || cause.field.ends_with("nodePort");
+        if is_first || validate(kind, object, None, &Empties::default()).is_empty() {
             return Err(ApiError::invalid(kind, meta::name(object), &[cause]));
         }
         Ok(())

@@ -194,9 +194,10 @@ pub(crate) fn allocate<'a>(
     object: &mut Value,
     old: Option<&Value>,
     others: impl Iterator<Item = &'a Value> + Clone,
+    is_named: bool,
 ) -> Result<(), Unallocated> {
     match (kind.group.as_str(), kind.kind.as_str()) {
-        ("", "Service") => services::allocate(object, old, others),
+        ("", "Service") => services::allocate(object, old, others, is_named),
         _ => Ok(()),
     }
 }

@@ -97,8 +97,8 @@ pub(super) fn allocate<'a>(
     service: &mut Value,
     old: Option<&Value>,
     others: impl Iterator<Item = &'a Value> + Clone,
+    is_named: bool,
 ) -> Result<(), Unallocated> {
-    let is_named = !meta::name(service).is_empty();
     let spec = meta::entry_mut(service, "spec");
     if spec.get("type").is_some_and(|kind| kind == "ExternalName") {
         return Ok(());
@@ -203,8 +203,8 @@ mod tests {
     fn addresses_and_ports_are_given_once() {
         let service = json!({ "metadata": { "name": "a" }, "spec": { "type": "NodePort", "ports": [{ "port": 80 }, { "port": 81 }] } });
         let (mut first, mut second) = (service.clone(), service);
-        assert_eq!(allocate(&mut first, None, [].iter()), Ok(()));
-        assert_eq!(allocate(&mut second, None, [first.clone()].iter()), Ok(()));
+        assert_eq!(allocate(&mut first, None, [].iter(), true), Ok(()));
+        assert_eq!(allocate(&mut second, None, [first.clone()].iter(), true), Ok(()));
         assert_eq!(
             (&first["spec"]["clusterIP"], &second["spec"]["clusterIP"]),
             (&json!("10.0.0.2"), &json!("10.0.0.3"))
@@ -214,13 +214,13 @@ mod tests {
             json!([{ "port": 80 }, { "port": 80, "protocol": "UDP" }, { "port": 81, "nodePort": 30000 }]);
         let mut shared =
             json!({ "metadata": { "name": "c" }, "spec": { "type": "NodePort", "ports": both } });
-        let refused = allocate(&mut shared, None, [].iter()).unwrap_err();
+        let refused = allocate(&mut shared, None, [].iter(), true).unwrap_err();
         assert!(
             format!("{refused:?}").contains("already allocated"),
             "{refused:?}"
         );
         shared["spec"]["ports"][2]["nodePort"] = json!(31000);
-        assert_eq!(allocate(&mut shared, None, [].iter()), Ok(()));
+        assert_eq!(allocate(&mut shared, None, [].iter(), true), Ok(()));
         let given: Vec<_> = (0..3)
             .map(|port| shared["spec"]["ports"][port]["nodePort"].as_u64())
             .collect();
@@ -230,7 +230,7 @@ mod tests {
             ("10.1.0.3", "not in the valid range"),
         ] {
             let mut third = json!({ "metadata": { "name": "b" }, "spec": { "clusterIP": address } });
-            let refused = allocate(&mut third, None, [second.clone()].iter()).unwrap_err();
+            let refused = allocate(&mut third, None, [second.clone()].iter(), true).unwrap_err();
             assert!(format!("{refused:?}").contains(why), "{refused:?}");
         }
     }

@@ -1,6 +1,6 @@
 //! Containers.
 
-use super::{Check, fields, items, names, scheduling, text};
+use super::{Check, fields, items, names, security, text};
 use crate::field::FieldError;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -47,7 +47,7 @@ pub(super) fn containers(
         ports(check, container, &path);
         env(check, container, &path);
         env_from(check, container, &path);
-        security(
+        privileges(
             check,
             &container["securityContext"],
             &format!("{path}.securityContext"),
@@ -184,8 +184,8 @@ fn is_variable(name: &str) -> bool {
         .all(|byte| (b' '..=b'~').contains(&byte) && byte != b'=')
 }
 
-fn security(check: &mut Check, context: &Value, path: &str) {
-    scheduling::user(check, context, path);
+fn privileges(check: &mut Check, context: &Value, path: &str) {
+    security::context(check, context, path);
     if context["allowPrivilegeEscalation"] == false && context["privileged"] == true {
         let detail = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true";
         let shown = check.shown(context, path, "core.SecurityContext");

@@ -12,6 +12,7 @@ mod policy;
 mod rbac;
 mod schedule;
 mod scheduling;
+mod security;
 mod service;
 mod status;
 mod storage;

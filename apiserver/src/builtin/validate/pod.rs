@@ -82,15 +82,34 @@ fn tolerations(check: &mut Check, spec: &Value, path: &str) {
         } else if !key.is_empty() {
             check.messages(&format!("{path}.key"), key, &names::qualified(key));
         }
-        if !["", "Equal", "Exists"].contains(&operator) {
-            check.push(FieldError::not_supported(&field, operator, ["Equal", "Exists"]));
+        let value = text(toleration, "value");
+        match operator {
+            "" | "Equal" => {
+                let why = names::label_value(value);
+                if !why.is_empty() {
+                    check.push(FieldError::invalid(&field, value, why.join(";")));
+                }
+            }
+            "Exists" if !value.is_empty() => {
+                let detail = "value must be empty when `operator` is 'Exists'";
+                check.push(FieldError::invalid(&field, value, detail));
+            }
+            "Exists" => {}
+            "Lt" | "Gt" => {
+                let known = ["Equal", "Exists", "Lt", "Gt"];
+                check.push(FieldError::not_supported(&field, operator, known));
+            }
+            _ => check.push(FieldError::not_supported(&field, operator, ["Equal", "Exists"])),
         }
-        check.one_of(
-            toleration,
-            "effect",
-            &path,
-            &["", "NoSchedule", "PreferNoSchedule", "NoExecute"],
-        );
+        let effect = text(toleration, "effect");
+        if !toleration["tolerationSeconds"].is_null() && effect != "NoExecute" {
+            let detail = "effect must be 'NoExecute' when `tolerationSeconds` is set";
+            check.push(FieldError::invalid(&format!("{path}.effect"), effect, detail));
+        }
+        if !effect.is_empty() {
+            let known = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
+            check.one_of(toleration, "effect", &path, &known);
+        }
     }
 }
 
@@ -107,6 +126,10 @@ fn update(check: &mut Check, new: &Value, old: &Value) {
                 "pod updates may not add or remove containers",
             ));
             return;
+        }
+        // That they have one is checked of all pods, and here again.
+        for (container, path) in items(new, list, "spec") {
+            check.required(&container["image"], &format!("{path}.image"));
         }
     }
     let (before, after) = (

@@ -1,6 +1,6 @@
 //! Where a pod may run, and what it shares with its host.
 
-use super::{Check, items, names, network, text};
+use super::{Check, items, names, network, security, text};
 use crate::field::FieldError;
 use serde_json::Value;
 use std::net::IpAddr;
@@ -11,6 +11,9 @@ pub(super) fn scheduling(check: &mut Check, spec: &Value, path: &str) {
         &spec["affinity"]["nodeAffinity"],
         &format!("{path}.affinity.nodeAffinity"),
     );
+    for kind in ["podAffinity", "podAntiAffinity"] {
+        pod_affinity(check, &spec["affinity"][kind], &format!("{path}.affinity.{kind}"));
+    }
     spread(check, spec, path);
     for (alias, path) in items(spec, "hostAliases", path) {
         let address = text(alias, "ip");
@@ -31,24 +34,11 @@ pub(super) fn scheduling(check: &mut Check, spec: &Value, path: &str) {
         let field = format!("{path}.securityContext.shareProcessNamespace");
         check.push(FieldError::invalid(&field, true, detail));
     }
-    user(
+    security::context(
         check,
         &spec["securityContext"],
         &format!("{path}.securityContext"),
     );
-}
-
-/// Who a pod or a container runs as.
-pub(super) fn user(check: &mut Check, context: &Value, path: &str) {
-    for name in ["runAsUser", "runAsGroup", "fsGroup"] {
-        if let Some(id) = context[name]
-            .as_i64()
-            .filter(|id| !(0..=i64::from(i32::MAX)).contains(id))
-        {
-            let detail = "must be between 0 and 2147483647, inclusive";
-            check.push(FieldError::invalid(&format!("{path}.{name}"), id, detail));
-        }
-    }
 }
 
 fn node_affinity(check: &mut Check, affinity: &Value, path: &str) {
@@ -69,6 +59,41 @@ fn node_affinity(check: &mut Check, affinity: &Value, path: &str) {
             requirement_of(check, requirement, &path);
         }
     }
+}
+
+/// Near which other pods it may run.
+fn pod_affinity(check: &mut Check, affinity: &Value, path: &str) {
+    for (term, path) in items(affinity, "requiredDuringSchedulingIgnoredDuringExecution", path) {
+        affinity_term(check, term, &path);
+    }
+    for (weighted, path) in items(affinity, "preferredDuringSchedulingIgnoredDuringExecution", path) {
+        let weight = weighted["weight"].as_i64().unwrap_or(0);
+        if !(1..=100).contains(&weight) {
+            let detail = "must be in the range 1-100";
+            check.push(FieldError::invalid(&format!("{path}.weight"), weight, detail));
+        }
+        affinity_term(
+            check,
+            &weighted["podAffinityTerm"],
+            &format!("{path}.podAffinityTerm"),
+        );
+    }
+}
+
+fn affinity_term(check: &mut Check, term: &Value, path: &str) {
+    for selector in ["labelSelector", "namespaceSelector"] {
+        check.selector(&term[selector], &format!("{path}.{selector}"));
+    }
+    for namespace in term["namespaces"].as_array().into_iter().flatten() {
+        let namespace = namespace.as_str().unwrap_or_default();
+        // Without its index: so the real server says it.
+        check.messages(&format!("{path}.namespace"), namespace, &names::label(namespace));
+    }
+    let (key, path) = (text(term, "topologyKey"), format!("{path}.topologyKey"));
+    if key.is_empty() {
+        check.push(FieldError::required(&path, "can not be empty"));
+    }
+    check.messages(&path, key, &names::qualified(key));
 }
 
 fn requirement_of(check: &mut Check, requirement: &Value, path: &str) {

@@ -100,7 +100,7 @@ fn described(check: &mut Check, source: &Value, path: &str) {
 }
 
 /// A file lies in its volume.
-fn file(check: &mut Check, name: &Value, path: &str) {
+pub(super) fn file(check: &mut Check, name: &Value, path: &str) {
     if !check.required(name, path) {
         return;
     }
