@@ -15,7 +15,8 @@ const TIMES: &[&str] = &["creationTimestamp", "deletionTimestamp"];
 const MAPS: &[&str] = &["labels", "annotations"];
 const LISTS: &[&str] = &["finalizers", "ownerReferences", "managedFields"];
 
-/// Drops what metadata does not know, what is empty, and times that are none, as an apply may bring them. That its fields have the right types was seen before.
+/// Drops what metadata does not know, what is empty, and times that are none, as an apply may bring them. That its fields have the right
+/// types was seen before.
 pub fn normalise(object: &mut Value) {
     let Some(Value::Object(metadata)) = object.get_mut("metadata") else {
         object["metadata"] = Value::Object(Map::new());

@@ -128,18 +128,19 @@ fn check_fields(kind: &Kind, object: &mut Value, applied: bool) -> Result<Vec<St
 
 /// A custom resource's metadata is read by itself.
 fn check_metadata(kind: &Kind, metadata: &mut Value) -> Result<(), Undecodable> {
-    let refuse = |why| Err(Undecodable::new(kind, &kind.version, &kind.kind, why));
-    if !metadata.is_object() && !metadata.is_null() {
-        let found = types::json_kind(metadata);
-        return refuse(format!(
-            "json: cannot unmarshal {found} into Go value of type v1.ObjectMeta"
-        ));
+    match mismatch(metadata, &Type::named("meta.v1.ObjectMeta")) {
+        Some(why) => Err(Undecodable::new(kind, &kind.version, &kind.kind, why)),
+        None => Ok(()),
     }
-    let faults = types::check(metadata, &Type::named("meta.v1.ObjectMeta"), false);
-    match faults.into_iter().next() {
-        Some(Fault::Mismatch(why)) => refuse(why),
-        _ => Ok(()),
-    }
+}
+
+/// What the decoder stops at.
+fn mismatch(value: &mut Value, ty: &Type) -> Option<String> {
+    let mut faults = types::check(value, ty, false).into_iter();
+    faults.find_map(|fault| match fault {
+        Fault::Mismatch(why) => Some(why),
+        Fault::Unknown(_) => None,
+    })
 }
 
 /// What is said of unknown fields.
@@ -179,13 +180,7 @@ fn check_type(catalog: &Catalog, kind: &Kind, object: &mut Value) -> Result<(), 
         let short = version.rsplit('/').next().unwrap_or_default();
         let package = kind.group.split('.').next().filter(|group| !group.is_empty());
         let ty = types::builtin(&version, &named);
-        let mismatch = ty.and_then(|ty| {
-            let mut faults = types::check(&mut object.clone(), ty, false).into_iter();
-            faults.find_map(|fault| match fault {
-                Fault::Mismatch(why) => Some(why),
-                Fault::Unknown(_) => None,
-            })
-        });
+        let mismatch = ty.and_then(|ty| mismatch(&mut object.clone(), ty));
         let known = ty.is_some() || catalog.kind(&version, &named).is_some() || is_list(&version, &named);
         let why = match mismatch {
             Some(why) => why,

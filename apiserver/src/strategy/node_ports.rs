@@ -29,6 +29,39 @@ pub(super) fn given(spec: &Value) -> impl Iterator<Item = u64> {
     ports.filter_map(|port| port["nodePort"].as_u64())
 }
 
+/// Gives each port one of the nodes' ports. Ports of one number share it: they differ in their protocols.
+pub(super) fn choose(spec: &mut Map<String, Value>, mut taken: Vec<u64>) -> Result<(), Cause> {
+    let Some(ports) = spec.get_mut("ports").and_then(Value::as_array_mut) else {
+        return Ok(());
+    };
+    let number = |port: &Value, field: &str| port[field].as_u64().unwrap_or(0);
+    let asked: Vec<(u64, u64)> = ports
+        .iter()
+        .map(|port| (number(port, "port"), number(port, "nodePort")))
+        .collect();
+    let mut shared: BTreeMap<u64, u64> = BTreeMap::new();
+    for (index, port) in ports.iter_mut().enumerate() {
+        let (number, mut given) = asked[index];
+        let earlier = shared.get(&number).copied();
+        if let Some(earlier) = earlier.filter(|&earlier| given == 0 || given == earlier) {
+            port["nodePort"] = json!(earlier);
+            continue;
+        }
+        if given == 0 {
+            let other = asked
+                .iter()
+                .find(|(other, given)| *other == number && *given != 0);
+            given = other.map_or(0, |&(_, given)| given);
+        }
+        given = free(given, &taken)
+            .map_err(|why| Cause::invalid(format!("spec.ports[{index}].nodePort"), &json!(given), why))?;
+        taken.push(given);
+        shared.entry(number).or_insert(given);
+        port["nodePort"] = json!(given);
+    }
+    Ok(())
+}
+
 /// Gives a changed service's ports what ports of their names had, and to others free ones of their own.
 pub(super) fn change(
     spec: &mut Map<String, Value>,
@@ -96,39 +129,6 @@ fn free(wanted: u64, taken: &[u64]) -> Result<u64, String> {
         return Err("provided port is already allocated".to_owned());
     }
     Ok(wanted)
-}
-
-/// Gives each port one of the nodes' ports. Ports of one number share it: they differ in their protocols.
-pub(super) fn choose(spec: &mut Map<String, Value>, mut taken: Vec<u64>) -> Result<(), Cause> {
-    let Some(ports) = spec.get_mut("ports").and_then(Value::as_array_mut) else {
-        return Ok(());
-    };
-    let number = |port: &Value, field: &str| port[field].as_u64().unwrap_or(0);
-    let asked: Vec<(u64, u64)> = ports
-        .iter()
-        .map(|port| (number(port, "port"), number(port, "nodePort")))
-        .collect();
-    let mut shared: BTreeMap<u64, u64> = BTreeMap::new();
-    for (index, port) in ports.iter_mut().enumerate() {
-        let (number, mut given) = asked[index];
-        let earlier = shared.get(&number).copied();
-        if let Some(earlier) = earlier.filter(|&earlier| given == 0 || given == earlier) {
-            port["nodePort"] = json!(earlier);
-            continue;
-        }
-        if given == 0 {
-            let other = asked
-                .iter()
-                .find(|(other, given)| *other == number && *given != 0);
-            given = other.map_or(0, |&(_, given)| given);
-        }
-        given = free(given, &taken)
-            .map_err(|why| Cause::invalid(format!("spec.ports[{index}].nodePort"), &json!(given), why))?;
-        taken.push(given);
-        shared.entry(number).or_insert(given);
-        port["nodePort"] = json!(given);
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! Services: addresses out of ranges, and what follows from the type.
 
-use super::node_ports;
-use super::node_ports::Unallocated;
+use super::node_ports::{self, Unallocated};
 use crate::meta::{self, text};
 use crate::status::Cause;
 use serde_json::{Map, Value, json};

@@ -339,4 +339,35 @@ mod tests {
             );
         }
     }
+    #[test]
+    fn metadata_by_itself_is_named_from_its_own_top() {
+        let into = |kind: &str, field: &str, ty: &str| {
+            format!("json: cannot unmarshal {kind} into Go struct field ObjectMeta.{field} of type {ty}")
+        };
+        let time = r#"parsing time "x" as "2006-01-02T15:04:05Z07:00": cannot parse "x" as "2006""#;
+        for (mut metadata, message) in [
+            (
+                json!([]),
+                "json: cannot unmarshal array into Go value of type v1.ObjectMeta".to_owned(),
+            ),
+            (json!({ "name": 1 }), into("number", "name", "string")),
+            (
+                json!({ "labels": { "a": 1 } }),
+                into("number", "labels", "string"),
+            ),
+            (
+                json!({ "finalizers": "a" }),
+                into("string", "finalizers", "[]string"),
+            ),
+            (
+                json!({ "ownerReferences": [1] }),
+                into("number", "ownerReferences", "v1.OwnerReference"),
+            ),
+            (json!({ "creationTimestamp": "x" }), time.to_owned()),
+        ] {
+            let faults = check(&mut metadata, &Type::named("meta.v1.ObjectMeta"), false);
+            let faults: Vec<_> = faults.iter().map(ToString::to_string).collect();
+            assert_eq!(faults, [message], "{metadata}");
+        }
+    }
 }

@@ -134,9 +134,15 @@ mod tests {
         }
     }
 
-    async fn answering(pieces: &'static [&'static str]) -> (Connection, Arc<AtomicUsize>) {
+    async fn listening() -> (TcpListener, Connection) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
+        let config = kube::Config::new(url.parse().unwrap());
+        (listener, Connection::connect(config, "test").unwrap())
+    }
+
+    async fn answering(pieces: &'static [&'static str]) -> (Connection, Arc<AtomicUsize>) {
+        let (listener, connection) = listening().await;
         let connections = Arc::new(AtomicUsize::new(0));
         let opened = connections.clone();
         tokio::spawn(async move {
@@ -154,8 +160,7 @@ mod tests {
                 tokio::spawn(async move { stream.read_u8().await });
             }
         });
-        let config = kube::Config::new(url.parse().unwrap());
-        (Connection::connect(config, "test").unwrap(), connections)
+        (connection, connections)
     }
 
     fn get() -> Request<Body> {
@@ -192,9 +197,7 @@ mod tests {
     /// A list's connection has a task of its own, which would hand over each event of a watch by itself.
     #[tokio::test]
     async fn a_watch_takes_no_connection_that_a_list_left() {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        let connection = Connection::connect(kube::Config::new(url.parse().unwrap()), "test").unwrap();
+        let (listener, connection) = listening().await;
         let connections = Arc::new(AtomicUsize::new(0));
         let opened = connections.clone();
         tokio::spawn(async move {

@@ -175,20 +175,14 @@ fn spread(check: &mut Check, spec: &Value, path: &str) {
 
 /// Labels of the pod itself that it is told apart by.
 fn match_label_keys(check: &mut Check, constraint: &Value, path: &str) {
-    let Some(keys) = constraint["matchLabelKeys"]
-        .as_array()
-        .filter(|keys| !keys.is_empty())
-    else {
-        return;
-    };
-    let path = format!("{path}.matchLabelKeys");
-    if constraint["labelSelector"].is_null() {
+    let mut keys = items(constraint, "matchLabelKeys", path).peekable();
+    if keys.peek().is_some() && constraint["labelSelector"].is_null() {
         let detail = "must not be specified when labelSelector is not set";
-        check.push(FieldError::forbidden(&path, detail));
+        check.push(FieldError::forbidden(&format!("{path}.matchLabelKeys"), detail));
         return;
     }
-    for (index, key) in keys.iter().enumerate() {
+    for (key, path) in keys {
         let key = key.as_str().unwrap_or_default();
-        check.messages(&format!("{path}[{index}]"), key, &names::qualified(key));
+        check.messages(&path, key, &names::qualified(key));
     }
 }

@@ -4,6 +4,7 @@ use super::{Check, config, fields, names, pod, text};
 use crate::field::FieldError;
 use crate::types;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 const NO_MATCH: &str = "`selector` does not match template `labels`";
@@ -122,7 +123,7 @@ pub(super) fn stateful_set(check: &mut Check, spec: &Value, is_new: bool) {
 }
 
 /// The specification with its claims as volumes of the template, as its pods will have them.
-fn with_claims(spec: &Value) -> Value {
+fn with_claims(spec: &Value) -> Cow<'_, Value> {
     let claims = spec["volumeClaimTemplates"].as_array().into_iter().flatten();
     let volumes: BTreeMap<&str, Value> = claims
         .map(|claim| {
@@ -131,15 +132,16 @@ fn with_claims(spec: &Value) -> Value {
             (name.as_str().unwrap_or_default(), volume)
         })
         .collect();
-    let mut spec = spec.clone();
-    if !volumes.is_empty() {
-        let own = spec["template"]["spec"]["volumes"].take();
-        let own = own.as_array().into_iter().flatten().cloned();
-        let own = own.filter(|volume| !volumes.contains_key(text(volume, "name")));
-        let own: Vec<Value> = own.collect();
-        spec["template"]["spec"]["volumes"] = volumes.into_values().chain(own).collect();
+    if volumes.is_empty() {
+        return Cow::Borrowed(spec);
     }
-    spec
+    let mut spec = spec.clone();
+    let own = spec["template"]["spec"]["volumes"].take();
+    let own = own.as_array().into_iter().flatten().cloned();
+    let own = own.filter(|volume| !volumes.contains_key(text(volume, "name")));
+    let own: Vec<Value> = own.collect();
+    spec["template"]["spec"]["volumes"] = volumes.into_values().chain(own).collect();
+    Cow::Owned(spec)
 }
 
 pub(super) fn daemon_set(check: &mut Check, spec: &Value) {
