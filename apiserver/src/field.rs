@@ -38,6 +38,8 @@ pub enum FieldErrorKind {
     Duplicate,
     /// What it names is not there.
     NotFound,
+    /// It could not be looked at.
+    Internal,
 }
 
 impl FieldErrorKind {
@@ -53,6 +55,7 @@ impl FieldErrorKind {
             Self::TooMany => "FieldValueTooMany",
             Self::Duplicate => "FieldValueDuplicate",
             Self::NotFound => "FieldValueNotFound",
+            Self::Internal => "InternalError",
         }
     }
 
@@ -66,12 +69,17 @@ impl FieldErrorKind {
             Self::TooMany => "Too many",
             Self::Duplicate => "Duplicate value",
             Self::NotFound => "Not found",
+            Self::Internal => "Internal error",
         }
     }
 }
 
-/// A value as Go writes JSON; texts as it quotes them.
+/// A value as Go writes JSON; texts as it quotes them. Of types, whose fields have an order, only selectors are shown so.
 fn shown(value: &Value) -> String {
+    if let (Some(labels), Some(expressions)) = (value.get("matchLabels"), value.get("matchExpressions")) {
+        let (labels, expressions) = (quote::json(labels), quote::json(expressions));
+        return format!("{{\"matchLabels\":{labels},\"matchExpressions\":{expressions}}}");
+    }
     value.as_str().map_or_else(|| quote::json(value), quote::quoted)
 }
 
@@ -163,6 +171,11 @@ impl FieldError {
             Some(value.into().to_string()),
             "",
         )
+    }
+
+    /// A value that could not be looked at.
+    pub fn internal(field: &str, detail: impl Into<String>) -> Self {
+        Self::new(FieldErrorKind::Internal, field, None, detail)
     }
 
     /// A value that names nothing.

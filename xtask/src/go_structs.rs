@@ -73,7 +73,7 @@ fn scan(source: &str, structs: &mut Structs, inlined: &mut Vec<(String, String)>
                 let text = GoField {
                     facts: "omitempty".to_owned(),
                     ty: "string".to_owned(),
-                    ..GoField::default()
+                    within: "TypeMeta".to_owned(),
                 };
                 fields.extend(["apiVersion", "kind"].map(|field| (field.to_owned(), text.clone())));
             }

@@ -70,7 +70,8 @@ impl<'a> Atom<'a> {
             };
         }
         match ty.resolve() {
-            Type::Scalar(scalar) => Self {
+            // What may be a number or a text is published without a type: here, anything goes.
+            Type::Scalar(scalar) if *scalar != Scalar::IntOrString => Self {
                 map: None,
                 scalar: Some(ScalarAtom::of(*scalar)),
                 list: None,

@@ -95,10 +95,12 @@ pub fn track(live: Option<&Value>, new: &mut Value, write: Write<'_, '_>) {
     if managers.is_empty() && live["metadata"]["uid"].is_string() {
         return;
     }
-    let manager = Manager::new(write.manager, false, write.api_version, write.subresource);
-    write
-        .scope()
-        .update(live, new, &mut managers, &manager, write.time);
+    // Of what cannot be told apart nobody becomes the owner.
+    if (write.types)(write.api_version).is_none_or(|ty| validate::fits(new, ty)) {
+        let manager = Manager::new(write.manager, false, write.api_version, write.subresource);
+        let scope = write.scope();
+        scope.update(live, new, &mut managers, &manager, write.time);
+    }
     managed::cap(&mut managers);
     put_managed_fields(new, &managers);
 }

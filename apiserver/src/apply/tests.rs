@@ -279,6 +279,27 @@ fn a_scale_is_recorded_in_its_parent_as_on_the_real_server() {
     assert_eq!(steps.len(), 7);
 }
 
+#[test]
+fn what_fits_no_type_changes_no_record() {
+    let types = |_: &str| Some(&*TABLE_TYPE);
+    let nothing = FieldSet::default();
+    let write = typed("m", &types, &nothing);
+    let object = |item: Value| json!({ "apiVersion": "x.io/v1", "kind": "Typed", "metadata": { "name": "a", "uid": "u" }, "spec": { "m": [item] } });
+    let mut live = object(json!({ "k": "1", "v": "2" }));
+    track(None, &mut live, write);
+    assert!(live["metadata"]["managedFields"].is_array(), "{live}");
+    let has_no_key = object(json!("x"));
+    let mut new = has_no_key.clone();
+    track(Some(&live), &mut new, write);
+    assert_eq!(
+        new["metadata"]["managedFields"],
+        live["metadata"]["managedFields"]
+    );
+    let mut first = has_no_key;
+    track(None, &mut first, write);
+    assert_eq!(first["metadata"]["managedFields"], Value::Null);
+}
+
 /// Configurations of the type of the table: every kind of list and map in it.
 fn any_spec() -> impl Strategy<Value = Value> {
     let text = || prop_oneof![Just("1"), Just("2"), Just("3")];
@@ -326,22 +347,31 @@ static TABLE_TYPE: LazyLock<Type> = LazyLock::new(|| {
     type_of(&table["schema"])
 });
 
+/// A write of the type of the table.
+fn typed<'a, 't>(
+    manager: &'a str,
+    types: &'a dyn Fn(&str) -> Option<&'t Type>,
+    reset: &'a FieldSet,
+) -> Write<'a, 't> {
+    Write {
+        manager,
+        api_version: "x.io/v1",
+        kind: "Typed",
+        custom: true,
+        subresource: "",
+        time: "2026-01-01T00:00:00Z",
+        types,
+        reset,
+    }
+}
+
 /// The object after these configurations were applied, each by its manager and with force.
 fn applied(ty: &Type, steps: &[(&str, &Value)]) -> Value {
     let types = |_: &str| Some(ty);
     let nothing = FieldSet::default();
     let mut live = None;
     for (manager, spec) in steps {
-        let write = Write {
-            manager,
-            api_version: "x.io/v1",
-            kind: "Typed",
-            custom: true,
-            subresource: "",
-            time: "2026-01-01T00:00:00Z",
-            types: &types,
-            reset: &nothing,
-        };
+        let write = typed(manager, &types, &nothing);
         let config =
             json!({"apiVersion": "x.io/v1", "kind": "Typed", "metadata": {"name": "a"}, "spec": spec});
         live = Some(apply(live.as_ref(), &config, true, write).unwrap());
@@ -410,7 +440,7 @@ proptest! {
         let ty = &*TABLE_TYPE;
         let types = |_: &str| Some(ty);
         let nothing = FieldSet::default();
-        let write = Write { manager: "b", api_version: "x.io/v1", kind: "Typed", custom: true, subresource: "", time: "2026-01-01T00:00:00Z", types: &types, reset: &nothing };
+        let write = typed("b", &types, &nothing);
         let live = applied(ty, &[("a", &first)]);
         let config = json!({"apiVersion": "x.io/v1", "kind": "Typed", "metadata": {"name": "a"}, "spec": second});
         let forced = apply(Some(&live), &config, true, write).unwrap();

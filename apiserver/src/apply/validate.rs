@@ -8,24 +8,42 @@ use std::collections::BTreeSet;
 
 /// Checks an applied configuration. The error is one line, or a list of lines under `errors:`.
 pub(super) fn validate(value: &Value, ty: &Type) -> Result<(), String> {
-    let mut faults = Vec::new();
-    visit(value, ty, &mut String::new(), &mut faults);
-    match &faults[..] {
+    match &faults(value, ty, false)[..] {
         [] => Ok(()),
         [fault] => Err(fault.clone()),
         faults => Err(format!("errors:\n  {}", faults.join("\n  "))),
     }
 }
 
-fn report(path: &str, message: &str, faults: &mut Vec<String>) {
-    faults.push(if path.is_empty() {
+/// Whether a value fits its type, where items may come twice: then it can be said who owns what.
+pub(super) fn fits(value: &Value, ty: &Type) -> bool {
+    faults(value, ty, true).is_empty()
+}
+
+fn faults(value: &Value, ty: &Type, may_repeat: bool) -> Vec<String> {
+    let mut faults = Faults {
+        found: vec![],
+        may_repeat,
+    };
+    visit(value, ty, &mut String::new(), &mut faults);
+    faults.found
+}
+
+struct Faults {
+    found: Vec<String>,
+    /// An item of a list that comes twice is none.
+    may_repeat: bool,
+}
+
+fn report(path: &str, message: &str, faults: &mut Faults) {
+    faults.found.push(if path.is_empty() {
         message.to_owned()
     } else {
         format!("{path}: {message}")
     });
 }
 
-fn visit(value: &Value, ty: &Type, path: &mut String, faults: &mut Vec<String>) {
+fn visit(value: &Value, ty: &Type, path: &mut String, faults: &mut Faults) {
     match Atom::of(ty).deduced(Some(value)).step() {
         Some(Step::Map(map)) => visit_map(value, map, path, faults),
         Some(Step::List(list)) => visit_list(value, list, path, faults),
@@ -45,7 +63,7 @@ fn within(path: &mut String, element: &PathElement, visit: impl FnOnce(&mut Stri
     path.truncate(length);
 }
 
-fn visit_map(value: &Value, map: MapAtom<'_>, path: &mut String, faults: &mut Vec<String>) {
+fn visit_map(value: &Value, map: MapAtom<'_>, path: &mut String, faults: &mut Faults) {
     let fields = match value {
         Value::Object(fields) => fields,
         Value::Null => return,
@@ -67,7 +85,7 @@ fn visit_map(value: &Value, map: MapAtom<'_>, path: &mut String, faults: &mut Ve
     }
 }
 
-fn visit_list(value: &Value, list: ListAtom<'_>, path: &mut String, faults: &mut Vec<String>) {
+fn visit_list(value: &Value, list: ListAtom<'_>, path: &mut String, faults: &mut Faults) {
     let items = match value {
         Value::Array(items) => items,
         Value::Null => return,
@@ -84,7 +102,7 @@ fn visit_list(value: &Value, list: ListAtom<'_>, path: &mut String, faults: &mut
             }
         };
         within(path, &element, |path| visit(item, list.items, path, faults));
-        if !seen.insert(element.clone()) {
+        if !faults.may_repeat && !seen.insert(element.clone()) {
             report(path, &format!("duplicate entries for key {element}"), faults);
         }
     }

@@ -1,6 +1,8 @@
 //! Defaults: a table of those that stand by themselves, and functions for those that depend on something.
 
+mod pods;
 mod table;
+mod workloads;
 
 use crate::types::Type;
 use serde_json::{Map, Value, json};
@@ -44,16 +46,38 @@ pub fn default(object: &mut Value, ty: &Type) {
 fn depending(ty: &str, object: &mut Object) {
     match ty {
         "core.v1.Container" | "core.v1.EphemeralContainer" => {
-            let policy = pull_policy(object.get("image").and_then(Value::as_str).unwrap_or_default());
+            let policy = pods::pull_policy(object.get("image").and_then(Value::as_str).unwrap_or_default());
             object.entry("imagePullPolicy").or_insert_with(|| policy.into());
         }
         "core.v1.Volume" if object.keys().all(|name| name == "name") => {
             object.insert("emptyDir".to_owned(), json!({}));
         }
-        "core.v1.Pod" => pod(object),
+        // It is always there, if only empty.
+        "batch.v1.PodFailurePolicyOnPodConditionsPattern"
+            if object.get("status").is_some_and(|status| status == "") =>
+        {
+            object.remove("status");
+        }
+        // What nothing is taken from can be given.
+        "core.v1.NodeStatus" if object.get("allocatable").is_none_or(Value::is_null) => {
+            if let Some(capacity) = object.get("capacity").filter(|value| value.is_object()).cloned() {
+                object.insert("allocatable".to_owned(), capacity);
+            }
+        }
+        "core.v1.ImageVolumeSource" => {
+            let policy = pods::pull_policy(
+                object
+                    .get("reference")
+                    .and_then(Value::as_str)
+                    .unwrap_or_default(),
+            );
+            object.entry("pullPolicy").or_insert_with(|| policy.into());
+        }
+        "core.v1.PodStatus" => pods::pod_addresses(object),
+        "core.v1.Pod" => pods::pod(object),
         "core.v1.ServiceSpec" => service(object),
         "core.v1.Namespace" => namespace(object),
-        "core.v1.ReplicationController" => replication_controller(object),
+        "core.v1.ReplicationController" => workloads::replication_controller(object),
         "apps.v1.DeploymentStrategy" | "apps.v1.DaemonSetUpdateStrategy"
             if object.get("type").is_none_or(|ty| ty == "RollingUpdate") =>
         {
@@ -72,7 +96,7 @@ fn depending(ty: &str, object: &mut Object) {
         "rbac.v1.RoleRef" if object.get("apiGroup").is_none_or(|group| group == "") => {
             object.insert("apiGroup".to_owned(), "rbac.authorization.k8s.io".into());
         }
-        "batch.v1.Job" => job(object),
+        "batch.v1.Job" => workloads::job(object),
         "rbac.v1.Subject"
             if !object.contains_key("apiGroup")
                 && object
@@ -96,9 +120,29 @@ fn depending(ty: &str, object: &mut Object) {
                 json!([{"type": "Resource", "resource": {"name": "cpu", "target": target}}]),
             );
         }
+        "autoscaling.v2.HorizontalPodAutoscalerBehavior" => behavior(object),
         "core.v1.LimitRangeItem" if object.get("type").is_some_and(|ty| ty == "Container") => limits(object),
         "apiextensions.v1.CustomResourceDefinitionSpec" => names(object),
         _ => {}
+    }
+}
+
+/// How fast an autoscaler follows, where it says so of one way only.
+fn behavior(behavior: &mut Object) {
+    let share = json!({"type": "Percent", "value": 100, "periodSeconds": 15});
+    let pods = json!({"type": "Pods", "value": 4, "periodSeconds": 15});
+    for (way, policies, waits) in [
+        ("scaleUp", json!([pods, share]), Some(0)),
+        ("scaleDown", json!([share]), None),
+    ] {
+        let rules = behavior.entry(way).or_insert_with(|| json!({}));
+        let Value::Object(rules) = rules else { continue };
+        rules.entry("policies").or_insert(policies);
+        if let Some(seconds) = waits {
+            rules
+                .entry("stabilizationWindowSeconds")
+                .or_insert_with(|| json!(seconds));
+        }
     }
 }
 
@@ -125,23 +169,6 @@ fn limits(item: &mut Object) {
     }
 }
 
-/// An image without a tag or digest is the latest, which is always pulled.
-fn pull_policy(image: &str) -> &'static str {
-    let name = image.rsplit('/').next().unwrap_or_default();
-    let tag = name.split_once(':').map(|(_, tag)| tag);
-    let repository = name.split([':', '@']).next().unwrap_or_default();
-    let valid = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"._-".contains(&byte);
-    if repository.is_empty() || !repository.bytes().all(valid) {
-        // What names no image has no tag.
-        return "IfNotPresent";
-    }
-    if !name.contains('@') && matches!(tag, None | Some("latest")) {
-        "Always"
-    } else {
-        "IfNotPresent"
-    }
-}
-
 fn objects<'a>(object: &'a mut Object, list: &str) -> impl Iterator<Item = &'a mut Object> {
     object
         .get_mut(list)
@@ -149,37 +176,6 @@ fn objects<'a>(object: &'a mut Object, list: &str) -> impl Iterator<Item = &'a m
         .into_iter()
         .flatten()
         .filter_map(Value::as_object_mut)
-}
-
-/// What holds for pods, and not for templates.
-fn pod(pod: &mut Object) {
-    let Some(spec) = pod.get_mut("spec").and_then(Value::as_object_mut) else {
-        return;
-    };
-    spec.entry("enableServiceLinks").or_insert(Value::Bool(true));
-    let host_network = spec.get("hostNetwork").is_some_and(|set| *set == true);
-    for list in ["containers", "initContainers"] {
-        for container in objects(spec, list) {
-            if let Some(resources) = container.get_mut("resources").and_then(Value::as_object_mut)
-                && let Some(limits) = resources.get("limits").and_then(Value::as_object).cloned()
-                && let Some(requests) = resources
-                    .entry("requests")
-                    .or_insert_with(|| json!({}))
-                    .as_object_mut()
-            {
-                for (name, limit) in limits {
-                    requests.entry(name).or_insert(limit);
-                }
-            }
-            if host_network {
-                for port in objects(container, "ports") {
-                    if let Some(number) = port.get("containerPort").cloned() {
-                        port.entry("hostPort").or_insert(number);
-                    }
-                }
-            }
-        }
-    }
 }
 
 fn service(spec: &mut Object) {
@@ -249,62 +245,6 @@ fn namespace(namespace: &mut Object) {
     {
         labels.insert("kubernetes.io/metadata.name".to_owned(), name);
     }
-}
-
-fn template_labels(object: &Object) -> Option<Value> {
-    let labels = object
-        .get("spec")?
-        .get("template")?
-        .get("metadata")?
-        .get("labels")?;
-    labels
-        .as_object()
-        .is_some_and(|labels| !labels.is_empty())
-        .then(|| labels.clone())
-}
-
-fn default_labels(object: &mut Object, labels: &Value) {
-    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
-        metadata.entry("labels").or_insert_with(|| labels.clone());
-    }
-}
-
-fn replication_controller(object: &mut Object) {
-    let Some(labels) = template_labels(object) else {
-        return;
-    };
-    default_labels(object, &labels);
-    if let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) {
-        spec.entry("selector").or_insert(labels);
-    }
-}
-
-fn job(job: &mut Object) {
-    if let Some(labels) = template_labels(job) {
-        default_labels(job, &labels);
-    }
-    let Some(spec) = job.get_mut("spec").and_then(Value::as_object_mut) else {
-        return;
-    };
-    if !spec.contains_key("completions") && !spec.contains_key("parallelism") {
-        spec.insert("completions".to_owned(), json!(1));
-    }
-    spec.entry("parallelism").or_insert_with(|| json!(1));
-    let per_index = spec.contains_key("backoffLimitPerIndex");
-    spec.entry("backoffLimit")
-        .or_insert_with(|| if per_index { json!(i32::MAX) } else { json!(6) });
-    let replacement = if spec.contains_key("podFailurePolicy") {
-        "Failed"
-    } else {
-        "TerminatingOrFailed"
-    };
-    spec.entry("podReplacementPolicy")
-        .or_insert_with(|| replacement.into());
-    for name in ["manualSelector", "suspend"] {
-        spec.entry(name).or_insert(Value::Bool(false));
-    }
-    spec.entry("completionMode")
-        .or_insert_with(|| "NonIndexed".into());
 }
 
 fn names(spec: &mut Object) {

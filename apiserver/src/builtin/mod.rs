@@ -7,8 +7,10 @@ mod defaults;
 mod validate;
 
 pub use defaults::default;
-pub(crate) use validate::{SYSTEM_PRIORITIES, amount};
-pub use validate::{is_label, is_label_key, is_label_value, is_subdomain, validate, validate_metadata};
+pub(crate) use validate::{SYSTEM_PRIORITIES, amount, is_balanced, is_checked, is_external, padded};
+pub use validate::{
+    is_label, is_label_key, is_label_value, is_subdomain, service_addresses, validate, validate_metadata,
+};
 
 #[cfg(test)]
 mod tests;

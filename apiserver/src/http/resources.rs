@@ -8,7 +8,7 @@ use crate::meta::names;
 use crate::quote::quoted;
 use crate::registry::{
     Bodied, DeleteOptions, Deletion, ListOptions, Target, VersionMatch, WriteOptions, Written,
-    check_media_type, check_name, revision, too_large, unparsable,
+    check_media_type, check_target, revision, too_large, unparsable,
 };
 use crate::server::Shared;
 use crate::status::ApiError;
@@ -375,7 +375,7 @@ fn update_scale(call: &Call<'_>, target: &Target) -> Result<Answer, ApiError> {
         if let (None, Value::Object(fields)) = (sent.get("kind"), &mut scale) {
             fields.remove("kind");
         }
-        check_name(target, &scale)?;
+        check_target(target, &mut scale)?;
         let registry = &call.shared.registry;
         let by = by(call, options);
         let written = registry.change(target, "scale", false, by, |old| {

@@ -6,7 +6,7 @@ use super::{Bodied, FieldValidation, Registry, Target, WriteOptions, Written};
 use crate::apply::gvk;
 use crate::meta;
 use crate::status::{ApiError, Cause};
-use crate::types::{self, Empties, Fault, json_kind};
+use crate::types::{self, Empties, json_kind};
 use crate::yaml;
 use serde_json::Value;
 
@@ -77,15 +77,8 @@ fn check_convertible(target: &Target, config: &Value, object: &mut Value) -> Res
     let Some(ty) = types::builtin(&kind.api_version(), &kind.kind) else {
         return Ok(());
     };
-    let faults = types::check(object, ty, false);
-    let Some(Fault::Mismatch(why)) = faults.first() else {
+    let Some(why) = types::inconvertible(object, ty) else {
         return Ok(());
-    };
-    let number = why.strip_prefix("json: cannot unmarshal number ");
-    let why = match number.and_then(|number| number.rsplit_once(" of type ")) {
-        Some((_, ty)) => format!("cannot convert float64 to {ty}"),
-        None if why.starts_with("illegal base64") => format!("error decoding from json: {why}"),
-        None => why.to_owned(),
     };
     let kind = gvk(&kind.api_version(), &kind.kind);
     let said = |key: &str| config["metadata"][key].as_str().unwrap_or_default();

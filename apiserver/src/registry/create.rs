@@ -129,9 +129,6 @@ impl Registry {
             }
             let mut causes = meta::check_create(kind, &object);
             causes.extend(validate(kind, &object, None, &sent.empties));
-            if !sent.part().is_empty() {
-                causes.extend(crate::strategy::check_unallocated(kind, &object));
-            }
             if !causes.is_empty() {
                 return Err(ApiError::invalid(kind, meta::name(&object), &causes));
             }
@@ -210,21 +207,21 @@ impl Registry {
     }
 }
 
-/// The namespace of the path is the object's, if it says none.
+/// The namespace of the path is the object's, if it says none; what lies in none has none, whatever it says.
 pub(super) fn check_namespace(target: &Target, object: &mut Value) -> Result<(), ApiError> {
     let namespace = meta::namespace(object);
-    if namespace.is_empty() && target.kind.namespaced {
+    if !target.kind.namespaced {
+        if !namespace.is_empty() {
+            meta::metadata_mut(object).remove("namespace");
+        }
+        return Ok(());
+    }
+    if namespace.is_empty() {
         let namespace = target.namespace.clone();
         meta::metadata_mut(object).insert("namespace".into(), namespace.into());
         return Ok(());
     }
-    if namespace
-        != if target.kind.namespaced {
-            &target.namespace
-        } else {
-            ""
-        }
-    {
+    if namespace != target.namespace {
         let message = "the namespace of the provided object does not match the namespace sent on the request";
         return Err(ApiError::bad_request(message));
     }

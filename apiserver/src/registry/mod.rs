@@ -31,7 +31,7 @@ pub(crate) use patch::check_media_type;
 pub use read::Listing;
 pub(crate) use read::too_large;
 pub use scale::ScalePaths;
-pub(crate) use update::check_name;
+pub(crate) use update::check_target;
 
 use crate::auth::Authorizer;
 use crate::kinds::{Catalog, Kind};

@@ -7,6 +7,10 @@ use crate::kinds::Kind;
 use crate::meta;
 use crate::status::{ApiError, details};
 use serde_json::{Value, json};
+use std::fmt::Display;
+
+/// What a pod does to lesser ones where its class says nothing.
+const PREEMPTS: &str = "PreemptLowerPriority";
 
 impl Registry {
     /// Puts a pod on the node that a binding names.
@@ -58,15 +62,39 @@ impl Registry {
             .as_str()
             .unwrap_or_default()
             .to_owned();
-        let Some((class, priority, preemption)) = self.priority(&wanted) else {
-            if wanted.is_empty() {
-                return Ok(());
+        let (class, priority, preemption) = match self.priority(&wanted) {
+            Some(found) => found,
+            None if wanted.is_empty() => (String::new(), 0, PREEMPTS.to_owned()),
+            None => {
+                let why = format!("no PriorityClass with name {wanted} was found");
+                return Err(ApiError::forbidden(kind, &name, why));
             }
-            let why = format!("no PriorityClass with name {wanted} was found");
-            return Err(ApiError::forbidden(kind, &name, why));
         };
         let spec = meta::entry_mut(pod, "spec");
-        spec.insert("priorityClassName".into(), json!(class));
+        let differs = |what: &str, given: &dyn Display, computed: &dyn Display| {
+            let why = format!(
+                "the {what} ({given}) must not be provided in pod spec; priority admission controller computed {computed} from the given \
+                 PriorityClass name"
+            );
+            Err(ApiError::forbidden(kind, &name, why))
+        };
+        if let Some(given) = spec
+            .get("priority")
+            .and_then(Value::as_i64)
+            .filter(|given| *given != priority)
+        {
+            return differs("integer value of priority", &given, &priority);
+        }
+        if let Some(given) = spec
+            .get("preemptionPolicy")
+            .and_then(Value::as_str)
+            .filter(|given| *given != preemption)
+        {
+            return differs("string value of PreemptionPolicy", &given, &preemption);
+        }
+        if !class.is_empty() {
+            spec.insert("priorityClassName".into(), json!(class));
+        }
         spec.insert("priority".into(), json!(priority));
         spec.insert("preemptionPolicy".into(), json!(preemption));
         Ok(())
@@ -86,14 +114,12 @@ impl Registry {
             .map(|object| object.value())
             .find(|class| is_meant(class))
         {
-            let policy = class["preemptionPolicy"]
-                .as_str()
-                .unwrap_or("PreemptLowerPriority");
+            let policy = class["preemptionPolicy"].as_str().unwrap_or(PREEMPTS);
             let value = class["value"].as_i64().unwrap_or(0);
             return Some((meta::name(class).to_owned(), value, policy.to_owned()));
         }
         let (name, value) = SYSTEM_PRIORITIES.iter().find(|(known, _)| *known == name)?;
-        Some(((*name).to_owned(), *value, "PreemptLowerPriority".to_owned()))
+        Some(((*name).to_owned(), *value, PREEMPTS.to_owned()))
     }
 }
 

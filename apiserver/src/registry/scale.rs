@@ -58,13 +58,14 @@ impl Registry {
         let path = paths(&target.kind)?.spec;
         let record = self.record(target, object, &mut scale, &path, by)?;
         let replicas = scale["spec"]["replicas"].as_i64().unwrap_or(0);
-        if replicas < 0 {
+        // Of a custom resource it is the resource that may not have them.
+        if replicas < 0 && target.kind.definition.is_none() {
             let why = "must be greater than or equal to 0";
             let cause = Cause::invalid("spec.replicas", &json!(replicas), why);
             return Err(ApiError::invalid_of(
                 "autoscaling",
                 "Scale",
-                meta::name(&scale),
+                &target.name,
                 &[cause],
             ));
         }

@@ -11,13 +11,17 @@ pub(super) fn prepare_create(kind: &Kind, object: &mut Value) {
     if kind.has_status()
         && let Value::Object(fields) = object
     {
-        fields.remove("status");
+        // A node may say how it is when it comes.
+        if (kind.group.as_str(), kind.kind.as_str()) != ("", "Node") {
+            fields.remove("status");
+        }
         if kind.definition.is_none() {
-            fields.insert("status".into(), json!({}));
+            fields.entry("status").or_insert_with(|| json!({}));
         }
     }
     if kind.definition.is_none() {
         strategy::fill(kind, object, None);
+        strategy::drop_unkept(kind, object);
     }
 }
 
@@ -45,6 +49,9 @@ pub(super) fn prepare_update(kind: &Kind, object: &mut Value, old: &Value, part:
         if new != specification(kind, old) {
             meta::metadata_mut(object).insert("generation".into(), json!(generation + 1));
         }
+    }
+    if kind.definition.is_none() {
+        strategy::drop_unkept(kind, object);
     }
 }
 

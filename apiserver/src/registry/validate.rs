@@ -12,9 +12,7 @@ use serde_json::Value;
 /// What is wrong with an object that is new, or replaces another.
 pub(super) fn validate(kind: &Kind, object: &Value, old: Option<&Value>, empties: &Empties) -> Vec<Cause> {
     let Some(definition) = &kind.definition else {
-        let mut causes = metadata_again(object, old);
-        causes.extend(strategy::check(kind, object, old, empties));
-        return causes;
+        return of_builtin(kind, object, old, empties, false);
     };
     let metadata = builtin::validate_metadata(&object["metadata"], "metadata");
     let version = definition.version(&kind.version);
@@ -30,13 +28,29 @@ pub(super) fn validate(kind: &Kind, object: &Value, old: Option<&Value>, empties
         .collect()
 }
 
+fn of_builtin(
+    kind: &Kind,
+    object: &Value,
+    old: Option<&Value>,
+    empties: &Empties,
+    of_status: bool,
+) -> Vec<Cause> {
+    let mut causes = metadata_again(object, old);
+    causes.extend(strategy::check(kind, object, old, empties, of_status));
+    causes
+}
+
 /// The metadata's faults that the rules for all kinds find in an update, where they are applied twice. The kind's own find them, too.
 fn metadata_again(object: &Value, old: Option<&Value>) -> Vec<Cause> {
     if old.is_none() {
         return vec![];
     }
     let errors = builtin::validate_metadata(&object["metadata"], "metadata");
-    let causes: Vec<Cause> = errors.into_iter().map(Cause::from).collect();
+    let causes = errors.into_iter().map(Cause::from);
+    // A change may not add finalizers to what is being deleted; that they are none they do not see.
+    let causes: Vec<Cause> = causes
+        .filter(|cause| !cause.field.starts_with("metadata.finalizers"))
+        .collect();
     [causes.clone(), causes].concat()
 }
 
@@ -52,15 +66,26 @@ pub(super) fn validate_part(
         // Of a custom resource's status only the status is looked at, and called by what lies in it.
         ("status", Some(_)) => {
             let mut causes = validate(kind, object, Some(old), empties);
-            for cause in &mut causes {
-                cause.message = cause.message.replace(": status.", ": ");
-            }
+            causes.iter_mut().for_each(within_status);
             causes
         }
         ("status", None) if kind.kind == "CustomResourceDefinition" => vec![],
+        ("status", None) => of_builtin(kind, object, Some(old), empties, true),
         // Containers for a look inside are added to pods that else do not change.
         ("ephemeralcontainers" | "resize", _) => validate(kind, object, None, empties),
         _ => validate(kind, object, Some(old), empties),
+    }
+}
+
+/// What is wrong with an object, as it is told of its status alone.
+fn within_status(cause: &mut Cause) {
+    let message = cause.message.replace(": status.", ": ");
+    cause.message = message.replace(": status in body", ":  in body");
+    if cause.message.contains("Checked value must be")
+        && let Some((before, at)) = cause.message.split_once(" in status")
+    {
+        cause.message = format!("{before} in {}", at.trim_start_matches('.'));
+        "status".clone_into(&mut cause.field);
     }
 }
 
@@ -119,7 +144,7 @@ fn nested<'a>(
             other => return Err(wrong(path.len().max(depth), other, "map[string]interface{}")),
         }
     }
-    if value.is_null() || fits(value) {
+    if fits(value) {
         return Ok(Some(value));
     }
     Err(wrong(path.len(), value, wanted))
@@ -164,15 +189,16 @@ impl Registry {
         let uid = meta::uid(object).to_owned();
         let others = services.iter().map(|service| service.value());
         let others = others.filter(|other| meta::uid(other) != uid);
-        // What is not kept takes no address, so that nobody asks whose it is.
-        let is_named = dry_run || !meta::name(object).is_empty();
-        let cause = match strategy::allocate(kind, object, old, others, is_named) {
+        let cause = match strategy::allocate(kind, object, old, others, dry_run) {
             Ok(()) => return Ok(()),
-            Err(Unallocated::Failed(why)) => return Err(ApiError::new(500, "", why)),
+            Err(Unallocated::Failed(why)) => return Err(why),
+            Err(Unallocated::Contradictory(causes)) => {
+                return Err(ApiError::invalid(kind, meta::name(object), &causes));
+            }
             Err(Unallocated::Refused(cause)) => cause,
         };
         // What else is wrong is said first, but of an address only.
-        let is_first = !is_named || cause.field.ends_with("nodePort");
+        let is_first = !dry_run && meta::name(object).is_empty() || cause.field.ends_with("nodePort");
         if is_first || validate(kind, object, None, &Empties::default()).is_empty() {
             return Err(ApiError::invalid(kind, meta::name(object), &[cause]));
         }
@@ -204,6 +230,10 @@ mod tests {
             (
                 json!({ "status": { "n": 2.5 } }),
                 "2.5 is of the type float64, expected int64",
+            ),
+            (
+                json!({ "spec": { "n": null } }),
+                "<nil> is of the type <nil>, expected int64",
             ),
             (json!({ "spec": { "n": -1 } }), "should be a non-negative integer"),
         ] {

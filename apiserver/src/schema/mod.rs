@@ -4,6 +4,7 @@
 //! validated; the outcome of an apply is only defaulted and validated. Stored objects are defaulted when they are read, too. All take
 //! the schema as JSON, and none panics on one that is not structural; [`check_structural`] says what is wrong with it.
 
+mod conditions;
 mod declared;
 mod embedded;
 mod format;
@@ -18,6 +19,7 @@ mod shape;
 mod structural;
 mod validate;
 
+pub(crate) use conditions::condition_error;
 pub use shape::type_of;
 pub use structural::check_structural;
 

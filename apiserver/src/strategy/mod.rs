@@ -1,7 +1,9 @@
 //! What the server adds to objects of built-in kinds beyond their defaults: what it allocates, what admission adds, and what follows
 //! from who they are; and what it refuses.
 
+mod claims;
 mod definitions;
+mod families;
 mod jobs;
 mod namespaces;
 mod node_ports;
@@ -70,6 +72,20 @@ pub(crate) fn hide_internal(metadata: &mut Value) {
     }
 }
 
+/// When a volume came into its phase the server says, if nobody else does.
+fn time_phase(volume: &mut Value, old: Option<&Value>) {
+    const TIME: &str = "lastPhaseTransitionTime";
+    let before = old.map_or(Value::Null, |old| old["status"].clone());
+    let status = meta::entry_mut(volume, "status");
+    let changed = status.get("phase").unwrap_or(&Value::Null) != &before["phase"];
+    let time = status.get(TIME).unwrap_or(&Value::Null).clone();
+    if changed && (time.is_null() || time == before[TIME]) {
+        status.insert(TIME.to_owned(), json!(meta::now()));
+    } else if !changed && time.is_null() && !before[TIME].is_null() {
+        status.insert(TIME.to_owned(), before[TIME].clone());
+    }
+}
+
 /// A job without labels has those of its template, and with them those that it selects its pods by.
 pub(crate) fn share_labels(kind: &Kind, object: &mut Value) {
     if (kind.group.as_str(), kind.kind.as_str()) == ("batch", "Job") {
@@ -87,14 +103,12 @@ pub(crate) fn fill(kind: &Kind, object: &mut Value, old: Option<&Value>) {
         ("", "Namespace") => namespaces::fill(object, old),
         ("", "Pod") => pods::fill(object, old),
         ("", "Service") => services::fill(object, old),
-        ("", "PersistentVolumeClaim") if old.is_none() => {
-            meta::add_finalizer(object, "kubernetes.io/pvc-protection");
-            meta::entry_mut(object, "status").insert("phase".into(), json!("Pending"));
-        }
+        ("", "PersistentVolumeClaim") => claims::fill(object, old),
         ("", "PersistentVolume") if old.is_none() => {
             meta::add_finalizer(object, "kubernetes.io/pv-protection");
             object["status"] = json!({ "phase": "Pending", "lastPhaseTransitionTime": meta::now() });
         }
+        ("", "PersistentVolume") => time_phase(object, old),
         // The real server names these itself.
         ("", "LimitRange") if meta::name(object).is_empty() => {
             let uid = json!(meta::uid(object));
@@ -115,6 +129,17 @@ pub(crate) fn fill(kind: &Kind, object: &mut Value, old: Option<&Value>) {
     }
 }
 
+/// Drops what is not kept, when all else is done and what changed has been counted.
+pub(crate) fn drop_unkept(kind: &Kind, object: &mut Value) {
+    if kind.kind == "EndpointSlice" {
+        for endpoint in object["endpoints"].as_array_mut().into_iter().flatten() {
+            if let Value::Object(endpoint) = endpoint {
+                endpoint.remove("deprecatedTopology");
+            }
+        }
+    }
+}
+
 /// The claims of a stateful set say what they are.
 fn name_claims(object: &mut Value) {
     let claims = object["spec"]["volumeClaimTemplates"].as_array_mut();
@@ -132,11 +157,15 @@ fn label_like_template(object: &mut Value) {
     }
 }
 
-/// The old field for a node's range of addresses is the first of the new one.
+/// The old field for a node's range of addresses is the first of the new one, whichever was sent.
 fn list_pod_ranges(spec: &mut Value) {
     let range = spec["podCIDR"].as_str().unwrap_or_default().to_owned();
     if !range.is_empty() && spec["podCIDRs"][0] != json!(range) {
         spec["podCIDRs"] = json!([range]);
+    }
+    let first = spec["podCIDRs"][0].clone();
+    if first.is_string() {
+        spec["podCIDR"] = first;
     }
 }
 
@@ -194,23 +223,23 @@ pub(crate) fn allocate<'a>(
     object: &mut Value,
     old: Option<&Value>,
     others: impl Iterator<Item = &'a Value> + Clone,
-    is_named: bool,
+    dry_run: bool,
 ) -> Result<(), Unallocated> {
     match (kind.group.as_str(), kind.kind.as_str()) {
-        ("", "Service") => services::allocate(object, old, others, is_named),
+        ("", "Service") => services::allocate(object, old, others, dry_run),
         _ => Ok(()),
     }
 }
 
-/// What is wrong with an object that is new and was given nothing.
-pub(crate) fn check_unallocated(kind: &Kind, object: &Value) -> Option<Cause> {
-    let is_service = (kind.group.as_str(), kind.kind.as_str()) == ("", "Service");
-    is_service.then(|| services::check_unallocated(object)).flatten()
-}
-
 /// What is wrong with an object that is new, or replaces another.
-pub(crate) fn check(kind: &Kind, object: &Value, old: Option<&Value>, empties: &Empties) -> Vec<Cause> {
-    let mut causes: Vec<Cause> = builtin::validate(object, old, empties)
+pub(crate) fn check(
+    kind: &Kind,
+    object: &Value,
+    old: Option<&Value>,
+    empties: &Empties,
+    of_status: bool,
+) -> Vec<Cause> {
+    let mut causes: Vec<Cause> = builtin::validate(object, old, empties, of_status)
         .into_iter()
         .map(Cause::from)
         .collect();

@@ -5,10 +5,17 @@ use serde_json::{Map, Value, json};
 
 /// What the default admission plugins add to a pod, and its first status.
 pub(super) fn fill(pod: &mut Value, old: Option<&Value>) {
-    tolerate(meta::entry_mut(pod, "spec"));
+    let spec = meta::entry_mut(pod, "spec");
+    tolerate(spec);
+    if spec
+        .get("terminationGracePeriodSeconds")
+        .and_then(Value::as_i64)
+        .is_some_and(|seconds| seconds < 0)
+    {
+        spec.insert("terminationGracePeriodSeconds".into(), json!(1));
+    }
     if let Some(old) = old {
         // What admission gave a pod it keeps.
-        let spec = meta::entry_mut(pod, "spec");
         for key in ["priority", "preemptionPolicy"] {
             if spec.get(key).is_none_or(Value::is_null) && !old["spec"][key].is_null() {
                 spec.insert(key.to_owned(), old["spec"][key].clone());
@@ -17,18 +24,9 @@ pub(super) fn fill(pod: &mut Value, old: Option<&Value>) {
         return;
     }
     requests_from_limits(pod);
+    select_by_own_labels(pod);
     let spec = meta::entry_mut(pod, "spec");
     spec.entry("enableServiceLinks").or_insert(json!(true));
-    spec.entry("priority").or_insert(json!(0));
-    spec.entry("preemptionPolicy")
-        .or_insert(json!("PreemptLowerPriority"));
-    if spec
-        .get("terminationGracePeriodSeconds")
-        .and_then(Value::as_i64)
-        .is_some_and(|seconds| seconds < 0)
-    {
-        spec.insert("terminationGracePeriodSeconds".into(), json!(1));
-    }
     let gated = spec
         .get("schedulingGates")
         .and_then(Value::as_array)
@@ -61,6 +59,49 @@ fn tolerate(spec: &mut Map<String, Value>) {
     }
 }
 
+/// Where a pod asks for others that share its labels, or do not, these become part of what it selects them by.
+fn select_by_own_labels(pod: &mut Value) {
+    let labels = pod["metadata"]["labels"].clone();
+    let spec = &mut pod["spec"];
+    for kind in ["podAffinity", "podAntiAffinity"] {
+        for when in [
+            "preferredDuringSchedulingIgnoredDuringExecution",
+            "requiredDuringSchedulingIgnoredDuringExecution",
+        ] {
+            let terms = spec.pointer_mut(&format!("/affinity/{kind}/{when}"));
+            for term in terms.and_then(Value::as_array_mut).into_iter().flatten() {
+                match term.get_mut("podAffinityTerm") {
+                    Some(term) => select_by(term, &labels),
+                    None => select_by(term, &labels),
+                }
+            }
+        }
+    }
+    let spread = spec
+        .get_mut("topologySpreadConstraints")
+        .and_then(Value::as_array_mut);
+    for constraint in spread.into_iter().flatten() {
+        select_by(constraint, &labels);
+    }
+}
+
+fn select_by(term: &mut Value, labels: &Value) {
+    let mut added = vec![];
+    for (list, operator) in [("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn")] {
+        for key in term[list].as_array().into_iter().flatten() {
+            if let Some(value) = key.as_str().and_then(|key| labels.get(key)) {
+                added.push(json!({ "key": key, "operator": operator, "values": [value] }));
+            }
+        }
+    }
+    if !added.is_empty()
+        && let Some(selector) = term.get_mut("labelSelector").and_then(Value::as_object_mut)
+        && let Value::Array(expressions) = selector.entry("matchExpressions").or_insert_with(|| json!([]))
+    {
+        expressions.extend(added);
+    }
+}
+
 /// What is limited and not requested is requested up to the limit.
 fn requests_from_limits(pod: &mut Value) {
     for list in ["containers", "initContainers"] {
@@ -78,14 +119,24 @@ fn requests_from_limits(pod: &mut Value) {
     }
 }
 
-/// Guaranteed, burstable, or neither.
+/// Guaranteed, burstable, or neither: by what the pod says of itself, or else by its containers. Those for a look inside have no say.
 pub(crate) fn quality(spec: &Value) -> &'static str {
+    let of_containers = || {
+        let lists = ["containers", "initContainers"];
+        let containers = lists
+            .iter()
+            .flat_map(|list| spec[*list].as_array().into_iter().flatten());
+        containers.map(|container| &container["resources"]).collect()
+    };
+    let whole = &spec["resources"];
+    let all: Vec<&Value> = if whole.is_object() {
+        vec![whole]
+    } else {
+        of_containers()
+    };
     let (mut any, mut guaranteed) = (false, true);
-    for container in spec["containers"].as_array().into_iter().flatten() {
-        let (requests, limits) = (
-            &container["resources"]["requests"],
-            &container["resources"]["limits"],
-        );
+    for resources in all {
+        let (requests, limits) = (&resources["requests"], &resources["limits"]);
         for resource in ["cpu", "memory"] {
             any |= is_some(&requests[resource]) || is_some(&limits[resource]);
             guaranteed &= is_some(&limits[resource]) && requests[resource] == limits[resource];
@@ -136,6 +187,24 @@ mod tests {
         assert_eq!(of(json!({ "cpu": "100m" }), json!(null)), "Burstable");
         let all = json!({ "cpu": 1, "memory": "1Gi" });
         assert_eq!(of(all.clone(), all), "Guaranteed");
+    }
+
+    #[test]
+    fn what_a_pod_shares_becomes_part_of_its_selectors() {
+        let term =
+            json!({ "labelSelector": {}, "matchLabelKeys": ["a", "absent"], "mismatchLabelKeys": ["b"] });
+        let affinity = json!({ "podAffinity": { "preferredDuringSchedulingIgnoredDuringExecution": [{ "podAffinityTerm": term }] } });
+        let mut pod = json!({ "metadata": { "labels": { "a": "1", "b": "2" } },
+            "spec": { "affinity": affinity, "topologySpreadConstraints": [{ "matchLabelKeys": ["a"] }] } });
+        select_by_own_labels(&mut pod);
+        let expressions = "/spec/affinity/podAffinity/preferredDuringSchedulingIgnoredDuringExecution/0/podAffinityTerm/labelSelector/matchExpressions";
+        let wanted = json!([{ "key": "a", "operator": "In", "values": ["1"] }, { "key": "b", "operator": "NotIn", "values": ["2"] }]);
+        assert_eq!(pod.pointer(expressions), Some(&wanted));
+        // Without a selector it selects nothing, and that it still does.
+        assert_eq!(
+            pod["spec"]["topologySpreadConstraints"],
+            json!([{ "matchLabelKeys": ["a"] }])
+        );
     }
 
     #[test]

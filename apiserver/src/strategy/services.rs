@@ -1,6 +1,8 @@
 //! Services: addresses out of ranges, and what follows from the type.
 
-use super::node_ports::{self, Unallocated};
+use super::families;
+use super::node_ports::{self, Taken, Unallocated};
+use crate::builtin::{is_balanced, is_checked, is_external};
 use crate::meta::{self, text};
 use crate::status::Cause;
 use serde_json::{Map, Value, json};
@@ -15,10 +17,10 @@ pub(super) fn fill(service: &mut Value, old: Option<&Value>) {
     spec.entry("type").or_insert(json!("ClusterIP"));
     spec.entry("sessionAffinity").or_insert(json!("None"));
     let kind = spec["type"].as_str().unwrap_or_default().to_owned();
+    if let Some(old) = old {
+        drop_dependent(spec, &old["spec"]);
+    }
     if kind == "ExternalName" {
-        if let Some(old) = old {
-            drop_address(spec, &old["spec"]);
-        }
         return;
     }
     if spec["sessionAffinity"] == "ClientIP" && spec.get("sessionAffinityConfig").is_none_or(Value::is_null) {
@@ -35,10 +37,23 @@ pub(super) fn fill(service: &mut Value, old: Option<&Value>) {
         spec.entry("allocateLoadBalancerNodePorts").or_insert(json!(true));
     }
     if let Some(old) = old {
+        let old = &old["spec"];
         for key in ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"] {
-            if spec.get(key).is_none_or(Value::is_null) && !old["spec"][key].is_null() {
-                spec.insert(key.to_owned(), old["spec"][key].clone());
+            let is_unsaid = |value: &Value| value.is_null() || key == "clusterIP" && *value == "";
+            if spec.get(key).is_none_or(is_unsaid) && !old[key].is_null() {
+                spec.insert(key.to_owned(), old[key].clone());
             }
+        }
+        let port = spec.get("healthCheckNodePort").unwrap_or(&Value::Null);
+        if (port.is_null() || *port == 0) && is_checked(old) && is_checked(&Value::Object(spec.clone())) {
+            spec.insert(
+                "healthCheckNodePort".to_owned(),
+                old["healthCheckNodePort"].clone(),
+            );
+        }
+        // Who changes the one address means the list, too.
+        if spec.get("clusterIP") != old.get("clusterIP") && spec.get("clusterIPs") == old.get("clusterIPs") {
+            spec.insert("clusterIPs".to_owned(), json!([spec.get("clusterIP")]));
         }
     }
     if old.is_none() {
@@ -46,48 +61,56 @@ pub(super) fn fill(service: &mut Value, old: Option<&Value>) {
     }
 }
 
-/// A service that becomes a name no longer has what only those with an address have.
-fn drop_address(spec: &mut Map<String, Value>, old: &Value) {
-    for key in [
-        "clusterIP",
-        "clusterIPs",
-        "internalTrafficPolicy",
-        "ipFamilies",
-        "ipFamilyPolicy",
-    ] {
-        if spec
-            .get(key)
-            .is_some_and(|value| *value == old[key] || *value == "")
-        {
+/// Whether a service has something.
+type Has = fn(&Value) -> bool;
+
+/// What only the old type has, and was not changed, goes with it.
+fn drop_dependent(spec: &mut Map<String, Value>, old: &Value) {
+    let same = |spec: &Map<String, Value>, key: &str| {
+        let value = spec.get(key).unwrap_or(&Value::Null);
+        *value == old[key] || *value == ""
+    };
+    let new = Value::Object(spec.clone());
+    if text(old, "type") != "ExternalName" && text(&new, "type") == "ExternalName" {
+        for key in [
+            "clusterIP",
+            "clusterIPs",
+            "internalTrafficPolicy",
+            "ipFamilies",
+            "ipFamilyPolicy",
+        ] {
+            if same(spec, key) {
+                spec.remove(key);
+            }
+        }
+    }
+    let rules: [(&str, Has); 4] = [
+        ("healthCheckNodePort", is_checked),
+        ("allocateLoadBalancerNodePorts", is_balanced),
+        ("loadBalancerClass", is_balanced),
+        ("externalTrafficPolicy", is_external),
+    ];
+    for (key, has) in rules {
+        if has(old) && !has(&new) && same(spec, key) {
             spec.remove(key);
         }
     }
-}
-
-/// Who makes a service by its status says its address in both fields, or in none.
-pub(super) fn check_unallocated(service: &Value) -> Option<Cause> {
-    let spec = &service["spec"];
-    let lacks = text(spec, "type") != "ExternalName"
-        && !text(spec, "clusterIP").is_empty()
-        && spec["clusterIPs"].is_null();
-    lacks.then(|| Cause::required("spec.clusterIPs", ""))
-}
-
-/// The families of its addresses.
-fn choose_families(spec: &mut Map<String, Value>) {
-    let headless = spec.get("clusterIP").is_some_and(|address| address == "None");
-    let selects = spec
-        .get("selector")
-        .and_then(Value::as_object)
-        .is_some_and(|labels| !labels.is_empty());
-    // Who has neither an address nor pods may have endpoints of both families.
-    let (families, policy) = if headless && !selects {
-        (json!(["IPv4", "IPv6"]), "RequireDualStack")
-    } else {
-        (json!(["IPv4"]), "SingleStack")
-    };
-    spec.entry("ipFamilies").or_insert(families);
-    spec.entry("ipFamilyPolicy").or_insert(json!(policy));
+    let given = node_ports::given(old).collect::<Vec<_>>();
+    if node_ports::are_wanted(old)
+        && !node_ports::are_wanted(&new)
+        && node_ports::given(&new).all(|port| given.contains(&port))
+    {
+        for port in spec
+            .get_mut("ports")
+            .and_then(Value::as_array_mut)
+            .into_iter()
+            .flatten()
+        {
+            if let Some(port) = port.as_object_mut() {
+                port.remove("nodePort");
+            }
+        }
+    }
 }
 
 /// Gives a service an address and ports that no other has. That is when the whole is written: who makes one by its status gets none, and
@@ -96,33 +119,40 @@ pub(super) fn allocate<'a>(
     service: &mut Value,
     old: Option<&Value>,
     others: impl Iterator<Item = &'a Value> + Clone,
-    is_named: bool,
+    dry_run: bool,
 ) -> Result<(), Unallocated> {
+    // What is not kept takes no address, so that nobody asks whose it is.
+    let is_named = dry_run || !meta::name(service).is_empty();
     let spec = meta::entry_mut(service, "spec");
     if spec.get("type").is_some_and(|kind| kind == "ExternalName") {
         return Ok(());
     }
-    choose_families(spec);
+    if let Some(address) = spec.get("clusterIP").filter(|address| **address != "").cloned() {
+        spec.entry("clusterIPs").or_insert(json!([address]));
+    }
+    families::choose(spec, old.map(|old| &old["spec"]))?;
     if old.is_none_or(|old| old["spec"]["type"] == "ExternalName") {
         address(spec, is_named, &others)?;
     }
-    if let Some(address) = spec.get("clusterIP").cloned() {
-        spec.entry("clusterIPs").or_insert(json!([address]));
+    let ports = others.flat_map(|other| node_ports::held(&other["spec"]));
+    let mut taken = Taken {
+        ports: ports.collect(),
+        given: vec![],
+        dry_run,
+    };
+    let now = Value::Object(spec.clone());
+    let before = old.map(|old| &old["spec"]);
+    if matches!(text(&now, "type"), "NodePort" | "LoadBalancer") {
+        let all = node_ports::are_wanted(&now);
+        match before {
+            Some(before) => node_ports::change(spec, before, &mut taken, all)?,
+            None => node_ports::choose(spec, &mut taken, all)?,
+        }
     }
-    let wants = spec.get("type").and_then(Value::as_str).unwrap_or_default();
-    let unwanted = spec
-        .get("allocateLoadBalancerNodePorts")
-        .is_some_and(|wanted| wanted == false);
-    if !matches!(wants, "NodePort" | "LoadBalancer") || unwanted {
-        return Ok(());
+    if is_checked(&now) && !before.is_some_and(is_checked) {
+        node_ports::choose_checked(spec, &mut taken)?;
     }
-    let taken: Vec<u64> = others
-        .flat_map(|other| node_ports::given(&other["spec"]))
-        .collect();
-    match old {
-        Some(old) => node_ports::change(spec, &old["spec"], taken),
-        None => Ok(node_ports::choose(spec, taken)?),
-    }
+    Ok(())
 }
 
 /// Gives it an address, or sees whether it may have the one that it wants.
@@ -141,9 +171,6 @@ fn address<'a>(
         .and_then(Value::as_str)
         .unwrap_or_default()
         .to_owned();
-    if !wanted.is_empty() {
-        spec.entry("clusterIPs").or_insert(json!([wanted]));
-    }
     let refused = |why: String| {
         Cause::invalid(
             "spec.clusterIPs",
@@ -162,6 +189,7 @@ fn address<'a>(
                 );
                 return Err(refused(why));
             }
+            spec.insert("clusterIPs".into(), json!([address]));
             spec.insert("clusterIP".into(), json!(address));
         }
         "None" => {}
@@ -202,8 +230,8 @@ mod tests {
     fn addresses_and_ports_are_given_once() {
         let service = json!({ "metadata": { "name": "a" }, "spec": { "type": "NodePort", "ports": [{ "port": 80 }, { "port": 81 }] } });
         let (mut first, mut second) = (service.clone(), service);
-        assert_eq!(allocate(&mut first, None, [].iter(), true), Ok(()));
-        assert_eq!(allocate(&mut second, None, [first.clone()].iter(), true), Ok(()));
+        assert_eq!(allocate(&mut first, None, [].iter(), false), Ok(()));
+        assert_eq!(allocate(&mut second, None, [first.clone()].iter(), false), Ok(()));
         assert_eq!(
             (&first["spec"]["clusterIP"], &second["spec"]["clusterIP"]),
             (&json!("10.0.0.2"), &json!("10.0.0.3"))
@@ -213,13 +241,13 @@ mod tests {
             json!([{ "port": 80 }, { "port": 80, "protocol": "UDP" }, { "port": 81, "nodePort": 30000 }]);
         let mut shared =
             json!({ "metadata": { "name": "c" }, "spec": { "type": "NodePort", "ports": both } });
-        let refused = allocate(&mut shared, None, [].iter(), true).unwrap_err();
+        let refused = allocate(&mut shared, None, [].iter(), false).unwrap_err();
         assert!(
             format!("{refused:?}").contains("already allocated"),
             "{refused:?}"
         );
         shared["spec"]["ports"][2]["nodePort"] = json!(31000);
-        assert_eq!(allocate(&mut shared, None, [].iter(), true), Ok(()));
+        assert_eq!(allocate(&mut shared, None, [].iter(), false), Ok(()));
         let given: Vec<_> = (0..3)
             .map(|port| shared["spec"]["ports"][port]["nodePort"].as_u64())
             .collect();
@@ -229,7 +257,7 @@ mod tests {
             ("10.1.0.3", "not in the valid range"),
         ] {
             let mut third = json!({ "metadata": { "name": "b" }, "spec": { "clusterIP": address } });
-            let refused = allocate(&mut third, None, [second.clone()].iter(), true).unwrap_err();
+            let refused = allocate(&mut third, None, [second.clone()].iter(), false).unwrap_err();
             assert!(format!("{refused:?}").contains(why), "{refused:?}");
         }
     }

@@ -26,19 +26,30 @@ impl std::fmt::Display for Fault {
 /// for the first that a type of its own refuses: that comes first, for there the decoder stops. The real server reports only the first
 /// mismatch. With `prune`, unknown fields are also removed, as decoding does.
 pub fn check(value: &mut Value, ty: &Type, prune: bool) -> Vec<Fault> {
-    let mut checker = Checker {
-        prune,
-        unknown: Vec::new(),
-        mismatches: Vec::new(),
-        stopped: false,
-    };
+    let mut checker = Checker::new(Reader::Decoder, prune);
     checker.visit(value, ty, None, &mut Place::default());
     let mut faults = checker.mismatches;
     faults.append(&mut checker.unknown);
     faults
 }
 
+/// What the converter of the real server, which reads what an apply made, says of the first value that it cannot read: it has other words
+/// for some.
+pub fn inconvertible(value: &mut Value, ty: &Type) -> Option<String> {
+    let mut checker = Checker::new(Reader::Converter, false);
+    checker.visit(value, ty, None, &mut Place::default());
+    checker.mismatches.first().map(ToString::to_string)
+}
+
+/// Which code of the real server is imitated.
+#[derive(Clone, Copy, PartialEq)]
+enum Reader {
+    Decoder,
+    Converter,
+}
+
 struct Checker {
+    reader: Reader,
     prune: bool,
     unknown: Vec<Fault>,
     mismatches: Vec<Fault>,
@@ -86,6 +97,16 @@ impl Place {
 }
 
 impl Checker {
+    fn new(reader: Reader, prune: bool) -> Self {
+        Self {
+            reader,
+            prune,
+            unknown: Vec::new(),
+            mismatches: Vec::new(),
+            stopped: false,
+        }
+    }
+
     /// `go` is what Go calls the type, if it has a name for it.
     fn visit(&mut self, value: &mut Value, ty: &Type, go: Option<&str>, place: &mut Place) {
         if value.is_null() {
@@ -93,7 +114,7 @@ impl Checker {
         }
         match ty.resolve() {
             Type::Scalar(scalar) => {
-                if let Some(message) = mismatch(value, *scalar, go, place) {
+                if let Some(message) = self.reader.mismatch(value, *scalar, go, place) {
                     let stops = scalar.reads_itself() && !std::mem::replace(&mut self.stopped, true);
                     let at = if stops { 0 } else { self.mismatches.len() };
                     self.mismatches.insert(at, Fault::Mismatch(message));
@@ -176,53 +197,62 @@ fn cannot_unmarshal(found: &str, ty: &str, place: &Place) -> String {
     )
 }
 
-fn mismatch(value: &Value, scalar: Scalar, go: Option<&str>, place: &Place) -> Option<String> {
-    let plain = |ty: &str| Some(cannot_unmarshal(json_kind(value), go.unwrap_or(ty), place));
-    match scalar {
-        Scalar::Boolean if !value.is_boolean() => plain("bool"),
-        Scalar::Double if !value.is_number() => plain("float64"),
-        Scalar::String if !value.is_string() => plain("string"),
-        Scalar::Int32 => whole(
-            value,
-            go.unwrap_or("int32"),
-            |number| i32::try_from(number).is_ok(),
-            place,
-        ),
-        Scalar::Int64 => whole(value, go.unwrap_or("int64"), |_| true, place),
-        Scalar::Bytes => match value.as_str() {
-            // Of a list, each item is read as a byte.
-            None => match value.as_array() {
-                Some(items) => items
-                    .iter()
-                    .filter(|item| !item.is_null())
-                    .find_map(|item| whole(item, "uint8", |number| u8::try_from(number).is_ok(), place)),
-                None => plain("[]uint8"),
+impl Reader {
+    fn mismatch(self, value: &Value, scalar: Scalar, go: Option<&str>, place: &Place) -> Option<String> {
+        let plain = |ty: &str| Some(cannot_unmarshal(json_kind(value), go.unwrap_or(ty), place));
+        match scalar {
+            Scalar::Boolean if !value.is_boolean() => plain("bool"),
+            Scalar::Double if !value.is_number() => plain("float64"),
+            Scalar::String if !value.is_string() => plain("string"),
+            Scalar::Int32 => self.whole(value, go.unwrap_or("int32"), is_int32, place),
+            Scalar::Int64 => self.whole(value, go.unwrap_or("int64"), |_| true, place),
+            Scalar::Bytes => match value.as_str() {
+                // Of a list, each item is read as a byte.
+                None => match value.as_array() {
+                    Some(items) => items.iter().filter(|item| !item.is_null()).find_map(|item| {
+                        self.whole(item, "uint8", |number| u8::try_from(number).is_ok(), place)
+                    }),
+                    None => plain("[]uint8"),
+                },
+                Some(text) => scalars::base64_error(text).map(|why| match self {
+                    Self::Decoder => why,
+                    Self::Converter => format!("error decoding from json: {why}"),
+                }),
             },
-            Some(text) => scalars::base64_error(text),
-        },
-        Scalar::Quantity => {
-            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            scalars::quantity_error(&text)
+            Scalar::Quantity => {
+                let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                scalars::quantity_error(&text)
+            }
+            Scalar::DateTime | Scalar::MicroTime => match value.as_str() {
+                // It hands the value alone to the type's own decoder.
+                None if self == Self::Converter => {
+                    Some(cannot_unmarshal(json_kind(value), "string", &Place::default()))
+                }
+                None => plain("string"),
+                Some(text) => scalars::time_error(text, scalar == Scalar::MicroTime),
+            },
+            Scalar::IntOrString if value.is_string() => None,
+            Scalar::IntOrString => match self {
+                Self::Decoder => self.whole(value, "int32", is_int32, place),
+                // So here.
+                Self::Converter => Self::Decoder.whole(value, "int32", is_int32, &Place::default()),
+            },
+            _ => None,
         }
-        Scalar::DateTime | Scalar::MicroTime => match value.as_str() {
-            None => plain("string"),
-            Some(text) => scalars::time_error(text, scalar == Scalar::MicroTime),
-        },
-        Scalar::IntOrString => match value {
-            Value::String(_) => None,
-            Value::Number(_) => whole(value, "int32", |number| i32::try_from(number).is_ok(), place),
-            _ => plain("int32"),
-        },
-        _ => None,
+    }
+
+    fn whole(self, value: &Value, ty: &str, fits: impl Fn(i64) -> bool, place: &Place) -> Option<String> {
+        match value {
+            Value::Number(number) if number.as_i64().is_some_and(fits) => None,
+            Value::Number(_) if self == Self::Converter => Some(format!("cannot convert float64 to {ty}")),
+            Value::Number(number) => Some(cannot_unmarshal(&format!("number {number}"), ty, place)),
+            _ => Some(cannot_unmarshal(json_kind(value), ty, place)),
+        }
     }
 }
 
-fn whole(value: &Value, ty: &str, fits: impl Fn(i64) -> bool, place: &Place) -> Option<String> {
-    match value {
-        Value::Number(number) if number.as_i64().is_some_and(fits) => None,
-        Value::Number(number) => Some(cannot_unmarshal(&format!("number {number}"), ty, place)),
-        _ => Some(cannot_unmarshal(json_kind(value), ty, place)),
-    }
+fn is_int32(number: i64) -> bool {
+    i32::try_from(number).is_ok()
 }
 
 /// How Go writes the type, where it has no other name for it.

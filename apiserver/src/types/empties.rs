@@ -25,11 +25,9 @@ impl Empties {
         };
         match value {
             Value::Object(fields) if !fields.is_empty() => {
-                // Keys with a slash are no fields; metadata is shown as JSON has it.
-                let fields = fields.iter();
-                for (name, value) in
-                    fields.filter(|(name, _)| !name.contains(['/', '~']) && *name != "metadata")
-                {
+                // Keys with a slash are no fields; an object's own metadata is shown as JSON has it.
+                let is_field = |name: &str| !name.contains(['/', '~']) && (length > 0 || name != "metadata");
+                for (name, value) in fields.iter().filter(|(name, _)| is_field(name)) {
                     visit(name, value);
                 }
             }
@@ -67,6 +65,8 @@ impl Empties {
             };
             match within.rsplit_once('/') {
                 None if within.is_empty() && value.is_null() => value = empty.clone(),
+                // So is a template's, but for a field of it alone.
+                Some((holder, _)) if holder.contains("/metadata") => {}
                 Some((holder, name)) => {
                     if let Some(Value::Object(fields)) = value.pointer_mut(holder)
                         && fields.get(name).is_none_or(Value::is_null)

@@ -38,15 +38,9 @@ pub fn internal(value: &Value, ty: &str) -> String {
 
 /// What differs between two values of such a type: lines of JSON, with three lines around each difference.
 pub fn difference(old: &Value, new: &Value, ty: &str) -> String {
-    let lines = |value: &Value| {
-        Shown::indented(value, ty)
-            .text
-            .lines()
-            .map(str::to_owned)
-            .collect()
-    };
-    let (old, new): (Vec<String>, Vec<String>) = (lines(old), lines(new));
-    unified(&old, &new)
+    let (old, new) = (Shown::indented(old, ty).text, Shown::indented(new, ty).text);
+    let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
+    super::difference::unified(&old, &new)
 }
 
 struct Shown {
@@ -163,8 +157,12 @@ impl Shown {
         mut show: impl FnMut(&mut Self, T),
     ) {
         self.text.push(open);
+        let mut parts = parts.into_iter().peekable();
+        if parts.peek().is_none() {
+            return self.text.push(close);
+        }
         self.depth += 1;
-        for (at, part) in parts.into_iter().enumerate() {
+        for (at, part) in parts.enumerate() {
             if at > 0 {
                 self.text.push(',');
             }
@@ -231,114 +229,6 @@ fn published(name: &str) -> String {
         several => several - 1,
     };
     format!("{}{}", name[..lower].to_lowercase(), &name[lower..])
-}
-
-/// How many lines around a difference are shown.
-const AROUND: usize = 3;
-/// More comparisons than this are not made: then all between the first and the last difference differs.
-const MOST: usize = 1 << 22;
-
-/// A line that is kept, taken away or added.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Line {
-    Kept,
-    Old,
-    New,
-}
-
-fn unified(old: &[String], new: &[String]) -> String {
-    let script = script(old, new);
-    let mut text = String::new();
-    let (mut at, mut old_at, mut new_at) = (0, 0, 0);
-    while let Some(next) = script[at..].iter().position(|line| *line != Line::Kept) {
-        let before = next.min(AROUND);
-        let skipped = next - before;
-        (at, old_at, new_at) = (at + skipped, old_at + skipped, new_at + skipped);
-        // As long as the next difference is near, it is shown with this one.
-        let mut end = at + before;
-        while let Some(further) = script[end..]
-            .iter()
-            .take(2 * AROUND + 1)
-            .position(|line| *line != Line::Kept)
-        {
-            end += further + 1;
-        }
-        end = script.len().min(end + script[end..].iter().take(AROUND).count());
-        let hunk = &script[at..end];
-        let count = |side: Line| hunk.iter().filter(|line| **line != side).count();
-        let (old_count, new_count) = (count(Line::New), count(Line::Old));
-        let _ = writeln!(
-            text,
-            "@@ -{} +{} @@",
-            range(old_at, old_count),
-            range(new_at, new_count)
-        );
-        for line in hunk {
-            let (mark, shown) = match line {
-                Line::Kept => (' ', &old[old_at]),
-                Line::Old => ('-', &old[old_at]),
-                Line::New => ('+', &new[new_at]),
-            };
-            let _ = writeln!(text, "{mark}{shown}");
-            old_at += usize::from(*line != Line::New);
-            new_at += usize::from(*line != Line::Old);
-        }
-        at = end;
-    }
-    text
-}
-
-fn range(start: usize, count: usize) -> String {
-    match count {
-        1 => format!("{}", start + 1),
-        0 => format!("{start},0"),
-        count => format!("{},{count}", start + 1),
-    }
-}
-
-/// The fewest lines that make one text of the other.
-fn script(old: &[String], new: &[String]) -> Vec<Line> {
-    let head = old.iter().zip(new).take_while(|(a, b)| a == b).count();
-    let (a, b) = (&old[head..], &new[head..]);
-    let tail = a
-        .iter()
-        .rev()
-        .zip(b.iter().rev())
-        .take_while(|(a, b)| a == b)
-        .count();
-    let (a, b) = (&a[..a.len() - tail], &b[..b.len() - tail]);
-    let mut script = vec![Line::Kept; head];
-    if a.len().saturating_mul(b.len()) > MOST {
-        script.extend(a.iter().map(|_| Line::Old).chain(b.iter().map(|_| Line::New)));
-    } else {
-        let width = b.len() + 1;
-        let mut common = vec![0_u32; (a.len() + 1) * width];
-        for i in (0..a.len()).rev() {
-            for j in (0..b.len()).rev() {
-                common[i * width + j] = if a[i] == b[j] {
-                    common[(i + 1) * width + j + 1] + 1
-                } else {
-                    common[(i + 1) * width + j].max(common[i * width + j + 1])
-                };
-            }
-        }
-        let (mut i, mut j) = (0, 0);
-        while i < a.len() || j < b.len() {
-            if i < a.len() && j < b.len() && a[i] == b[j] {
-                script.push(Line::Kept);
-                (i, j) = (i + 1, j + 1);
-            } else if j == b.len() || i < a.len() && common[(i + 1) * width + j] >= common[i * width + j + 1]
-            {
-                script.push(Line::Old);
-                i += 1;
-            } else {
-                script.push(Line::New);
-                j += 1;
-            }
-        }
-    }
-    script.extend(vec![Line::Kept; tail]);
-    script
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! kind is known to all of them once its type is.
 
 mod check;
+mod difference;
 mod empties;
 mod internal;
 mod json;
@@ -14,7 +15,7 @@ mod restore;
 mod scalars;
 mod texts;
 
-pub use check::{Fault, check};
+pub use check::{Fault, check, inconvertible};
 pub use empties::Empties;
 pub use internal::{difference, internal};
 pub use json::{Decoded, decode, decode_typed, shorten_numbers};

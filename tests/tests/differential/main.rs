@@ -4,7 +4,7 @@
 //! common: uids, versions, times, addresses. Plain `cargo test` compares the embedded server with the recording; the ignored tests,
 //! which need the real one, see whether the recording is still true (`UPDATE_DIFFERENTIAL=1` writes it), play what needs kubectl too.
 //! A suite can be recorded alone (`DIFFERENTIAL_ONLY`), but kubectl's: its lists show what others made.
-//! `random.rs` asks both, side by side, what nobody thought of.
+//! `random.rs` asks both, side by side, what nobody thought of, and `random/every.rs` every change of its examples, one by one.
 //! Where the embedded server differs a step says why (`differs`), and so does apiserver/DIFFERENCES.md.
 
 mod case;
@@ -132,6 +132,17 @@ async fn both_servers_answer_random_requests_alike() {
     let server = embedded().await;
     let (ours, theirs) = (Subject::embedded(&server).await, Subject::real(&plane).await);
     let wrong = random::compare(&ours, &theirs).await;
+    tokio::task::spawn_blocking(move || drop(plane)).await.unwrap();
+    assert!(wrong.is_empty(), "\n{wrong}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
+async fn both_servers_answer_every_change_of_an_example_alike() {
+    let plane = real().await;
+    let server = embedded().await;
+    let (ours, theirs) = (Subject::embedded(&server).await, Subject::real(&plane).await);
+    let wrong = random::compare_every(&ours, &theirs).await;
     tokio::task::spawn_blocking(move || drop(plane)).await.unwrap();
     assert!(wrong.is_empty(), "\n{wrong}");
 }

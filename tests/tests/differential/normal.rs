@@ -62,6 +62,7 @@ static CLEANED: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         // A port of nodes that was chosen.
         (r"Duplicate value: 3[0-2]\d{3}\b", "Duplicate value: PORT"),
         (r"nodePort: \{(\w+) \d+\}", "nodePort: {$1 PORT}"),
+        (r"nodePort:3[0-2]\d{3}\b", "nodePort:PORT"),
         (r"^(\d+[smhd]){1,2}$", "AGE"),
         (r"(?m)^( *- )(\d+[smhd]){1,2}$", "${1}AGE"),
         (r#"resourceVersion\\?":\s?\\?"\d+"#, "resourceVersion: N"),
@@ -153,7 +154,9 @@ fn clean(value: &mut Value) {
             let whole = std::mem::take(fields).into_iter();
             *fields = whole.map(|(key, value)| (cleaned(&key), value)).collect();
             for (key, value) in fields {
-                if key == "nodePort" && value.is_number() || BUILD.contains(&key.as_str()) {
+                if matches!(key.as_str(), "nodePort" | "healthCheckNodePort") && value.is_number()
+                    || BUILD.contains(&key.as_str())
+                {
                     *value = json!(SOME);
                 } else if OWN.contains(&key.as_str()) {
                     hide(value);

@@ -2,11 +2,16 @@
 //!
 //! Steps of CI's seed that are known to differ are defects; they stand in `random.json`, by chapter, and `UPDATE_DIFFERENTIAL=1` writes it.
 
+mod every;
 mod examples;
+mod fields;
+mod statuses;
+mod variations;
 
 use crate::case::{Step, folder};
 use crate::subject::{Answer, Subject, filled};
 use crate::{compare, recording};
+pub(crate) use every::compare as compare_every;
 use examples::{definition, examples, more_examples};
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom as _;
@@ -15,6 +20,7 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::PathBuf;
+use variations::{Change, junk, odd_metadata, places};
 
 /// Steps in one namespace, before the next begins: a difference does not spoil what comes after it for long.
 const CHAPTER: usize = 40;
@@ -50,21 +56,7 @@ pub(crate) async fn compare(ours: &Subject, theirs: &Subject) -> String {
         _ => Known::new(),
     };
     let (mut wrong, mut found, mut differ) = (String::new(), 0, Known::new());
-    for subject in [ours, theirs] {
-        subject
-            .ask(&post(
-                "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
-                definition(),
-            ))
-            .await;
-        let served = Step {
-            method: "GET".into(),
-            path: "/apis/random.dev/v1/toys".into(),
-            until: Some(200),
-            ..Step::default()
-        };
-        subject.ask(&served).await;
-    }
+    serve(&[ours, theirs], definition()).await;
     for chapter in 0..steps.div_ceil(CHAPTER) {
         let number = u64::try_from(seed * 1_000_003 + chapter).unwrap();
         let mut random = Random(StdRng::seed_from_u64(number));
@@ -83,11 +75,19 @@ pub(crate) async fn compare(ours: &Subject, theirs: &Subject) -> String {
                 random.step(&namespace)
             };
             let [our_step, their_step] = [&said[0], &said[1]].map(|said| filled(&step, said));
-            let ((Answer(here, ours), our_raw), (Answer(there, theirs), their_raw)) =
+            let ((our_answer, our_raw), (their_answer, their_raw)) =
                 futures::join!(ours.ask(&our_step), theirs.ask(&their_step));
             for (said, raw) in said.iter_mut().zip([our_raw, their_raw]) {
                 note(said, "continue", &raw["metadata"]["continue"]);
             }
+            if step.method == "DELETE"
+                && our_step
+                    .body
+                    .is_some_and(|body| body["propagationPolicy"] == "Foreground")
+            {
+                futures::join!(collected(ours, &step.path), collected(theirs, &step.path));
+            }
+            let (Answer(here, ours), Answer(there, theirs)) = (our_answer, their_answer);
             if there == 0 && here != 0 {
                 eprintln!(
                     "chapter {chapter} step {at}: the real server gives no answer to {}",
@@ -129,6 +129,38 @@ pub(crate) async fn compare(ours: &Subject, theirs: &Subject) -> String {
 fn note(said: &mut BTreeMap<String, String>, name: &str, value: &Value) {
     let text = value.as_str().unwrap_or_default().to_owned();
     said.insert(name.to_owned(), text);
+}
+
+/// Waits until the garbage collector has looked at an object that goes after what it owns. The real one hears of a new kind within 30 s.
+async fn collected(subject: &Subject, path: &str) {
+    let step = Step {
+        method: "GET".into(),
+        path: path.into(),
+        ..Step::default()
+    };
+    for _ in 0..2000 {
+        let (_, raw) = subject.ask(&step).await;
+        let finalizers = raw["metadata"]["finalizers"].as_array();
+        if !finalizers.is_some_and(|names| names.contains(&json!("foregroundDeletion"))) {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+}
+
+/// Makes a custom resource known to servers, and waits until it is.
+async fn serve(subjects: &[&Subject], definition: Value) {
+    for subject in subjects {
+        let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+        subject.ask(&post(path, definition.clone())).await;
+        let served = Step {
+            method: "GET".into(),
+            path: "/apis/random.dev/v1/toys".into(),
+            until: Some(200),
+            ..Step::default()
+        };
+        subject.ask(&served).await;
+    }
 }
 
 fn post(path: &str, body: Value) -> Step {
@@ -382,32 +414,7 @@ impl Random {
 
     /// Metadata that is seldom there, or wrong.
     fn vary_metadata(&mut self, object: &mut Value) {
-        let odd = [
-            ("finalizers", json!(["x.dev/f"])),
-            ("finalizers", json!(["f"])),
-            ("finalizers", json!([])),
-            ("annotations", json!({ "a": "b" })),
-            ("annotations", json!({ "a/b/c": "" })),
-            ("labels", json!({ "app": "-" })),
-            ("labels", json!({ "app": null })),
-            ("labels", json!("x")),
-            ("namespace", json!("other")),
-            ("name", json!("A_b")),
-            ("name", json!("")),
-            ("name", json!("a.b")),
-            ("uid", json!("x")),
-            ("resourceVersion", json!("1")),
-            ("resourceVersion", json!("x")),
-            ("ownerReferences", json!([{ "kind": "x" }])),
-            ("managedFields", json!([])),
-            ("managedFields", json!([{ "manager": "m" }])),
-            ("creationTimestamp", json!("x")),
-            ("creationTimestamp", json!(null)),
-            ("generation", json!(7)),
-            ("selfLink", json!("/x")),
-            ("unknown", json!(1)),
-        ];
-        let (field, value) = self.pick(&odd).clone();
+        let (field, value) = self.pick(&odd_metadata()).clone();
         object["metadata"][field] = value;
     }
 
@@ -416,9 +423,7 @@ impl Random {
         if let Some(fields) = object.as_object_mut() {
             fields.remove("metadata");
         }
-        let mut pointers = vec![];
-        places(object, "", &mut pointers);
-        let pointer = self.pick(&pointers).clone();
+        let pointer = self.pick(&places(object)).clone();
         let directive = self
             .pick(&[
                 ("$patch", json!("delete")),
@@ -499,22 +504,7 @@ impl Random {
     }
 
     fn junk(&mut self) -> Value {
-        let junk = [
-            json!(null),
-            json!(1),
-            json!(-1),
-            json!(1.5),
-            json!("x"),
-            json!(""),
-            json!("A b"),
-            json!(true),
-            json!([]),
-            json!({}),
-            json!(["x"]),
-            json!({ "x": "y" }),
-            json!([{ "name": "x" }]),
-        ];
-        self.pick(&junk).clone()
+        self.pick(&junk()).clone()
     }
 
     /// Puts something else, or nothing, where something is, or adds a field.
@@ -522,50 +512,14 @@ impl Random {
         if !self.chance(percent) {
             return;
         }
-        let mut pointers = vec![];
-        places(value, "", &mut pointers);
-        let pointer = self.pick(&pointers).clone();
-        let (parent, key) = pointer.rsplit_once('/').unwrap();
+        let pointer = self.pick(&places(value)).clone();
         let (what, junk) = (self.0.random_range(0..3), self.junk());
-        match value.pointer_mut(parent) {
-            Some(Value::Object(fields)) => match what {
-                0 => drop(fields.remove(key)),
-                1 => drop(fields.insert(key.to_owned(), junk)),
-                _ => drop(fields.insert("unknown".to_owned(), junk)),
-            },
-            Some(Value::Array(items)) => match what {
-                0 => items.clear(),
-                1 => items[0] = junk,
-                _ => items.push(items[0].clone()),
-            },
-            _ => {}
-        }
-    }
-}
-
-/// Pointers to everything in a value but what it is called.
-fn places(value: &Value, at: &str, into: &mut Vec<String>) {
-    if !at.is_empty() {
-        into.push(at.to_owned());
-    }
-    match value {
-        Value::Object(fields) => {
-            for (key, value) in fields
-                .iter()
-                .filter(|(key, _)| !matches!(key.as_str(), "apiVersion" | "kind" | "metadata"))
-            {
-                places(value, &format!("{at}/{key}"), into);
-            }
-        }
-        Value::Array(items) => {
-            for (index, value) in items.iter().enumerate() {
-                places(value, &format!("{at}/{index}"), into);
-            }
-        }
-        _ => {}
-    }
-    if into.is_empty() {
-        into.push("/metadata".to_owned());
+        let change = match what {
+            0 => Change::Remove,
+            1 => Change::Put(junk),
+            _ => Change::Add(junk),
+        };
+        change.make(value, &pointer);
     }
 }
 

@@ -53,6 +53,7 @@ use tokio::{
 use vitals::Memory;
 use world::{NAMESPACES, Served, Sort, World};
 
+const FAILED_WRITES: &str = "requests of writers that failed";
 const WRITERS: u64 = 4;
 
 /// How long everything may take to settle: a reflector that was refused often waits up to a minute.
@@ -374,7 +375,7 @@ fn report(
         ("deleted", &tally.deleted),
         ("deleted and created again", &tally.recreated),
         ("bytes of text written", &tally.bytes),
-        ("requests of writers that failed", &tally.failed),
+        (FAILED_WRITES, &tally.failed),
     ] {
         figure(name, counter.load(Ordering::Relaxed));
     }
@@ -422,7 +423,12 @@ fn report(
     for (name, value) in &figures {
         eprintln!("soak: {name}: {value}");
     }
-    let idle: Vec<_> = figures.iter().filter(|(_, value)| *value == 0).collect();
+    // Whether a write falls into a restart is luck, and the less likely the slower the machine.
+    let is_luck = |label: &str| label == FAILED_WRITES;
+    let idle = figures
+        .iter()
+        .filter(|(label, value)| *value == 0 && !is_luck(label));
+    let idle: Vec<_> = idle.collect();
     assert!(idle.is_empty(), "nothing was soaked: {idle:?}");
 }
 

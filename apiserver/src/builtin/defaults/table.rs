@@ -117,6 +117,7 @@ pub(super) const TABLE: &[(&str, &str, &str)] = &[
     ),
     ("autoscaling.v2.HorizontalPodAutoscalerSpec", "minReplicas", "1"),
     ("autoscaling.v1.HorizontalPodAutoscalerSpec", "minReplicas", "1"),
+    ("autoscaling.v2.HPAScalingRules", "selectPolicy", r#""Max""#),
     ("discovery.v1.EndpointPort", "name", r#""""#),
     ("discovery.v1.EndpointPort", "protocol", r#""TCP""#),
     ("storage.v1.StorageClass", "reclaimPolicy", r#""Delete""#),

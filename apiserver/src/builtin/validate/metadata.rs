@@ -13,8 +13,7 @@ impl Check {
     /// With `standard`, finalizers without a prefix must be among those that built-in kinds know.
     pub(super) fn metadata(&mut self, metadata: &Value, path: &str, standard: bool) {
         self.not_negative(metadata, &["generation"], path);
-        self.labels(&metadata["labels"], &format!("{path}.labels"));
-        self.annotations(&metadata["annotations"], &format!("{path}.annotations"));
+        self.labels_and_annotations(metadata, path);
         self.owners(&metadata["ownerReferences"], &format!("{path}.ownerReferences"));
         self.finalizers(&metadata["finalizers"], &format!("{path}.finalizers"));
         if !standard {
@@ -27,6 +26,11 @@ impl Check {
                 self.push(FieldError::invalid(&path, name, detail));
             }
         }
+    }
+
+    pub(super) fn labels_and_annotations(&mut self, metadata: &Value, path: &str) {
+        self.labels(&metadata["labels"], &format!("{path}.labels"));
+        self.annotations(&metadata["annotations"], &format!("{path}.annotations"));
     }
 
     fn annotations(&mut self, annotations: &Value, path: &str) {

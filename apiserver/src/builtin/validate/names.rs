@@ -2,6 +2,11 @@
 
 const LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an \
                      alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
+const UNDERSCORED: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must \
+                           start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
+                           '_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*')";
+const HEADER: &str = "a valid HTTP header must consist of alphanumeric characters or '-' (e.g. 'X-Header-Name', regex used for \
+                      validation is '[-A-Za-z0-9]+')";
 const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end \
                          with an alphanumeric character (e.g. 'example.com', regex used for validation is \
                          '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
@@ -68,14 +73,44 @@ pub(super) fn label(text: &str) -> Messages {
 }
 
 pub(super) fn subdomain(text: &str) -> Messages {
+    dotted(text, is_plain_label, SUBDOMAIN)
+}
+
+fn dotted(text: &str, is_part: impl Fn(&str) -> bool, otherwise: &'static str) -> Messages {
     let mut messages = Vec::new();
     if text.len() > 253 {
         messages.push("must be no more than 253 characters");
     }
-    if !text.split('.').all(is_plain_label) {
-        messages.push(SUBDOMAIN);
+    if !text.split('.').all(is_part) {
+        messages.push(otherwise);
     }
     messages
+}
+
+/// A name, or the beginning of one: that may end with a hyphen.
+pub(super) fn prefix(text: &str) -> Messages {
+    match text.strip_suffix('-') {
+        Some(start) => subdomain(&format!("{start}a")),
+        None => subdomain(text),
+    }
+}
+
+/// Subdomains with underscores, as some name servers have them.
+pub(super) fn underscored(text: &str) -> Messages {
+    let is_part = |part: &str| {
+        let plain = part.strip_prefix('_').unwrap_or(part).replace('_', "-");
+        is_plain_label(&plain)
+    };
+    dotted(text, is_part, UNDERSCORED)
+}
+
+/// The name of a header of HTTP.
+pub(super) fn header(text: &str) -> Messages {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-');
+    if !text.is_empty() && text.bytes().all(fits) {
+        return vec![];
+    }
+    vec![HEADER]
 }
 
 /// A name with an optional prefix: a label's key.

@@ -1,38 +1,16 @@
-//! Ingresses, network policies and endpoint slices.
+//! Ingresses and network policies.
 
-use super::{Check, fields, items, names, text};
+use super::{Check, addresses, fields, items, names, policy, text};
 use crate::field::FieldError;
 use serde_json::Value;
 use std::net::IpAddr;
 
-pub(super) const ADDRESS: &str = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
-const RANGE: &str = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
 const WILDCARD: &str = "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case \
                         alphanumeric characters, '-' or '.' and end with an alphanumeric character (e.g. '*.example.com', regex used for \
                         validation is '\\*\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 
-/// Why a text is no range of addresses.
-pub(super) fn range_fault(text: &str) -> Option<&'static str> {
-    let parts = text.split_once('/').and_then(|(address, bits)| {
-        let (address, bits) = (address.parse::<IpAddr>().ok()?, bits.parse::<u32>().ok()?);
-        // The bits of the host, if the range has as many.
-        match address {
-            IpAddr::V4(address) => {
-                Some(address.to_bits().checked_shl(bits).unwrap_or(0) != 0).filter(|_| bits <= 32)
-            }
-            IpAddr::V6(address) => {
-                Some(address.to_bits().checked_shl(bits).unwrap_or(0) != 0).filter(|_| bits <= 128)
-            }
-        }
-    });
-    match parts {
-        None => Some(RANGE),
-        Some(true) => Some("must not have bits set beyond the prefix length"),
-        Some(false) => None,
-    }
-}
-
 pub(super) fn ingress(check: &mut Check, ingress: &Value, old: Option<&Value>) {
+    balancer_status(check, &ingress["status"]["loadBalancer"]);
     let spec = &ingress["spec"];
     let has_rules = spec["rules"].as_array().is_some_and(|rules| !rules.is_empty());
     if !has_rules && !spec["defaultBackend"].is_object() {
@@ -54,7 +32,7 @@ pub(super) fn ingress(check: &mut Check, ingress: &Value, old: Option<&Value>) {
     }
     for (tls, path) in items(spec, "tls", "spec") {
         for (name, path) in items(tls, "hosts", &path) {
-            host(check, name.as_str().unwrap_or_default(), &path);
+            domain(check, name.as_str().unwrap_or_default(), &path);
         }
         let secret = text(tls, "secretName");
         if !secret.is_empty() {
@@ -87,12 +65,17 @@ fn host(check: &mut Check, host: &str, path: &str) {
             "must be a DNS name, not an IP address",
         ));
     }
-    if host.contains('*') {
-        if !host.strip_prefix("*.").is_some_and(names::is_subdomain) {
-            check.push(FieldError::invalid(path, host, WILDCARD));
-        }
-    } else if !host.is_empty() {
-        check.messages(path, host, &names::subdomain(host));
+    if !host.is_empty() {
+        domain(check, host, path);
+    }
+}
+
+/// A name, or with a wildcard all below one.
+fn domain(check: &mut Check, name: &str, path: &str) {
+    if !name.contains('*') {
+        check.messages(path, name, &names::subdomain(name));
+    } else if !name.strip_prefix("*.").is_some_and(names::is_subdomain) {
+        check.push(FieldError::invalid(path, name, WILDCARD));
     }
 }
 
@@ -157,9 +140,11 @@ fn backend(check: &mut Check, backend: &Value, path: &str) {
             "resource or service backend is required",
         )),
         (true, false) => {
-            for name in ["kind", "name"] {
-                check.required(&resource[name], &format!("{path}.resource.{name}"));
+            let path = format!("{path}.resource");
+            if let Some(group) = resource["apiGroup"].as_str() {
+                check.messages(&format!("{path}.apiGroup"), group, &names::subdomain(group));
             }
+            policy::reference(check, resource, &path);
         }
         (false, true) => {
             let of_service = format!("{path}.service");
@@ -186,6 +171,24 @@ fn backend(check: &mut Check, backend: &Value, path: &str) {
     }
 }
 
+/// Where a load balancer is reached.
+pub(super) fn balancer_status(check: &mut Check, balancer: &Value) {
+    for (point, path) in items(balancer, "ingress", "status.loadBalancer") {
+        let (address, name) = (text(point, "ip"), text(point, "hostname"));
+        if let Some(why) = addresses::fault(address).filter(|_| !address.is_empty()) {
+            check.push(FieldError::invalid(&format!("{path}.ip"), address, why));
+        }
+        let field = format!("{path}.hostname");
+        if !name.is_empty() {
+            check.messages(&field, name, &names::subdomain(name));
+        }
+        if name.parse::<IpAddr>().is_ok() {
+            let detail = "must be a DNS name, not an IP address";
+            check.push(FieldError::invalid(&field, name, detail));
+        }
+    }
+}
+
 pub(super) fn ingress_class(check: &mut Check, spec: &Value, old: Option<&Value>) {
     let controller = text(spec, "controller");
     if check.required(&spec["controller"], "spec.controller") && !controller.contains('/') {
@@ -203,7 +206,7 @@ pub(super) fn ingress_class(check: &mut Check, spec: &Value, old: Option<&Value>
     }
 }
 
-pub(super) fn policy(check: &mut Check, spec: &Value) {
+pub(super) fn network_policy(check: &mut Check, spec: &Value) {
     check.selector(&spec["podSelector"], "spec.podSelector");
     for (rules, peers) in [("ingress", "from"), ("egress", "to")] {
         for (rule, path) in items(spec, rules, "spec") {
@@ -269,19 +272,7 @@ fn policy_peer(check: &mut Check, peer: &Value, path: &str) {
         check.selector(&peer[name], &format!("{path}.{name}"));
     }
     if block.is_object() {
-        let field = format!("{path}.ipBlock.cidr");
-        let range = text(block, "cidr");
-        if check.required(&block["cidr"], &field)
-            && let Some(why) = range_fault(range)
-        {
-            check.push(FieldError::invalid(&field, range, why));
-        }
-        for (except, path) in items(block, "except", &format!("{path}.ipBlock")) {
-            let except = except.as_str().unwrap_or_default();
-            if let Some(why) = range_fault(except) {
-                check.push(FieldError::invalid(&path, except, why));
-            }
-        }
+        blocked(check, block, &format!("{path}.ipBlock"));
     }
     match fields(peer).filter(|(_, part)| part.is_object()).count() {
         0 => check.push(FieldError::required(path, "must specify a peer")),
@@ -295,67 +286,27 @@ fn policy_peer(check: &mut Check, peer: &Value, path: &str) {
     }
 }
 
-pub(super) fn endpoint_slice(check: &mut Check, slice: &Value, old: Option<&Value>) {
-    let ty = text(slice, "addressType");
-    if check.required(&slice["addressType"], "addressType") {
-        check.one_of_at(slice, "addressType", "addressType", &["FQDN", "IPv4", "IPv6"]);
+/// A range of addresses, and what is not in it.
+fn blocked(check: &mut Check, block: &Value, path: &str) {
+    let (range, field) = (text(block, "cidr"), format!("{path}.cidr"));
+    if !check.required(&block["cidr"], &field) {
+        return;
     }
-    let mut seen = vec![];
-    for (index, port) in slice["ports"].as_array().into_iter().flatten().enumerate() {
-        let (path, name) = (format!("ports[{index}]"), text(port, "name"));
-        if !name.is_empty() {
-            check.messages(&format!("{path}.name"), name, &names::label(name));
+    if let Some(why) = addresses::range_fault(range) {
+        check.push(FieldError::invalid(&field, range, why));
+    }
+    // Of what is no range nothing can be a part.
+    if addresses::is_part(range, range).is_none() {
+        return;
+    }
+    for (except, path) in items(block, "except", path) {
+        let except = except.as_str().unwrap_or_default();
+        if let Some(why) = addresses::range_fault(except) {
+            check.push(FieldError::invalid(&path, except, why));
         }
-        if seen.contains(&name) {
-            check.push(FieldError::duplicate(&format!("{path}.name"), name));
-        }
-        seen.push(name);
-        check.one_of(port, "protocol", &path, &["SCTP", "TCP", "UDP"]);
-    }
-    if old.is_none_or(|old| old["endpoints"] != slice["endpoints"]) {
-        for (index, endpoint) in slice["endpoints"].as_array().into_iter().flatten().enumerate() {
-            endpoint_of(check, endpoint, ty, &format!("endpoints[{index}]"));
-        }
-    }
-    if old.is_some_and(|old| old["addressType"] != slice["addressType"]) {
-        check.push(FieldError::invalid("addressType", ty, "field is immutable"));
-    }
-}
-
-fn endpoint_of(check: &mut Check, endpoint: &Value, ty: &str, path: &str) {
-    let addresses = endpoint["addresses"].as_array().map_or(&[][..], Vec::as_slice);
-    let field = format!("{path}.addresses");
-    if addresses.is_empty() {
-        check.push(FieldError::required(&field, "must contain at least 1 address"));
-    } else if addresses.len() > 100 {
-        check.push(FieldError::too_many(&field, addresses.len(), 100));
-    }
-    for (index, address) in addresses.iter().enumerate() {
-        let address = address.as_str().unwrap_or_default();
-        let parsed = address.parse::<IpAddr>();
-        match (ty, parsed) {
-            ("IPv4" | "IPv6", Err(_)) => {
-                check.push(FieldError::invalid(
-                    &format!("{field}[{index}]"),
-                    address,
-                    ADDRESS,
-                ));
-            }
-            ("IPv4", Ok(IpAddr::V6(_))) => {
-                check.push(FieldError::invalid(&field, address, "must be an IPv4 address"));
-            }
-            ("IPv6", Ok(IpAddr::V4(_))) => {
-                check.push(FieldError::invalid(&field, address, "must be an IPv6 address"));
-            }
-            _ => {}
-        }
-    }
-    for (name, check_name) in [
-        ("nodeName", names::subdomain as fn(&str) -> Vec<&'static str>),
-        ("hostname", names::label),
-    ] {
-        if let Some(value) = endpoint[name].as_str() {
-            check.messages(&format!("{path}.{name}"), value, &check_name(value));
+        if addresses::is_part(except, range) == Some(false) {
+            let detail = "must be a strict subset of `cidr`";
+            check.push(FieldError::invalid(&path, except, detail));
         }
     }
 }

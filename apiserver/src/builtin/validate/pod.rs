@@ -1,15 +1,48 @@
 //! Pods and their templates.
 
-use super::{Check, container, items, names, scheduling, text, volume};
+use super::{
+    Check, container, dns, items, names, pod_status, pod_update, projected, resources, scheduling, security,
+    text, tolerations, volume,
+};
 use crate::field::FieldError;
-use crate::types;
-use serde_json::{Value, json};
+use crate::meta;
+use serde_json::Value;
 use std::collections::BTreeSet;
 
 pub(super) fn pod(check: &mut Check, pod: &Value, old: Option<&Value>) {
-    spec(check, &pod["spec"], "spec");
-    if let Some(old) = old {
-        update(check, &pod["spec"], &old["spec"]);
+    let within = &pod["spec"];
+    spec(check, within, Some(meta::name(pod)), "spec");
+    if text(within, "serviceAccountName").is_empty() {
+        projected::tokens_without_account(check, within, "spec");
+    }
+    for (container, path) in container::all(within, "spec") {
+        padded(check, container, &path);
+    }
+    let gates = within["schedulingGates"].as_array();
+    match old {
+        Some(old) => {
+            pod_update::update(check, within, &old["spec"]);
+            if pod["status"] != old["status"] {
+                pod_status::pod_status(check, pod, old);
+            }
+        }
+        None if !text(within, "nodeName").is_empty() && gates.is_some_and(|gates| !gates.is_empty()) => {
+            let detail = "cannot be set until all schedulingGates have been cleared";
+            check.push(FieldError::forbidden("spec.nodeName", detail));
+        }
+        None => {}
+    }
+}
+
+/// Templates may have images that pods may not have.
+pub(super) fn padded(check: &mut Check, container: &Value, path: &str) {
+    let image = text(container, "image");
+    if image.trim() != image {
+        check.push(FieldError::invalid(
+            &format!("{path}.image"),
+            image,
+            "must not have leading or trailing whitespace",
+        ));
     }
 }
 
@@ -21,212 +54,213 @@ pub(super) fn template_at(check: &mut Check, template: &Value, path: &str) {
 /// A template with its labels.
 pub(super) fn template(check: &mut Check, template: &Value, path: &str) {
     // The real server leaves `metadata` out of these paths.
-    check.metadata(&template["metadata"], path, true);
-    spec(check, &template["spec"], &format!("{path}.spec"));
-}
-
-fn spec(check: &mut Check, spec: &Value, path: &str) {
-    let volumes = volume::volumes(check, spec, path);
-    let mut names_seen = BTreeSet::new();
-    if check.required(&spec["containers"], &format!("{path}.containers")) {
-        container::containers(check, spec, "containers", path, &mut names_seen, &volumes);
-    }
-    container::containers(check, spec, "initContainers", path, &mut names_seen, &volumes);
-    check.one_of(spec, "restartPolicy", path, &["Always", "OnFailure", "Never"]);
-    check.one_of(
-        spec,
-        "dnsPolicy",
-        path,
-        &["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"],
-    );
-    check.labels(&spec["nodeSelector"], &format!("{path}.nodeSelector"));
-    for name in ["hostname", "subdomain"] {
-        if let Some(value) = spec[name].as_str().filter(|value| !value.is_empty()) {
-            check.messages(&format!("{path}.{name}"), value, &names::label(value));
-        }
-    }
-    if let Some(account) = spec["serviceAccountName"]
-        .as_str()
-        .filter(|account| !account.is_empty())
-    {
-        check.messages(
-            &format!("{path}.serviceAccountName"),
-            account,
-            &names::subdomain(account),
-        );
-    }
-    if let Some(seconds) = spec["activeDeadlineSeconds"]
-        .as_i64()
-        .filter(|seconds| !(1..=i64::from(i32::MAX)).contains(seconds))
-    {
-        let field = format!("{path}.activeDeadlineSeconds");
-        check.push(FieldError::invalid(
-            &field,
-            seconds,
-            "must be between 1 and 2147483647, inclusive",
+    check.labels_and_annotations(&template["metadata"], path);
+    let (within, path) = (&template["spec"], format!("{path}.spec"));
+    spec(check, within, None, &path);
+    if within["ephemeralContainers"].is_array() {
+        let detail = "ephemeral containers not allowed in pod template";
+        check.push(FieldError::forbidden(
+            &format!("{path}.ephemeralContainers"),
+            detail,
         ));
     }
-    tolerations(check, spec, path);
-    scheduling::scheduling(check, spec, path);
 }
 
-fn tolerations(check: &mut Check, spec: &Value, path: &str) {
-    for (toleration, path) in items(spec, "tolerations", path) {
-        let operator = text(toleration, "operator");
-        let field = format!("{path}.operator");
-        let key = text(toleration, "key");
-        if key.is_empty() && operator != "Exists" {
-            let detail =
-                "operator must be Exists when `key` is empty, which means \"match all values and all keys\"";
-            check.push(FieldError::invalid(&field, operator, detail));
-        } else if !key.is_empty() {
-            check.messages(&format!("{path}.key"), key, &names::qualified(key));
-        }
-        let value = text(toleration, "value");
-        match operator {
-            "" | "Equal" => {
-                let why = names::label_value(value);
-                if !why.is_empty() {
-                    check.push(FieldError::invalid(&field, value, why.join(";")));
-                }
+/// What holds for pods and for their templates. `pod` is the pod's name.
+fn spec(check: &mut Check, spec: &Value, pod: Option<&str>, path: &str) {
+    let at = |name: &str| format!("{path}.{name}");
+    let volumes = volume::volumes(check, spec, pod, path);
+    claims(check, spec, path);
+    container::containers(check, spec, path, &volumes);
+    resources::of_pod(check, spec, path);
+    host_ports(check, spec, pod.is_some(), path);
+    check.one_of(spec, "restartPolicy", path, &["Always", "OnFailure", "Never"]);
+    let policies = ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
+    check.one_of(spec, "dnsPolicy", path, &policies);
+    check.labels(&spec["nodeSelector"], &at("nodeSelector"));
+    security::of_pod(check, spec, path);
+    scheduling::affinity(check, spec, path);
+    dns::servers(check, spec, &at("dnsConfig"));
+    gates(check, spec, path);
+    scheduling::spread(check, spec, path);
+    own_users(check, spec, path);
+    host_name(check, spec, path);
+    named(check, spec, "serviceAccountName", path, names::subdomain);
+    named(check, spec, "nodeName", path, names::subdomain);
+    if let Some(seconds) = spec["activeDeadlineSeconds"].as_i64() {
+        between(check, seconds, 1, &at("activeDeadlineSeconds"));
+    }
+    named(check, spec, "hostname", path, names::label);
+    named(check, spec, "subdomain", path, names::label);
+    tolerations::tolerations(check, spec, path);
+    dns::aliases(check, spec, path);
+    named(check, spec, "priorityClassName", path, names::subdomain);
+    if let Some(class) = spec["runtimeClassName"].as_str() {
+        check.messages(&at("runtimeClassName"), class, &names::subdomain(class));
+    }
+    preemption(check, spec, &at("preemptionPolicy"));
+    security::system(check, spec, path);
+    files(check, spec, path);
+}
+
+/// Whether it is so many seconds, of those that the real server counts in 32 bits.
+pub(super) fn between(check: &mut Check, seconds: i64, least: i64, path: &str) -> bool {
+    let fits = (least..=i64::from(i32::MAX)).contains(&seconds);
+    if !fits {
+        let detail = format!("must be between {least} and 2147483647, inclusive");
+        check.push(FieldError::invalid(path, seconds, detail));
+    }
+    fits
+}
+
+/// A field that names something, if it is there.
+fn named(check: &mut Check, spec: &Value, field: &str, path: &str, messages: fn(&str) -> Vec<&'static str>) {
+    let name = text(spec, field);
+    if !name.is_empty() {
+        check.messages(&format!("{path}.{field}"), name, &messages(name));
+    }
+}
+
+/// Devices that the pod claims.
+fn claims(check: &mut Check, spec: &Value, path: &str) {
+    let mut seen = BTreeSet::new();
+    for (claim, path) in items(spec, "resourceClaims", path) {
+        let (name, field) = (text(claim, "name"), format!("{path}.name"));
+        if check.required(&claim["name"], &field) {
+            if seen.insert(name) {
+                check.messages(&field, name, &names::label(name));
+            } else {
+                check.push(FieldError::duplicate(&field, name));
             }
-            "Exists" if !value.is_empty() => {
-                let detail = "value must be empty when `operator` is 'Exists'";
-                check.push(FieldError::invalid(&field, value, detail));
+        }
+        let sources = ["resourceClaimName", "resourceClaimTemplateName"];
+        let detail = match sources.map(|source| claim[source].is_string()) {
+            [true, true] => {
+                Some("at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified")
             }
-            "Exists" => {}
-            "Lt" | "Gt" => {
-                let known = ["Equal", "Exists", "Lt", "Gt"];
-                check.push(FieldError::not_supported(&field, operator, known));
-            }
-            _ => check.push(FieldError::not_supported(&field, operator, ["Equal", "Exists"])),
-        }
-        let effect = text(toleration, "effect");
-        if !toleration["tolerationSeconds"].is_null() && effect != "NoExecute" {
-            let detail = "effect must be 'NoExecute' when `tolerationSeconds` is set";
-            check.push(FieldError::invalid(&format!("{path}.effect"), effect, detail));
-        }
-        if !effect.is_empty() {
-            let known = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
-            check.one_of(toleration, "effect", &path, &known);
-        }
-    }
-}
-
-/// A pod is what it was, but for images, a deadline and more tolerations. The real server adds a diff of its own types.
-fn update(check: &mut Check, new: &Value, old: &Value) {
-    const DETAIL: &str = "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,\
-                          `spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),\
-                          `spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
-    for list in ["containers", "initContainers"] {
-        let count = |spec: &Value| spec[list].as_array().map_or(0, Vec::len);
-        if count(new) != count(old) {
-            check.push(FieldError::forbidden(
-                &format!("spec.{list}"),
-                "pod updates may not add or remove containers",
-            ));
-            return;
-        }
-        // That they have one is checked of all pods, and here again.
-        for (container, path) in items(new, list, "spec") {
-            check.required(&container["image"], &format!("{path}.image"));
-        }
-    }
-    let (before, after) = (
-        old["activeDeadlineSeconds"].as_i64(),
-        new["activeDeadlineSeconds"].as_i64(),
-    );
-    match (before, after) {
-        (Some(before), Some(after)) if after > before => {
-            check.push(FieldError::invalid(
-                "spec.activeDeadlineSeconds",
-                after,
-                "must be less than or equal to previous value",
-            ));
-            return;
-        }
-        (Some(_), None) => {
-            let detail = "must not update from a positive integer to nil value";
-            check.push(FieldError::invalid(
-                "spec.activeDeadlineSeconds",
-                Value::Null,
-                detail,
-            ));
-        }
-        _ => {}
-    }
-    only_added_tolerations(check, new, old);
-    only_removed_gates(check, new, old);
-    let munged = munged(new, old);
-    if munged != *old {
-        let munged = self::munged(&check.empties.restored(new, "spec"), old);
-        let detail = format!("{DETAIL}\n{}", types::difference(old, &munged, "core.PodSpec"));
-        check.push(FieldError::forbidden("spec", detail));
-    }
-}
-
-/// The new specification, with the old one's fields where they may change.
-fn munged(new: &Value, old: &Value) -> Value {
-    let mut munged = new.clone();
-    for list in ["containers", "initContainers"] {
-        let containers = munged.get_mut(list).and_then(Value::as_array_mut);
-        for (index, container) in containers.into_iter().flatten().enumerate() {
-            container["image"] = old[list][index]["image"].clone();
-        }
-    }
-    let negative = old["terminationGracePeriodSeconds"]
-        .as_i64()
-        .is_some_and(|seconds| seconds < 0);
-    if let Some(fields) = munged.as_object_mut() {
-        let mut kept = vec!["activeDeadlineSeconds", "tolerations", "schedulingGates"];
-        if negative && new["terminationGracePeriodSeconds"] == 1 {
-            kept.push("terminationGracePeriodSeconds");
-        }
-        for name in kept {
-            match old.get(name) {
-                Some(value) => fields.insert(name.to_owned(), value.clone()),
-                None => fields.remove(name),
-            };
-        }
-    }
-    munged
-}
-
-fn only_added_tolerations(check: &mut Check, new: &Value, old: &Value) {
-    let kept = |toleration: &Value| {
-        let same = |other: &Value| {
-            let but_time = |toleration: &Value| {
-                json!([
-                    toleration["key"],
-                    toleration["operator"],
-                    toleration["value"],
-                    toleration["effect"]
-                ])
-            };
-            but_time(other) == but_time(toleration)
+            [false, false] => Some("must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"),
+            _ => None,
         };
-        new["tolerations"]
-            .as_array()
-            .is_some_and(|tolerations| tolerations.iter().any(same))
-    };
-    if old["tolerations"]
-        .as_array()
-        .is_some_and(|tolerations| !tolerations.iter().all(kept))
-    {
-        let detail = "existing toleration can not be modified except its tolerationSeconds";
-        check.push(FieldError::forbidden("spec.tolerations", detail));
+        if let Some(detail) = detail {
+            let shown = check.shown(claim, &path, "core.PodResourceClaim");
+            check.push(FieldError::invalid(&path, "", detail).showing(shown));
+        }
+        for source in sources {
+            if let Some(name) = claim[source].as_str() {
+                check.messages(&format!("{path}.{source}"), name, &names::subdomain(name));
+            }
+        }
     }
 }
 
-fn only_removed_gates(check: &mut Check, new: &Value, old: &Value) {
-    for (gate, path) in items(new, "schedulingGates", "spec") {
-        let name = text(gate, "name");
-        let known = old["schedulingGates"]
-            .as_array()
-            .is_some_and(|gates| gates.contains(gate));
-        if !known {
-            let detail = format!("only deletion is allowed, but found new scheduling gate '{name}'");
-            check.push(FieldError::forbidden(&path, detail));
+/// On the host's network, ports are the host's. A template need not say so.
+fn host_ports(check: &mut Check, spec: &Value, in_pod: bool, path: &str) {
+    if spec["hostNetwork"] != true {
+        return;
+    }
+    let containers = items(spec, "containers", path);
+    for (port, path) in containers.flat_map(|(container, path)| items(container, "ports", &path)) {
+        let number = |name: &str| port[name].as_i64().unwrap_or(0);
+        let host = number("hostPort");
+        if (in_pod || host != 0) && host != number("containerPort") {
+            let detail = "must match `containerPort` when `hostNetwork` is true";
+            check.push(FieldError::invalid(&format!("{path}.hostPort"), host, detail));
         }
+    }
+}
+
+/// What must be before the pod is ready, or runs at all.
+fn gates(check: &mut Check, spec: &Value, path: &str) {
+    for (gate, path) in items(spec, "readinessGates", path) {
+        let condition = text(gate, "conditionType");
+        check.messages(
+            &format!("{path}.conditionType"),
+            condition,
+            &names::qualified(condition),
+        );
+    }
+    let mut seen = BTreeSet::new();
+    for (gate, path) in items(spec, "schedulingGates", path) {
+        let name = text(gate, "name");
+        check.messages(&path, name, &names::qualified(name));
+        if !seen.insert(name) {
+            check.push(FieldError::duplicate(&path, name));
+        }
+    }
+}
+
+/// A pod with users of its own shares little with its host.
+fn own_users(check: &mut Check, spec: &Value, path: &str) {
+    const DETAIL: &str = "when `hostUsers` is false";
+    if spec["hostUsers"] != false {
+        return;
+    }
+    // So the real server writes them.
+    for (name, shown) in [
+        ("hostNetwork", "hostNetwork"),
+        ("hostPID", "HostPID"),
+        ("hostIPC", "HostIPC"),
+    ] {
+        if spec[name] == true {
+            check.push(FieldError::forbidden(&format!("{path}.{shown}"), DETAIL));
+        }
+    }
+    for (container, path) in container::all(spec, path) {
+        if container["volumeDevices"].is_array() {
+            check.push(FieldError::forbidden(&format!("{path}.volumeDevices"), DETAIL));
+        }
+    }
+}
+
+/// A name in place of the pod's own.
+fn host_name(check: &mut Check, spec: &Value, path: &str) {
+    const MOST: usize = 64;
+    let Some(name) = spec["hostnameOverride"].as_str() else {
+        return;
+    };
+    let field = format!("{path}.hostnameOverride");
+    for other in ["setHostnameAsFQDN", "hostNetwork"] {
+        if spec[other] == true {
+            let detail = format!("may not be specified when {other} is true");
+            check.push(FieldError::forbidden(&field, detail));
+        }
+    }
+    check.no_longer(name, MOST, &field);
+    check.messages(&field, name, &names::subdomain(name));
+}
+
+/// Files that variables are read from lie in volumes that last as long as the pod.
+fn files(check: &mut Check, spec: &Value, path: &str) {
+    let volumes: Vec<&Value> = items(spec, "volumes", path).map(|(volume, _)| volume).collect();
+    let containers = container::all(spec, path).into_iter();
+    for (variable, path) in containers.flat_map(|(container, path)| items(container, "env", &path)) {
+        let file = &variable["valueFrom"]["fileKeyRef"];
+        let (name, field) = (
+            text(file, "volumeName"),
+            format!("{path}.valueFrom.fileKeyRef.volumeName"),
+        );
+        match volumes.iter().rfind(|volume| text(volume, "name") == name) {
+            _ if !file.is_object() => {}
+            None => check.push(FieldError::not_found(&field, name)),
+            Some(volume) if volume["emptyDir"].is_null() => {
+                let detail = "referenced volume must be of type emptyDir";
+                check.push(FieldError::invalid(&field, name, detail));
+            }
+            Some(_) => {}
+        }
+    }
+}
+
+/// What happens to others for its sake.
+pub(super) fn preemption(check: &mut Check, holder: &Value, path: &str) {
+    if holder["preemptionPolicy"] == "" {
+        check.push(FieldError::required(path, ""));
+    } else {
+        check.one_of_at(
+            holder,
+            "preemptionPolicy",
+            path,
+            &["PreemptLowerPriority", "Never"],
+        );
     }
 }

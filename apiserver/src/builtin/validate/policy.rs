@@ -1,6 +1,6 @@
-//! What limits and scales: disruption budgets, limit ranges, autoscalers, priorities; and events.
+//! What limits and scales: disruption budgets, limit ranges, autoscalers, priorities.
 
-use super::{Check, container, fields, items, names, text};
+use super::{Check, container, fields, items, metrics, names, pod, text};
 use crate::field::FieldError;
 use serde_json::Value;
 
@@ -32,6 +32,20 @@ pub(super) fn disruption_budget(check: &mut Check, spec: &Value) {
 }
 
 pub(super) fn priority_class(check: &mut Check, class: &Value, old: Option<&Value>) {
+    if let Some(old) = old {
+        if old["value"] != class["value"] {
+            check.push(FieldError::forbidden("value", "may not be changed in an update."));
+        }
+        if old["preemptionPolicy"] != class["preemptionPolicy"] {
+            let value = class["preemptionPolicy"].clone();
+            check.push(FieldError::invalid(
+                "preemptionPolicy",
+                value,
+                "field is immutable",
+            ));
+        }
+        return;
+    }
     let (name, value) = (
         text(&class["metadata"], "name"),
         class["value"].as_i64().unwrap_or(0),
@@ -56,28 +70,10 @@ pub(super) fn priority_class(check: &mut Check, class: &Value, old: Option<&Valu
         let detail = format!("maximum allowed value of a user defined priority is {HIGHEST}");
         check.push(FieldError::forbidden("value", detail));
     }
-    check.one_of_at(
-        class,
-        "preemptionPolicy",
-        "preemptionPolicy",
-        &["PreemptLowerPriority", "Never"],
-    );
-    if let Some(old) = old {
-        if old["value"] != class["value"] {
-            check.push(FieldError::forbidden("value", "may not be changed in an update."));
-        }
-        if old["preemptionPolicy"] != class["preemptionPolicy"] {
-            let value = class["preemptionPolicy"].clone();
-            check.push(FieldError::invalid(
-                "preemptionPolicy",
-                value,
-                "field is immutable",
-            ));
-        }
-    }
+    pod::preemption(check, class, "preemptionPolicy");
 }
 
-pub(super) fn autoscaler(check: &mut Check, spec: &Value) {
+pub(super) fn autoscaler(check: &mut Check, spec: &Value, old: Option<&Value>) {
     let (least, most) = (
         spec["minReplicas"].as_i64(),
         spec["maxReplicas"].as_i64().unwrap_or(0),
@@ -97,25 +93,15 @@ pub(super) fn autoscaler(check: &mut Check, spec: &Value) {
         let detail = "must be greater than or equal to `minReplicas`";
         check.push(FieldError::invalid("spec.maxReplicas", most, detail));
     }
-    let target = &spec["scaleTargetRef"];
-    for name in ["kind", "name"] {
-        check.required(&target[name], &format!("spec.scaleTargetRef.{name}"));
+    let (target, path) = (&spec["scaleTargetRef"], "spec.scaleTargetRef");
+    reference(check, target, path);
+    // What stays in the version and kind that it was in is not looked at.
+    let stays = |name: &str| old.is_some_and(|old| old["spec"]["scaleTargetRef"][name] == target[name]);
+    if !(stays("apiVersion") && stays("kind")) {
+        version(check, target, path, target["kind"] == "ReplicationController");
     }
-    let version = text(target, "apiVersion");
-    if !version.contains('/') {
-        let detail = "apiVersion must specify API group";
-        check.push(FieldError::invalid(
-            "spec.scaleTargetRef.apiVersion",
-            version,
-            detail,
-        ));
-    }
-    let known = ["ContainerResource", "External", "Object", "Pods", "Resource"];
-    for (metric, path) in items(spec, "metrics", "spec") {
-        if check.required(&metric["type"], &format!("{path}.type")) {
-            check.one_of(metric, "type", &path, &known);
-        }
-    }
+    metrics::metrics(check, spec);
+    metrics::behavior(check, spec);
     let outside = |metric: &Value| metric["type"] == "Object" || metric["type"] == "External";
     if least == Some(0)
         && !spec["metrics"]
@@ -125,6 +111,30 @@ pub(super) fn autoscaler(check: &mut Check, spec: &Value) {
         let detail =
             "must specify at least one Object or External metric to support scaling to zero replicas";
         check.push(FieldError::forbidden("spec.metrics", detail));
+    }
+}
+
+/// An object of another kind.
+pub(super) fn reference(check: &mut Check, reference: &Value, path: &str) {
+    for name in ["kind", "name"] {
+        let (value, field) = (text(reference, name), format!("{path}.{name}"));
+        if check.required(&reference[name], &field) {
+            for why in names::path_segment(value) {
+                check.push(FieldError::invalid(&field, value, why));
+            }
+        }
+    }
+}
+
+/// The version of an object of another kind. That of the oldest group has no group in it.
+pub(super) fn version(check: &mut Check, reference: &Value, path: &str, may_lack_group: bool) {
+    let (version, field) = (text(reference, "apiVersion"), format!("{path}.apiVersion"));
+    if version.matches('/').count() > 1 {
+        let detail = format!("unexpected GroupVersion string: {version}");
+        check.push(FieldError::invalid(&field, version, detail));
+    } else if !may_lack_group && !version.contains('/') {
+        let detail = "apiVersion must specify API group";
+        check.push(FieldError::invalid(&field, version, detail));
     }
 }
 
@@ -225,94 +235,6 @@ fn bounds(check: &mut Check, item: &Value, path: &str) {
                 let field = format!("{path}.{field}[{resource}]");
                 check.push(FieldError::invalid(&field, item[value][resource].clone(), detail));
             }
-        }
-    }
-}
-
-/// An event in the form of the core group. Who writes it in the newer group must say more.
-pub(super) fn event(check: &mut Check, event: &Value, old: Option<&Value>) {
-    let newer = event["apiVersion"] != "v1";
-    let namespace = text(&event["metadata"], "namespace");
-    let about = &event[if newer { "regarding" } else { "involvedObject" }];
-    let place = text(about, "namespace");
-    let is_new = !event["eventTime"].is_null();
-    let fits = if place.is_empty() {
-        namespace.is_empty() || namespace == "default" || is_new && namespace == "kube-system"
-    } else {
-        is_new || place == namespace
-    };
-    if !fits {
-        let detail = "does not match event.namespace";
-        check.push(FieldError::invalid("involvedObject.namespace", place, detail));
-    }
-    if is_new {
-        reported(
-            check,
-            event,
-            if newer {
-                "reportingController"
-            } else {
-                "reportingComponent"
-            },
-        );
-    }
-    if newer && old.is_none() {
-        strict(check, event, is_new);
-    }
-}
-
-fn reported(check: &mut Check, event: &Value, reporter: &str) {
-    let controller = text(event, reporter);
-    check.required(&Value::from(controller), reporter);
-    check.messages(reporter, controller, &names::qualified(controller));
-    for (name, longest) in [("reportingInstance", 128), ("action", 128), ("reason", 128)] {
-        if check.required(&Value::from(text(event, name)), name) && text(event, name).len() > longest {
-            let detail = format!("can have at most {longest} characters");
-            check.push(FieldError::invalid(name, "", detail));
-        }
-    }
-    let note = event["note"].as_str().unwrap_or_else(|| text(event, "message"));
-    if note.len() > 1024 {
-        check.push(FieldError::invalid(
-            "message",
-            "",
-            "can have at most 1024 characters",
-        ));
-    }
-}
-
-fn strict(check: &mut Check, event: &Value, is_new: bool) {
-    if event["series"].is_object() {
-        if event["series"]["count"].as_i64().unwrap_or(0) < 2 {
-            check.push(FieldError::invalid("series.count", "", "should be at least 2"));
-        }
-        check.required(&event["series"]["lastObservedTime"], "series.lastObservedTime");
-    }
-    if !is_new {
-        check.push(FieldError::required("eventTime", ""));
-    }
-    let ty = text(event, "type");
-    if !["Normal", "Warning"].contains(&ty) {
-        check.push(FieldError::invalid(
-            "type",
-            "",
-            format!("has invalid value: {ty}"),
-        ));
-    }
-    for (name, shown) in [
-        ("deprecatedFirstTimestamp", "firstTimestamp"),
-        ("deprecatedLastTimestamp", "lastTimestamp"),
-        ("deprecatedCount", "count"),
-        ("deprecatedSource", "source"),
-    ] {
-        let value = &event[name];
-        let is_set = match value {
-            Value::Object(fields) => !fields.is_empty(),
-            Value::Number(number) => number.as_i64() != Some(0),
-            value => !value.is_null(),
-        };
-        if is_set {
-            check.push(FieldError::invalid(shown, "", "needs to be unset"));
         }
     }
 }

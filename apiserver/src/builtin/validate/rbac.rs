@@ -66,10 +66,13 @@ pub(super) fn aggregation(check: &mut Check, role: &Value) {
         ));
     }
     for (index, selector) in selectors.iter().enumerate() {
-        check.selector(
-            selector,
-            &format!("aggregationRule.clusterRoleSelectors[{index}]"),
-        );
+        let path = format!("aggregationRule.clusterRoleSelectors[{index}]");
+        let faults = check.errors.len();
+        check.selector(selector, &path);
+        if check.errors.len() > faults {
+            let detail = "invalid label selector.";
+            check.push(FieldError::invalid(&path, Value::Null, detail));
+        }
     }
 }
 

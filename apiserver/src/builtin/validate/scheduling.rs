@@ -1,63 +1,40 @@
-//! Where a pod may run, and what it shares with its host.
+//! Where a pod may run.
 
-use super::{Check, items, names, network, security, text};
+use super::{Check, fields, items, names, node_selector, text};
 use crate::field::FieldError;
 use serde_json::Value;
-use std::net::IpAddr;
 
-pub(super) fn scheduling(check: &mut Check, spec: &Value, path: &str) {
+pub(super) fn affinity(check: &mut Check, spec: &Value, path: &str) {
+    let path = format!("{path}.affinity");
     node_affinity(
         check,
         &spec["affinity"]["nodeAffinity"],
-        &format!("{path}.affinity.nodeAffinity"),
+        &format!("{path}.nodeAffinity"),
     );
     for kind in ["podAffinity", "podAntiAffinity"] {
-        pod_affinity(check, &spec["affinity"][kind], &format!("{path}.affinity.{kind}"));
+        pod_affinity(check, &spec["affinity"][kind], &format!("{path}.{kind}"));
     }
-    spread(check, spec, path);
-    for (alias, path) in items(spec, "hostAliases", path) {
-        let address = text(alias, "ip");
-        if address.parse::<IpAddr>().is_err() {
-            check.push(FieldError::invalid(
-                &format!("{path}.ip"),
-                address,
-                network::ADDRESS,
-            ));
-        }
-        for (name, path) in items(alias, "hostnames", &path) {
-            let name = name.as_str().unwrap_or_default();
-            check.messages(&path, name, &names::subdomain(name));
-        }
-    }
-    if spec["shareProcessNamespace"] == true && spec["hostPID"] == true {
-        let detail = "ShareProcessNamespace and HostPID cannot both be enabled";
-        let field = format!("{path}.securityContext.shareProcessNamespace");
-        check.push(FieldError::invalid(&field, true, detail));
-    }
-    security::context(
-        check,
-        &spec["securityContext"],
-        &format!("{path}.securityContext"),
-    );
 }
 
 fn node_affinity(check: &mut Check, affinity: &Value, path: &str) {
     let required = &affinity["requiredDuringSchedulingIgnoredDuringExecution"];
-    let path = format!("{path}.requiredDuringSchedulingIgnoredDuringExecution");
-    if !required.is_object() {
-        return;
+    if required.is_object() {
+        let path = format!("{path}.requiredDuringSchedulingIgnoredDuringExecution");
+        node_selector::selector(check, required, &path);
     }
-    let has_terms = required["nodeSelectorTerms"]
-        .as_array()
-        .is_some_and(|terms| !terms.is_empty());
-    if !has_terms {
-        let detail = "must have at least one node selector term";
-        check.push(FieldError::required(&format!("{path}.nodeSelectorTerms"), detail));
+    for (term, path) in items(affinity, "preferredDuringSchedulingIgnoredDuringExecution", path) {
+        weight(check, term, &path);
+        let preference = &term["preference"];
+        // On a cluster of one node, a value that no label can have does no harm.
+        node_selector::term(check, preference, false, &format!("{path}.preference"));
     }
-    for (term, path) in items(required, "nodeSelectorTerms", &path) {
-        for (requirement, path) in items(term, "matchExpressions", &path) {
-            requirement_of(check, requirement, &path);
-        }
+}
+
+fn weight(check: &mut Check, term: &Value, path: &str) {
+    let weight = term["weight"].as_i64().unwrap_or(0);
+    if !(1..=100).contains(&weight) {
+        let detail = "must be in the range 1-100";
+        check.push(FieldError::invalid(&format!("{path}.weight"), weight, detail));
     }
 }
 
@@ -67,11 +44,7 @@ fn pod_affinity(check: &mut Check, affinity: &Value, path: &str) {
         affinity_term(check, term, &path);
     }
     for (weighted, path) in items(affinity, "preferredDuringSchedulingIgnoredDuringExecution", path) {
-        let weight = weighted["weight"].as_i64().unwrap_or(0);
-        if !(1..=100).contains(&weight) {
-            let detail = "must be in the range 1-100";
-            check.push(FieldError::invalid(&format!("{path}.weight"), weight, detail));
-        }
+        weight(check, weighted, &path);
         affinity_term(
             check,
             &weighted["podAffinityTerm"],
@@ -89,6 +62,7 @@ fn affinity_term(check: &mut Check, term: &Value, path: &str) {
         // Without its index: so the real server says it.
         check.messages(&format!("{path}.namespace"), namespace, &names::label(namespace));
     }
+    label_keys(check, term, path);
     let (key, path) = (text(term, "topologyKey"), format!("{path}.topologyKey"));
     if key.is_empty() {
         check.push(FieldError::required(&path, "can not be empty"));
@@ -96,33 +70,8 @@ fn affinity_term(check: &mut Check, term: &Value, path: &str) {
     check.messages(&path, key, &names::qualified(key));
 }
 
-fn requirement_of(check: &mut Check, requirement: &Value, path: &str) {
-    let count = requirement["values"].as_array().map_or(0, Vec::len);
-    let field = format!("{path}.values");
-    match text(requirement, "operator") {
-        "In" | "NotIn" if count == 0 => {
-            let detail = "must be specified when `operator` is 'In' or 'NotIn'";
-            check.push(FieldError::required(&field, detail));
-        }
-        "Exists" | "DoesNotExist" if count > 0 => {
-            let detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
-            check.push(FieldError::forbidden(&field, detail));
-        }
-        "Gt" | "Lt" if count != 1 => {
-            let detail = "must be specified single value when `operator` is 'Lt' or 'Gt'";
-            check.push(FieldError::required(&field, detail));
-        }
-        "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt" => {}
-        other => {
-            let detail = "not a valid selector operator";
-            check.push(FieldError::invalid(&format!("{path}.operator"), other, detail));
-        }
-    }
-    let key = text(requirement, "key");
-    check.messages(&format!("{path}.key"), key, &names::qualified(key));
-}
-
-fn spread(check: &mut Check, spec: &Value, path: &str) {
+/// How evenly pods are spread.
+pub(super) fn spread(check: &mut Check, spec: &Value, path: &str) {
     let all = spec["topologySpreadConstraints"].as_array();
     for (index, (constraint, path)) in items(spec, "topologySpreadConstraints", path).enumerate() {
         let skew = constraint["maxSkew"].as_i64().unwrap_or(0);
@@ -136,8 +85,6 @@ fn spread(check: &mut Check, spec: &Value, path: &str) {
                 &format!("{path}.topologyKey"),
                 "can not be empty",
             ));
-        } else {
-            check.messages(&format!("{path}.topologyKey"), key, &names::qualified(key));
         }
         let known = ["DoNotSchedule", "ScheduleAnyway"];
         let action = text(constraint, "whenUnsatisfiable");
@@ -168,21 +115,46 @@ fn spread(check: &mut Check, spec: &Value, path: &str) {
         for policy in ["nodeAffinityPolicy", "nodeTaintsPolicy"] {
             check.one_of(constraint, policy, &path, &["Honor", "Ignore"]);
         }
-        match_label_keys(check, constraint, &path);
+        label_keys(check, constraint, &path);
         check.selector(&constraint["labelSelector"], &format!("{path}.labelSelector"));
     }
 }
 
-/// Labels of the pod itself that it is told apart by.
-fn match_label_keys(check: &mut Check, constraint: &Value, path: &str) {
-    let mut keys = items(constraint, "matchLabelKeys", path).peekable();
-    if keys.peek().is_some() && constraint["labelSelector"].is_null() {
-        let detail = "must not be specified when labelSelector is not set";
-        check.push(FieldError::forbidden(&format!("{path}.matchLabelKeys"), detail));
-        return;
+/// Labels of the pod itself that others are to share with it, or not to share.
+fn label_keys(check: &mut Check, term: &Value, path: &str) {
+    for list in ["matchLabelKeys", "mismatchLabelKeys"] {
+        let mut keys = items(term, list, path).peekable();
+        if keys.peek().is_some() && term["labelSelector"].is_null() {
+            let detail = "must not be specified when labelSelector is not set";
+            check.push(FieldError::forbidden(&format!("{path}.{list}"), detail));
+            continue;
+        }
+        for (key, path) in keys {
+            let key = key.as_str().unwrap_or_default();
+            check.messages(&path, key, &names::qualified(key));
+        }
     }
-    for (key, path) in keys {
-        let key = key.as_str().unwrap_or_default();
-        check.messages(&path, key, &names::qualified(key));
+    let shared: Vec<&Value> = term["matchLabelKeys"].as_array().into_iter().flatten().collect();
+    let selector = &term["labelSelector"];
+    let mut selected: Vec<&str> = fields(&selector["matchLabels"])
+        .map(|(key, _)| key.as_str())
+        .collect();
+    for (expression, _) in items(selector, "matchExpressions", "") {
+        let key = text(expression, "key");
+        if selected.contains(&key)
+            && let Some(index) = shared.iter().rposition(|shared| *shared == key)
+        {
+            let detail = "exists in both matchLabelKeys and labelSelector";
+            check.push(FieldError::invalid(&format!("{path}[{index}]"), key, detail));
+        }
+        selected.push(key);
+    }
+    let parting = term["mismatchLabelKeys"].as_array();
+    for (index, key) in shared.into_iter().enumerate() {
+        if parting.is_some_and(|parting| parting.contains(key)) {
+            let detail = "exists in both matchLabelKeys and mismatchLabelKeys";
+            let field = format!("{path}.matchLabelKeys[{index}]");
+            check.push(FieldError::invalid(&field, key.clone(), detail));
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! What controllers say of workloads: counts that fit together.
 
-use super::Check;
+use super::{Check, conditions};
 use crate::field::FieldError;
 use serde_json::Value;
 
@@ -37,6 +37,30 @@ fn counts(kind: &str) -> (&'static [&'static str], &'static [&'static str]) {
                 "availableReplicas",
             ],
         ),
+        "DaemonSet" => (
+            &[
+                "currentNumberScheduled",
+                "numberMisscheduled",
+                "desiredNumberScheduled",
+                "numberReady",
+                "observedGeneration",
+                "updatedNumberScheduled",
+                "numberAvailable",
+                "numberUnavailable",
+                "collisionCount",
+            ],
+            &[],
+        ),
+        "HorizontalPodAutoscaler" => (&["currentReplicas", "desiredReplicas"], &[]),
+        "PodDisruptionBudget" => (
+            &[
+                "disruptionsAllowed",
+                "currentHealthy",
+                "desiredHealthy",
+                "expectedPods",
+            ],
+            &[],
+        ),
         "ReplicaSet" | "ReplicationController" => (
             &[
                 "replicas",
@@ -55,6 +79,9 @@ fn counts(kind: &str) -> (&'static [&'static str], &'static [&'static str]) {
 pub(super) fn status(check: &mut Check, kind: &str, status: &Value) {
     let (natural, bounded) = counts(kind);
     check.not_negative(status, natural, "status");
+    if kind == "PodDisruptionBudget" {
+        conditions::conditions(check, status);
+    }
     let count = |name: &str| status[name].as_i64().unwrap_or(0);
     let mut at_most = |name: &str, most: &str, detail: &str| {
         if count(name) > count(most) {
@@ -69,10 +96,10 @@ pub(super) fn status(check: &mut Check, kind: &str, status: &Value) {
         at_most(name, "replicas", "cannot be greater than status.replicas");
     }
     if !bounded.is_empty() {
-        at_most(
-            "availableReplicas",
-            "readyReplicas",
-            "cannot be greater than readyReplicas",
-        );
+        let detail = match kind {
+            "StatefulSet" => "cannot be greater than status.readyReplicas",
+            _ => "cannot be greater than readyReplicas",
+        };
+        at_most("availableReplicas", "readyReplicas", detail);
     }
 }

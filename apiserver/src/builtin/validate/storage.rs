@@ -1,8 +1,9 @@
-//! Volumes and classes of storage.
+//! Classes of storage, and how it is accessed.
 
-use super::{Check, container, fields, names, text};
+use super::{Check, fields, items, names, text};
 use crate::field::FieldError;
 use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 
 const MODES: [&str; 4] = [
     "ReadOnlyMany",
@@ -34,92 +35,81 @@ pub(super) fn modes(check: &mut Check, spec: &Value, path: &str, missing: &str) 
     }
 }
 
-/// Fields of a volume that are no sources.
-const PLAIN: &[&str] = &[
-    "accessModes",
-    "capacity",
-    "claimRef",
-    "mountOptions",
-    "nodeAffinity",
-    "persistentVolumeReclaimPolicy",
-    "storageClassName",
-    "volumeAttributesClassName",
-    "volumeMode",
-];
-
-pub(super) fn volume(check: &mut Check, spec: &Value, old: Option<&Value>) {
-    modes(check, spec, "spec", "");
-    let capacity = &spec["capacity"];
-    if fields(capacity).next().is_none() {
-        check.push(FieldError::required("spec.capacity", ""));
-    }
-    if capacity["storage"].is_null() || fields(capacity).count() > 1 {
-        check.push(FieldError::not_supported(
-            "spec.capacity",
-            capacity.clone(),
-            ["storage"],
-        ));
-    }
-    for (name, amount) in fields(capacity) {
-        if container::amount(amount).is_some_and(|amount| amount <= 0.0) {
-            let field = format!("spec.capacity[{name}]");
-            check.push(FieldError::invalid(
-                &field,
-                amount.clone(),
-                "must be greater than zero",
-            ));
-        }
-    }
-    check.one_of(
-        spec,
-        "persistentVolumeReclaimPolicy",
-        "spec",
-        &["Delete", "Recycle", "Retain"],
-    );
-    let mut sources = fields(spec)
-        .filter(|(name, _)| !PLAIN.contains(&name.as_str()))
-        .map(|(name, _)| name);
-    if sources.next().is_none() {
-        check.push(FieldError::required("spec", "must specify a volume type"));
-    }
-    for another in sources {
-        let detail = "may not specify more than 1 volume type";
-        check.push(FieldError::forbidden(&format!("spec.{another}"), detail));
-    }
-    let class = text(spec, "storageClassName");
-    if !class.is_empty() {
-        check.messages("spec.storageClassName", class, &names::subdomain(class));
-    }
-    check.one_of(spec, "volumeMode", "spec", &["Block", "Filesystem"]);
-    if let Some(old) = old
-        && old["spec"]["volumeMode"] != spec["volumeMode"]
-    {
-        let mode = spec["volumeMode"].clone();
-        check.push(FieldError::invalid("spec.volumeMode", mode, "field is immutable"));
-    }
-}
-
 pub(super) fn class(check: &mut Check, class: &Value, old: Option<&Value>) {
     let provisioner = text(class, "provisioner");
     if check.required(&class["provisioner"], "provisioner") {
         let lower = provisioner.to_lowercase();
         check.messages("provisioner", &lower, &names::qualified(&lower));
     }
-    check.one_of_at(class, "reclaimPolicy", "reclaimPolicy", &["Delete", "Retain"]);
+    parameters(check, &class["parameters"]);
+    if !text(class, "reclaimPolicy").is_empty() {
+        check.one_of_at(class, "reclaimPolicy", "reclaimPolicy", &["Delete", "Retain"]);
+    }
     check.one_of_at(
         class,
         "volumeBindingMode",
         "volumeBindingMode",
         &["Immediate", "WaitForFirstConsumer"],
     );
+    topologies(check, class);
     let Some(old) = old else { return };
     for name in ["parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"] {
         if old[name] != class[name] {
-            check.push(FieldError::invalid(
-                name,
-                class[name].clone(),
-                "field is immutable",
-            ));
+            let value = check.empties.restored(&class[name], name);
+            check.push(FieldError::invalid(name, value, "field is immutable"));
         }
+    }
+}
+
+/// The parameters of a class: no keys without a name, and not too many.
+fn parameters(check: &mut Check, parameters: &Value) {
+    const MOST: usize = 512;
+    const LONGEST: usize = 256 << 10;
+    if fields(parameters).count() > MOST {
+        check.push(FieldError::too_long("parameters", MOST as u64));
+        return;
+    }
+    let mut size = 0;
+    for (key, value) in fields(parameters) {
+        if key.is_empty() {
+            check.push(FieldError::invalid("parameters", "", "field can not be empty."));
+        }
+        size += key.len() + value.as_str().map_or(0, str::len);
+    }
+    if size > LONGEST {
+        check.push(FieldError::too_long("parameters", LONGEST as u64));
+    }
+}
+
+/// Where volumes of a class may be: terms that differ.
+fn topologies(check: &mut Check, class: &Value) {
+    let terms = class["allowedTopologies"]
+        .as_array()
+        .map_or(&[][..], Vec::as_slice);
+    // The real server compares with as many empty terms first.
+    let mut before = vec![BTreeMap::new(); terms.len()];
+    for (index, term) in terms.iter().enumerate() {
+        let path = format!("allowedTopologies[{index}]");
+        let mut values_of: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for (expression, path) in items(term, "matchLabelExpressions", &path) {
+            let mut values = BTreeSet::new();
+            check.required(&expression["values"], &format!("{path}.values"));
+            for (value, path) in items(expression, "values", &path) {
+                let value = value.as_str().unwrap_or_default();
+                if !values.insert(value) {
+                    check.push(FieldError::duplicate(&path, value));
+                }
+            }
+            let (key, field) = (text(expression, "key"), format!("{path}.key"));
+            check.messages(&field, key, &names::qualified(key));
+            if values_of.insert(key, values).is_some() {
+                check.push(FieldError::duplicate(&field, key));
+            }
+        }
+        for _ in before.iter().filter(|other| **other == values_of) {
+            let field = format!("{path}.matchLabelExpressions");
+            check.push(FieldError::duplicate(&field, ""));
+        }
+        before.push(values_of);
     }
 }

@@ -1,9 +1,9 @@
 //! Volumes.
 
-use super::{Check, fields, items, names, text};
+use super::mounts::Volumes;
+use super::{Check, claims, container, fields, items, names, projected, text};
 use crate::field::FieldError;
 use serde_json::Value;
-use std::collections::BTreeSet;
 
 /// The order in which sources are looked at.
 const ORDER: &[&str] = &[
@@ -26,150 +26,192 @@ const ORDER: &[&str] = &[
     "fc",
     "flexVolume",
     "configMap",
+    "azureFile",
+    "vsphereVolume",
+    "photonPersistentDisk",
+    "portworxVolume",
+    "azureDisk",
+    "storageos",
+    "projected",
+    "scaleIO",
+    "csi",
+    "ephemeral",
+    "image",
 ];
 
-/// Checks the volumes, and answers with the names of those that can be mounted.
-pub(super) fn volumes<'a>(check: &mut Check, spec: &'a Value, path: &str) -> BTreeSet<&'a str> {
-    let mut known = BTreeSet::new();
+/// What a source cannot be without.
+const NEEDED: &[(&str, &[&str])] = &[
+    ("awsElasticBlockStore", &["volumeID"]),
+    ("azureFile", &["secretName", "shareName"]),
+    ("cephfs", &["monitors"]),
+    ("cinder", &["volumeID"]),
+    ("configMap", &["name"]),
+    ("ephemeral", &["volumeClaimTemplate"]),
+    ("flexVolume", &["driver"]),
+    ("gcePersistentDisk", &["pdName"]),
+    ("gitRepo", &["repository"]),
+    ("glusterfs", &["endpoints", "path"]),
+    ("hostPath", &["path"]),
+    ("nfs", &["server", "path"]),
+    ("persistentVolumeClaim", &["claimName"]),
+    ("photonPersistentDisk", &["pdID"]),
+    ("portworxVolume", &["volumeID"]),
+    ("rbd", &["monitors", "image"]),
+    ("scaleIO", &["gateway", "system", "volumeName"]),
+    ("secret", &["secretName"]),
+    ("vsphereVolume", &["volumePath"]),
+];
+
+/// Checks the volumes, and answers with those that can be mounted: a wrong one is as if it were not there. `pod` is the pod's name, which
+/// templates do not know.
+pub(super) fn volumes<'a>(check: &mut Check, spec: &'a Value, pod: Option<&str>, path: &str) -> Volumes<'a> {
+    let mut known = Volumes::new();
+    let made: Vec<String> = items(spec, "volumes", path)
+        .filter(|(volume, _)| volume["ephemeral"].is_object())
+        .filter_map(|(volume, _)| {
+            let pod = pod.filter(|pod| !pod.is_empty())?;
+            Some(format!("{pod}-{}", text(volume, "name")))
+        })
+        .collect();
     for (volume, path) in items(spec, "volumes", path) {
-        let name = text(volume, "name");
-        if check.required(&volume["name"], &format!("{path}.name")) {
-            let messages = names::label(name);
-            check.messages(&format!("{path}.name"), name, &messages);
-            if messages.is_empty() && !known.insert(name) {
-                check.push(FieldError::duplicate(&format!("{path}.name"), name));
-            }
+        let (name, before) = (text(volume, "name"), check.errors.len());
+        let named = format!("{path}.name");
+        sources(check, volume, pod, &path);
+        if check.required(&volume["name"], &named) {
+            check.messages(&named, name, &names::label(name));
         }
-        let mut kinds: Vec<&str> = fields(volume)
-            .map(|(name, _)| name.as_str())
-            .filter(|name| *name != "name")
-            .collect();
-        // The real server looks at them in its own order; what it sees second is wrong.
-        kinds.sort_by_key(|kind| ORDER.iter().position(|known| known == kind));
-        for (index, kind) in kinds.into_iter().enumerate() {
-            if index > 0 {
-                check.push(FieldError::forbidden(
-                    &format!("{path}.{kind}"),
-                    "may not specify more than 1 volume type",
-                ));
-                continue;
-            }
-            let needs = match kind {
-                "projected" => {
-                    let has_account = !text(spec, "serviceAccountName").is_empty();
-                    projected(check, &volume[kind], has_account, &format!("{path}.{kind}"));
-                    continue;
-                }
-                "downwardAPI" => {
-                    described(check, &volume[kind], &format!("{path}.{kind}"));
-                    continue;
-                }
-                "configMap" => "name",
-                "secret" => "secretName",
-                "hostPath" => "path",
-                "persistentVolumeClaim" => "claimName",
-                "csi" => "driver",
-                _ => continue,
-            };
-            check.required(&volume[kind][needs], &format!("{path}.{kind}.{needs}"));
-            if matches!(kind, "configMap" | "secret") {
-                paths(check, &volume[kind], &format!("{path}.{kind}"));
-            }
+        if known.contains_key(name) {
+            check.push(FieldError::duplicate(&named, name));
+        }
+        if check.errors.len() == before {
+            known.insert(name, volume);
+        }
+        let claim = text(&volume["persistentVolumeClaim"], "claimName");
+        if made.iter().any(|made| made == claim) {
+            let detail = "must not reference a PVC that gets created for an ephemeral volume";
+            let field = format!("{path}.persistentVolumeClaim.claimName");
+            check.push(FieldError::invalid(&field, claim, detail));
         }
     }
     known
 }
 
+fn sources(check: &mut Check, volume: &Value, pod: Option<&str>, path: &str) {
+    let mut kinds: Vec<&str> = fields(volume)
+        .map(|(name, _)| name.as_str())
+        .filter(|name| *name != "name")
+        .collect();
+    // The real server looks at them in its own order; what it sees second is wrong.
+    kinds.sort_by_key(|kind| ORDER.iter().position(|known| known == kind));
+    for (index, kind) in kinds.into_iter().enumerate() {
+        let below = format!("{path}.{kind}");
+        if index == 0 {
+            source(check, kind, &volume[kind], pod.is_some(), &below);
+        } else {
+            let detail = "may not specify more than 1 volume type";
+            check.push(FieldError::forbidden(&below, detail));
+        }
+        let name = text(volume, "name");
+        if let ("ephemeral", 0, Some(pod)) = (kind, index, pod)
+            && !name.is_empty()
+            && !pod.is_empty()
+        {
+            let claim = format!("{pod}-{name}");
+            for message in names::subdomain(&claim) {
+                let detail = format!("PVC name {claim:?}: {message}");
+                check.push(FieldError::invalid(&format!("{path}.name"), name, detail));
+            }
+        }
+    }
+}
+
+/// One source of a volume, of a pod or of a template.
+fn source(check: &mut Check, kind: &str, source: &Value, in_pod: bool, path: &str) {
+    let at = |name: &str| format!("{path}.{name}");
+    let needed = NEEDED.iter().find(|(known, _)| *known == kind);
+    let mut complete = true;
+    for name in needed.into_iter().flat_map(|(_, names)| *names) {
+        complete &= check.required(&source[*name], &at(name));
+    }
+    match kind {
+        "emptyDir" if container::amount(&source["sizeLimit"]).is_some_and(|amount| amount < 0.0) => {
+            let detail = "SizeLimit field must be a valid resource quantity";
+            check.push(FieldError::forbidden(&at("sizeLimit"), detail));
+        }
+        "hostPath" if complete => host_path(check, source, path),
+        "gitRepo" => check.descending(text(source, "directory"), &at("directory")),
+        "nfs" if !text(source, "path").starts_with('/') => {
+            let detail = "must be an absolute path";
+            check.push(FieldError::invalid(&at("path"), text(source, "path"), detail));
+        }
+        "configMap" | "secret" => paths(check, source, path),
+        "projected" => projected::projected(check, source, path),
+        "downwardAPI" => projected::described(check, source, path),
+        "csi" => driver(check, source, path),
+        "ephemeral" if complete => {
+            let template = &source["volumeClaimTemplate"];
+            check.labels_and_annotations(&template["metadata"], &at("volumeClaimTemplate.metadata"));
+            claims::claimed(check, &template["spec"], &at("volumeClaimTemplate.spec"));
+        }
+        "image" => {
+            if in_pod {
+                check.required(&source["reference"], &at("reference"));
+            }
+            let policies = ["Always", "IfNotPresent", "Never"];
+            check.one_of(source, "pullPolicy", path, &policies);
+        }
+        _ => {}
+    }
+}
+
+/// A place on the node.
+pub(super) fn host_path(check: &mut Check, source: &Value, path: &str) {
+    let kinds = [
+        "",
+        "BlockDevice",
+        "CharDevice",
+        "Directory",
+        "DirectoryOrCreate",
+        "File",
+        "FileOrCreate",
+        "Socket",
+    ];
+    check.no_backsteps(text(source, "path"), &format!("{path}.path"));
+    check.one_of(source, "type", path, &kinds);
+}
+
+/// A driver of storage, in a volume of its own.
+fn driver(check: &mut Check, source: &Value, path: &str) {
+    let (name, field) = (text(source, "driver"), format!("{path}.driver"));
+    if check.required(&source["driver"], &field) {
+        driver_name(check, name, &field);
+    }
+    let secret = &source["nodePublishSecretRef"];
+    if secret.is_object() && check.required(&secret["name"], &format!("{path}.nodePublishSecretRef.name")) {
+        let name = text(secret, "name");
+        check.messages(&format!("{path}.name"), name, &names::subdomain(name));
+    }
+}
+
+pub(super) fn driver_name(check: &mut Check, name: &str, path: &str) {
+    check.no_longer(name, 63, path);
+    check.messages(path, name, &names::subdomain(&name.to_lowercase()));
+}
+
+const MODE: &str = "must be a number between 0 and 0777 (octal), both inclusive";
+
+pub(super) fn mode(check: &mut Check, mode: &Value, path: &str) {
+    if let Some(mode) = mode.as_i64().filter(|mode| !(0..=0o777).contains(mode)) {
+        check.push(FieldError::invalid(path, mode, MODE));
+    }
+}
+
 /// Which keys come as which files.
-fn paths(check: &mut Check, source: &Value, path: &str) {
+pub(super) fn paths(check: &mut Check, source: &Value, path: &str) {
+    mode(check, &source["defaultMode"], &format!("{path}.defaultMode"));
     for (item, path) in items(source, "items", path) {
         check.required(&item["key"], &format!("{path}.key"));
-        file(check, &item["path"], &format!("{path}.path"));
-        if let Some(mode) = item["mode"].as_i64().filter(|mode| !(0..=0o777).contains(mode)) {
-            let detail = "must be a number between 0 and 0777 (octal), both inclusive";
-            check.push(FieldError::invalid(&format!("{path}.mode"), mode, detail));
-        }
+        projected::file(check, &item["path"], &format!("{path}.path"));
+        mode(check, &item["mode"], &format!("{path}.mode"));
     }
-}
-
-/// Files that say something of the pod.
-fn described(check: &mut Check, source: &Value, path: &str) {
-    for (item, _) in items(source, "items", path) {
-        file(check, &item["path"], &format!("{path}.path"));
-    }
-}
-
-/// A file lies in its volume.
-pub(super) fn file(check: &mut Check, name: &Value, path: &str) {
-    if !check.required(name, path) {
-        return;
-    }
-    let name = name.as_str().unwrap_or_default();
-    let mut refuse = |detail: &str| check.push(FieldError::invalid(path, name, detail));
-    if name.starts_with('/') {
-        refuse("must be a relative path");
-    }
-    if name.split('/').any(|part| part == "..") {
-        refuse("must not contain '..'");
-    }
-    if name.starts_with("..") && !name.starts_with("../") {
-        refuse("must not start with '..'");
-    }
-}
-
-/// Files of several sources.
-fn projected(check: &mut Check, volume: &Value, has_account: bool, path: &str) {
-    let mut taken = BTreeSet::new();
-    for (source, at) in items(volume, "sources", path) {
-        let kinds = fields(source).filter(|(_, source)| source.is_object());
-        for (index, (kind, source)) in kinds.enumerate() {
-            let here = format!("{at}.{kind}");
-            match kind.as_str() {
-                "configMap" | "secret" => {
-                    check.required(&source["name"], &format!("{here}.name"));
-                    paths(check, source, &here);
-                }
-                "downwardAPI" => described(check, source, &here),
-                "serviceAccountToken" => token(check, source, has_account, &here, path),
-                _ => {}
-            }
-            for (item, _) in items(source, "items", &here) {
-                let file = text(item, "path");
-                if !file.is_empty() && !taken.insert(file) {
-                    let of = if kind == "downwardAPI" {
-                        file
-                    } else {
-                        text(source, "name")
-                    };
-                    check.push(FieldError::invalid(path, of, "conflicting duplicate paths"));
-                }
-            }
-            if index == 1 {
-                let detail = "may not specify more than 1 volume type per source";
-                check.push(FieldError::forbidden(&at, detail));
-            }
-        }
-    }
-}
-
-fn token(check: &mut Check, source: &Value, has_account: bool, path: &str, volume: &str) {
-    if !has_account {
-        let detail = "must not be specified when serviceAccountName is not set";
-        check.push(FieldError::forbidden(path, detail));
-    }
-    let seconds = source["expirationSeconds"].as_i64().unwrap_or(3600);
-    let mut refuse = |detail: &str| {
-        check.push(FieldError::invalid(
-            &format!("{path}.expirationSeconds"),
-            seconds,
-            detail,
-        ));
-    };
-    if seconds < 600 {
-        refuse("may not specify a duration less than 10 minutes");
-    } else if seconds > 1 << 32 {
-        refuse("may not specify a duration larger than 2^32 seconds");
-    }
-    // So the real server names it.
-    file(check, &source["path"], &format!("{volume}.path"));
 }

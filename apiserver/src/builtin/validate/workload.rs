@@ -1,17 +1,15 @@
 //! What keeps pods running: Deployment, ReplicaSet, StatefulSet, DaemonSet, ReplicationController.
 
-use super::{Check, config, fields, names, pod, text};
+use super::{Check, claims, fields, names, pod, selected, text};
 use crate::field::FieldError;
 use crate::types;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-const NO_MATCH: &str = "`selector` does not match template `labels`";
-
 pub(super) fn deployment(check: &mut Check, spec: &Value) {
     check.not_negative(spec, &["replicas"], "spec");
-    selected_template(check, spec, "deployment");
+    selected::template(check, spec, "deployment");
     deployment_strategy(check, &spec["strategy"]);
     check.not_negative(spec, &["minReadySeconds", "revisionHistoryLimit"], "spec");
     if let Some(deadline) = spec["progressDeadlineSeconds"].as_i64() {
@@ -67,7 +65,7 @@ fn deployment_strategy(check: &mut Check, strategy: &Value) {
 
 pub(super) fn replica_set(check: &mut Check, spec: &Value) {
     check.not_negative(spec, &["replicas", "minReadySeconds"], "spec");
-    selected_template(check, spec, "deployment");
+    selected::template(check, spec, "deployment");
 }
 
 pub(super) fn stateful_set(check: &mut Check, spec: &Value, is_new: bool) {
@@ -106,20 +104,28 @@ pub(super) fn stateful_set(check: &mut Check, spec: &Value, is_new: bool) {
             );
         }
     }
+    let retention = &spec["persistentVolumeClaimRetentionPolicy"];
+    if retention.is_object() {
+        let path = "spec.persistentVolumeClaimRetentionPolicy";
+        for when in ["whenDeleted", "whenScaled"] {
+            check.one_of(retention, when, path, &["Retain", "Delete"]);
+        }
+    }
     let service = text(spec, "serviceName");
     if is_new && !service.is_empty() {
         check.messages("spec.serviceName", service, &names::label(service));
     }
     let claims = spec["volumeClaimTemplates"].as_array().filter(|_| is_new);
     for (at, claim) in claims.into_iter().flatten().enumerate() {
-        config::claimed(
+        claims::claimed(
             check,
             &claim["spec"],
             &format!("spec.volumeClaimTemplates[{at}].spec"),
         );
     }
     check.not_negative(spec, &["replicas", "minReadySeconds"], "spec");
-    selected_template(check, &with_claims(spec), "statefulset");
+    check.not_negative(&spec["ordinals"], &["start"], "spec.ordinals");
+    selected::template(check, &with_claims(spec), "statefulset");
 }
 
 /// The specification with its claims as volumes of the template, as its pods will have them.
@@ -146,15 +152,16 @@ fn with_claims(spec: &Value) -> Cow<'_, Value> {
 
 pub(super) fn daemon_set(check: &mut Check, spec: &Value) {
     check.selector(&spec["selector"], "spec.selector");
-    match_labels(check, spec);
-    if is_empty(&spec["selector"]) {
+    selected::match_labels(check, spec);
+    if selected::is_empty(&spec["selector"]) {
         check.push(FieldError::invalid(
             "spec.selector",
             spec["selector"].clone(),
             "empty selector is invalid for daemonset",
         ));
     }
-    always_template(check, spec);
+    pod::template(check, &spec["template"], "spec.template");
+    selected::runs_always(check, spec);
     check.not_negative(spec, &["minReadySeconds", "revisionHistoryLimit"], "spec");
     let strategy = &spec["updateStrategy"];
     let path = "spec.updateStrategy.rollingUpdate";
@@ -198,137 +205,14 @@ pub(super) fn replication_controller(check: &mut Check, spec: &Value) {
     if fields(selector).next().is_none() {
         check.push(FieldError::required("spec.selector", ""));
     }
-    let labels = &spec["template"]["metadata"]["labels"];
-    if !fields(selector).all(|(key, value)| labels.get(key) == Some(value)) {
-        check.push(FieldError::invalid(
-            "spec.template.metadata.labels",
-            labels.clone(),
-            NO_MATCH,
-        ));
-    }
     if check.required(&spec["template"], "spec.template") {
-        always_template(check, spec);
-    }
-}
-
-/// A selector that is required and may not be empty, and the template that it selects.
-fn selected_template(check: &mut Check, spec: &Value, kind: &str) {
-    let selector = &spec["selector"];
-    if selector.is_null() {
-        check.push(FieldError::required("spec.selector", ""));
-    } else {
-        check.selector(selector, "spec.selector");
-        if is_empty(selector) {
-            check.push(FieldError::invalid(
-                "spec.selector",
-                selector.clone(),
-                format!("empty selector is invalid for {kind}"),
-            ));
+        let labels = &spec["template"]["metadata"]["labels"];
+        if !fields(selector).all(|(key, value)| labels.get(key) == Some(value)) {
+            selected::no_match(check, labels);
         }
+        pod::template(check, &spec["template"], "spec.template");
+        selected::runs_always(check, spec);
     }
-    if is_valid(selector) {
-        match_labels(check, spec);
-        always_template(check, spec);
-    } else {
-        check.push(FieldError::invalid(
-            "spec.selector",
-            selector.clone(),
-            "invalid label selector",
-        ));
-    }
-}
-
-fn match_labels(check: &mut Check, spec: &Value) {
-    let labels = &spec["template"]["metadata"]["labels"];
-    if is_valid(&spec["selector"]) && !selects(&spec["selector"], labels) {
-        check.push(FieldError::invalid(
-            "spec.template.metadata.labels",
-            labels.clone(),
-            NO_MATCH,
-        ));
-    }
-}
-
-fn always_template(check: &mut Check, spec: &Value) {
-    pod::template(check, &spec["template"], "spec.template");
-    if let Some(policy) = spec["template"]["spec"]["restartPolicy"]
-        .as_str()
-        .filter(|policy| *policy != "Always")
-        && ["OnFailure", "Never"].contains(&policy)
-    {
-        check.push(FieldError::not_supported(
-            "spec.template.spec.restartPolicy",
-            policy,
-            ["Always"],
-        ));
-    }
-    if spec["template"]["spec"]["activeDeadlineSeconds"].is_number() {
-        let detail = "activeDeadlineSeconds in ReplicaSet is not Supported";
-        check.push(FieldError::forbidden(
-            "spec.template.spec.activeDeadlineSeconds",
-            detail,
-        ));
-    }
-}
-
-fn is_empty(selector: &Value) -> bool {
-    let nothing = |name: &str| match &selector[name] {
-        Value::Object(fields) => fields.is_empty(),
-        Value::Array(items) => items.is_empty(),
-        _ => true,
-    };
-    selector.is_object() && nothing("matchLabels") && nothing("matchExpressions")
-}
-
-/// Whether the selector can be made one at all.
-pub(super) fn is_valid(selector: &Value) -> bool {
-    let requirement = |requirement: &Value| {
-        let has_values = requirement["values"]
-            .as_array()
-            .is_some_and(|values| !values.is_empty());
-        let fits = match text(requirement, "operator") {
-            "In" | "NotIn" => has_values,
-            "Exists" | "DoesNotExist" => !has_values,
-            _ => false,
-        };
-        fits && names::is_label_key(text(requirement, "key"))
-    };
-    let label = |(key, value): (&String, &Value)| {
-        names::is_label_key(key) && value.as_str().is_some_and(names::is_label_value)
-    };
-    fields(&selector["matchLabels"]).all(label)
-        && selector["matchExpressions"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .all(requirement)
-}
-
-/// Whether a label selector, none selects nothing, selects these labels.
-pub(super) fn selects(selector: &Value, labels: &Value) -> bool {
-    let requirement = |requirement: &Value| {
-        let value = labels.get(text(requirement, "key"));
-        let is_in = || {
-            value.is_some_and(|value| {
-                requirement["values"]
-                    .as_array()
-                    .is_some_and(|values| values.contains(value))
-            })
-        };
-        match text(requirement, "operator") {
-            "In" => is_in(),
-            "NotIn" => !is_in(),
-            "Exists" => value.is_some(),
-            _ => value.is_none(),
-        }
-    };
-    selector.is_object()
-        && fields(&selector["matchLabels"]).all(|(key, value)| labels.get(key) == Some(value))
-        && selector["matchExpressions"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .all(requirement)
 }
 
 impl Check {

@@ -2,7 +2,10 @@
 
 mod addresses;
 mod files;
+mod network;
 mod pods;
+mod storage;
+mod workloads;
 
 use super::secrets;
 use crate::kinds::Kind;
@@ -42,20 +45,6 @@ const OLD_LABELS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Kinds of volumes that are no more.
-const OLD_VOLUMES: &[(&str, &str)] = &[
-    ("cephfs", "deprecated in v1.28, non-functional in v1.31+"),
-    (
-        "photonPersistentDisk",
-        "deprecated in v1.11, non-functional in v1.16+",
-    ),
-    ("scaleIO", "deprecated in v1.16, non-functional in v1.22+"),
-    ("storageos", "deprecated in v1.22, non-functional in v1.25+"),
-    ("glusterfs", "deprecated in v1.25, non-functional in v1.26+"),
-    ("rbd", "deprecated in v1.28, non-functional in v1.31+"),
-];
-
-const CLASS: &str = "volume.beta.kubernetes.io/storage-class";
 const MOUNTABLE: &str = "kubernetes.io/enforce-mountable-secrets";
 
 /// Of an object that is new.
@@ -84,8 +73,10 @@ pub(crate) fn on_create(kind: &Kind, object: &Value) -> Vec<String> {
         _ => {}
     }
     if let Some((template, path)) = template(kind, object) {
+        workloads::many_indexes(kind, object, &mut warnings);
         pods::of_pod(template, &path, &mut warnings);
     }
+    workloads::claims(kind, object, "", &mut warnings);
     finalizers(kind, object, &Value::Null, &mut warnings);
     always(kind, object, &mut warnings);
     warnings
@@ -94,6 +85,9 @@ pub(crate) fn on_create(kind: &Kind, object: &Value) -> Vec<String> {
 /// Of an object that replaces another, or a part of it.
 pub(crate) fn on_update(kind: &Kind, part: &str, object: &Value, old: &Value) -> Vec<String> {
     let mut warnings = vec![];
+    if part == "status" && matches!(kind.kind.as_str(), "Service" | "Ingress") {
+        network::of_status(&object["status"], &mut warnings);
+    }
     if !matches!(part, "" | "scale") {
         return warnings;
     }
@@ -107,8 +101,11 @@ pub(crate) fn on_update(kind: &Kind, part: &str, object: &Value, old: &Value) ->
     if let Some((template, path)) = template(kind, shown)
         && generation(object) != generation(old)
     {
+        workloads::many_indexes(kind, object, &mut warnings);
         pods::of_pod(template, &path, &mut warnings);
     }
+    // So the real server writes it.
+    workloads::claims(kind, object, ".Spec", &mut warnings);
     finalizers(kind, object, old, &mut warnings);
     let newly = annotated(object, MOUNTABLE) && !annotated(old, MOUNTABLE);
     match (kind.group.as_str(), kind.kind.as_str()) {
@@ -136,10 +133,10 @@ fn always(kind: &Kind, object: &Value, warnings: &mut Vec<String>) {
     let spec = &object["spec"];
     match (kind.group.as_str(), kind.kind.as_str()) {
         ("", "Secret") => warnings.extend(secrets::key_pair_fault(object)),
-        ("", "Service") => of_service(object, warnings),
-        ("", "PersistentVolume") => of_volume(object, warnings),
+        ("", "Service") => network::of_service(object, warnings),
+        ("", "PersistentVolume") => storage::of_volume(object, warnings),
         ("", "PersistentVolumeClaim") => {
-            warnings.extend(old_class(object));
+            warnings.extend(storage::old_class(object));
             pods::fractions(&spec["resources"], "spec.resources", &["storage"], warnings);
         }
         ("apps", "StatefulSet")
@@ -151,35 +148,11 @@ fn always(kind: &Kind, object: &Value, warnings: &mut Vec<String>) {
                 "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended".to_owned(),
             );
         }
-        ("storage.k8s.io", "StorageClass") => {
-            for (at, topology) in items(&object["allowedTopologies"]) {
-                for (of, expression) in items(&topology["matchLabelExpressions"]) {
-                    if let Some((_, why)) = old_label(&expression["key"]) {
-                        warnings.push(format!(
-                            "allowedTopologies[{at}].matchLabelExpressions[{of}].key: {why}"
-                        ));
-                    }
-                }
-            }
-        }
-        ("", "Endpoints") => {
-            for (at, subset) in items(&object["subsets"]) {
-                for list in ["addresses", "notReadyAddresses"] {
-                    for (of, address) in items(&subset[list]) {
-                        let path = format!("subsets[{at}].{list}[{of}].ip");
-                        warnings.extend(addresses::address(&path, &address["ip"]));
-                    }
-                }
-            }
-        }
-        ("discovery.k8s.io", "EndpointSlice") => {
-            for (at, endpoint) in items(&object["endpoints"]) {
-                for (of, address) in items(&endpoint["addresses"]) {
-                    let path = format!("endpoints[{at}].addresses[{of}]");
-                    warnings.extend(addresses::address(&path, address));
-                }
-            }
-        }
+        ("storage.k8s.io", "StorageClass") => storage::of_class(object, warnings),
+        ("networking.k8s.io", "NetworkPolicy") => network::of_policy(spec, warnings),
+        ("", "Node") => network::of_node(spec, warnings),
+        ("", "Endpoints") => network::of_endpoints(object, warnings),
+        ("discovery.k8s.io", "EndpointSlice") => network::of_slice(object, warnings),
         _ => {}
     }
 }
@@ -218,91 +191,6 @@ fn odd_name(object: &Value, used: &str) -> Option<String> {
         format!(
             "metadata.name: this is used in {used}, which can result in surprising behavior; a DNS label is recommended: [{}]",
             faults.join(" ")
-        )
-    })
-}
-
-fn of_service(object: &Value, warnings: &mut Vec<String>) {
-    let spec = &object["spec"];
-    let text = |key: &str| spec[key].as_str().unwrap_or_default();
-    let mut say = |warning: &str| warnings.push(warning.to_owned());
-    let hints = "service.kubernetes.io/topology-aware-hints";
-    if annotated(object, hints) {
-        say(&format!(
-            "annotation {hints} is deprecated, please use service.kubernetes.io/topology-mode instead"
-        ));
-    }
-    let external = spec["externalIPs"]
-        .as_array()
-        .is_some_and(|list| !list.is_empty());
-    let headless = text("type") == "ClusterIP" && text("clusterIP") == "None";
-    if !matches!(text("clusterIP"), "" | "None") {
-        for (at, address) in items(&spec["clusterIPs"]) {
-            if let Some(warning) = addresses::address(&format!("spec.clusterIPs[{at}]"), address) {
-                say(&warning);
-            }
-        }
-    }
-    if headless && !text("loadBalancerIP").is_empty() {
-        say("spec.loadBalancerIP is ignored for headless services");
-    }
-    if headless && external {
-        say("spec.externalIPs is ignored for headless services");
-    }
-    if headless && text("sessionAffinity") != "None" {
-        say("spec.SessionAffinity is ignored for headless services");
-    }
-    for (at, address) in items(&spec["externalIPs"]) {
-        if let Some(warning) = addresses::address(&format!("spec.externalIPs[{at}]"), address) {
-            say(&warning);
-        }
-    }
-    let named = text("type") == "ExternalName";
-    if external && !headless && !named {
-        say("spec.externalIPs is deprecated and may no longer be implemented in some clusters");
-    }
-    if let Some(warning) = addresses::address("spec.loadBalancerIP", &spec["loadBalancerIP"]) {
-        say(&warning);
-    }
-    if external && named {
-        say("spec.externalIPs is ignored when spec.type is \"ExternalName\"");
-    }
-    if !named && !text("externalName").is_empty() {
-        say("spec.externalName is ignored when spec.type is not \"ExternalName\"");
-    }
-    if text("trafficDistribution") == "PreferClose" {
-        say("spec.trafficDistribution: \"PreferClose\" is deprecated; use \"PreferSameZone\"");
-    }
-}
-
-fn of_volume(object: &Value, warnings: &mut Vec<String>) {
-    let spec = &object["spec"];
-    warnings.extend(old_class(object));
-    if spec["persistentVolumeReclaimPolicy"] == "Recycle" {
-        warnings.push(
-            "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended approach is \
-             to use dynamic provisioning."
-                .to_owned(),
-        );
-    }
-    for (at, term) in items(&spec["nodeAffinity"]["required"]["nodeSelectorTerms"]) {
-        let path = format!("spec.nodeAffinity.required.nodeSelectorTerms[{at}]");
-        pods::of_term(term, &path, false, warnings);
-    }
-    for (volume, why) in OLD_VOLUMES.iter().filter(|(volume, _)| !spec[*volume].is_null()) {
-        let volume = if *volume == "storageos" {
-            "storageOS"
-        } else {
-            volume
-        };
-        warnings.push(format!("spec.{volume}: {why}"));
-    }
-}
-
-fn old_class(object: &Value) -> Option<String> {
-    annotated(object, CLASS).then(|| {
-        format!(
-            "metadata.annotations[{CLASS}]: deprecated since v1.8; use \"storageClassName\" attribute instead"
         )
     })
 }

@@ -1,6 +1,6 @@
 //! Of pods and their templates.
 
-use super::{OLD_VOLUMES, addresses, files, items, old_label};
+use super::{addresses, files, items, old_label, storage::OLD_VOLUMES};
 use crate::builtin::amount;
 use crate::meta;
 use serde_json::Value;

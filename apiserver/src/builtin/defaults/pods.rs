@@ -1,0 +1,65 @@
+//! Pods, and what they say of themselves.
+
+use super::{Object, objects};
+use serde_json::{Value, json};
+
+/// An image without a tag or digest is the latest, which is always pulled.
+pub(super) fn pull_policy(image: &str) -> &'static str {
+    let name = image.rsplit('/').next().unwrap_or_default();
+    let tag = name.split_once(':').map(|(_, tag)| tag);
+    let repository = name.split([':', '@']).next().unwrap_or_default();
+    let valid = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"._-".contains(&byte);
+    if repository.is_empty() || !repository.bytes().all(valid) {
+        // What names no image has no tag.
+        return "IfNotPresent";
+    }
+    if !name.contains('@') && matches!(tag, None | Some("latest")) {
+        "Always"
+    } else {
+        "IfNotPresent"
+    }
+}
+
+/// What holds for pods, and not for templates.
+pub(super) fn pod(pod: &mut Object) {
+    let Some(spec) = pod.get_mut("spec").and_then(Value::as_object_mut) else {
+        return;
+    };
+    spec.entry("enableServiceLinks").or_insert(Value::Bool(true));
+    let host_network = spec.get("hostNetwork").is_some_and(|set| *set == true);
+    for list in ["containers", "initContainers"] {
+        for container in objects(spec, list) {
+            if let Some(resources) = container.get_mut("resources").and_then(Value::as_object_mut)
+                && let Some(limits) = resources.get("limits").and_then(Value::as_object).cloned()
+                && let Some(requests) = resources
+                    .entry("requests")
+                    .or_insert_with(|| json!({}))
+                    .as_object_mut()
+            {
+                for (name, limit) in limits {
+                    requests.entry(name).or_insert(limit);
+                }
+            }
+            if host_network {
+                for port in objects(container, "ports") {
+                    if let Some(number) = port.get("containerPort").cloned() {
+                        port.entry("hostPort").or_insert(number);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A pod's one address is the first of them all, and counts for more.
+pub(super) fn pod_addresses(status: &mut Object) {
+    let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
+    let address = text(status.get("podIP"));
+    let all = status.get("podIPs").and_then(|all| all.get(0));
+    let first = text(all.and_then(|first| first.get("ip")));
+    if address.is_empty() && !first.is_empty() {
+        status.insert("podIP".to_owned(), first.into());
+    } else if address != first {
+        status.insert("podIPs".to_owned(), json!([{ "ip": address }]));
+    }
+}

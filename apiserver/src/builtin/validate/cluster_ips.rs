@@ -1,0 +1,159 @@
+//! The addresses of a service within the cluster, and their families.
+
+use super::service::is_headless;
+use super::{Check, addresses, items, text};
+use crate::field::FieldError;
+use serde_json::Value;
+use std::net::IpAddr;
+
+const FAMILIES: [&str; 2] = ["IPv4", "IPv6"];
+const ALL: &str = "spec.clusterIPs";
+
+pub(super) fn cluster_ips(check: &mut Check, spec: &Value, old: Option<&Value>) {
+    let addresses = strings(&spec["clusterIPs"]);
+    let shown = || spec["clusterIPs"].clone();
+    let one = text(spec, "clusterIP");
+    match addresses.first() {
+        None if !one.is_empty() => check.push(FieldError::required(ALL, "")),
+        Some(_) if one.is_empty() => {
+            let detail = "must be empty when `clusterIP` is not specified";
+            check.push(FieldError::invalid(ALL, shown(), detail));
+        }
+        Some(first) if *first != one => {
+            let detail = "first value must match `clusterIP`";
+            check.push(FieldError::invalid(ALL, shown(), detail));
+        }
+        _ => {}
+    }
+    families(check, spec);
+    let held = old.map_or(vec![], |old| strings(&old["clusterIPs"]));
+    if !are_addresses(check, spec, &addresses, &held) {
+        return;
+    }
+    let parsed: Vec<IpAddr> = addresses
+        .iter()
+        .filter_map(|address| address.parse().ok())
+        .collect();
+    if addresses.len() > 1 && !parsed.iter().any(IpAddr::is_ipv4) | !parsed.iter().any(IpAddr::is_ipv6) {
+        let detail = "may specify no more than one IP for each IP family";
+        check.push(FieldError::invalid(ALL, shown(), detail));
+    }
+    for (at, (address, family)) in parsed.iter().zip(strings(&spec["ipFamilies"])).enumerate() {
+        let fits = match family {
+            "IPv4" => address.is_ipv4(),
+            "IPv6" => address.is_ipv6(),
+            _ => true,
+        };
+        if !fits {
+            let detail = format!("expected an {family} value as indicated by `ipFamilies[{at}]`");
+            check.push(FieldError::invalid(
+                &format!("{ALL}[{at}]"),
+                addresses[at],
+                detail,
+            ));
+        }
+    }
+}
+
+/// Whether all of them are addresses, or the only one is none. Those that were held are not looked at.
+fn are_addresses(check: &mut Check, spec: &Value, addresses: &[&str], held: &[&str]) -> bool {
+    let mut all = true;
+    for (at, address) in addresses.iter().enumerate() {
+        if at == 0 && *address == "None" {
+            if addresses.len() > 1 {
+                all = false;
+                let detail = "'None' must be the first and only value";
+                check.push(FieldError::invalid(ALL, spec["clusterIPs"].clone(), detail));
+            }
+        } else if let Some(why) = addresses::fault(address).filter(|_| !held.contains(address)) {
+            all = false;
+            check.push(FieldError::invalid(&format!("{ALL}[{at}]"), *address, why));
+        }
+    }
+    if addresses.len() > 2 {
+        let detail = "may only hold up to 2 values";
+        check.push(FieldError::invalid(ALL, spec["clusterIPs"].clone(), detail));
+    }
+    all
+}
+
+fn families(check: &mut Check, spec: &Value) {
+    let mut seen = vec![];
+    for (family, path) in items(spec, "ipFamilies", "spec") {
+        let family = family.as_str().unwrap_or_default();
+        if !FAMILIES.contains(&family) {
+            check.push(FieldError::not_supported(&path, family, FAMILIES));
+        }
+        if seen.contains(&family) {
+            check.push(FieldError::duplicate(&path, family));
+        }
+        seen.push(family);
+    }
+    check.one_of(
+        spec,
+        "ipFamilyPolicy",
+        "spec",
+        &["PreferDualStack", "RequireDualStack", "SingleStack"],
+    );
+}
+
+/// Addresses and families stay; second ones may come and go.
+pub(super) fn update(check: &mut Check, new: &Value, old: &Value) {
+    const FIXED: &str = "may not change once set";
+    if [new, old].iter().any(|spec| text(spec, "type") == "ExternalName") {
+        return;
+    }
+    let headless = (is_headless(new), is_headless(old));
+    let single = new["ipFamilyPolicy"] == "SingleStack";
+    let policy = || new["ipFamilyPolicy"].clone();
+    let (before, after) = (strings(&old["clusterIPs"]), strings(&new["clusterIPs"]));
+    if headless != (true, true) {
+        let shown = || new["clusterIPs"].clone();
+        let changed = if before.len() == after.len() {
+            before
+                .iter()
+                .zip(&after)
+                .map(|(before, after)| before != after)
+                .collect()
+        } else {
+            vec![!before.is_empty() && !after.is_empty() && before[0] != after[0]]
+        };
+        for (at, _) in changed.iter().enumerate().filter(|(_, changed)| **changed) {
+            check.push(FieldError::invalid(&format!("{ALL}[{at}]"), shown(), FIXED));
+        }
+        if after.is_empty() && !before.is_empty() {
+            let detail = "primary clusterIP can not be unset";
+            check.push(FieldError::invalid("spec.clusterIPs[0]", shown(), detail));
+        }
+        if before.len() > 1 && after.len() == 1 && !single {
+            let detail = "must be set to 'SingleStack' when releasing the secondary clusterIP";
+            check.push(FieldError::invalid("spec.ipFamilyPolicy", policy(), detail));
+        }
+    }
+    if headless != (false, false) {
+        return;
+    }
+    let (before, after) = (strings(&old["ipFamilies"]), strings(&new["ipFamilies"]));
+    let path = "spec.ipFamilies[0]";
+    if before.len() == after.len() {
+        for _ in before
+            .iter()
+            .zip(&after)
+            .filter(|(before, after)| before != after)
+        {
+            check.push(FieldError::invalid(path, new["ipFamilies"].clone(), FIXED));
+        }
+    } else if !before.is_empty() && !after.is_empty() && before[0] != after[0] {
+        // So the real server shows it: with the addresses.
+        check.push(FieldError::invalid(path, new["clusterIPs"].clone(), FIXED));
+    }
+    if before.len() > 1 && after.len() == 1 && !single {
+        let detail = "must be set to 'SingleStack' when releasing the secondary ipFamily";
+        check.push(FieldError::invalid("spec.ipFamilyPolicy", policy(), detail));
+    }
+}
+
+fn strings(list: &Value) -> Vec<&str> {
+    let items = list.as_array().into_iter().flatten();
+    items.map(|item| item.as_str().unwrap_or_default()).collect()
+}

@@ -1,0 +1,68 @@
+//! Conditions as the API's machinery has them.
+
+use super::{Check, items, names, text};
+use crate::field::FieldError;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+const LONGEST_REASON: usize = 1024;
+const LONGEST_MESSAGE: usize = 32 * 1024;
+const REASON: &str = "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric \
+                      characters or '_,:', and must end with an alphanumeric character or '_' (e.g. 'my_name',  or 'MY_NAME',  or \
+                      'MyName',  or 'ReasonA,ReasonB',  or 'ReasonA:ReasonB', regex used for validation is \
+                      '[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?')";
+
+pub(super) fn conditions(check: &mut Check, status: &Value) {
+    let mut seen = BTreeSet::new();
+    for (condition, path) in items(status, "conditions", "status") {
+        let at = |name: &str| format!("{path}.{name}");
+        let kind = text(condition, "type");
+        if !seen.insert(kind) {
+            check.push(FieldError::duplicate(&at("type"), kind));
+        }
+        check.messages(&at("type"), kind, &names::qualified(kind));
+        let state = text(condition, "status");
+        let known = ["False", "True", "Unknown"];
+        if !known.contains(&state) {
+            check.push(FieldError::not_supported(&at("status"), state, known));
+        }
+        if let Some(generation) = condition["observedGeneration"].as_i64().filter(|it| *it < 0) {
+            let detail = "must be greater than or equal to zero";
+            check.push(FieldError::invalid(&at("observedGeneration"), generation, detail));
+        }
+        check.required(&condition["lastTransitionTime"], &at("lastTransitionTime"));
+        let reason = text(condition, "reason");
+        if check.required(&Value::from(reason), &at("reason")) {
+            if !is_reason(reason) {
+                check.push(FieldError::invalid(&at("reason"), reason, REASON));
+            }
+            check.no_longer(reason, LONGEST_REASON, &at("reason"));
+        }
+        check.no_longer(text(condition, "message"), LONGEST_MESSAGE, &at("message"));
+    }
+}
+
+fn is_reason(text: &str) -> bool {
+    let word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    text.starts_with(|first: char| first.is_ascii_alphabetic())
+        && text.bytes().all(|byte| word(byte) || matches!(byte, b',' | b':'))
+        && text.bytes().last().is_some_and(word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_reason;
+
+    #[test]
+    fn reasons_are_words_that_commas_and_colons_may_join() {
+        for (text, expected) in [
+            ("A", true),
+            ("a_b,C:9", true),
+            ("9", false),
+            ("a:", false),
+            ("a b", false),
+        ] {
+            assert_eq!(is_reason(text), expected, "{text}");
+        }
+    }
+}

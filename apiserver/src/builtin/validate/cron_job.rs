@@ -1,0 +1,68 @@
+//! Cron jobs.
+
+use super::{Check, job, schedule, text};
+use crate::field::FieldError;
+use serde_json::Value;
+
+pub(super) fn cron_job(check: &mut Check, object: &Value, old: Option<&Value>) {
+    let (cron, path) = (&object["spec"], "spec");
+    let name = text(&object["metadata"], "name");
+    // Its jobs' names are longer by eleven.
+    if old.is_none() && name.len() > 52 {
+        check.push(FieldError::invalid(
+            "metadata.name",
+            name,
+            "must be no more than 52 characters",
+        ));
+    }
+    if let Some(zone) = cron["timeZone"].as_str() {
+        time_zone(check, zone);
+    }
+    let schedule = text(cron, "schedule");
+    if check.required(&cron["schedule"], "spec.schedule")
+        && let Some(detail) = schedule::error(schedule)
+    {
+        check.push(FieldError::invalid("spec.schedule", schedule, detail));
+    }
+    check.not_negative(
+        cron,
+        &[
+            "startingDeadlineSeconds",
+            "successfulJobsHistoryLimit",
+            "failedJobsHistoryLimit",
+        ],
+        path,
+    );
+    if cron["concurrencyPolicy"].is_null() {
+        check.push(FieldError::required("spec.concurrencyPolicy", ""));
+    }
+    check.one_of(cron, "concurrencyPolicy", path, &["Allow", "Forbid", "Replace"]);
+    let template = &cron["jobTemplate"]["spec"];
+    let path = "spec.jobTemplate.spec";
+    job::spec(check, template, path);
+    if !template["selector"].is_null() {
+        let selector = template["selector"].clone();
+        let detail = "`selector` will be auto-generated";
+        check.push(FieldError::invalid(&format!("{path}.selector"), selector, detail));
+    }
+    if template["manualSelector"] == true {
+        let field = format!("{path}.manualSelector");
+        check.push(FieldError::not_supported(&field, true, ["nil", "false"]));
+    }
+}
+
+fn time_zone(check: &mut Check, zone: &str) {
+    let field = "spec.timeZone";
+    let detail = match zone {
+        "" => "timeZone must be nil or non-empty string".to_owned(),
+        local if local.eq_ignore_ascii_case("local") => {
+            "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones".to_owned()
+        }
+        // Where the machine knows no zones, all are taken on trust.
+        zone if !jiff::tz::db().is_definitively_empty() && jiff::tz::TimeZone::get(zone).is_err() => {
+            format!("unknown time zone {zone}")
+        }
+        _ => return,
+    };
+    check.push(FieldError::invalid(field, zone, detail));
+}

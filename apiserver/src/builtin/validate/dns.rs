@@ -1,0 +1,84 @@
+//! How a pod finds names.
+
+use super::{Check, addresses, items, names, text};
+use crate::field::FieldError;
+use serde_json::Value;
+
+const MOST_SERVERS: usize = 3;
+const MOST_SEARCHES: usize = 32;
+const MOST_CHARACTERS: usize = 2048;
+
+pub(super) fn servers(check: &mut Check, spec: &Value, path: &str) {
+    let config = &spec["dnsConfig"];
+    let count = |list: &str| config[list].as_array().map_or(0, Vec::len);
+    if spec["dnsPolicy"] == "None" {
+        let missing = if config.is_null() {
+            Some((
+                path.to_owned(),
+                "must provide `dnsConfig` when `dnsPolicy` is None",
+            ))
+        } else if count("nameservers") == 0 {
+            let detail = "must provide at least one DNS nameserver when `dnsPolicy` is None";
+            Some((format!("{path}.nameservers"), detail))
+        } else {
+            None
+        };
+        if let Some((path, detail)) = missing {
+            return check.push(FieldError::required(&path, detail));
+        }
+    }
+    for (list, most, what) in [
+        ("nameservers", MOST_SERVERS, "nameservers"),
+        ("searches", MOST_SEARCHES, "search paths"),
+    ] {
+        if count(list) > most {
+            let detail = format!("must not have more than {most} {what}");
+            check.push(FieldError::invalid(
+                &format!("{path}.{list}"),
+                config[list].clone(),
+                detail,
+            ));
+        }
+    }
+    for (server, path) in items(config, "nameservers", path) {
+        address(check, server, &path);
+    }
+    let searches: Vec<&str> = items(config, "searches", path)
+        .map(|(search, _)| search.as_str().unwrap_or_default())
+        .collect();
+    if searches.join(" ").len() > MOST_CHARACTERS {
+        let detail = format!(
+            "must not have more than {MOST_CHARACTERS} characters (including spaces) in the search list"
+        );
+        let field = format!("{path}.searches");
+        check.push(FieldError::invalid(&field, config["searches"].clone(), detail));
+    }
+    for (at, search) in searches.iter().enumerate().filter(|(_, search)| **search != ".") {
+        let search = search.strip_suffix('.').unwrap_or(search);
+        let field = format!("{path}.searches[{at}]");
+        check.messages(&field, search, &names::underscored(search));
+    }
+    for (option, path) in items(config, "options", path) {
+        if text(option, "name").is_empty() {
+            check.push(FieldError::required(&path, "must not be empty"));
+        }
+    }
+}
+
+/// Names that the pod knows by itself.
+pub(super) fn aliases(check: &mut Check, spec: &Value, path: &str) {
+    for (alias, path) in items(spec, "hostAliases", path) {
+        address(check, &alias["ip"], &format!("{path}.ip"));
+        for (name, path) in items(alias, "hostnames", &path) {
+            let name = name.as_str().unwrap_or_default();
+            check.messages(&path, name, &names::subdomain(name));
+        }
+    }
+}
+
+fn address(check: &mut Check, value: &Value, path: &str) {
+    let address = value.as_str().unwrap_or_default();
+    if let Some(why) = addresses::fault(address) {
+        check.push(FieldError::invalid(path, address, why));
+    }
+}

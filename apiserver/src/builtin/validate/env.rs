@@ -1,0 +1,223 @@
+//! Where containers' variables come from.
+
+use super::{Check, items, names, text};
+use crate::field::FieldError;
+use serde_json::Value;
+
+const VARIABLE: &str =
+    "a valid environment variable name must consist only of printable ASCII characters other than '='";
+
+/// What a variable may say of its pod.
+const OF_VARIABLES: &[&str] = &[
+    "metadata.name",
+    "metadata.namespace",
+    "metadata.uid",
+    "spec.nodeName",
+    "spec.serviceAccountName",
+    "status.hostIP",
+    "status.hostIPs",
+    "status.podIP",
+    "status.podIPs",
+];
+/// What only files may say of it.
+const OF_ALL: &[&str] = &[
+    "metadata.annotations",
+    "metadata.labels",
+    "spec.restartPolicy",
+    "spec.schedulerName",
+    "status.phase",
+    "spec.host",
+];
+const OF_RESOURCES: &[&str] = &[
+    "limits.cpu",
+    "limits.ephemeral-storage",
+    "limits.memory",
+    "requests.cpu",
+    "requests.ephemeral-storage",
+    "requests.memory",
+];
+
+pub(super) fn env(check: &mut Check, container: &Value, path: &str) {
+    const SOURCES: &str = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`";
+    for (variable, path) in items(container, "env", path) {
+        let name = text(variable, "name");
+        if check.required(&variable["name"], &format!("{path}.name")) && !is_variable(name) {
+            check.push(FieldError::invalid(&format!("{path}.name"), name, VARIABLE));
+        }
+        let source = &variable["valueFrom"];
+        let Some(kinds) = source.as_object() else { continue };
+        let below = format!("{path}.valueFrom");
+        if source["fieldRef"].is_object() {
+            let field = format!("{below}.fieldRef");
+            field_ref(check, &source["fieldRef"], &field, OF_VARIABLES);
+        }
+        if source["resourceFieldRef"].is_object() {
+            let field = format!("{below}.resourceFieldRef");
+            resource_ref(check, &source["resourceFieldRef"], &field, false);
+        }
+        for name in ["configMapKeyRef", "secretKeyRef"] {
+            if source[name].is_object() {
+                key_ref(check, &source[name], &format!("{below}.{name}"));
+            }
+        }
+        if source["fileKeyRef"].is_object() {
+            file_ref(check, &source["fileKeyRef"], &format!("{below}.fileKeyRef"));
+        }
+        if kinds.is_empty() {
+            check.push(FieldError::invalid(&below, "", SOURCES));
+        } else if !text(variable, "value").is_empty() {
+            let detail = "may not be specified when `value` is not empty";
+            check.push(FieldError::invalid(&below, "", detail));
+        } else if kinds.len() > 1 {
+            let detail = "may not have more than one field specified at a time";
+            check.push(FieldError::invalid(&below, "", detail));
+        }
+    }
+}
+
+/// Variables from whole maps.
+pub(super) fn env_from(check: &mut Check, container: &Value, path: &str) {
+    let all = format!("{path}.envFrom");
+    for (source, path) in items(container, "envFrom", path) {
+        let prefix = text(source, "prefix");
+        if !is_variable(prefix) {
+            check.push(FieldError::invalid(&format!("{path}.prefix"), prefix, VARIABLE));
+        }
+        let kinds: Vec<&str> = ["configMapRef", "secretRef"]
+            .into_iter()
+            .filter(|kind| source[*kind].is_object())
+            .collect();
+        for kind in &kinds {
+            let field = format!("{path}.{kind}.name");
+            if check.required(&source[*kind]["name"], &field) {
+                let name = text(&source[*kind], "name");
+                check.messages(&field, name, &names::prefix(name));
+            }
+        }
+        match kinds.len() {
+            0 => {
+                let detail = "must specify one of: `configMapRef` or `secretRef`";
+                check.push(FieldError::invalid(&all, "", detail));
+            }
+            1 => {}
+            _ => {
+                let detail = "may not have more than one field specified at a time";
+                check.push(FieldError::invalid(&all, "", detail));
+            }
+        }
+    }
+}
+
+fn is_variable(name: &str) -> bool {
+    name.bytes()
+        .all(|byte| (b' '..=b'~').contains(&byte) && byte != b'=')
+}
+
+/// A key of a map or a secret.
+fn key_ref(check: &mut Check, reference: &Value, path: &str) {
+    let name = text(reference, "name");
+    check.messages(&format!("{path}.name"), name, &names::subdomain(name));
+    if check.required(&reference["key"], &format!("{path}.key")) {
+        let key = text(reference, "key");
+        check.messages(&format!("{path}.key"), key, &names::config_key(key));
+    }
+}
+
+/// A line of a file in a volume.
+fn file_ref(check: &mut Check, reference: &Value, path: &str) {
+    let at = |name: &str| format!("{path}.{name}");
+    let key = text(reference, "key");
+    if check.required(&reference["key"], &at("key")) && !is_variable(key) {
+        check.push(FieldError::invalid(&at("key"), key, VARIABLE));
+    }
+    let volume = text(reference, "volumeName");
+    if check.required(&reference["volumeName"], &at("volumeName")) {
+        check.messages(&at("volumeName"), volume, &names::label(volume));
+    }
+    if check.required(&reference["path"], &at("path")) {
+        check.no_backsteps(text(reference, "path"), &at("path"));
+    }
+}
+
+/// A field of the pod, which a file may show.
+pub(super) fn field_in_file(check: &mut Check, reference: &Value, path: &str) {
+    const KNOWN: &[&str] = &[
+        "metadata.annotations",
+        "metadata.labels",
+        "metadata.name",
+        "metadata.namespace",
+        "metadata.uid",
+    ];
+    field_ref(check, reference, path, KNOWN);
+}
+
+fn field_ref(check: &mut Check, reference: &Value, path: &str, known: &[&str]) {
+    let (version, field) = (text(reference, "apiVersion"), text(reference, "fieldPath"));
+    let at = format!("{path}.fieldPath");
+    if !check.required(&reference["apiVersion"], &format!("{path}.apiVersion"))
+        || !check.required(&reference["fieldPath"], &at)
+    {
+        return;
+    }
+    let subscript = field.strip_suffix("']").and_then(|field| field.split_once("['"));
+    let why = match subscript {
+        _ if version != "v1" => format!("unsupported pod version: {version}"),
+        Some(("metadata.annotations", key)) => {
+            return check.messages(path, key, &names::qualified(&key.to_lowercase()));
+        }
+        Some(("metadata.labels", key)) => return check.messages(path, key, &names::qualified(key)),
+        Some((start, _)) if !start.is_empty() => format!("field label does not support subscript: {field}"),
+        _ if known.contains(&field) => return,
+        _ if OF_VARIABLES.contains(&field) || OF_ALL.contains(&field) => {
+            // It once was called otherwise.
+            let field = field.replace("spec.host", "spec.nodeName");
+            if !known.contains(&&*field) {
+                check.push(FieldError::not_supported(&at, field, known));
+            }
+            return;
+        }
+        _ => format!("field label not supported: {field}"),
+    };
+    let detail = format!("error converting fieldPath: {why}");
+    check.push(FieldError::invalid(&at, field, detail));
+}
+
+/// What a container may use or asks for. A file must say which container it speaks of.
+pub(super) fn resource_ref(check: &mut Check, reference: &Value, path: &str, in_file: bool) {
+    let resource = text(reference, "resource");
+    let is_huge_page =
+        resource.starts_with("limits.hugepages-") || resource.starts_with("requests.hugepages-");
+    let at = format!("{path}.resource");
+    if (!in_file || check.required(&reference["containerName"], &format!("{path}.containerName")))
+        && check.required(&reference["resource"], &at)
+        && !OF_RESOURCES.contains(&resource)
+        && !is_huge_page
+    {
+        check.push(FieldError::not_supported(&at, resource, OF_RESOURCES));
+    }
+    let divisor = reference["divisor"].as_str().unwrap_or("0");
+    let (which, known) = match resource.split_once('.').map(|(_, kind)| kind) {
+        Some("cpu") => ("cpu", None),
+        Some("memory") => ("memory", Some("memory resource")),
+        Some("ephemeral-storage") => ("ephemeral-storage", Some("local ephemeral storage resource")),
+        _ if is_huge_page => ("hugepages", Some("hugepages resource")),
+        _ => return,
+    };
+    let unit = divisor.strip_prefix('1').unwrap_or("none");
+    let detail = match known {
+        _ if divisor == "0" => return,
+        None if !matches!(unit, "" | "m") => {
+            format!("only divisor's values 1m and 1 are supported with the {which} resource")
+        }
+        Some(of) if !DIVISORS.contains(&unit) => format!(
+            "only divisor's values 1, 1k, 1M, 1G, 1T, 1P, 1E, 1Ki, 1Mi, 1Gi, 1Ti, 1Pi, 1Ei are supported with the {of}"
+        ),
+        _ => return,
+    };
+    // The real server shows the resource here.
+    check.push(FieldError::invalid(&format!("{path}.divisor"), resource, detail));
+}
+
+const DIVISORS: [&str; 13] = [
+    "", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei",
+];

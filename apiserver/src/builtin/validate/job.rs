@@ -1,0 +1,216 @@
+//! Jobs.
+
+use super::{Check, fields, job_policies, job_status, job_update, names, pod, selected, text};
+use crate::field::FieldError;
+use serde_json::{Value, json};
+
+const COUNTS: [&str; 7] = [
+    "parallelism",
+    "completions",
+    "activeDeadlineSeconds",
+    "backoffLimit",
+    "ttlSecondsAfterFinished",
+    "backoffLimitPerIndex",
+    "maxFailedIndexes",
+];
+const MOST_AT_ONCE: i64 = 100_000;
+const MOST_FAILED: i64 = 100_000;
+/// From here on fewer may run at once, and fail.
+const MANY_COMPLETIONS: i64 = 100_000;
+const FEWER: i64 = 10_000;
+const LONGEST_MANAGER: usize = 63;
+
+pub(super) fn job(check: &mut Check, job: &Value, old: Option<&Value>) {
+    // What has no uid yet has no selector either.
+    let filled = !text(&job["metadata"], "uid").is_empty();
+    if filled {
+        generated_selector(check, job);
+    }
+    let whole = |check: &mut Check| {
+        spec(check, &job["spec"], "spec");
+        if filled {
+            selected(check, &job["spec"]);
+        }
+    };
+    whole(check);
+    host_names(check, job);
+    if let Some(old) = old {
+        // The real server looks twice at one that replaces another, and tells of each fault twice.
+        whole(check);
+        job_update::update(check, job, old);
+        if job["status"] != old["status"] {
+            job_status::job_status(check, job, old);
+        }
+    }
+}
+
+/// The pods of an indexed job are named after it and their index.
+fn host_names(check: &mut Check, job: &Value) {
+    let completions = job["spec"]["completions"].as_i64().unwrap_or_default();
+    if job["spec"]["completionMode"] == "Indexed" && completions > 0 {
+        let name = text(&job["metadata"], "name");
+        let longest = format!("{name}-{}", completions - 1);
+        if !names::is_label(&longest) {
+            let detail = format!("will not able to create pod with invalid DNS label: {longest}");
+            check.push(FieldError::invalid("metadata.name", name, detail));
+        }
+    }
+}
+
+/// A selector that was not asked for is the server's own.
+fn generated_selector(check: &mut Check, job: &Value) {
+    let spec = &job["spec"];
+    if spec["manualSelector"] == true || spec["selector"].is_null() {
+        return;
+    }
+    let (uid, name) = (text(&job["metadata"], "uid"), text(&job["metadata"], "name"));
+    let labels = json!({
+        "batch.kubernetes.io/controller-uid": uid, "batch.kubernetes.io/job-name": name, "controller-uid": uid, "job-name": name,
+    });
+    let actual = &spec["template"]["metadata"]["labels"];
+    for (label, expected) in fields(&labels) {
+        let (path, expected) = (
+            format!("spec.template.metadata.labels[{label}]"),
+            expected.as_str(),
+        );
+        let detail = format!("must be '{}'", expected.unwrap_or_default());
+        match actual.get(label) {
+            None => check.push(FieldError::required(&path, detail)),
+            Some(value) if value.as_str() != expected => {
+                check.push(FieldError::invalid(&path, actual.clone(), detail));
+            }
+            Some(_) => {}
+        }
+    }
+    if !selected::selects(&spec["selector"], &labels) {
+        let selector = spec["selector"].clone();
+        check.push(FieldError::invalid(
+            "spec.selector",
+            selector,
+            "`selector` not auto-generated",
+        ));
+    }
+}
+
+/// A job selects its own pods.
+fn selected(check: &mut Check, spec: &Value) {
+    let selector = &spec["selector"];
+    if selector.is_null() {
+        check.push(FieldError::required("spec.selector", ""));
+    } else {
+        check.selector(selector, "spec.selector");
+    }
+    selected::match_labels(check, spec);
+}
+
+/// What it says of pods, which a cron job's template says too.
+pub(super) fn spec(check: &mut Check, spec: &Value, path: &str) {
+    check.not_negative(spec, &COUNTS, path);
+    if !spec["maxFailedIndexes"].is_null() && spec["backoffLimitPerIndex"].is_null() {
+        let detail = "when maxFailedIndexes is specified";
+        check.push(FieldError::required(
+            &format!("{path}.backoffLimitPerIndex"),
+            detail,
+        ));
+    }
+    if let Some(manager) = spec["managedBy"].as_str() {
+        let field = format!("{path}.managedBy");
+        domain_path(check, manager, &field);
+        check.no_longer(manager, LONGEST_MANAGER, &field);
+    }
+    completion(check, spec, path);
+    job_policies::failure(check, spec, path);
+    job_policies::success(check, spec, path);
+    let replacement: &[&str] = if spec["podFailurePolicy"].is_object() {
+        &["Failed"]
+    } else {
+        &["Failed", "TerminatingOrFailed"]
+    };
+    check.one_of(spec, "podReplacementPolicy", path, replacement);
+    pod::template(check, &spec["template"], &format!("{path}.template"));
+    let field = format!("{path}.template.spec.restartPolicy");
+    match text(&spec["template"]["spec"], "restartPolicy") {
+        "" | "Always" => check.push(FieldError::required(
+            &field,
+            "valid values: \"OnFailure\", \"Never\"",
+        )),
+        policy @ "OnFailure" if spec["podFailurePolicy"].is_object() => {
+            let detail = "only \"Never\" is supported when podFailurePolicy is specified";
+            check.push(FieldError::invalid(&field, policy, detail));
+        }
+        "Never" | "OnFailure" => {}
+        other => check.push(FieldError::not_supported(&field, other, ["OnFailure", "Never"])),
+    }
+}
+
+/// Whether its pods are numbered, and what goes with that alone.
+fn completion(check: &mut Check, spec: &Value, path: &str) {
+    let number = |name: &str| spec[name].as_i64();
+    let (completions, failed) = (number("completions"), number("maxFailedIndexes"));
+    let mut too_many = |name: &str, most: i64, why: &str| {
+        if let Some(number) = number(name).filter(|number| *number > most) {
+            let detail = format!("must be less than or equal to {most}{why}");
+            check.push(FieldError::invalid(&format!("{path}.{name}"), number, detail));
+        }
+    };
+    if spec["completionMode"] == "Indexed" {
+        too_many("parallelism", MOST_AT_ONCE, " when completion mode is Indexed");
+        too_many("maxFailedIndexes", MOST_FAILED, "");
+        let many = completions.is_some_and(|completions| completions > MANY_COMPLETIONS)
+            && !spec["backoffLimitPerIndex"].is_null();
+        if many {
+            let why = format!(
+                " when completions are above {MANY_COMPLETIONS} and used with backoff limit per index"
+            );
+            too_many("parallelism", FEWER, &why);
+            too_many("maxFailedIndexes", FEWER, &why);
+        }
+        if many && failed.is_none() {
+            let detail = format!("must be specified when completions is above {MANY_COMPLETIONS}");
+            check.push(FieldError::required(&format!("{path}.maxFailedIndexes"), detail));
+        }
+        match (completions, failed) {
+            (None, _) => {
+                let detail = "when completion mode is Indexed";
+                check.push(FieldError::required(&format!("{path}.completions"), detail));
+            }
+            (Some(completions), Some(failed)) if failed > completions => {
+                let detail = "must be less than or equal to completions";
+                check.push(FieldError::invalid(
+                    &format!("{path}.maxFailedIndexes"),
+                    failed,
+                    detail,
+                ));
+            }
+            _ => {}
+        }
+        return;
+    }
+    check.one_of(spec, "completionMode", path, &["NonIndexed", "Indexed"]);
+    if matches!(spec["completionMode"].as_str(), None | Some("NonIndexed")) {
+        for name in ["backoffLimitPerIndex", "maxFailedIndexes"] {
+            if let Some(number) = number(name) {
+                let detail = "requires indexed completion mode";
+                check.push(FieldError::invalid(&format!("{path}.{name}"), number, detail));
+            }
+        }
+    }
+}
+
+/// A name within a domain, such as `acme.io/foo`.
+fn domain_path(check: &mut Check, text: &str, field: &str) {
+    if text.is_empty() {
+        return check.push(FieldError::required(field, ""));
+    }
+    let parts = text.split_once('/');
+    let Some((host, path)) = parts.filter(|(host, path)| !host.is_empty() && !path.is_empty()) else {
+        let detail = "must be a domain-prefixed path (such as \"acme.io/foo\")";
+        return check.push(FieldError::invalid(field, text, detail));
+    };
+    check.messages(field, host, &names::subdomain(host));
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~%!$&'()*+,;=:".contains(&byte);
+    if !path.bytes().all(fits) {
+        let detail = "Invalid path (regex used for validation is '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')";
+        check.push(FieldError::invalid(field, path, detail));
+    }
+}

@@ -1,0 +1,162 @@
+//! What a job does when its pods fail, and when some of them suffice.
+
+use super::{Check, items, job_indexes, names, text};
+use crate::field::FieldError;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+const ACTIONS: [&str; 4] = ["Count", "FailIndex", "FailJob", "Ignore"];
+const OPERATORS: [&str; 2] = ["In", "NotIn"];
+const STATUSES: [&str; 3] = ["False", "True", "Unknown"];
+const MOST_RULES: usize = 20;
+const MOST_CONDITIONS: usize = 20;
+const MOST_CODES: usize = 255;
+const MOST_INDEXES: usize = 64 * 1024;
+
+/// What is done when a pod fails.
+pub(super) fn failure(check: &mut Check, spec: &Value, path: &str) {
+    let policy = &spec["podFailurePolicy"];
+    let path = format!("{path}.podFailurePolicy");
+    check.at_most(&policy["rules"], MOST_RULES, &format!("{path}.rules"));
+    for (rule, path) in items(policy, "rules", &path) {
+        let field = format!("{path}.action");
+        match text(rule, "action") {
+            "FailIndex" if spec["backoffLimitPerIndex"].is_null() => {
+                let detail = "requires the backoffLimitPerIndex to be set";
+                check.push(FieldError::invalid(&field, "FailIndex", detail));
+            }
+            _ => one_of(check, rule, "action", &path, &ACTIONS),
+        }
+        let codes = &rule["onExitCodes"];
+        if codes.is_object() {
+            exit_codes(check, codes, spec, &format!("{path}.onExitCodes"));
+        }
+        let list = format!("{path}.onPodConditions");
+        check.at_most(&rule["onPodConditions"], MOST_CONDITIONS, &list);
+        for (condition, path) in items(rule, "onPodConditions", &path) {
+            let kind = text(condition, "type");
+            check.messages(&format!("{path}.type"), kind, &names::qualified(kind));
+            one_of(check, condition, "status", &path, &STATUSES);
+        }
+        let conditions = rule["onPodConditions"]
+            .as_array()
+            .is_some_and(|list| !list.is_empty());
+        let detail = match (codes.is_object(), conditions) {
+            (true, true) => "specifying both OnExitCodes and OnPodConditions is not supported",
+            (false, false) => "specifying one of OnExitCodes and OnPodConditions is required",
+            _ => continue,
+        };
+        check.push(FieldError::invalid(&path, "", detail).without_value());
+    }
+}
+
+/// The field has one of the values, which are told when it has none.
+fn one_of(check: &mut Check, holder: &Value, name: &str, path: &str, allowed: &[&str]) {
+    if text(holder, name).is_empty() {
+        let allowed: Vec<String> = allowed.iter().map(|value| format!("{value:?}")).collect();
+        let detail = format!("valid values: [{}]", allowed.join(" "));
+        check.push(FieldError::required(&format!("{path}.{name}"), detail));
+    } else {
+        check.one_of(holder, name, path, allowed);
+    }
+}
+
+fn exit_codes(check: &mut Check, codes: &Value, spec: &Value, path: &str) {
+    one_of(check, codes, "operator", path, &OPERATORS);
+    if let Some(container) = codes["containerName"].as_str() {
+        let template = &spec["template"]["spec"];
+        let mut known = ["containers", "initContainers"]
+            .into_iter()
+            .flat_map(|list| template[list].as_array().into_iter().flatten());
+        if !known.any(|known| text(known, "name") == container) {
+            let detail = "must be one of the container or initContainer names in the pod template";
+            check.push(FieldError::invalid(
+                &format!("{path}.containerName"),
+                container,
+                detail,
+            ));
+        }
+    }
+    let field = format!("{path}.values");
+    let values = check.empties.restored(&codes["values"], &field);
+    let all: Vec<i64> = items(codes, "values", path)
+        .filter_map(|(value, _)| value.as_i64())
+        .collect();
+    if all.is_empty() {
+        let detail = "at least one value is required";
+        check.push(FieldError::invalid(&field, values.clone(), detail));
+    }
+    check.at_most(&values, MOST_CODES, &field);
+    let mut seen = BTreeSet::new();
+    for (at, code) in all.iter().enumerate() {
+        let field = format!("{field}[{at}]");
+        if text(codes, "operator") == "In" && *code == 0 {
+            check.push(FieldError::invalid(
+                &field,
+                0,
+                "must not be 0 for the In operator",
+            ));
+        }
+        if !seen.insert(code) {
+            check.push(FieldError::duplicate(&field, *code));
+        }
+    }
+    if !all.is_sorted() {
+        check.push(FieldError::invalid(&field, values, "must be ordered"));
+    }
+}
+
+/// Which pods suffice.
+pub(super) fn success(check: &mut Check, spec: &Value, path: &str) {
+    let policy = &spec["successPolicy"];
+    let path = format!("{path}.successPolicy");
+    if policy.is_null() {
+        return;
+    }
+    if spec["completionMode"] != "Indexed" {
+        let shown = check.shown(policy, &path, "batch.SuccessPolicy");
+        let detail = "requires indexed completion mode";
+        return check.push(FieldError::invalid(&path, "", detail).showing(shown));
+    }
+    let rules = format!("{path}.rules");
+    if items(policy, "rules", &path).next().is_none() {
+        let detail = "at least one rules must be specified when the successPolicy is specified";
+        check.push(FieldError::required(&rules, detail));
+    }
+    check.at_most(&policy["rules"], MOST_RULES, &rules);
+    // Of a job without completions the real server says nothing at all: it fails.
+    let completions = spec["completions"].as_i64().unwrap_or_default();
+    for (rule, path) in items(policy, "rules", &path) {
+        let (count, field) = (&rule["succeededCount"], format!("{path}.succeededCount"));
+        let indexes = rule["succeededIndexes"].as_str();
+        if count.is_null() && indexes.is_none() {
+            let detail = "at least one of succeededCount or succeededIndexes must be specified";
+            check.push(FieldError::required(&path, detail));
+        }
+        let mut total = 0;
+        if let Some(indexes) = indexes {
+            let field = format!("{path}.succeededIndexes");
+            check.no_longer(indexes, MOST_INDEXES, &field);
+            match job_indexes::count(indexes, completions) {
+                Ok(count) => total = count,
+                Err(why) => {
+                    let detail = format!("error parsing succeededIndexes: {why}");
+                    check.push(FieldError::invalid(&field, indexes, detail));
+                }
+            }
+        }
+        check.not_negative(rule, &["succeededCount"], &path);
+        let Some(count) = count.as_i64() else { continue };
+        if count > completions {
+            let detail =
+                format!("must be less than or equal to {completions} (the number of specified completions)");
+            check.push(FieldError::invalid(&field, count, detail));
+        }
+        if indexes.is_some() && count > total {
+            let detail = format!(
+                "must be less than or equal to {total} (the number of indexes in the specified succeededIndexes field)"
+            );
+            check.push(FieldError::invalid(&field, count, detail));
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Which nodes are meant, by their labels and names.
+
+use super::{Check, items, names, text};
+use crate::field::FieldError;
+use serde_json::Value;
+
+/// Which nodes will do, by terms of which one must hold.
+pub(super) fn selector(check: &mut Check, selector: &Value, path: &str) {
+    let mut terms = items(selector, "nodeSelectorTerms", path).peekable();
+    if terms.peek().is_none() {
+        let detail = "must have at least one node selector term";
+        check.push(FieldError::required(&format!("{path}.nodeSelectorTerms"), detail));
+    }
+    for (term, path) in terms {
+        self::term(check, term, true, &path);
+    }
+}
+
+/// Labels and names of nodes; `with_values`: values are looked at, too.
+pub(super) fn term(check: &mut Check, term: &Value, with_values: bool, path: &str) {
+    for (requirement, path) in items(term, "matchExpressions", path) {
+        label_requirement(check, requirement, with_values, &path);
+    }
+    for (requirement, path) in items(term, "matchFields", path) {
+        field_requirement(check, requirement, &path);
+    }
+}
+
+fn label_requirement(check: &mut Check, requirement: &Value, with_values: bool, path: &str) {
+    let count = requirement["values"].as_array().map_or(0, Vec::len);
+    let field = format!("{path}.values");
+    match text(requirement, "operator") {
+        "In" | "NotIn" if count == 0 => {
+            let detail = "must be specified when `operator` is 'In' or 'NotIn'";
+            check.push(FieldError::required(&field, detail));
+        }
+        "Exists" | "DoesNotExist" if count > 0 => {
+            let detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
+            check.push(FieldError::forbidden(&field, detail));
+        }
+        "Gt" | "Lt" if count != 1 => {
+            let detail = "must be specified single value when `operator` is 'Lt' or 'Gt'";
+            check.push(FieldError::required(&field, detail));
+        }
+        "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt" => {}
+        other => unknown_operator(check, other, path),
+    }
+    let key = text(requirement, "key");
+    check.messages(&format!("{path}.key"), key, &names::qualified(key));
+    for (value, path) in items(requirement, "values", path).filter(|_| with_values) {
+        let value = value.as_str().unwrap_or_default();
+        check.messages(&path, value, &names::label_value(value));
+    }
+}
+
+/// A requirement of what is no label: of the name.
+fn field_requirement(check: &mut Check, requirement: &Value, path: &str) {
+    match text(requirement, "operator") {
+        "In" | "NotIn" => {
+            if requirement["values"].as_array().map_or(0, Vec::len) != 1 {
+                let detail =
+                    "must be only one value when `operator` is 'In' or 'NotIn' for node field selector";
+                check.push(FieldError::required(&format!("{path}.values"), detail));
+            }
+        }
+        other => unknown_operator(check, other, path),
+    }
+    let key = text(requirement, "key");
+    if key != "metadata.name" {
+        let detail = "not a valid field selector key";
+        check.push(FieldError::invalid(&format!("{path}.key"), key, detail));
+        return;
+    }
+    for (value, path) in items(requirement, "values", path) {
+        let value = value.as_str().unwrap_or_default();
+        check.messages(&path, value, &names::subdomain(value));
+    }
+}
+
+fn unknown_operator(check: &mut Check, operator: &str, path: &str) {
+    let detail = "not a valid selector operator";
+    check.push(FieldError::invalid(&format!("{path}.operator"), operator, detail));
+}

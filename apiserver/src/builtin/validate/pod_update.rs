@@ -1,0 +1,196 @@
+//! What may change in a pod.
+
+use super::{Check, fields, items, pod, text, tolerations};
+use crate::field::FieldError;
+use crate::types;
+use serde_json::{Map, Value, json};
+
+/// A pod is what it was, but for images, a deadline and more tolerations. The real server adds a diff of its own types.
+pub(super) fn update(check: &mut Check, new: &Value, old: &Value) {
+    const DETAIL: &str = "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,\
+                          `spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),\
+                          `spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
+    for list in ["containers", "initContainers"] {
+        let count = |spec: &Value| spec[list].as_array().map_or(0, Vec::len);
+        if count(new) != count(old) {
+            check.push(FieldError::forbidden(
+                &format!("spec.{list}"),
+                "pod updates may not add or remove containers",
+            ));
+            return;
+        }
+        // That they have one is checked of all pods, and here again.
+        for (container, path) in items(new, list, "spec") {
+            check.required(&container["image"], &format!("{path}.image"));
+            pod::padded(check, container, &path);
+        }
+    }
+    let (before, after) = (
+        old["activeDeadlineSeconds"].as_i64(),
+        new["activeDeadlineSeconds"].as_i64(),
+    );
+    if after.is_some_and(|after| !pod::between(check, after, 0, "spec.activeDeadlineSeconds")) {
+        return;
+    }
+    match (before, after) {
+        (Some(before), Some(after)) if after > before => {
+            check.push(FieldError::invalid(
+                "spec.activeDeadlineSeconds",
+                after,
+                "must be less than or equal to previous value",
+            ));
+            return;
+        }
+        (Some(_), None) => {
+            let detail = "must not update from a positive integer to nil value";
+            check.push(FieldError::invalid(
+                "spec.activeDeadlineSeconds",
+                Value::Null,
+                detail,
+            ));
+        }
+        _ => {}
+    }
+    only_added_tolerations(check, new, old);
+    only_removed_gates(check, new, old);
+    let is_gated = old["schedulingGates"]
+        .as_array()
+        .is_some_and(|gates| !gates.is_empty());
+    if is_gated {
+        narrowed(check, new, old);
+    }
+    let munged = munged(new, old, is_gated);
+    if munged != *old {
+        let munged = self::munged(&check.empties.restored(new, "spec"), old, is_gated);
+        let detail = format!("{DETAIL}\n{}", types::difference(old, &munged, "core.PodSpec"));
+        check.push(FieldError::forbidden("spec", detail));
+    }
+}
+
+/// The new specification, with the old one's fields where they may change.
+fn munged(new: &Value, old: &Value, is_gated: bool) -> Value {
+    let mut munged = new.clone();
+    for list in ["containers", "initContainers"] {
+        let containers = munged.get_mut(list).and_then(Value::as_array_mut);
+        for (index, container) in containers.into_iter().flatten().enumerate() {
+            container["image"] = old[list][index]["image"].clone();
+        }
+    }
+    let negative = old["terminationGracePeriodSeconds"]
+        .as_i64()
+        .is_some_and(|seconds| seconds < 0);
+    if let Some(spec) = munged.as_object_mut() {
+        let mut kept = vec!["activeDeadlineSeconds", "tolerations", "schedulingGates"];
+        if negative && new["terminationGracePeriodSeconds"] == 1 {
+            kept.push("terminationGracePeriodSeconds");
+        }
+        if is_gated {
+            kept.push("nodeSelector");
+            keep_nodes(spec, old);
+        }
+        for name in kept {
+            match old.get(name) {
+                Some(value) => spec.insert(name.to_owned(), value.clone()),
+                None => spec.remove(name),
+            };
+        }
+    }
+    munged
+}
+
+/// Of what a pod is drawn to or kept from, which nodes.
+fn keep_nodes(spec: &mut Map<String, Value>, old: &Value) {
+    let mut affinity = spec.get("affinity").cloned().unwrap_or_else(|| json!({}));
+    if let Value::Object(affinity) = &mut affinity {
+        match &old["affinity"]["nodeAffinity"] {
+            Value::Null => affinity.remove("nodeAffinity"),
+            nodes => affinity.insert("nodeAffinity".to_owned(), nodes.clone()),
+        };
+    }
+    let is_empty = affinity.as_object().is_some_and(Map::is_empty);
+    if is_empty && old["affinity"].is_null() {
+        spec.remove("affinity");
+    } else {
+        spec.insert("affinity".to_owned(), affinity);
+    }
+}
+
+/// A pod that waits may be told of fewer nodes that it can run on, not of others.
+fn narrowed(check: &mut Check, new: &Value, old: &Value) {
+    let mut labels = fields(&old["nodeSelector"]);
+    if labels.any(|(key, value)| new["nodeSelector"].get(key) != Some(value)) {
+        let selected = new["nodeSelector"].as_object().cloned().unwrap_or_default();
+        let detail = "only additions to spec.nodeSelector are allowed (no mutations or deletions)";
+        check.push(FieldError::invalid("spec.nodeSelector", selected, detail));
+    }
+    let terms = |spec: &Value| -> Vec<Value> {
+        let nodes = &spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
+        nodes["nodeSelectorTerms"].as_array().cloned().unwrap_or_default()
+    };
+    let path = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms";
+    let (before, after) = (terms(old), terms(new));
+    if !before.is_empty() && before.len() != after.len() {
+        let detail = "no additions/deletions to non-empty NodeSelectorTerms list are allowed";
+        let shown = check.shown(&json!(after), path, "[]core.NodeSelectorTerm");
+        return check.push(FieldError::invalid(path, "", detail).showing(shown));
+    }
+    for (index, (before, after)) in before.iter().zip(&after).enumerate() {
+        let count = |term: &Value, list: &str| term[list].as_array().map_or(0, Vec::len);
+        let lists = ["matchExpressions", "matchFields"];
+        let was_empty = lists.iter().all(|list| count(before, list) == 0);
+        let only_adds = lists.iter().all(|list| {
+            let kept = items(before, list, "").map(|(item, _)| item);
+            let now = items(after, list, "")
+                .map(|(item, _)| item)
+                .take(count(before, list));
+            kept.eq(now) && !(was_empty && count(after, list) > 0)
+        });
+        if !only_adds {
+            let (detail, path) = (
+                "only additions are allowed (no mutations or deletions)",
+                format!("{path}[{index}]"),
+            );
+            let shown = check.shown(after, &path, "core.NodeSelectorTerm");
+            check.push(FieldError::invalid(&path, "", detail).showing(shown));
+        }
+    }
+}
+
+fn only_added_tolerations(check: &mut Check, new: &Value, old: &Value) {
+    let kept = |toleration: &Value| {
+        let same = |other: &Value| {
+            let but_time = |toleration: &Value| {
+                json!([
+                    toleration["key"],
+                    toleration["operator"],
+                    toleration["value"],
+                    toleration["effect"]
+                ])
+            };
+            but_time(other) == but_time(toleration)
+        };
+        new["tolerations"]
+            .as_array()
+            .is_some_and(|tolerations| tolerations.iter().any(same))
+    };
+    if old["tolerations"]
+        .as_array()
+        .is_some_and(|tolerations| !tolerations.iter().all(kept))
+    {
+        let detail = "existing toleration can not be modified except its tolerationSeconds";
+        check.push(FieldError::forbidden("spec.tolerations", detail));
+    } else {
+        // They are looked at with the rest of the pod, and here again.
+        tolerations::tolerations(check, new, "spec");
+    }
+}
+
+fn only_removed_gates(check: &mut Check, new: &Value, old: &Value) {
+    for (gate, path) in items(new, "schedulingGates", "spec") {
+        let name = text(gate, "name");
+        if !items(old, "schedulingGates", "spec").any(|(gate, _)| text(gate, "name") == name) {
+            let detail = format!("only deletion is allowed, but found new scheduling gate '{name}'");
+            check.push(FieldError::forbidden(&format!("{path}.name"), detail));
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Probes, and what is done when a container starts and stops.
+
+use super::{Check, items, names, text};
+use crate::field::FieldError;
+use serde_json::Value;
+
+const PROBES: [&str; 3] = ["livenessProbe", "readinessProbe", "startupProbe"];
+
+/// Hooks and probes of a container that is there while the pod runs.
+pub(super) fn probes(check: &mut Check, container: &Value, path: &str, grace: Option<i64>) {
+    for name in ["postStart", "preStop"] {
+        let hook = &container["lifecycle"][name];
+        if hook.is_object() {
+            let kinds = ["exec", "httpGet", "tcpSocket", "sleep"];
+            handler(check, hook, &format!("{path}.lifecycle.{name}"), &kinds, grace);
+        }
+    }
+    for name in PROBES {
+        if container[name].is_object() {
+            let succeeds_once = name != "readinessProbe";
+            let path = format!("{path}.{name}");
+            probe(check, &container[name], &path, succeeds_once, grace);
+        }
+    }
+}
+
+/// A container that ends before the others start has neither.
+pub(super) fn none(check: &mut Check, container: &Value, path: &str) {
+    for name in ["lifecycle"].iter().chain(&PROBES) {
+        if container[*name].is_object() {
+            let detail = "may not be set for init containers without restartPolicy=Always";
+            check.push(FieldError::forbidden(&format!("{path}.{name}"), detail));
+        }
+    }
+}
+
+fn probe(check: &mut Check, probe: &Value, path: &str, succeeds_once: bool, grace: Option<i64>) {
+    handler(
+        check,
+        probe,
+        path,
+        &["exec", "httpGet", "tcpSocket", "grpc"],
+        grace,
+    );
+    check.not_negative(
+        probe,
+        &[
+            "initialDelaySeconds",
+            "timeoutSeconds",
+            "periodSeconds",
+            "successThreshold",
+            "failureThreshold",
+        ],
+        path,
+    );
+    let mut refuse = |name: &str, detail: &str| {
+        check.push(FieldError::invalid(
+            &format!("{path}.{name}"),
+            probe[name].clone(),
+            detail,
+        ));
+    };
+    let seconds = "terminationGracePeriodSeconds";
+    if probe[seconds].as_i64().is_some_and(|seconds| seconds <= 0) {
+        refuse(seconds, "must be greater than 0");
+    }
+    let times = probe["successThreshold"].as_i64();
+    if succeeds_once && times.is_some_and(|times| times != 1) {
+        refuse("successThreshold", "must be 1");
+    }
+    if !succeeds_once && probe[seconds].is_number() {
+        refuse(seconds, "must not be set for readinessProbes");
+    }
+}
+
+fn http_get(check: &mut Check, action: &Value, path: &str) {
+    check.required(&action["path"], &format!("{path}.path"));
+    check.port_or_name(&action["port"], &format!("{path}.port"));
+    check.one_of(action, "scheme", path, &["HTTP", "HTTPS"]);
+    for (header, _) in items(action, "httpHeaders", path) {
+        let name = text(header, "name");
+        let field = format!("{path}.httpHeaders");
+        check.messages(&field, name, &names::header(name));
+    }
+}
+
+fn handler(check: &mut Check, holder: &Value, path: &str, kinds: &[&str], grace: Option<i64>) {
+    let mut found = 0;
+    for kind in kinds {
+        let action = &holder[*kind];
+        if !action.is_object() {
+            continue;
+        }
+        found += 1;
+        let below = format!("{path}.{kind}");
+        if found > 1 {
+            check.push(FieldError::forbidden(
+                &below,
+                "may not specify more than 1 handler type",
+            ));
+            continue;
+        }
+        match *kind {
+            "exec" => drop(check.required(&action["command"], &format!("{below}.command"))),
+            "httpGet" => http_get(check, action, &below),
+            "sleep" => {
+                let seconds = action["seconds"].as_i64().unwrap_or_default();
+                if let Some(grace) = grace.filter(|grace| !(0..=*grace).contains(&seconds)) {
+                    let detail =
+                        format!("must be non-negative and less than terminationGracePeriodSeconds ({grace})");
+                    check.push(FieldError::invalid(&below, seconds, detail));
+                }
+            }
+            "tcpSocket" | "grpc" => check.port_or_name(&action["port"], &format!("{below}.port")),
+            _ => {}
+        }
+    }
+    if found == 0 {
+        check.push(FieldError::required(path, "must specify a handler type"));
+    }
+}

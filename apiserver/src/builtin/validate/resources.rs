@@ -1,0 +1,253 @@
+//! What containers ask for and may use.
+
+use super::{Check, fields, items, names, text};
+use crate::field::FieldError;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// Limits, requests and claims of a container. Claims are those that the pod names.
+pub(super) fn resources(check: &mut Check, resources: &Value, claims: &BTreeSet<&str>, path: &str) {
+    of_kind(check, resources, path, resource_name);
+    let mut seen: BTreeSet<(&str, &str)> = BTreeSet::new();
+    for (claim, path) in items(resources, "claims", path) {
+        let (name, request) = (text(claim, "name"), text(claim, "request"));
+        if name.is_empty() {
+            check.push(FieldError::required(&path, ""));
+            continue;
+        }
+        if seen.contains(&(name, "")) {
+            check.push(FieldError::duplicate(&path, name));
+        } else {
+            if !request.is_empty() {
+                check.messages(&format!("{path}.request"), request, &names::label(request));
+                if seen.contains(&(name, request)) {
+                    check.push(FieldError::duplicate(&path, format!("{name}/{request}")));
+                }
+            } else if seen.iter().any(|(other, _)| *other == name) {
+                check.push(FieldError::duplicate(&path, name));
+            }
+            seen.insert((name, request));
+        }
+        if !claims.contains(name) {
+            let known = claims.iter().copied().collect::<Vec<_>>().join(", ");
+            let which = if known.is_empty() {
+                " which is empty".to_owned()
+            } else {
+                format!(": {known}")
+            };
+            let mut error = FieldError::not_found(&path, name);
+            error.detail = format!("must be one of the names in pod.spec.resourceClaims{which}");
+            check.push(error);
+        }
+    }
+}
+
+/// Limits and requests of a whole pod.
+pub(super) fn of_pod(check: &mut Check, spec: &Value, path: &str) {
+    let resources = &spec["resources"];
+    let path = format!("{path}.resources");
+    if !resources.is_object() {
+        return;
+    }
+    if spec["os"]["name"] == "windows" {
+        return check.push(FieldError::forbidden(&path, "may not be set for a windows pod"));
+    }
+    if resources["claims"].is_array() {
+        let detail = "claims may not be set for Resources at pod-level";
+        check.push(FieldError::forbidden(&format!("{path}.claims"), detail));
+    }
+    of_kind(check, resources, &path, |check, name, path| {
+        let sound = check.standard_resource(name, path);
+        if sound && !matches!(name, "cpu" | "memory") && !is_huge_page(name) {
+            let known = ["cpu", "hugepages-", "memory"];
+            check.push(FieldError::not_supported(path, name, known));
+        }
+    });
+}
+
+fn of_kind(check: &mut Check, resources: &Value, path: &str, of_name: impl Fn(&mut Check, &str, &str)) {
+    let lists = ["limits", "requests"];
+    for list in lists {
+        for (name, quantity) in fields(&resources[list]) {
+            let below = format!("{path}.{list}[{name}]");
+            of_name(check, name, &below);
+            amount_of(check, name, quantity, &below);
+            if list == "requests" {
+                within_limit(check, name, quantity, &resources["limits"], path);
+            }
+            if is_huge_page(name) && !is_divisible(name, quantity) {
+                let detail = format!("{} is not positive integer multiple of {name}", plain(quantity));
+                check.push(FieldError::invalid(&below, quantity.clone(), detail));
+            }
+        }
+    }
+    let any = |fits: fn(&str) -> bool| {
+        let mut names = lists.iter().flat_map(|list| fields(&resources[*list]));
+        names.any(|(name, _)| fits(name))
+    };
+    if any(is_huge_page) && !any(|name| matches!(name, "cpu" | "memory")) {
+        check.push(FieldError::forbidden(path, "HugePages require cpu or memory"));
+    }
+}
+
+fn amount_of(check: &mut Check, name: &str, quantity: &Value, path: &str) {
+    let Some(amount) = amount(quantity) else { return };
+    if amount < 0.0 {
+        let detail = "must be greater than or equal to 0";
+        check.push(FieldError::invalid(path, quantity.clone(), detail));
+    }
+    let counted = COUNTED.contains(&name) || is_extended(name);
+    if counted && (amount * 1000.0).ceil() % 1000.0 != 0.0 {
+        check.push(FieldError::invalid(path, quantity.clone(), "must be an integer"));
+    }
+}
+
+fn within_limit(check: &mut Check, name: &str, request: &Value, limits: &Value, path: &str) {
+    let overcommits = is_native(name) && !is_huge_page(name);
+    let Some(limit) = limits.get(name) else {
+        if !overcommits {
+            let detail = "Limit must be set for non overcommitable resources";
+            check.push(FieldError::required(&format!("{path}.limits"), detail));
+        }
+        return;
+    };
+    let (Some(asked), Some(allowed)) = (amount(request), amount(limit)) else {
+        return;
+    };
+    let how = match overcommits {
+        true if asked > allowed => "less than or equal",
+        false if (asked - allowed).abs() > 0.0 => "equal",
+        _ => return,
+    };
+    let detail = format!("must be {how} to {name} limit of {}", plain(limit));
+    check.push(FieldError::invalid(
+        &format!("{path}.requests"),
+        request.clone(),
+        detail,
+    ));
+}
+
+fn plain(quantity: &Value) -> String {
+    quantity
+        .as_str()
+        .map_or_else(|| quantity.to_string(), str::to_owned)
+}
+
+const OF_CONTAINERS: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
+
+/// What is counted, and comes in whole numbers.
+const COUNTED: [&str; 9] = [
+    "pods",
+    "resourcequotas",
+    "services",
+    "replicationcontrollers",
+    "secrets",
+    "configmaps",
+    "persistentvolumeclaims",
+    "services.nodeports",
+    "services.loadbalancers",
+];
+
+fn is_huge_page(name: &str) -> bool {
+    name.starts_with("hugepages-")
+}
+
+/// Of a size that is in the name.
+fn is_divisible(name: &str, quantity: &Value) -> bool {
+    let size = name.strip_prefix("hugepages-").map(Value::from);
+    match (size.as_ref().and_then(amount), amount(quantity)) {
+        (Some(size), Some(amount)) => size >= 1.0 && size.fract() == 0.0 && amount.ceil() % size == 0.0,
+        _ => false,
+    }
+}
+
+/// Whether it is Kubernetes' own.
+pub(super) fn is_native(name: &str) -> bool {
+    !name.contains('/') || name.contains("kubernetes.io/")
+}
+
+fn is_extended(name: &str) -> bool {
+    !is_native(name)
+        && !name.starts_with("requests.")
+        && names::qualified(&format!("requests.{name}")).is_empty()
+}
+
+impl Check {
+    /// An amount that is none; the real server shows it rounded away from zero.
+    pub(super) fn no_negative_amount(&mut self, quantity: &Value, path: &str) {
+        if let Some(amount) = amount(quantity).filter(|amount| *amount < 0.0) {
+            #[expect(clippy::cast_possible_truncation, reason = "a size")]
+            let whole = amount.floor() as i64;
+            let detail = "must be a valid resource quantity";
+            self.push(FieldError::invalid(path, whole, detail));
+        }
+    }
+
+    /// Whether it names a resource at all; says what is wrong where not.
+    fn standard_resource(&mut self, name: &str, path: &str) -> bool {
+        let messages = names::qualified(name);
+        self.messages(path, name, &messages);
+        if !messages.is_empty() {
+            return false;
+        }
+        let part = name
+            .strip_prefix("requests.")
+            .or_else(|| name.strip_prefix("limits."));
+        let standard = OF_CONTAINERS.contains(&part.unwrap_or(name))
+            || COUNTED.contains(&name)
+            || matches!(name, "storage" | "requests.storage")
+            || is_huge_page(name.strip_prefix("requests.").unwrap_or(name));
+        if !standard && !name.contains('/') {
+            let detail = "must be a standard resource type or fully qualified";
+            self.push(FieldError::invalid(path, name, detail));
+            return false;
+        }
+        true
+    }
+}
+
+/// Refuses a resource that containers cannot have.
+pub(super) fn resource_name(check: &mut Check, name: &str, path: &str) {
+    check.standard_resource(name, path);
+    if !name.contains('/') {
+        if !OF_CONTAINERS.contains(&name) && !is_huge_page(name) {
+            let detail = "must be a standard resource for containers";
+            check.push(FieldError::invalid(path, name, detail));
+        }
+    } else if !is_native(name) && !is_extended(name) {
+        let detail = "doesn't follow extended resource name standard";
+        check.push(FieldError::invalid(path, name, detail));
+    }
+}
+
+const UNITS: [(&str, f64); 15] = [
+    ("Ki", 1024.0),
+    ("Mi", 1_048_576.0),
+    ("Gi", 1_073_741_824.0),
+    ("Ti", 1_099_511_627_776.0),
+    ("Pi", 1_125_899_906_842_624.0),
+    ("Ei", 1_152_921_504_606_846_976.0),
+    ("n", 1e-9),
+    ("u", 1e-6),
+    ("m", 1e-3),
+    ("k", 1e3),
+    ("M", 1e6),
+    ("G", 1e9),
+    ("T", 1e12),
+    ("P", 1e15),
+    ("E", 1e18),
+];
+
+/// A quantity's amount, as far as a floating-point number holds it.
+pub(crate) fn amount(quantity: &Value) -> Option<f64> {
+    if let Some(number) = quantity.as_f64() {
+        return Some(number);
+    }
+    let text = quantity.as_str()?;
+    for (unit, factor) in UNITS {
+        if let Some(number) = text.strip_suffix(unit) {
+            return number.parse::<f64>().ok().map(|number| number * factor);
+        }
+    }
+    text.parse().ok()
+}

@@ -1,0 +1,140 @@
+//! Templates of pods, and the selectors that must select them.
+
+use super::{Check, fields, names, pod, text};
+use crate::field::FieldError;
+use serde_json::Value;
+
+const NO_MATCH: &str = "`selector` does not match template `labels`";
+
+/// A selector that is required and may not be empty, and the template that it selects.
+pub(super) fn template(check: &mut Check, spec: &Value, kind: &str) {
+    let selector = &spec["selector"];
+    if selector.is_null() {
+        check.push(FieldError::required("spec.selector", ""));
+    } else {
+        check.selector(selector, "spec.selector");
+        if is_empty(selector) {
+            check.push(FieldError::invalid(
+                "spec.selector",
+                selector.clone(),
+                format!("empty selector is invalid for {kind}"),
+            ));
+        }
+    }
+    if is_valid(selector) {
+        match_labels(check, spec);
+        pod::template(check, &spec["template"], "spec.template");
+        if kind == "statefulset" {
+            // Told once more, as the real server does.
+            check.labels_and_annotations(&spec["template"]["metadata"], "spec.template");
+        }
+        runs_always(check, spec);
+    } else {
+        check.push(FieldError::invalid(
+            "spec.selector",
+            selector.clone(),
+            if kind == "statefulset" {
+                ""
+            } else {
+                "invalid label selector"
+            },
+        ));
+    }
+}
+
+pub(super) fn runs_always(check: &mut Check, spec: &Value) {
+    if let Some(policy) = spec["template"]["spec"]["restartPolicy"]
+        .as_str()
+        .filter(|policy| *policy != "Always")
+    {
+        check.push(FieldError::not_supported(
+            "spec.template.spec.restartPolicy",
+            policy,
+            ["Always"],
+        ));
+    }
+    if spec["template"]["spec"]["activeDeadlineSeconds"].is_number() {
+        let detail = "activeDeadlineSeconds in ReplicaSet is not Supported";
+        check.push(FieldError::forbidden(
+            "spec.template.spec.activeDeadlineSeconds",
+            detail,
+        ));
+    }
+}
+
+pub(super) fn match_labels(check: &mut Check, spec: &Value) {
+    let labels = &spec["template"]["metadata"]["labels"];
+    if is_valid(&spec["selector"]) && !selects(&spec["selector"], labels) {
+        no_match(check, labels);
+    }
+}
+
+pub(super) fn no_match(check: &mut Check, labels: &Value) {
+    let path = "spec.template.metadata.labels";
+    let labels = check.empties.restored(labels, path);
+    check.push(FieldError::invalid(path, labels, NO_MATCH));
+}
+
+pub(super) fn is_empty(selector: &Value) -> bool {
+    let nothing = |name: &str| match &selector[name] {
+        Value::Object(fields) => fields.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        _ => true,
+    };
+    selector.is_object() && nothing("matchLabels") && nothing("matchExpressions")
+}
+
+/// Whether the selector can be made one at all.
+pub(super) fn is_valid(selector: &Value) -> bool {
+    let requirement = |requirement: &Value| {
+        let has_values = requirement["values"]
+            .as_array()
+            .is_some_and(|values| !values.is_empty());
+        let fits = match text(requirement, "operator") {
+            "In" | "NotIn" => has_values,
+            "Exists" | "DoesNotExist" => !has_values,
+            _ => false,
+        };
+        let fit = |value: &Value| value.as_str().is_none_or(names::is_label_value);
+        fits && names::is_label_key(text(requirement, "key"))
+            && requirement["values"]
+                .as_array()
+                .is_none_or(|values| values.iter().all(fit))
+    };
+    let label = |(key, value): (&String, &Value)| {
+        names::is_label_key(key) && value.as_str().is_some_and(names::is_label_value)
+    };
+    fields(&selector["matchLabels"]).all(label)
+        && selector["matchExpressions"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .all(requirement)
+}
+
+/// Whether a label selector, none selects nothing, selects these labels.
+pub(super) fn selects(selector: &Value, labels: &Value) -> bool {
+    let requirement = |requirement: &Value| {
+        let value = labels.get(text(requirement, "key"));
+        let is_in = || {
+            value.is_some_and(|value| {
+                requirement["values"]
+                    .as_array()
+                    .is_some_and(|values| values.contains(value))
+            })
+        };
+        match text(requirement, "operator") {
+            "In" => is_in(),
+            "NotIn" => !is_in(),
+            "Exists" => value.is_some(),
+            _ => value.is_none(),
+        }
+    };
+    selector.is_object()
+        && fields(&selector["matchLabels"]).all(|(key, value)| labels.get(key) == Some(value))
+        && selector["matchExpressions"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .all(requirement)
+}
