@@ -95,12 +95,14 @@ pub fn track(live: Option<&Value>, new: &mut Value, write: Write<'_, '_>) {
     if managers.is_empty() && live["metadata"]["uid"].is_string() {
         return;
     }
-    // Of what cannot be told apart nobody becomes the owner.
-    if (write.types)(write.api_version).is_none_or(|ty| validate::fits(new, ty)) {
-        let manager = Manager::new(write.manager, false, write.api_version, write.subresource);
-        let scope = write.scope();
-        scope.update(live, new, &mut managers, &manager, write.time);
+    // Of what fits no type it cannot be said who owns what: such a write drops the record.
+    let typed = (write.types)(write.api_version);
+    if typed.is_some_and(|ty| !validate::fits(new, ty) || !validate::fits(live, ty)) {
+        return;
     }
+    let manager = Manager::new(write.manager, false, write.api_version, write.subresource);
+    let scope = write.scope();
+    scope.update(live, new, &mut managers, &manager, write.time);
     managed::cap(&mut managers);
     put_managed_fields(new, &managers);
 }
