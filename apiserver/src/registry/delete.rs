@@ -161,6 +161,8 @@ fn mark(kind: &Kind, object: &Value, options: &DeleteOptions) -> Value {
     let metadata = meta::metadata_mut(&mut marked);
     if kind.kind == "CustomResourceDefinition" {
         metadata.remove("deletionGracePeriodSeconds");
+    } else if kind.kind == "Namespace" && kind.group.is_empty() {
+        // Namespaces are marked by themselves, and count nothing.
     } else if let Some(generation) = metadata.get("generation").and_then(Value::as_i64) {
         metadata.insert("generation".into(), json!(generation + 1));
     }

@@ -117,6 +117,7 @@ pub(crate) fn fill(kind: &Kind, object: &mut Value, old: Option<&Value>) {
         ("apps", "DaemonSet") => count_templates(object, old),
         ("apps", "StatefulSet") => name_claims(object),
         ("batch", "Job") => jobs::fill(object, old),
+        ("coordination.k8s.io", "Lease") => drop_coordination(object),
         ("", "ReplicationController") => label_like_template(object),
         ("", "Node") if old.is_none() => taint(object),
         ("autoscaling", "HorizontalPodAutoscaler") => scale_by_cpu(object),
@@ -146,6 +147,14 @@ fn name_claims(object: &mut Value) {
     for claim in claims.into_iter().flatten() {
         claim["apiVersion"] = json!("v1");
         claim["kind"] = json!("PersistentVolumeClaim");
+    }
+}
+
+/// Who should lead is told in fields whose gate is closed.
+fn drop_coordination(lease: &mut Value) {
+    if let Some(spec) = lease["spec"].as_object_mut() {
+        spec.remove("strategy");
+        spec.remove("preferredHolder");
     }
 }
 

@@ -2,6 +2,9 @@
 
 use super::{Check, fields, names, text};
 use crate::field::FieldError;
+use crate::types;
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use serde_json::Value;
 
 /// The data of a config map or a secret together may not be longer.
@@ -28,7 +31,7 @@ pub(super) fn config_map(check: &mut Check, map: &Value) {
     }
 }
 
-/// A secret whose `stringData` has been merged into its data. What stands in the data is not looked at.
+/// A secret whose `stringData` has been merged into its data. Of what stands in the data only log-ins of registries are looked at.
 pub(super) fn secret(check: &mut Check, secret: &Value, old: Option<&Value>) {
     for (key, _) in fields(&secret["data"]) {
         check.messages(&format!("data[{key}]"), key, &names::config_key(key));
@@ -47,8 +50,16 @@ pub(super) fn secret(check: &mut Check, secret: &Value, old: Option<&Value>) {
         _ => &[],
     };
     for key in required {
-        if secret["data"].get(*key).is_none() {
-            check.push(FieldError::required(&format!("data[{key}]"), ""));
+        let path = format!("data[{key}]");
+        match secret["data"].get(*key).and_then(Value::as_str) {
+            None => check.push(FieldError::required(&path, "")),
+            Some("") if *key == "ssh-privatekey" => check.push(FieldError::required(&path, "")),
+            Some(data) if key.starts_with(".docker") => {
+                if let Err(why) = logins(data) {
+                    check.push(FieldError::invalid(&path, "<secret contents redacted>", why));
+                }
+            }
+            Some(_) => {}
         }
     }
     let account = "kubernetes.io/service-account.name";
@@ -62,6 +73,18 @@ pub(super) fn secret(check: &mut Check, secret: &Value, old: Option<&Value>) {
     }
     if old.is_some_and(|old| old["type"] != secret["type"]) {
         check.push(FieldError::invalid("type", ty, "field is immutable"));
+    }
+}
+
+/// What the log-ins of a registry are written in: an object of JSON, here as base64.
+fn logins(data: &str) -> Result<(), String> {
+    let bytes = BASE64_STANDARD.decode(data).unwrap_or_default();
+    match types::decode(&bytes)?.value {
+        Value::Object(_) | Value::Null => Ok(()),
+        other => Err(format!(
+            "json: cannot unmarshal {} into Go value of type map[string]interface {{}}",
+            types::json_kind(&other)
+        )),
     }
 }
 

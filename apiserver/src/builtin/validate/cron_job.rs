@@ -19,10 +19,10 @@ pub(super) fn cron_job(check: &mut Check, object: &Value, old: Option<&Value>) {
         time_zone(check, zone);
     }
     let schedule = text(cron, "schedule");
-    if check.required(&cron["schedule"], "spec.schedule")
-        && let Some(detail) = schedule::error(schedule)
-    {
-        check.push(FieldError::invalid("spec.schedule", schedule, detail));
+    if check.required(&cron["schedule"], "spec.schedule") {
+        for detail in schedule::errors(schedule) {
+            check.push(FieldError::invalid("spec.schedule", schedule, detail));
+        }
     }
     check.not_negative(
         cron,
@@ -58,10 +58,7 @@ fn time_zone(check: &mut Check, zone: &str) {
         local if local.eq_ignore_ascii_case("local") => {
             "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones".to_owned()
         }
-        // Where the machine knows no zones, all are taken on trust.
-        zone if !jiff::tz::db().is_definitively_empty() && jiff::tz::TimeZone::get(zone).is_err() => {
-            format!("unknown time zone {zone}")
-        }
+        zone if schedule::is_unknown(zone) => format!("unknown time zone {zone}"),
         _ => return,
     };
     check.push(FieldError::invalid(field, zone, detail));

@@ -12,6 +12,7 @@ mod config;
 mod container;
 mod cron_job;
 mod dns;
+mod duration;
 mod endpoints;
 mod env;
 mod events;
@@ -46,6 +47,7 @@ mod service;
 mod status;
 mod storage;
 mod tolerations;
+mod url;
 mod volume;
 mod webhooks;
 mod workload;
@@ -116,10 +118,12 @@ pub fn validate(object: &Value, old: Option<&Value>, empties: &Empties, of_statu
         "RoleBinding" | "ClusterRoleBinding" => rbac::binding(&mut check, object, old),
         _ => {}
     }
-    if old.is_some() {
-        status::status(&mut check, text(object, "kind"), &object["status"]);
-    }
     if let Some(old) = old {
+        let kind = text(object, "kind");
+        if kind == "Namespace" && of_status {
+            status::namespace(&mut check, object);
+        }
+        status::status(&mut check, kind, &object["status"], &old["status"]);
         check.immutable(object, old);
     }
     check.errors

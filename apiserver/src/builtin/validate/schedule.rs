@@ -1,5 +1,7 @@
 //! The schedules of cron jobs, and what is said of those that are none.
 
+use super::duration;
+
 /// A field: its least and greatest value, and the names of values.
 struct Field {
     least: u32,
@@ -37,17 +39,50 @@ const FIELDS: [Field; 5] = [
     },
 ];
 
-/// What is wrong with a schedule, if anything is.
-pub(super) fn error(schedule: &str) -> Option<String> {
-    if schedule.contains("TZ") {
-        return Some("cannot use TZ or CRON_TZ in schedule, use timeZone field instead".to_owned());
+/// What is wrong with a schedule.
+pub(super) fn errors(schedule: &str) -> Vec<String> {
+    let zoned = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead";
+    let zoned = schedule.contains("TZ").then(|| zoned.to_owned());
+    in_zone(schedule).into_iter().chain(zoned).collect()
+}
+
+/// A schedule that may have a time zone before it.
+fn in_zone(schedule: &str) -> Option<String> {
+    let Some(zoned) = schedule
+        .strip_prefix("TZ=")
+        .or_else(|| schedule.strip_prefix("CRON_TZ="))
+    else {
+        return error(schedule);
+    };
+    let Some((zone, rest)) = zoned.split_once(' ') else {
+        let equals = schedule.len() - zoned.len();
+        return Some(format!(
+            "invalid schedule format: runtime error: slice bounds out of range [{equals}:-1]"
+        ));
+    };
+    if !["", "Local"].contains(&zone) && is_unknown(zone) {
+        return Some(format!("provided bad location {zone}: unknown time zone {zone}"));
     }
+    error(rest.trim())
+}
+
+/// Whether there is no such time zone. Where the machine knows none at all, each is taken on trust.
+pub(super) fn is_unknown(zone: &str) -> bool {
+    !jiff::tz::db().is_definitively_empty() && jiff::tz::TimeZone::get(zone).is_err()
+}
+
+fn error(schedule: &str) -> Option<String> {
     if let Some(descriptor) = schedule.strip_prefix('@') {
         let known = [
             "yearly", "annually", "monthly", "weekly", "daily", "midnight", "hourly",
         ];
-        let known = known.contains(&descriptor) || descriptor.starts_with("every ");
-        return (!known).then(|| format!("unrecognized descriptor: {schedule}"));
+        return match descriptor.strip_prefix("every ") {
+            Some(time) => {
+                duration::error(time).map(|why| format!("failed to parse duration {schedule}: time: {why}"))
+            }
+            None if known.contains(&descriptor) => None,
+            None => Some(format!("unrecognized descriptor: {schedule}")),
+        };
     }
     let fields: Vec<&str> = schedule.split_whitespace().collect();
     if fields.len() != FIELDS.len() {

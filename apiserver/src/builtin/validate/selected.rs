@@ -28,7 +28,12 @@ pub(super) fn template(check: &mut Check, spec: &Value, kind: &str) {
             // Told once more, as the real server does.
             check.labels_and_annotations(&spec["template"]["metadata"], "spec.template");
         }
-        runs_always(check, spec);
+        let runner = if kind == "statefulset" {
+            "StatefulSet"
+        } else {
+            "ReplicaSet"
+        };
+        runs_always(check, spec, runner);
     } else {
         check.push(FieldError::invalid(
             "spec.selector",
@@ -42,7 +47,8 @@ pub(super) fn template(check: &mut Check, spec: &Value, kind: &str) {
     }
 }
 
-pub(super) fn runs_always(check: &mut Check, spec: &Value) {
+/// Pods of a kind that keeps them running. The kind is named, as the real server does.
+pub(super) fn runs_always(check: &mut Check, spec: &Value, kind: &str) {
     if let Some(policy) = spec["template"]["spec"]["restartPolicy"]
         .as_str()
         .filter(|policy| *policy != "Always")
@@ -54,7 +60,7 @@ pub(super) fn runs_always(check: &mut Check, spec: &Value) {
         ));
     }
     if spec["template"]["spec"]["activeDeadlineSeconds"].is_number() {
-        let detail = "activeDeadlineSeconds in ReplicaSet is not Supported";
+        let detail = format!("activeDeadlineSeconds in {kind} is not Supported");
         check.push(FieldError::forbidden(
             "spec.template.spec.activeDeadlineSeconds",
             detail,

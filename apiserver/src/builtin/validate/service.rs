@@ -10,6 +10,7 @@ pub(super) fn service(check: &mut Check, service: &Value, old: Option<&Value>) {
     let ty = text(spec, "type");
     let headless = is_headless(spec);
     let path = "spec";
+    topology(check, &service["metadata"]["annotations"]);
     match ty {
         "ExternalName" => external_name(check, spec),
         "LoadBalancer" | "NodePort" if headless => {
@@ -69,6 +70,19 @@ pub(super) fn is_headless(spec: &Value) -> bool {
 }
 
 /// A name alone.
+/// The new annotation and the old one may not say different things.
+fn topology(check: &mut Check, annotations: &Value) {
+    const MODE: &str = "service.kubernetes.io/topology-mode";
+    const HINTS: &str = "service.kubernetes.io/topology-aware-hints";
+    if let (Some(mode), Some(hints)) = (annotations.get(MODE), annotations.get(HINTS))
+        && mode != hints
+    {
+        let path = format!("metadata.annotations[{MODE}]");
+        let detail = format!("must match annotations[{HINTS}] when both are specified");
+        check.push(FieldError::invalid(&path, mode.clone(), detail));
+    }
+}
+
 fn external_name(check: &mut Check, spec: &Value) {
     let detail = "may not be set for ExternalName services";
     for list in ["clusterIPs", "ipFamilies"] {

@@ -1,7 +1,8 @@
 //! What controllers say of workloads: counts that fit together.
 
-use super::{Check, conditions};
+use super::{Check, conditions, text};
 use crate::field::FieldError;
+use crate::meta::is_deleted;
 use serde_json::Value;
 
 /// The counts that may not be negative, and those that may not be more than all replicas.
@@ -76,8 +77,23 @@ fn counts(kind: &str) -> (&'static [&'static str], &'static [&'static str]) {
     }
 }
 
-pub(super) fn status(check: &mut Check, kind: &str, status: &Value) {
+/// Kinds that count how often the name of what they own was taken.
+const COLLIDE: [&str; 3] = ["DaemonSet", "Deployment", "StatefulSet"];
+
+pub(super) fn status(check: &mut Check, kind: &str, status: &Value, old: &Value) {
     let (natural, bounded) = counts(kind);
+    let collisions = |status: &Value| status["collisionCount"].as_i64();
+    if COLLIDE.contains(&kind)
+        && let Some(before) = collisions(old)
+        && collisions(status).is_none_or(|now| now < before)
+    {
+        let now = collisions(status).unwrap_or(0);
+        check.push(FieldError::invalid(
+            "status.collisionCount",
+            now,
+            "cannot be decremented",
+        ));
+    }
     check.not_negative(status, natural, "status");
     if kind == "PodDisruptionBudget" {
         conditions::conditions(check, status);
@@ -101,5 +117,21 @@ pub(super) fn status(check: &mut Check, kind: &str, status: &Value) {
             _ => "cannot be greater than readyReplicas",
         };
         at_most("availableReplicas", "readyReplicas", detail);
+    }
+}
+
+/// A namespace ends by being deleted, not by being said to.
+pub(super) fn namespace(check: &mut Check, namespace: &Value) {
+    let phase = text(&namespace["status"], "phase");
+    let (allowed, detail) = if is_deleted(namespace) {
+        (
+            "Terminating",
+            "may only be 'Terminating' if `deletionTimestamp` is not empty",
+        )
+    } else {
+        ("Active", "may only be 'Active' if `deletionTimestamp` is empty")
+    };
+    if phase != allowed {
+        check.push(FieldError::invalid("status.Phase", phase, detail));
     }
 }

@@ -1,5 +1,6 @@
 //! Configurations of webhooks that are asked about requests.
 
+use super::url::Url;
 use super::{Check, items, names, text};
 use crate::field::FieldError;
 use crate::meta::names::dns_1035;
@@ -179,26 +180,27 @@ fn client(check: &mut Check, client: &Value, path: &str) {
 
 fn url(check: &mut Check, url: &str, path: &str) {
     const FORM: &str = "; desired format: https://host[/path]";
-    let (rest, fragment) = url.split_once('#').unwrap_or((url, ""));
-    let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
-    let is_scheme = |scheme: &str| scheme.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    let scheme = rest.split_once(':').filter(|(scheme, _)| is_scheme(scheme));
-    let (scheme, rest) = scheme.unwrap_or(("", rest));
-    let authority = rest.strip_prefix("//").unwrap_or_default();
-    let authority = authority.split('/').next().unwrap_or_default();
-    let (user, host) = authority.rsplit_once('@').unwrap_or(("", authority));
+    let url = match Url::parse(url) {
+        Ok(url) => url,
+        Err(why) => {
+            let detail = format!("url must be a valid URL: {why}{FORM}");
+            return check.push(FieldError::required(path, detail));
+        }
+    };
     let mut refuse = |value: &str, detail: String| check.push(FieldError::invalid(path, value, detail));
-    if !scheme.eq_ignore_ascii_case("https") {
-        let scheme = scheme.to_lowercase();
-        refuse(&scheme, format!("'https' is the only allowed URL scheme{FORM}"));
+    if url.scheme != "https" {
+        refuse(
+            &url.scheme,
+            format!("'https' is the only allowed URL scheme{FORM}"),
+        );
     }
-    if host.is_empty() {
+    if url.host.is_empty() {
         refuse("", format!("host must be specified{FORM}"));
     }
     for (value, what) in [
-        (user, "user information is"),
-        (fragment, "fragments are"),
-        (query, "query parameters are"),
+        (url.user, "user information is"),
+        (url.fragment, "fragments are"),
+        (url.query, "query parameters are"),
     ] {
         if !value.is_empty() {
             refuse(value, format!("{what} not permitted in the URL"));

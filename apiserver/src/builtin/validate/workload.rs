@@ -161,7 +161,7 @@ pub(super) fn daemon_set(check: &mut Check, spec: &Value) {
         ));
     }
     pod::template(check, &spec["template"], "spec.template");
-    selected::runs_always(check, spec);
+    selected::runs_always(check, spec, "DaemonSet");
     check.not_negative(spec, &["minReadySeconds", "revisionHistoryLimit"], "spec");
     let strategy = &spec["updateStrategy"];
     let path = "spec.updateStrategy.rollingUpdate";
@@ -211,7 +211,7 @@ pub(super) fn replication_controller(check: &mut Check, spec: &Value) {
             selected::no_match(check, labels);
         }
         pod::template(check, &spec["template"], "spec.template");
-        selected::runs_always(check, spec);
+        selected::runs_always(check, spec, "ReplicationController");
     }
 }
 

@@ -151,10 +151,21 @@ fn always(kind: &Kind, object: &Value, warnings: &mut Vec<String>) {
         ("storage.k8s.io", "StorageClass") => storage::of_class(object, warnings),
         ("networking.k8s.io", "NetworkPolicy") => network::of_policy(spec, warnings),
         ("", "Node") => network::of_node(spec, warnings),
+        ("admissionregistration.k8s.io", _) => warnings.extend(reserved_name(object)),
         ("", "Endpoints") => network::of_endpoints(object, warnings),
         ("discovery.k8s.io", "EndpointSlice") => network::of_slice(object, warnings),
         _ => {}
     }
+}
+
+/// Names of webhooks' configurations that will be those of files.
+fn reserved_name(object: &Value) -> Option<String> {
+    const SUFFIX: &str = ".static.k8s.io";
+    crate::meta::name(object).ends_with(SUFFIX).then(|| {
+        format!(
+            "metadata.name: names ending with {SUFFIX:?} are reserved for static manifest-based configurations and cannot be managed via the API"
+        )
+    })
 }
 
 /// Finalizers that come to a custom resource without a domain.
