@@ -4,6 +4,7 @@
 //! ([`default`]) and then, with what the server itself sets, validated ([`validate`]).
 
 mod defaults;
+mod pod_resources;
 mod validate;
 
 pub use defaults::default;

@@ -122,7 +122,7 @@ fn objects_are_refused_for_what_the_real_server_refuses_them() {
         normalize(&mut object, ty);
         default(&mut object, ty);
         let mut ours: Vec<(String, String, String)> = Vec::new();
-        for error in validate(&object, case.get("old"), &Empties::default(), false) {
+        for error in validate(&object, case.get("old"), &Empties::default(), "") {
             let fault = (error.field.clone(), error.kind.reason().to_owned(), error.body());
             if !ours.contains(&fault) {
                 ours.push(fault);
@@ -172,9 +172,9 @@ fn what_the_real_server_accepts_is_accepted() {
         // The table leaves it out; it is never absent when an object is validated.
         object["metadata"]["namespace"] = json!("default");
         let object = &object;
-        assert_eq!(validate(object, None, &Empties::default(), false), [], "{object}");
+        assert_eq!(validate(object, None, &Empties::default(), ""), [], "{object}");
         assert_eq!(
-            validate(object, Some(object), &Empties::default(), false),
+            validate(object, Some(object), &Empties::default(), ""),
             [],
             "{object}"
         );
@@ -198,8 +198,8 @@ fn containers_mount_what_a_stateful_set_claims() {
     };
     let mut accepted = set("data");
     default(&mut accepted, builtin("apps/v1", "StatefulSet").unwrap());
-    assert_eq!(validate(&accepted, None, &Empties::default(), false), []);
-    assert_eq!(validate(&set("other"), None, &Empties::default(), false).len(), 1);
+    assert_eq!(validate(&accepted, None, &Empties::default(), ""), []);
+    assert_eq!(validate(&set("other"), None, &Empties::default(), "").len(), 1);
 }
 
 fn any_json() -> impl Strategy<Value = Value> {
@@ -251,11 +251,11 @@ proptest! {
         if object.is_object() {
             object["kind"] = json!(kind);
         }
-        let _ = validate(&object, Some(&old), &Empties::default(), false);
+        let _ = validate(&object, Some(&old), &Empties::default(), "");
         let mismatches = check(&mut object, ty, true).iter().any(|fault| matches!(fault, Fault::Mismatch(_)));
         normalize(&mut object, ty);
         default(&mut object, ty);
-        let _ = validate(&object, None, &Empties::default(), false);
+        let _ = validate(&object, None, &Empties::default(), "");
         let once = object.clone();
         normalize(&mut object, ty);
         prop_assert!(mismatches || object == once, "{} became {}", once, object);

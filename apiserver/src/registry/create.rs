@@ -117,6 +117,7 @@ impl Registry {
                 let name = meta::generate_name(prefix);
                 meta::metadata_mut(&mut object).insert("name".into(), name.into());
             }
+            let early = warnings::before_create(kind, &object);
             strategy::prepare_create(kind, &mut object);
             // Where it makes up a name, the real server works on a copy, whose labels are its own.
             if sent.unlabelled && named {
@@ -130,9 +131,10 @@ impl Registry {
             let mut causes = meta::check_create(kind, &object);
             causes.extend(validate(kind, &object, None, &sent.empties));
             if !causes.is_empty() {
-                return Err(ApiError::invalid(kind, meta::name(&object), &causes));
+                let error = ApiError::invalid(kind, meta::name(&object), &causes);
+                return Err(error.with_warnings(&early));
             }
-            let warnings = warnings::on_create(kind, &object);
+            let warnings = [early, warnings::on_create(kind, &object)].concat();
             let written = |object| Written {
                 object,
                 created: true,

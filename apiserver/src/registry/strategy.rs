@@ -32,6 +32,9 @@ pub(super) fn prepare_update(kind: &Kind, object: &mut Value, old: &Value, part:
         "finalize" => keep_all_but_finalizers(object, old),
         "ephemeralcontainers" => {
             let containers = object["spec"]["ephemeralContainers"].take();
+            for key in ["labels", "annotations", "finalizers", "ownerReferences"] {
+                restore(&mut object["metadata"], &old["metadata"], key);
+            }
             keep_all_but(object, old, "ephemeralContainers", containers);
         }
         _ if kind.has_status() => restore(object, old, "status"),

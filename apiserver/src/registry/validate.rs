@@ -12,7 +12,7 @@ use serde_json::Value;
 /// What is wrong with an object that is new, or replaces another.
 pub(super) fn validate(kind: &Kind, object: &Value, old: Option<&Value>, empties: &Empties) -> Vec<Cause> {
     let Some(definition) = &kind.definition else {
-        return of_builtin(kind, object, old, empties, false);
+        return of_builtin(kind, object, old, empties, "");
     };
     let metadata = builtin::validate_metadata(&object["metadata"], "metadata");
     let version = definition.version(&kind.version);
@@ -28,15 +28,9 @@ pub(super) fn validate(kind: &Kind, object: &Value, old: Option<&Value>, empties
         .collect()
 }
 
-fn of_builtin(
-    kind: &Kind,
-    object: &Value,
-    old: Option<&Value>,
-    empties: &Empties,
-    of_status: bool,
-) -> Vec<Cause> {
+fn of_builtin(kind: &Kind, object: &Value, old: Option<&Value>, empties: &Empties, part: &str) -> Vec<Cause> {
     let mut causes = metadata_again(object, old);
-    causes.extend(strategy::check(kind, object, old, empties, of_status));
+    causes.extend(strategy::check(kind, object, old, empties, part));
     causes
 }
 
@@ -70,9 +64,9 @@ pub(super) fn validate_part(
             causes
         }
         ("status", None) if kind.kind == "CustomResourceDefinition" => vec![],
-        ("status", None) => of_builtin(kind, object, Some(old), empties, true),
-        // Containers for a look inside are added to pods that else do not change.
-        ("ephemeralcontainers" | "resize", _) => validate(kind, object, None, empties),
+        ("status" | "ephemeralcontainers" | "resize", None) => {
+            of_builtin(kind, object, Some(old), empties, part)
+        }
         _ => validate(kind, object, Some(old), empties),
     }
 }

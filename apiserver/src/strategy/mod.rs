@@ -246,9 +246,9 @@ pub(crate) fn check(
     object: &Value,
     old: Option<&Value>,
     empties: &Empties,
-    of_status: bool,
+    part: &str,
 ) -> Vec<Cause> {
-    let mut causes: Vec<Cause> = builtin::validate(object, old, empties, of_status)
+    let mut causes: Vec<Cause> = builtin::validate(object, old, empties, part)
         .into_iter()
         .map(Cause::from)
         .collect();

@@ -25,6 +25,7 @@ pub(super) fn fill(pod: &mut Value, old: Option<&Value>) {
     }
     requests_from_limits(pod);
     select_by_own_labels(pod);
+    confine(pod);
     let spec = meta::entry_mut(pod, "spec");
     spec.entry("enableServiceLinks").or_insert(json!(true));
     let gated = spec
@@ -82,6 +83,44 @@ fn select_by_own_labels(pod: &mut Value) {
         .and_then(Value::as_array_mut);
     for constraint in spread.into_iter().flatten() {
         select_by(constraint, &labels);
+    }
+}
+
+/// Before a container's name in an annotation that says how AppArmor confines it.
+pub(super) const APP_ARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
+
+/// The profile that such an annotation means, if any.
+pub(super) fn profile(said: &str) -> Option<Value> {
+    const MOST: usize = 4095;
+    match said {
+        "unconfined" => Some(json!({ "type": "Unconfined" })),
+        "runtime/default" => Some(json!({ "type": "RuntimeDefault" })),
+        _ => said
+            .strip_prefix("localhost/")
+            .filter(|file| !file.is_empty() && file.trim() == *file && file.len() <= MOST)
+            .map(|file| json!({ "type": "Localhost", "localhostProfile": file })),
+    }
+}
+
+/// What an annotation says of a container's profile becomes its field, where that says nothing and the pod's says another.
+fn confine(pod: &mut Value) {
+    if pod["spec"]["os"]["name"] == "windows" {
+        return;
+    }
+    let annotations = pod["metadata"]["annotations"].clone();
+    let of_pod = pod["spec"]["securityContext"]["appArmorProfile"].clone();
+    for list in ["initContainers", "containers", "ephemeralContainers"] {
+        let containers = pod["spec"].get_mut(list).and_then(Value::as_array_mut);
+        for container in containers.into_iter().flatten() {
+            let name = container["name"].as_str().unwrap_or_default();
+            let said = annotations[format!("{APP_ARMOR}{name}")].as_str();
+            if let Some(profile) = said.and_then(profile)
+                && container["securityContext"]["appArmorProfile"].is_null()
+                && profile != of_pod
+            {
+                meta::entry_mut(container, "securityContext").insert("appArmorProfile".into(), profile);
+            }
+        }
     }
 }
 

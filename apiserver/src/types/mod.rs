@@ -254,6 +254,11 @@ pub fn is_time(text: &str) -> bool {
     scalars::time_error(text, false).is_none()
 }
 
+/// The sum of two quantities, written as the first of them that is more than nothing.
+pub fn sum(one: &str, other: &str) -> Option<String> {
+    scalars::sum(one, other)
+}
+
 /// Whether a text is a quantity, such as `100m` or `1Gi`.
 pub fn is_quantity(text: &str) -> bool {
     scalars::quantity_error(text).is_none()

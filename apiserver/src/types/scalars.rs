@@ -85,6 +85,42 @@ enum Written {
     Binary,
 }
 
+/// A quantity's amount, in parts of which there are 10⁹ in one, and whether it is written with a binary suffix.
+fn counted(text: &str) -> Option<(i128, bool)> {
+    const NANO: i128 = 1_000_000_000;
+    let end = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
+    let (digits, suffix) = text.split_at(end);
+    let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
+    let value: i128 = format!("{whole}{part}").parse().ok()?;
+    let binary = BINARY.iter().skip(1).position(|unit| *unit == suffix);
+    let unit = if let Some(power) = binary {
+        NANO.checked_mul(1024_i128.checked_pow(u32::try_from(power + 1).ok()?)?)?
+    } else {
+        let (_, power) = DECIMAL.iter().find(|(unit, _)| *unit == suffix)?;
+        10_i128.checked_pow(u32::try_from(power + 9).ok()?)?
+    };
+    let parts = 10_i128.checked_pow(u32::try_from(part.len()).ok()?)?;
+    Some((value.checked_mul(unit)? / parts, binary.is_some()))
+}
+
+/// The sum of two quantities. None for what is none, for less than nothing, and for powers of ten.
+pub(super) fn sum(one: &str, other: &str) -> Option<String> {
+    const NANO: i128 = 1_000_000_000;
+    let ((first, binary), (second, other_binary)) = (counted(one)?, counted(other)?);
+    let all = first.checked_add(second)?;
+    let binary = if first == 0 { other_binary } else { binary };
+    if !binary || all % NANO != 0 {
+        return quantity(&format!("{all}n"), -9);
+    }
+    let all = all / NANO;
+    if all % 1024 != 0 {
+        return Some(all.to_string());
+    }
+    quantity(&format!("{}Ki", all / 1024), -9)
+}
+
 /// A quantity as the real server writes it, which keeps what is written well, and rounds up to a power of ten. None for what is none, and
 /// for numbers that are too large to count with.
 pub(super) fn quantity(text: &str, smallest: i32) -> Option<String> {

@@ -1,6 +1,7 @@
 //! Pods, and what they say of themselves.
 
 use super::{Object, objects};
+use crate::builtin::pod_resources;
 use serde_json::{Value, json};
 
 /// An image without a tag or digest is the latest, which is always pulled.
@@ -49,6 +50,7 @@ pub(super) fn pod(pod: &mut Object) {
             }
         }
     }
+    pod_resources::fill(spec);
 }
 
 /// A pod's one address is the first of them all, and counts for more.

@@ -1,7 +1,7 @@
 //! Containers.
 
 use super::mounts::{self, Volumes};
-use super::{Check, env, items, names, probe, resources, security, text};
+use super::{Check, env, items, names, pod, probe, resources, security, text};
 use crate::field::FieldError;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -52,6 +52,52 @@ pub(super) fn containers(check: &mut Check, spec: &Value, path: &str, volumes: &
                         restart,
                         detail,
                     ));
+                }
+            }
+        }
+    }
+    peeks(check, spec, path, volumes);
+}
+
+/// Containers for a look inside a pod that runs: with few of the fields that others have.
+fn peeks(check: &mut Check, spec: &Value, path: &str, volumes: &Volumes<'_>) {
+    const OTHERS: [&str; 9] = [
+        "ports",
+        "resources",
+        "resizePolicy",
+        "restartPolicy",
+        "restartPolicyRules",
+        "livenessProbe",
+        "readinessProbe",
+        "startupProbe",
+        "lifecycle",
+    ];
+    const DETAIL: &str = "cannot be set for an Ephemeral Container";
+    let lists = ["containers", "initContainers"];
+    let others = lists.iter().flat_map(|list| items(spec, list, ""));
+    let others: BTreeSet<&str> = others.map(|(other, _)| text(other, "name")).collect();
+    let mut names = others.clone();
+    for (container, path) in items(spec, "ephemeralContainers", path) {
+        common(check, spec, container, &path, volumes);
+        pod::padded(check, container, &path);
+        unique(check, &mut names, container, &path);
+        let target = text(container, "targetContainerName");
+        if !target.is_empty() && !others.contains(target) {
+            check.push(FieldError::not_found(
+                &format!("{path}.targetContainerName"),
+                target,
+            ));
+        }
+        for name in OTHERS {
+            let value = &container[name];
+            if !value.is_null() && value.as_object().is_none_or(|fields| !fields.is_empty()) {
+                check.push(FieldError::forbidden(&format!("{path}.{name}"), DETAIL));
+            }
+        }
+        for (mount, path) in items(container, "volumeMounts", &path) {
+            for name in ["subPath", "subPathExpr"] {
+                if !text(mount, name).is_empty() {
+                    check.push(FieldError::forbidden(&format!("{path}.{name}"), DETAIL));
                 }
             }
         }

@@ -4,12 +4,14 @@
 //! `check.rs` has what all share, `metadata.rs` what is looked at in every object; then each kind has its file, or shares one.
 
 mod addresses;
+mod annotations;
 mod check;
 mod claims;
 mod cluster_ips;
 mod conditions;
 mod config;
 mod container;
+mod container_status;
 mod cron_job;
 mod dns;
 mod duration;
@@ -50,6 +52,7 @@ mod tolerations;
 mod url;
 mod volume;
 mod webhooks;
+mod windows;
 mod workload;
 
 pub(crate) use addresses::padded;
@@ -67,20 +70,21 @@ use serde_json::Value;
 use check::{Check, fields, items};
 
 /// What is wrong with an object that has its defaults: with its labels and such, and with what its kind says. `old` is the stored object
-/// in an update, for what may not change; `empties` what was sent empty; `of_status` says that it is the status that changes. The object's name
+/// in an update, for what may not change; `empties` what was sent empty; `part` is what changes, if it is written on a path
+/// of its own, such as `status`. The object's name
 /// is not looked at.
-pub fn validate(object: &Value, old: Option<&Value>, empties: &Empties, of_status: bool) -> Vec<FieldError> {
+pub fn validate(object: &Value, old: Option<&Value>, empties: &Empties, part: &str) -> Vec<FieldError> {
     let mut check = Check {
         empties: empties.clone(),
         ..Check::default()
     };
-    let (times, standard) = metadata_checks(object, old.is_some(), of_status);
+    let (times, standard) = metadata_checks(object, old.is_some(), part == "status");
     for _ in 0..times {
         check.metadata(&object["metadata"], "metadata", standard);
     }
     let spec = &object["spec"];
     match object["kind"].as_str().unwrap_or_default() {
-        "Pod" => pod::pod(&mut check, object, old),
+        "Pod" => pod::pod(&mut check, object, old, part),
         "ReplicationController" => workload::replication_controller(&mut check, spec),
         "Deployment" => workload::deployment(&mut check, spec),
         "ReplicaSet" => workload::replica_set(&mut check, spec),

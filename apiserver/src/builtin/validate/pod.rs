@@ -1,37 +1,57 @@
 //! Pods and their templates.
 
 use super::{
-    Check, container, dns, items, names, pod_status, pod_update, projected, resources, scheduling, security,
-    text, tolerations, volume,
+    Check, annotations, container, dns, items, names, pod_status, pod_update, projected, resources,
+    scheduling, security, text, tolerations, volume, windows,
 };
 use crate::field::FieldError;
 use crate::meta;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-pub(super) fn pod(check: &mut Check, pod: &Value, old: Option<&Value>) {
+/// A pod that is new, or of which a part changes: all of it, its status, its size or the containers for a look inside.
+pub(super) fn pod(check: &mut Check, pod: &Value, old: Option<&Value>, part: &str) {
     let within = &pod["spec"];
-    spec(check, within, Some(meta::name(pod)), "spec");
+    if let Some(old) = old.filter(|_| part == "status") {
+        annotations::changes(check, pod, old);
+        return pod_status::pod_status(check, pod, old);
+    }
+    annotations::annotations(check, &pod["metadata"], within, "metadata.annotations");
+    spec(check, within, Some(pod), "spec");
     if text(within, "serviceAccountName").is_empty() {
         projected::tokens_without_account(check, within, "spec");
     }
-    for (container, path) in container::all(within, "spec") {
-        padded(check, container, &path);
+    for list in ["containers", "initContainers"] {
+        for (container, path) in items(within, list, "spec") {
+            padded(check, container, &path);
+        }
+    }
+    match (old, part) {
+        (None, _) => created(check, pod),
+        (Some(old), "ephemeralcontainers") => pod_update::peeks(check, pod, old),
+        (Some(_), "resize") => {}
+        (Some(old), _) => {
+            annotations::changes(check, pod, old);
+            pod_update::update(check, within, &old["spec"]);
+        }
+    }
+}
+
+/// What only a new pod may not have.
+fn created(check: &mut Check, pod: &Value) {
+    let within = &pod["spec"];
+    if within["ephemeralContainers"].is_array() {
+        check.push(FieldError::forbidden(
+            "spec.ephemeralContainers",
+            "cannot be set on create",
+        ));
     }
     let gates = within["schedulingGates"].as_array();
-    match old {
-        Some(old) => {
-            pod_update::update(check, within, &old["spec"]);
-            if pod["status"] != old["status"] {
-                pod_status::pod_status(check, pod, old);
-            }
-        }
-        None if !text(within, "nodeName").is_empty() && gates.is_some_and(|gates| !gates.is_empty()) => {
-            let detail = "cannot be set until all schedulingGates have been cleared";
-            check.push(FieldError::forbidden("spec.nodeName", detail));
-        }
-        None => {}
+    if !text(within, "nodeName").is_empty() && gates.is_some_and(|gates| !gates.is_empty()) {
+        let detail = "cannot be set until all schedulingGates have been cleared";
+        check.push(FieldError::forbidden("spec.nodeName", detail));
     }
+    annotations::repeated(check, &pod["metadata"], within, "spec");
 }
 
 /// Templates may have images that pods may not have.
@@ -55,8 +75,11 @@ pub(super) fn template_at(check: &mut Check, template: &Value, path: &str) {
 pub(super) fn template(check: &mut Check, template: &Value, path: &str) {
     // The real server leaves `metadata` out of these paths.
     check.labels_and_annotations(&template["metadata"], path);
-    let (within, path) = (&template["spec"], format!("{path}.spec"));
+    let (metadata, within) = (&template["metadata"], &template["spec"]);
+    annotations::annotations(check, metadata, within, &format!("{path}.annotations"));
+    let path = format!("{path}.spec");
     spec(check, within, None, &path);
+    annotations::repeated(check, metadata, within, &path);
     if within["ephemeralContainers"].is_array() {
         let detail = "ephemeral containers not allowed in pod template";
         check.push(FieldError::forbidden(
@@ -66,11 +89,11 @@ pub(super) fn template(check: &mut Check, template: &Value, path: &str) {
     }
 }
 
-/// What holds for pods and for their templates. `pod` is the pod's name.
-fn spec(check: &mut Check, spec: &Value, pod: Option<&str>, path: &str) {
+/// What holds for pods and for their templates. `pod` is what is in no template.
+fn spec(check: &mut Check, spec: &Value, pod: Option<&Value>, path: &str) {
     let at = |name: &str| format!("{path}.{name}");
-    let volumes = volume::volumes(check, spec, pod, path);
-    claims(check, spec, path);
+    let volumes = volume::volumes(check, spec, pod.map(meta::name), path);
+    claims(check, spec, pod.is_some_and(annotations::is_mirror), path);
     container::containers(check, spec, path, &volumes);
     resources::of_pod(check, spec, path);
     host_ports(check, spec, pod.is_some(), path);
@@ -83,6 +106,7 @@ fn spec(check: &mut Check, spec: &Value, pod: Option<&str>, path: &str) {
     dns::servers(check, spec, &at("dnsConfig"));
     gates(check, spec, path);
     scheduling::spread(check, spec, path);
+    windows::host_processes(check, spec, path);
     own_users(check, spec, path);
     host_name(check, spec, path);
     named(check, spec, "serviceAccountName", path, names::subdomain);
@@ -122,9 +146,16 @@ fn named(check: &mut Check, spec: &Value, field: &str, path: &str, messages: fn(
 }
 
 /// Devices that the pod claims.
-fn claims(check: &mut Check, spec: &Value, path: &str) {
+fn claims(check: &mut Check, spec: &Value, is_mirror: bool, path: &str) {
     let mut seen = BTreeSet::new();
     for (claim, path) in items(spec, "resourceClaims", path) {
+        if is_mirror {
+            check.push(FieldError::forbidden(
+                "[]",
+                "static pods do not support resource claims",
+            ));
+            continue;
+        }
         let (name, field) = (text(claim, "name"), format!("{path}.name"));
         if check.required(&claim["name"], &field) {
             if seen.insert(name) {

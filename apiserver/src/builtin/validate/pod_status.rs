@@ -1,6 +1,6 @@
 //! What is said of a pod.
 
-use super::{Check, addresses, items, names, text};
+use super::{Check, addresses, container_status, items, names, text};
 use crate::field::FieldError;
 use serde_json::{Value, json};
 use std::net::IpAddr;
@@ -9,8 +9,7 @@ use std::net::IpAddr;
 const KNOWN: [&str; 3] = ["PodScheduled", "Ready", "Initialized"];
 const NATURAL: &str = "must be a non-negative integer";
 
-/// What a change of the status says. Containers that ended are not looked at: the real server does not let them run again where the pod
-/// says that they do not.
+/// What a change of the status says.
 pub(super) fn pod_status(check: &mut Check, pod: &Value, old: &Value) {
     let (status, before) = (&pod["status"], &old["status"]);
     for (condition, path) in items(status, "conditions", "status") {
@@ -41,6 +40,8 @@ pub(super) fn pod_status(check: &mut Check, pod: &Value, old: &Value) {
             NATURAL,
         ));
     }
+    container_status::restarts(check, pod, old);
+    container_status::claims(check, pod);
     reached_at(check, status, before, "podIPs");
     let first = status["hostIPs"].get(0).map(|first| text(first, "ip"));
     if let Some(first) = first.filter(|first| *first != text(status, "hostIP")) {
@@ -51,6 +52,7 @@ pub(super) fn pod_status(check: &mut Check, pod: &Value, old: &Value) {
         ));
     }
     reached_at(check, status, before, "hostIPs");
+    container_status::containers(check, pod);
 }
 
 /// Addresses: one of each family at most. Those that were there stay.

@@ -1,6 +1,6 @@
 //! What may change in a pod.
 
-use super::{Check, fields, items, pod, text, tolerations};
+use super::{Check, annotations, fields, items, pod, text, tolerations};
 use crate::field::FieldError;
 use crate::types;
 use serde_json::{Map, Value, json};
@@ -64,6 +64,31 @@ pub(super) fn update(check: &mut Check, new: &Value, old: &Value) {
         let munged = self::munged(&check.empties.restored(new, "spec"), old, is_gated);
         let detail = format!("{DETAIL}\n{}", types::difference(old, &munged, "core.PodSpec"));
         check.push(FieldError::forbidden("spec", detail));
+    }
+}
+
+/// Containers for a look inside may be added, and stay as they are.
+pub(super) fn peeks(check: &mut Check, pod: &Value, old: &Value) {
+    const LIST: &str = "ephemeralContainers";
+    const PATH: &str = "spec.ephemeralContainers";
+    annotations::changes(check, pod, old);
+    if annotations::is_mirror(old) {
+        check.errors.clear();
+        let detail = "static pods do not support ephemeral containers";
+        return check.push(FieldError::forbidden("[]", detail));
+    }
+    for (before, _) in items(&old["spec"], LIST, "") {
+        let name = crate::quote::quoted(text(before, "name"));
+        let now = items(&pod["spec"], LIST, "").map(|(now, _)| now);
+        let detail = match now.filter(|now| now["name"] == before["name"]).last() {
+            None => format!("existing ephemeral containers {name} may not be removed\n"),
+            Some(now) if now != before => {
+                let difference = types::difference(before, now, "core.EphemeralContainer");
+                format!("existing ephemeral containers {name} may not be changed\n{difference}")
+            }
+            Some(_) => continue,
+        };
+        check.push(FieldError::forbidden(PATH, detail));
     }
 }
 

@@ -1,6 +1,7 @@
 //! What containers ask for and may use.
 
 use super::{Check, fields, items, names, text};
+use crate::builtin::pod_resources;
 use crate::field::FieldError;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -63,6 +64,36 @@ pub(super) fn of_pod(check: &mut Check, spec: &Value, path: &str) {
             check.push(FieldError::not_supported(path, name, known));
         }
     });
+    within_pod(check, spec, &path);
+}
+
+/// What containers ask for fits into what the pod asks for, and what each may use into what the pod may use.
+fn within_pod(check: &mut Check, spec: &Value, path: &str) {
+    let of_pod = &spec["resources"];
+    let larger = |one: &Value, other: &Value| amount(one) > amount(other) && amount(other).is_some();
+    for list in ["requests", "limits"] {
+        for (name, all) in &pod_resources::of_containers(spec, list) {
+            let quantity = &of_pod[list][name];
+            if (list == "requests" || is_huge_page(name)) && larger(all, quantity) {
+                let detail = format!(
+                    "must be greater than or equal to aggregate container {list} of {}",
+                    plain(all)
+                );
+                let field = format!("{path}.{list}[{name}]");
+                check.push(FieldError::invalid(&field, quantity.clone(), detail));
+            }
+        }
+    }
+    for (container, path) in items(spec, "containers", path) {
+        for (name, limit) in fields(&container["resources"]["limits"]) {
+            let quantity = &of_pod["limits"][name];
+            if larger(limit, quantity) {
+                let detail = format!("must be less than or equal to pod limits of {}", plain(quantity));
+                let field = format!("{path}[{name}].limits");
+                check.push(FieldError::invalid(&field, limit.clone(), detail));
+            }
+        }
+    }
 }
 
 fn of_kind(check: &mut Check, resources: &Value, path: &str, of_name: impl Fn(&mut Check, &str, &str)) {

@@ -1,6 +1,6 @@
 //! Who pods and containers run as, and within which bounds.
 
-use super::{Check, container, items, text};
+use super::{Check, container, items, text, windows};
 use crate::field::FieldError;
 use crate::types;
 use serde_json::Value;
@@ -22,6 +22,7 @@ pub(super) fn of_pod(check: &mut Check, spec: &Value, path: &str) {
     let policies = ["Always", "OnRootMismatch"];
     check.one_of(context, "fsGroupChangePolicy", &path, &policies);
     seccomp(check, context, &path);
+    windows::options(check, context, &path);
     app_armor(check, context, &path);
     check.one_of(context, "supplementalGroupsPolicy", &path, &["Merge", "Strict"]);
     // What else there is to choose comes with a feature that is off.
@@ -53,16 +54,17 @@ pub(super) fn of_container(check: &mut Check, context: &Value, path: &str, host_
             }
         }
     }
+    windows::options(check, context, path);
     app_armor(check, context, path);
 }
 
-fn ids(check: &mut Check, context: &Value, names: &[&str], path: &str) {
+pub(super) fn ids(check: &mut Check, context: &Value, names: &[&str], path: &str) {
     for name in names {
         id(check, &context[*name], &format!("{path}.{name}"));
     }
 }
 
-fn id(check: &mut Check, id: &Value, path: &str) {
+pub(super) fn id(check: &mut Check, id: &Value, path: &str) {
     if let Some(id) = id.as_i64().filter(|id| !(0..=i64::from(i32::MAX)).contains(id)) {
         let detail = "must be between 0 and 2147483647, inclusive";
         check.push(FieldError::invalid(path, id, detail));

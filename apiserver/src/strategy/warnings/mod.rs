@@ -47,6 +47,15 @@ const OLD_LABELS: &[(&str, &str)] = &[
 
 const MOUNTABLE: &str = "kubernetes.io/enforce-mountable-secrets";
 
+/// Of what is about to become a new object, whether it may or not.
+pub(crate) fn before_create(kind: &Kind, object: &Value) -> Vec<String> {
+    let mut warnings = vec![];
+    if (kind.group.as_str(), kind.kind.as_str()) == ("", "Pod") {
+        pods::as_sent(object, &mut warnings);
+    }
+    warnings
+}
+
 /// Of an object that is new.
 pub(crate) fn on_create(kind: &Kind, object: &Value) -> Vec<String> {
     let mut warnings = vec![];

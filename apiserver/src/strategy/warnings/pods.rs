@@ -3,6 +3,7 @@
 use super::{addresses, files, items, old_label, storage::OLD_VOLUMES};
 use crate::builtin::amount;
 use crate::meta;
+use crate::strategy::pods::{APP_ARMOR, profile};
 use serde_json::Value;
 use std::collections::{BTreeSet, HashMap};
 
@@ -22,6 +23,40 @@ const OLD_ANNOTATIONS: &[(&str, &str)] = &[
 ];
 
 const BYTES: &[&str] = &["memory", "ephemeral-storage"];
+
+const SECCOMP_OF_POD: &str = "seccomp.security.alpha.kubernetes.io/pod";
+const SECCOMP: &str = "container.seccomp.security.alpha.kubernetes.io/";
+
+/// Of a new pod, as it was sent.
+pub(super) fn as_sent(pod: &Value, warnings: &mut Vec<String>) {
+    let spec = &pod["spec"];
+    if spec["os"]["name"] != "windows" {
+        for (container, _) in containers(spec, "spec") {
+            of_app_armor(pod, container, "", warnings);
+        }
+    }
+}
+
+fn of_seccomp(pod: &Value, context: &Value, key: &str, path: &str, warnings: &mut Vec<String>) {
+    if context["seccompProfile"].is_null() && pod["metadata"]["annotations"][key].is_string() {
+        warnings.push(format!(
+            "{path}metadata.annotations[{key}]: non-functional in v1.27+; use the \"seccompProfile\" field instead"
+        ));
+    }
+}
+
+/// An annotation that says something else than the pod's own profile, and stands in for a container's.
+fn of_app_armor(pod: &Value, container: &Value, path: &str, warnings: &mut Vec<String>) {
+    let key = format!("{APP_ARMOR}{}", container["name"].as_str().unwrap_or_default());
+    if let Some(said) = pod["metadata"]["annotations"][&key].as_str()
+        && container["securityContext"]["appArmorProfile"].is_null()
+        && profile(said).is_none_or(|profile| profile != pod["spec"]["securityContext"]["appArmorProfile"])
+    {
+        warnings.push(format!(
+            "{path}metadata.annotations[{key}]: deprecated since v1.30; use the \"appArmorProfile\" field instead"
+        ));
+    }
+}
 
 /// Of a pod, or of a template that stands at a path, which ends with a dot.
 pub(super) fn of_pod(pod: &Value, path: &str, warnings: &mut Vec<String>) {
@@ -61,7 +96,16 @@ pub(super) fn of_pod(pod: &Value, path: &str, warnings: &mut Vec<String>) {
         ));
     }
     fraction(&spec["overhead"], &format!("{at}.overhead"), BYTES, warnings);
-    for (container, path) in containers(spec, &at) {
+    of_seccomp(pod, &spec["securityContext"], SECCOMP_OF_POD, path, warnings);
+    for (container, below) in containers(spec, &at) {
+        let name = container["name"].as_str().unwrap_or_default();
+        let key = format!("{SECCOMP}{name}");
+        of_seccomp(pod, &container["securityContext"], &key, path, warnings);
+        // Of a pod it is said before the field follows the annotation.
+        if !path.is_empty() {
+            of_app_armor(pod, container, path, warnings);
+        }
+        let path = below;
         fractions(
             &container["resources"],
             &format!("{path}.resources"),
