@@ -36,6 +36,8 @@ fn workloads() -> Examples {
         ("/api/v1", "pods", of("v1", "Pod", containers())),
         ("/api/v1", "pods", of("v1", "Pod", volumes())),
         ("/api/v1", "pods", of("v1", "Pod", scheduling())),
+        ("/api/v1", "pods", of("v1", "Pod", whole())),
+        ("/api/v1", "pods", of("v1", "Pod", on_windows())),
         (
             "/apis/apps/v1",
             "deployments",
@@ -129,6 +131,22 @@ fn containers() -> Value {
             "seLinuxOptions": { "level": "s0" } } });
     let helper = json!({ "name": "i", "image": "x", "resources": { "requests": { "memory": "1Mi" } } });
     json!({ "containers": [first, { "name": "d", "image": "y" }], "initContainers": [helper], "restartPolicy": "OnFailure", "terminationGracePeriodSeconds": 30 })
+}
+
+/// What a pod says of all its containers at once, and when they run again.
+fn whole() -> Value {
+    let asked = json!({ "requests": { "cpu": "500m", "memory": "1Gi" }, "limits": { "cpu": "1" } });
+    let rules = json!([{ "action": "Restart", "exitCodes": { "operator": "In", "values": [1] } }]);
+    json!({ "containers": [{ "name": "c", "image": "x", "resources": asked, "restartPolicy": "Never", "restartPolicyRules": rules,
+            "lifecycle": { "preStop": { "sleep": { "seconds": 3 } } } }],
+        "initContainers": [{ "name": "i", "image": "x", "resources": { "requests": { "cpu": "250m" } }, "restartPolicy": "Always" }],
+        "resources": { "requests": { "cpu": "1" }, "limits": { "cpu": "2", "memory": "2Gi" } }, "imagePullSecrets": [{ "name": "s" }],
+        "resourceClaims": [{ "name": "d", "resourceClaimTemplateName": "t" }] })
+}
+
+fn on_windows() -> Value {
+    let user = json!({ "windowsOptions": { "gmsaCredentialSpecName": "g", "gmsaCredentialSpec": "{}", "runAsUserName": "A\\b", "hostProcess": true } });
+    json!({ "containers": [{ "name": "c", "image": "x", "securityContext": user }], "securityContext": user, "hostNetwork": true, "os": { "name": "windows" } })
 }
 
 fn volumes() -> Value {

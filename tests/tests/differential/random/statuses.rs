@@ -39,6 +39,10 @@ pub(super) fn statuses(kind: &str) -> Vec<Value> {
             "startTime": TIME, "qosClass": "BestEffort", "nominatedNodeName": "n", "message": "m", "reason": "R",
             "containerStatuses": [{ "name": "c", "image": "i", "imageID": "d", "containerID": "x://1", "ready": true, "started": true, "restartCount": 1,
                 "state": { "running": { "startedAt": TIME } }, "lastState": { "terminated": { "exitCode": 1, "reason": "Error", "startedAt": TIME, "finishedAt": TIME } } }] }),
+            json!({ "initContainerStatuses": [{ "name": "i", "image": "i", "imageID": "d", "ready": false, "restartCount": 0,
+                    "user": { "linux": { "uid": 1, "gid": 2, "supplementalGroups": [3] } }, "allocatedResourcesStatus": [{ "name": "cpu", "resources": [{ "resourceID": "a", "health": "Healthy" }] }] }],
+                "ephemeralContainerStatuses": [{ "name": "e", "image": "i", "imageID": "d", "ready": false, "restartCount": 0, "state": { "waiting": { "reason": "R" } } }],
+                "resourceClaimStatuses": [{ "name": "d", "resourceClaimName": "r" }] }),
         ],
         "Service" | "Ingress" => vec![balanced],
         "PersistentVolumeClaim" => vec![
