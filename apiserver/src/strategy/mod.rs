@@ -178,8 +178,9 @@ fn list_pod_ranges(spec: &mut Value) {
     }
 }
 
-/// A node is not ready until it says so.
+/// A node is not ready until it says so. No new one is configured from a map.
 fn taint(node: &mut Value) {
+    meta::entry_mut(node, "spec").remove("configSource");
     let taint = json!({ "key": "node.kubernetes.io/not-ready", "effect": "NoSchedule" });
     let taints = meta::entry_mut(node, "spec")
         .entry("taints")

@@ -5,6 +5,9 @@ use crate::field::FieldError;
 use crate::types;
 use serde_json::Value;
 
+/// Which class a claim is of, before there was a field for it.
+const CLASS: &str = "volume.beta.kubernetes.io/storage-class";
+
 const RESIZING: [&str; 5] = [
     "ControllerResizeInProgress",
     "ControllerResizeInfeasible",
@@ -17,7 +20,7 @@ pub(super) fn claim(check: &mut Check, claim: &Value, old: Option<&Value>) {
     let spec = &claim["spec"];
     claimed(check, spec, "spec");
     if let Some(old) = old {
-        claim_update(check, spec, old);
+        claim_update(check, claim, old);
         given(check, &claim["status"]);
     }
 }
@@ -126,20 +129,42 @@ fn sources(check: &mut Check, spec: &Value, path: &str) {
     check.push(FieldError::invalid(path, "", why).showing("{}".to_owned()));
 }
 
+/// Whether a claim without a class may have this one: the one that its annotation names, where that stands for it. The annotation stays;
+/// it may only go when the field takes its place.
+fn may_be_given_class(check: &mut Check, claim: &Value, old: &Value) -> bool {
+    let annotation = |claim: &Value| {
+        claim["metadata"]["annotations"][CLASS]
+            .as_str()
+            .map(str::to_owned)
+    };
+    let (before, now) = (annotation(old), annotation(claim));
+    let had_none = old["spec"]["storageClassName"].is_null();
+    let class = claim["spec"]["storageClassName"].as_str();
+    let fits = had_none && class.is_some() && (before.is_none() || class == before.as_deref());
+    let replaced = fits && before.is_some() && (now.is_none() || now == before);
+    if !replaced && before.unwrap_or_default() != now.clone().unwrap_or_default() {
+        let field = format!("metadata.annotations.{CLASS}");
+        let value = now.unwrap_or_default();
+        check.push(FieldError::invalid(&field, value, "field is immutable"));
+    }
+    fits
+}
+
 /// A claim is what it was; one that is bound may ask for more.
-fn claim_update(check: &mut Check, spec: &Value, old: &Value) {
+fn claim_update(check: &mut Check, claim: &Value, old: &Value) {
     const DETAIL: &str = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims";
     let bound = old["status"]["phase"] == "Bound";
-    let before = &old["spec"];
+    let (spec, before) = (&claim["spec"], &old["spec"]);
     let mut munged = spec.clone();
     let mut kept: Vec<&str> = vec![];
     // A volume and a class may be given once.
-    kept.extend(
-        ["volumeName", "storageClassName"]
-            .into_iter()
-            .filter(|name| before.get(*name).is_none()),
-    );
-    if bound && spec.get("volumeAttributesClassName").is_some() {
+    if before.get("volumeName").is_none() {
+        kept.push("volumeName");
+    }
+    if may_be_given_class(check, claim, old) {
+        kept.push("storageClassName");
+    }
+    if bound {
         kept.push("volumeAttributesClassName");
     }
     if let Some(fields) = munged.as_object_mut() {

@@ -196,7 +196,10 @@ pub(super) fn resource_ref(check: &mut Check, reference: &Value, path: &str, in_
         check.push(FieldError::not_supported(&at, resource, OF_RESOURCES));
     }
     let divisor = reference["divisor"].as_str().unwrap_or("0");
-    let (which, known) = match resource.split_once('.').map(|(_, kind)| kind) {
+    let kind = resource
+        .split_once('.')
+        .filter(|_| is_huge_page || OF_RESOURCES.contains(&resource));
+    let (which, known) = match kind.map(|(_, kind)| kind) {
         Some("cpu") => ("cpu", None),
         Some("memory") => ("memory", Some("memory resource")),
         Some("ephemeral-storage") => ("ephemeral-storage", Some("local ephemeral storage resource")),

@@ -51,6 +51,7 @@ mod storage;
 mod tolerations;
 mod url;
 mod volume;
+mod volume_source;
 mod webhooks;
 mod windows;
 mod workload;

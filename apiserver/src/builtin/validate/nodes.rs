@@ -12,6 +12,9 @@ pub(super) fn node(check: &mut Check, node: &Value, old: Option<&Value>) {
         taints(check, spec);
     }
     status(check, &node["status"]);
+    if old.is_none() {
+        swap(check, &node["status"]);
+    }
     features(check, &node["status"]);
     ranges(check, spec);
     let Some(old) = old else { return };
@@ -79,6 +82,15 @@ fn status(check: &mut Check, status: &Value) {
                 check.push(FieldError::invalid(&path, amount.clone(), "must be an integer"));
             }
         }
+    }
+}
+
+/// How much a node swaps; where it stands is the real server's idea.
+fn swap(check: &mut Check, status: &Value) {
+    let capacity = status["nodeInfo"]["swap"]["capacity"].as_i64();
+    if let Some(capacity) = capacity.filter(|capacity| *capacity <= 0) {
+        let field = "metadata.nodeSwapStatus.capacity";
+        check.push(FieldError::invalid(field, capacity, "must be greater than zero"));
     }
 }
 

@@ -1,6 +1,6 @@
 //! Where the data of a volume is that claims are bound to.
 
-use super::{Check, names, text, volume};
+use super::{Check, names, text, volume_source};
 use crate::field::FieldError;
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ pub(super) const SOURCES: &[(&str, &[&str])] = &[
     ("rbd", &["monitors", "image"]),
     ("quobyte", &[]),
     ("cephfs", &["monitors"]),
-    ("iscsi", &["targetPortal", "iqn"]),
+    ("iscsi", &[]),
     ("cinder", &["volumeID"]),
     ("fc", &[]),
     ("flexVolume", &["driver"]),
@@ -26,14 +26,11 @@ pub(super) const SOURCES: &[(&str, &[&str])] = &[
     ("azureDisk", &["diskName", "diskURI"]),
     ("scaleIO", &["gateway", "system", "volumeName"]),
     ("local", &["path"]),
-    ("storageos", &["volumeName"]),
+    ("storageos", &[]),
     ("csi", &["driver", "volumeHandle"]),
 ];
 
 const MANY: &str = "may not specify more than 1 volume type";
-const MANAGED_DISK: &str =
-    "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}";
-const BLOB: &str = "https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd";
 
 const SECRETS: &[&str] = &[
     "controllerPublishSecretRef",
@@ -42,8 +39,8 @@ const SECRETS: &[&str] = &[
     "nodeExpandSecretRef",
 ];
 
-/// Where its data is: at one place.
-pub(super) fn sources(check: &mut Check, spec: &Value) {
+/// Where the data of the volume of this name is: at one place.
+pub(super) fn sources(check: &mut Check, spec: &Value, volume: &str) {
     let mut found = false;
     for (name, needs) in SOURCES.iter().filter(|(name, _)| spec[*name].is_object()) {
         if found && *name != "flexVolume" {
@@ -63,20 +60,20 @@ pub(super) fn sources(check: &mut Check, spec: &Value) {
         for need in *needs {
             check.required(&source[*need], &format!("{path}.{need}"));
         }
-        source_of(check, spec, name, &path);
+        source_of(check, spec, name, volume, &path);
     }
     if !found {
         check.push(FieldError::required("spec", "must specify a volume type"));
     }
 }
 
-/// What a source says, beyond that it says what is needed.
-fn source_of(check: &mut Check, spec: &Value, name: &str, path: &str) {
+/// What a source of this volume says, beyond that it says what is needed.
+fn source_of(check: &mut Check, spec: &Value, name: &str, volume: &str, path: &str) {
     let source = &spec[name];
     let place = text(source, "path");
     let field = format!("{path}.path");
     match name {
-        "hostPath" if !place.is_empty() => volume::host_path(check, source, path),
+        "hostPath" if !place.is_empty() => super::volume::host_path(check, source, path),
         "local" => {
             check.no_backsteps(place, &field);
             if !spec["nodeAffinity"].is_object() {
@@ -84,40 +81,16 @@ fn source_of(check: &mut Check, spec: &Value, name: &str, path: &str) {
                 check.push(FieldError::required("spec.nodeAffinity", detail));
             }
         }
-        "nfs" if !place.starts_with('/') => {
-            check.push(FieldError::invalid(&field, place, "must be an absolute path"));
-        }
-        "quobyte" => {
-            if text(source, "registry").is_empty() {
-                let detail = "must be a host:port pair or multiple pairs separated by commas";
-                check.push(FieldError::required(&format!("{path}.registry"), detail));
-            }
-            check.required(&source["volume"], &format!("{path}.volume"));
-        }
-        "azureDisk" => {
-            check.one_of(source, "cachingMode", path, &["None", "ReadOnly", "ReadWrite"]);
-            check.one_of(source, "kind", path, &["Dedicated", "Managed", "Shared"]);
-            let (start, form) = if source["kind"] == "Managed" {
-                ("/subscriptions/", MANAGED_DISK)
-            } else {
-                ("https://", BLOB)
-            };
-            let disk = text(source, "diskURI");
-            if !disk.starts_with(start) {
-                let field = format!("{path}.diskURI");
-                check.push(FieldError::not_supported(&field, disk, [form]));
-            }
-        }
         "csi" => {
             let driver = text(source, "driver");
             if !driver.is_empty() {
-                volume::driver_name(check, driver, &format!("{path}.driver"));
+                super::volume::driver_name(check, driver, &format!("{path}.driver"));
             }
             for secret in SECRETS {
                 secret_of(check, &source[*secret], &format!("{path}.{secret}"));
             }
         }
-        _ => {}
+        _ => volume_source::source(check, name, source, Some(volume), path),
     }
 }
 

@@ -47,7 +47,8 @@ const RENAMED: &[(&str, &str)] = &[
 /// A volume; an update looks at it twice.
 pub(super) fn volume(check: &mut Check, volume: &Value, old: Option<&Value>) {
     let spec = &volume["spec"];
-    specification(check, spec);
+    let name = text(&volume["metadata"], "name");
+    specification(check, spec, name);
     let takes_options = WITH_OPTIONS.iter().any(|source| spec[*source].is_object());
     if !takes_options && !volume["metadata"]["annotations"][MOUNT_OPTIONS].is_null() {
         let detail = "may not specify mount options for this volume type";
@@ -55,12 +56,12 @@ pub(super) fn volume(check: &mut Check, volume: &Value, old: Option<&Value>) {
         check.push(FieldError::forbidden(&field, detail));
     }
     if let Some(old) = old {
-        specification(check, spec);
+        specification(check, spec, name);
         update(check, spec, &old["spec"]);
     }
 }
 
-fn specification(check: &mut Check, spec: &Value) {
+fn specification(check: &mut Check, spec: &Value, name: &str) {
     storage::modes(check, spec, "spec", "");
     capacity(check, &spec["capacity"]);
     let policies = ["Delete", "Recycle", "Retain"];
@@ -74,7 +75,7 @@ fn specification(check: &mut Check, spec: &Value) {
         let detail = "must specify required node constraints";
         check.push(FieldError::required("spec.nodeAffinity.required", detail));
     }
-    sources(check, spec);
+    sources(check, spec, name);
     if spec["persistentVolumeReclaimPolicy"] == "Recycle" && is_root(text(&spec["hostPath"], "path")) {
         let detail = "may not be 'recycle' for a hostPath mount of '/'";
         check.push(FieldError::forbidden(

@@ -1,7 +1,7 @@
 //! Volumes.
 
 use super::mounts::Volumes;
-use super::{Check, claims, container, fields, items, names, projected, text};
+use super::{Check, claims, container, fields, items, names, projected, text, volume_source};
 use crate::field::FieldError;
 use serde_json::Value;
 
@@ -42,6 +42,7 @@ const ORDER: &[&str] = &[
 /// What a source cannot be without.
 const NEEDED: &[(&str, &[&str])] = &[
     ("awsElasticBlockStore", &["volumeID"]),
+    ("azureDisk", &["diskName", "diskURI"]),
     ("azureFile", &["secretName", "shareName"]),
     ("cephfs", &["monitors"]),
     ("cinder", &["volumeID"]),
@@ -60,6 +61,23 @@ const NEEDED: &[(&str, &[&str])] = &[
     ("scaleIO", &["gateway", "system", "volumeName"]),
     ("secret", &["secretName"]),
     ("vsphereVolume", &["volumePath"]),
+];
+
+/// What a template of a claim leaves to who makes the claim, in the order in which it is looked at.
+const UNSET: &[&str] = &[
+    "name",
+    "generateName",
+    "namespace",
+    "selfLink",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "ownerReferences",
+    "finalizers",
+    "managedFields",
 ];
 
 /// Checks the volumes, and answers with those that can be mounted: a wrong one is as if it were not there. `pod` is the pod's name, which
@@ -104,14 +122,29 @@ fn sources(check: &mut Check, volume: &Value, pod: Option<&str>, path: &str) {
     // The real server looks at them in its own order; what it sees second is wrong.
     kinds.sort_by_key(|kind| ORDER.iter().position(|known| known == kind));
     for (index, kind) in kinds.into_iter().enumerate() {
-        let below = format!("{path}.{kind}");
+        // So the real server names them.
+        let (first, second) = match kind {
+            "gcePersistentDisk" => ("persistentDisk", kind),
+            "cephfs" => (kind, "cephFS"),
+            "downwardAPI" => (kind, "downwarAPI"),
+            _ => (kind, kind),
+        };
         if index == 0 {
-            source(check, kind, &volume[kind], pod.is_some(), &below);
+            source(
+                check,
+                kind,
+                &volume[kind],
+                pod.is_some(),
+                &format!("{path}.{first}"),
+            );
         } else {
             let detail = "may not specify more than 1 volume type";
-            check.push(FieldError::forbidden(&below, detail));
+            check.push(FieldError::forbidden(&format!("{path}.{second}"), detail));
         }
         let name = text(volume, "name");
+        if kind == "iscsi" {
+            volume_source::portal(check, name, &volume[kind], name, &format!("{path}.name"));
+        }
         if let ("ephemeral", 0, Some(pod)) = (kind, index, pod)
             && !name.is_empty()
             && !pod.is_empty()
@@ -140,17 +173,25 @@ fn source(check: &mut Check, kind: &str, source: &Value, in_pod: bool, path: &st
         }
         "hostPath" if complete => host_path(check, source, path),
         "gitRepo" => check.descending(text(source, "directory"), &at("directory")),
-        "nfs" if !text(source, "path").starts_with('/') => {
-            let detail = "must be an absolute path";
-            check.push(FieldError::invalid(&at("path"), text(source, "path"), detail));
-        }
         "configMap" | "secret" => paths(check, source, path),
         "projected" => projected::projected(check, source, path),
         "downwardAPI" => projected::described(check, source, path),
         "csi" => driver(check, source, path),
         "ephemeral" if complete => {
             let template = &source["volumeClaimTemplate"];
-            check.labels_and_annotations(&template["metadata"], &at("volumeClaimTemplate.metadata"));
+            let metadata = at("volumeClaimTemplate.metadata");
+            check.labels_and_annotations(&template["metadata"], &metadata);
+            for name in UNSET
+                .iter()
+                .filter(|name| !template["metadata"][**name].is_null())
+            {
+                // So the real server spells it.
+                let name = if *name == "uid" { "uID" } else { name };
+                check.push(FieldError::forbidden(
+                    &format!("{metadata}.{name}"),
+                    "cannot be set",
+                ));
+            }
             claims::claimed(check, &template["spec"], &at("volumeClaimTemplate.spec"));
         }
         "image" => {
@@ -160,7 +201,7 @@ fn source(check: &mut Check, kind: &str, source: &Value, in_pod: bool, path: &st
             let policies = ["Always", "IfNotPresent", "Never"];
             check.one_of(source, "pullPolicy", path, &policies);
         }
-        _ => {}
+        _ => volume_source::source(check, kind, source, None, path),
     }
 }
 
