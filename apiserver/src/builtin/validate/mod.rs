@@ -125,7 +125,7 @@ pub fn validate(object: &Value, old: Option<&Value>, empties: &Empties, part: &s
     }
     if let Some(old) = old {
         let kind = text(object, "kind");
-        if kind == "Namespace" && of_status {
+        if kind == "Namespace" && part == "status" {
             status::namespace(&mut check, object);
         }
         status::status(&mut check, kind, &object["status"], &old["status"]);
