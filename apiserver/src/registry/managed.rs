@@ -141,6 +141,8 @@ fn with_write<T>(kind: &Kind, part: &str, manager: &str, act: impl FnOnce(Write<
         ("status", true) => &[&["spec"], &["metadata"]],
         ("status", false) if kind.restores_labels() => &[&["spec"], &["metadata", "labels"]],
         ("status", false) => &[&["spec"]],
+        // Of these, what is dropped has been written nevertheless.
+        ("ephemeralcontainers" | "resize", false) => &[],
         _ if kind.has_status() => &[&["status"]],
         _ => &[],
     };

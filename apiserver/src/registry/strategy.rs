@@ -1,7 +1,6 @@
 //! What the server makes of an object before it is kept, by kind.
 
 use crate::kinds::Kind;
-use crate::status::Cause;
 use crate::types::Empties;
 use crate::{meta, strategy};
 use serde_json::{Map, Value, json};
@@ -32,11 +31,9 @@ pub(super) fn prepare_update(kind: &Kind, object: &mut Value, old: &Value, part:
         "finalize" => keep_all_but_finalizers(object, old),
         "ephemeralcontainers" => {
             let containers = object["spec"]["ephemeralContainers"].take();
-            for key in ["labels", "annotations", "finalizers", "ownerReferences"] {
-                restore(&mut object["metadata"], &old["metadata"], key);
-            }
             keep_all_but(object, old, "ephemeralContainers", containers);
         }
+        "resize" => keep_all_but_sizes(object, old),
         _ if kind.has_status() => restore(object, old, "status"),
         _ => {}
     }
@@ -130,7 +127,10 @@ fn keep_all_but_finalizers(object: &mut Value, old: &Value) {
 
 /// Of a pod's specification only one field is taken.
 fn keep_all_but(object: &mut Value, old: &Value, field: &str, value: Value) {
-    let metadata = object["metadata"].take();
+    let mut metadata = object["metadata"].take();
+    for key in ["labels", "annotations", "finalizers", "ownerReferences"] {
+        restore(&mut metadata, &old["metadata"], key);
+    }
     *object = old.clone();
     object["metadata"] = metadata;
     let spec = meta::entry_mut(object, "spec");
@@ -141,12 +141,35 @@ fn keep_all_but(object: &mut Value, old: &Value, field: &str, value: Value) {
     }
 }
 
-/// What a pod is promised does not change with its size.
-pub(super) fn check_resize(part: &str, new: &Value, old: &Value) -> Option<Cause> {
-    let before = strategy::quality(&old["spec"]);
-    let changes = part == "resize" && strategy::quality(&new["spec"]) != before;
-    let why = "Pod QOS Class may not change as a result of resizing";
-    changes.then(|| Cause::invalid("spec", &json!(before), why))
+/// Of a pod's resize what its containers and itself ask for is taken. If the containers are others, that is refused later.
+fn keep_all_but_sizes(object: &mut Value, old: &Value) {
+    const LISTS: [&str; 2] = ["containers", "initContainers"];
+    let containers = |spec: &Value, list: &str| spec[list].as_array().cloned().unwrap_or_default();
+    if LISTS
+        .iter()
+        .any(|list| containers(&object["spec"], list).len() != containers(&old["spec"], list).len())
+    {
+        return;
+    }
+    let sent = object["spec"].clone();
+    keep_all_but(object, old, "resources", sent["resources"].clone());
+    for list in LISTS {
+        let (new, mut resized) = (containers(&sent, list), containers(&old["spec"], list));
+        if new.is_empty() {
+            continue;
+        }
+        let names = |list: &[Value]| -> Vec<Value> { list.iter().map(|one| one["name"].clone()).collect() };
+        if names(&new) == names(&resized) {
+            for (container, new) in resized.iter_mut().zip(&new) {
+                for key in ["resources", "resizePolicy"] {
+                    restore(container, new, key);
+                }
+            }
+        } else {
+            resized = new;
+        }
+        object["spec"][list] = Value::Array(resized);
+    }
 }
 
 fn restore(object: &mut Value, old: &Value, key: &str) {

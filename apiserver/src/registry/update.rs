@@ -115,7 +115,6 @@ impl Registry {
                 causes.extend(causes.clone());
             }
             causes.extend(validate_part(kind, part, &new, before, &empties));
-            causes.extend(strategy::check_resize(part, &new, before));
             if !causes.is_empty() {
                 return Err(ApiError::invalid(kind, &target.name, &causes));
             }

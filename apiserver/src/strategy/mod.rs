@@ -4,6 +4,7 @@
 mod claims;
 mod definitions;
 mod families;
+mod gates;
 mod jobs;
 mod namespaces;
 mod node_ports;
@@ -99,6 +100,7 @@ pub(crate) fn share_labels(kind: &Kind, object: &mut Value) {
 /// Fills in what the server gives.
 pub(crate) fn fill(kind: &Kind, object: &mut Value, old: Option<&Value>) {
     let ty = types::builtin(&kind.api_version(), &kind.kind);
+    gates::drop_gated(kind, object);
     match (kind.group.as_str(), kind.kind.as_str()) {
         ("", "Namespace") => namespaces::fill(object, old),
         ("", "Pod") => pods::fill(object, old),
@@ -117,7 +119,6 @@ pub(crate) fn fill(kind: &Kind, object: &mut Value, old: Option<&Value>) {
         ("apps", "DaemonSet") => count_templates(object, old),
         ("apps", "StatefulSet") => name_claims(object),
         ("batch", "Job") => jobs::fill(object, old),
-        ("coordination.k8s.io", "Lease") => drop_coordination(object),
         ("", "ReplicationController") => label_like_template(object),
         ("", "Node") if old.is_none() => taint(object),
         ("autoscaling", "HorizontalPodAutoscaler") => scale_by_cpu(object),
@@ -147,14 +148,6 @@ fn name_claims(object: &mut Value) {
     for claim in claims.into_iter().flatten() {
         claim["apiVersion"] = json!("v1");
         claim["kind"] = json!("PersistentVolumeClaim");
-    }
-}
-
-/// Who should lead is told in fields whose gate is closed.
-fn drop_coordination(lease: &mut Value) {
-    if let Some(spec) = lease["spec"].as_object_mut() {
-        spec.remove("strategy");
-        spec.remove("preferredHolder");
     }
 }
 

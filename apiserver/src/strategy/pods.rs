@@ -23,15 +23,10 @@ pub(super) fn fill(pod: &mut Value, old: Option<&Value>) {
         }
         return;
     }
-    requests_from_limits(pod);
     select_by_own_labels(pod);
     confine(pod);
-    let spec = meta::entry_mut(pod, "spec");
-    spec.entry("enableServiceLinks").or_insert(json!(true));
-    let gated = spec
-        .get("schedulingGates")
-        .and_then(Value::as_array)
-        .is_some_and(|gates| !gates.is_empty());
+    let waits = pod["spec"]["schedulingGates"].as_array();
+    let gated = waits.is_some_and(|gates| !gates.is_empty());
     pod["status"] = json!({ "phase": "Pending", "qosClass": quality(&pod["spec"]) });
     if gated {
         pod["status"]["conditions"] = json!([{
@@ -138,23 +133,6 @@ fn select_by(term: &mut Value, labels: &Value) {
         && let Value::Array(expressions) = selector.entry("matchExpressions").or_insert_with(|| json!([]))
     {
         expressions.extend(added);
-    }
-}
-
-/// What is limited and not requested is requested up to the limit.
-fn requests_from_limits(pod: &mut Value) {
-    for list in ["containers", "initContainers"] {
-        let containers = pod["spec"][list].as_array_mut();
-        for container in containers.into_iter().flatten() {
-            let limits = container["resources"]["limits"].as_object().cloned();
-            for (resource, limit) in limits.into_iter().flatten() {
-                let requests = meta::entry_mut(&mut container["resources"], "requests");
-                requests.entry(resource).or_insert(limit);
-            }
-        }
-        if pod["spec"][list].is_null() {
-            meta::entry_mut(pod, "spec").remove(list);
-        }
     }
 }
 

@@ -200,6 +200,19 @@ fn cleaned(text: &str) -> String {
 
 /// The faults that a message lists come in no order where the real server walks a map.
 fn sort_faults(text: &mut String) {
+    // It walks an applied object in no order, too, and no further than the first field that it does not know.
+    const UNKNOWN: &str = "field not declared in schema";
+    const TYPED: &str = "failed to create typed patch object (";
+    if let Some((head, faults)) = text.split_once("): ").filter(|(head, _)| head.starts_with(TYPED))
+        && faults.contains(UNKNOWN)
+    {
+        let unknown: Vec<&str> = faults
+            .lines()
+            .filter(|line| line.contains(UNKNOWN))
+            .map(str::trim)
+            .collect();
+        *text = format!("{head}): {}", unknown.join("; "));
+    }
     if let Some((head, faults)) = text.split_once(" is invalid: [")
         && let Some(faults) = faults.strip_suffix(']')
     {

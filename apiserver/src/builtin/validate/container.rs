@@ -131,10 +131,7 @@ fn common(check: &mut Check, spec: &Value, container: &Value, path: &str, volume
     mounts::devices(check, container, path, volumes);
     let policies = ["Always", "IfNotPresent", "Never"];
     check.one_of(container, "imagePullPolicy", path, &policies);
-    let claims = items(spec, "resourceClaims", "").map(|(claim, _)| text(claim, "name"));
-    let claims = claims.filter(|name| !name.is_empty()).collect();
-    let resources = &container["resources"];
-    resources::resources(check, resources, &claims, &format!("{path}.resources"));
+    resources::of_container(check, container, spec, &format!("{path}.resources"));
     resizes(check, container, spec["restartPolicy"] == "Never", path);
     let context = &container["securityContext"];
     let path = format!("{path}.securityContext");

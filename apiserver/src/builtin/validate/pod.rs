@@ -1,8 +1,8 @@
 //! Pods and their templates.
 
 use super::{
-    Check, annotations, container, dns, items, names, pod_status, pod_update, projected, resources,
-    scheduling, security, text, tolerations, volume, windows,
+    Check, annotations, container, dns, items, names, pod_resize, pod_status, pod_update, projected,
+    resources, scheduling, security, text, tolerations, volume, windows,
 };
 use crate::field::FieldError;
 use crate::meta;
@@ -29,7 +29,7 @@ pub(super) fn pod(check: &mut Check, pod: &Value, old: Option<&Value>, part: &st
     match (old, part) {
         (None, _) => created(check, pod),
         (Some(old), "ephemeralcontainers") => pod_update::peeks(check, pod, old),
-        (Some(_), "resize") => {}
+        (Some(old), "resize") => pod_resize::resize(check, pod, old),
         (Some(old), _) => {
             annotations::changes(check, pod, old);
             pod_update::update(check, within, &old["spec"]);

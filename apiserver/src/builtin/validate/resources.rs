@@ -1,46 +1,15 @@
 //! What containers ask for and may use.
 
-use super::{Check, fields, items, names, text};
+use super::{Check, fields, items, names, resource_claims};
 use crate::builtin::pod_resources;
 use crate::field::FieldError;
 use serde_json::Value;
-use std::collections::BTreeSet;
 
-/// Limits, requests and claims of a container. Claims are those that the pod names.
-pub(super) fn resources(check: &mut Check, resources: &Value, claims: &BTreeSet<&str>, path: &str) {
+/// Limits, requests and claims of a container of a pod.
+pub(super) fn of_container(check: &mut Check, container: &Value, spec: &Value, path: &str) {
+    let resources = &container["resources"];
     of_kind(check, resources, path, resource_name);
-    let mut seen: BTreeSet<(&str, &str)> = BTreeSet::new();
-    for (claim, path) in items(resources, "claims", path) {
-        let (name, request) = (text(claim, "name"), text(claim, "request"));
-        if name.is_empty() {
-            check.push(FieldError::required(&path, ""));
-            continue;
-        }
-        if seen.contains(&(name, "")) {
-            check.push(FieldError::duplicate(&path, name));
-        } else {
-            if !request.is_empty() {
-                check.messages(&format!("{path}.request"), request, &names::label(request));
-                if seen.contains(&(name, request)) {
-                    check.push(FieldError::duplicate(&path, format!("{name}/{request}")));
-                }
-            } else if seen.iter().any(|(other, _)| *other == name) {
-                check.push(FieldError::duplicate(&path, name));
-            }
-            seen.insert((name, request));
-        }
-        if !claims.contains(name) {
-            let known = claims.iter().copied().collect::<Vec<_>>().join(", ");
-            let which = if known.is_empty() {
-                " which is empty".to_owned()
-            } else {
-                format!(": {known}")
-            };
-            let mut error = FieldError::not_found(&path, name);
-            error.detail = format!("must be one of the names in pod.spec.resourceClaims{which}");
-            check.push(error);
-        }
-    }
+    resource_claims::claims(check, resources, spec, path);
 }
 
 /// Limits and requests of a whole pod.
@@ -64,6 +33,7 @@ pub(super) fn of_pod(check: &mut Check, spec: &Value, path: &str) {
             check.push(FieldError::not_supported(path, name, known));
         }
     });
+    resource_claims::claims(check, resources, spec, &path);
     within_pod(check, spec, &path);
 }
 

@@ -200,7 +200,7 @@ fn finalizers(kind: &Kind, object: &Value, old: &Value, warnings: &mut Vec<Strin
 
 /// The template of a kind's pods, and where it stands.
 fn template<'a>(kind: &Kind, object: &'a Value) -> Option<(&'a Value, String)> {
-    let pointer = super::pod_path(kind).filter(|pointer| pointer.starts_with("/spec"))?;
+    let pointer = super::pod_path(kind).filter(|pointer| !pointer.is_empty())?;
     let path = format!("{}.", pointer.trim_start_matches('/').replace('/', "."));
     Some((object.pointer(pointer)?, path))
 }
