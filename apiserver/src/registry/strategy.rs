@@ -72,19 +72,12 @@ pub(super) fn holds_namespace(object: &Value) -> bool {
         .is_some_and(|list| !list.is_empty())
 }
 
-/// Of a pod the class of its quality stays when a status does not name it.
-fn keep_quality(kind: &Kind, status: &mut Value, old: &Value) {
-    let before = &old["status"]["qosClass"];
-    let is_pod = (kind.group.as_str(), kind.kind.as_str()) == ("", "Pod");
-    if is_pod && !before.is_null() && status["qosClass"].as_str().is_none_or(str::is_empty) {
-        status["qosClass"] = before.clone();
-    }
-}
-
 /// Of a custom resource only the status is taken; of a built-in kind also metadata, as its controllers write annotations there.
 fn keep_all_but_status(kind: &Kind, object: &mut Value, old: &Value) {
     let mut status = object["status"].take();
-    keep_quality(kind, &mut status, old);
+    if (kind.group.as_str(), kind.kind.as_str()) == ("", "Pod") {
+        strategy::keep_status(&mut status, &old["status"]);
+    }
     let metadata = object["metadata"].take();
     *object = old.clone();
     let Value::Object(fields) = object else { return };

@@ -14,7 +14,7 @@ mod services;
 pub(crate) mod warnings;
 
 pub(crate) use node_ports::Unallocated;
-pub(crate) use pods::quality;
+pub(crate) use pods::{keep_status, quality};
 
 use crate::builtin;
 use crate::kinds::Kind;

@@ -1,6 +1,6 @@
 //! Pods: what admission gives them, and their status at the start.
 
-use crate::meta;
+use crate::meta::{self, text};
 use serde_json::{Map, Value, json};
 
 /// What the default admission plugins add to a pod, and its first status.
@@ -33,6 +33,34 @@ pub(super) fn fill(pod: &mut Value, old: Option<&Value>) {
             "type": "PodScheduled", "status": "False", "reason": "SchedulingGated", "lastProbeTime": null,
             "message": "Scheduling is blocked due to non-empty scheduling gates", "lastTransitionTime": meta::now(),
         }]);
+    }
+}
+
+/// What a new status does not say is what the old one said: the class of quality, and of which generation it tells.
+pub(crate) fn keep_status(status: &mut Value, old: &Value) {
+    let before = &old["qosClass"];
+    if !before.is_null() && text(status, "qosClass").is_empty() {
+        status["qosClass"] = before.clone();
+    }
+    keep_generation(status, old);
+    let mut conditions: Vec<&Value> = old["conditions"].as_array().into_iter().flatten().collect();
+    let new = status.get_mut("conditions").and_then(Value::as_array_mut);
+    for condition in new.into_iter().flatten() {
+        // Of several of one type each follows one.
+        let same = conditions
+            .iter()
+            .position(|old| text(old, "type") == text(condition, "type"));
+        if let Some(old) = same.map(|index| conditions.remove(index)) {
+            keep_generation(condition, old);
+        }
+    }
+}
+
+fn keep_generation(new: &mut Value, old: &Value) {
+    const KEY: &str = "observedGeneration";
+    let is_set = |of: &Value| of[KEY].as_i64().is_some_and(|generation| generation != 0);
+    if !is_set(new) && is_set(old) {
+        new[KEY] = old[KEY].clone();
     }
 }
 
@@ -229,7 +257,7 @@ mod tests {
         let mut pod = json!({ "spec": { "containers": [] } });
         fill(&mut pod, None);
         pod["spec"]["priority"] = json!(7);
-        let mut new = json!({ "spec": { "containers": [], "enableServiceLinks": true }, "status": { "phase": "Running" } });
+        let mut new = json!({ "spec": { "containers": [] }, "status": { "phase": "Running" } });
         fill(&mut new, Some(&pod));
         assert_eq!(new["spec"], pod["spec"]);
         assert_eq!(new["status"]["phase"], "Running");
