@@ -64,7 +64,7 @@ fn workloads() -> Examples {
                 "apps/v1",
                 "StatefulSet",
                 json!({ "serviceName": "s", "selector": labels, "template": template, "podManagementPolicy": "Parallel", "minReadySeconds": 1,
-                    "ordinals": { "start": 3 }, "updateStrategy": { "type": "RollingUpdate", "rollingUpdate": { "partition": 1 } }, "revisionHistoryLimit": 2,
+                    "ordinals": { "start": 3 }, "updateStrategy": { "type": "RollingUpdate", "rollingUpdate": { "partition": 1, "maxUnavailable": 2 } }, "revisionHistoryLimit": 2,
                     "persistentVolumeClaimRetentionPolicy": { "whenDeleted": "Delete", "whenScaled": "Retain" } }),
             ),
         ),
@@ -125,7 +125,7 @@ fn containers() -> Value {
         "startupProbe": { "tcpSocket": { "port": 80, "host": "h" }, "initialDelaySeconds": 1, "timeoutSeconds": 2, "periodSeconds": 3, "successThreshold": 1, "failureThreshold": 4 },
         "livenessProbe": { "grpc": { "port": 9, "service": "s" }, "terminationGracePeriodSeconds": 3 },
         "readinessProbe": { "httpGet": { "port": 80, "path": "/", "scheme": "HTTPS", "host": "h", "httpHeaders": [{ "name": "A", "value": "b" }] }, "successThreshold": 2 },
-        "lifecycle": { "postStart": { "exec": { "command": ["x"] } }, "preStop": { "httpGet": { "port": "http" } } },
+        "lifecycle": { "postStart": { "exec": { "command": ["x"] } }, "preStop": { "httpGet": { "port": "http" } }, "stopSignal": "SIGTERM" },
         "securityContext": { "runAsNonRoot": true, "runAsGroup": 1, "readOnlyRootFilesystem": true, "allowPrivilegeEscalation": false, "procMount": "Default",
             "seccompProfile": { "type": "Localhost", "localhostProfile": "p" }, "appArmorProfile": { "type": "RuntimeDefault" }, "capabilities": { "drop": ["ALL"] },
             "seLinuxOptions": { "level": "s0" } } });
@@ -158,6 +158,7 @@ fn volumes() -> Value {
         json!({ "downwardAPI": { "defaultMode": 420, "items": [{ "path": "p", "fieldRef": { "fieldPath": "metadata.labels" } }, { "path": "q", "resourceFieldRef": { "containerName": "c", "resource": "limits.cpu" } }] } }),
         json!({ "projected": { "sources": [{ "configMap": { "name": "m", "items": [{ "key": "k", "path": "a" }] } }, { "secret": { "name": "s" } },
             { "serviceAccountToken": { "path": "t", "audience": "a", "expirationSeconds": 3600 } }, { "downwardAPI": { "items": [{ "path": "b", "fieldRef": { "fieldPath": "metadata.name" } }] } }] } }),
+        json!({ "projected": { "sources": [{ "clusterTrustBundle": { "name": "b", "path": "p" } }, { "podCertificate": { "signerName": "a.dev/s", "keyType": "ED25519", "keyPath": "k" } }] } }),
         json!({ "nfs": { "server": "s", "path": "/p", "readOnly": true } }),
         json!({ "csi": { "driver": "d.dev", "volumeAttributes": { "a": "b" } } }),
         json!({ "ephemeral": { "volumeClaimTemplate": { "spec": { "accessModes": ["ReadWriteOnce"], "resources": { "requests": { "storage": "1Gi" } } } } } }),
@@ -184,6 +185,7 @@ fn scheduling() -> Value {
                 "preferredDuringSchedulingIgnoredDuringExecution": [{ "weight": 1, "preference": { "matchExpressions": [{ "key": "k", "operator": "Exists" }] } }] },
             "podAffinity": { "preferredDuringSchedulingIgnoredDuringExecution": [{ "weight": 5, "podAffinityTerm": term }] } },
         "topologySpreadConstraints": [{ "maxSkew": 1, "topologyKey": "z", "whenUnsatisfiable": "DoNotSchedule", "labelSelector": labels, "minDomains": 2, "nodeAffinityPolicy": "Honor", "nodeTaintsPolicy": "Ignore", "matchLabelKeys": ["k"] }],
+        "schedulingGroup": { "podGroupName": "g" },
         "tolerations": [{ "key": "k", "operator": "Equal", "value": "v", "effect": "NoSchedule" }, { "operator": "Exists" }],
         "securityContext": { "runAsUser": 1, "runAsGroup": 2, "runAsNonRoot": true, "supplementalGroups": [3], "supplementalGroupsPolicy": "Merge", "fsGroupChangePolicy": "Always", "fsGroup": 4,
             "sysctls": [{ "name": "vm.x", "value": "1" }], "seLinuxOptions": { "user": "u" }, "appArmorProfile": { "type": "Unconfined" } } })
