@@ -62,7 +62,7 @@ fn live(world: &mut World, timing: Timing, instant: Instant, pod: &Value, next: 
         let run = milliseconds(pod, "run").or((!always).then_some(timing.pod_run));
         match run {
             Some(run) if !left("run", run) => Some(ended(pod, restarts)),
-            _ => None,
+            _ => Some(resized(pod)),
         }
     } else if let Some(reason) = annotation(pod, "waiting") {
         Some(waiting(pod, reason))
@@ -120,6 +120,21 @@ fn running(pod: &Value, restarts: i64) -> Value {
     status(pod, "Running", ready, reason, restarts, &state)
 }
 
+/// Its containers have what they ask for, as soon as they ask for something else.
+fn resized(pod: &Value) -> Value {
+    let mut status = pod["status"].clone();
+    let containers = pod["spec"]["containers"].as_array();
+    let statuses = status.get_mut("containerStatuses").and_then(Value::as_array_mut);
+    for (status, container) in statuses
+        .into_iter()
+        .flatten()
+        .zip(containers.into_iter().flatten())
+    {
+        status["resources"] = container["resources"].clone();
+    }
+    status
+}
+
 fn status(pod: &Value, phase: &str, ready: bool, reason: &str, restarts: i64, state: &Value) -> Value {
     let is_up = state.get("running").is_some();
     let containers = pod["spec"]["containers"].as_array();
@@ -127,10 +142,15 @@ fn status(pod: &Value, phase: &str, ready: bool, reason: &str, restarts: i64, st
         .into_iter()
         .flatten()
         .map(|container| {
-            json!({
+            let mut status = json!({
                 "name": container["name"], "image": container["image"], "imageID": "", "ready": ready, "started": is_up,
                 "restartCount": restarts, "state": state,
-            })
+            });
+            // By this an API server knows a node whose pods can be resized.
+            if is_up {
+                status["resources"] = container["resources"].clone();
+            }
+            status
         })
         .collect();
     let names: Vec<&str> = containers

@@ -242,6 +242,25 @@ async fn annotations_say_how_long_things_take() {
 }
 
 #[tokio::test]
+async fn a_running_pod_is_resized() {
+    const POD: &str = "/api/v1/namespaces/default/pods/sized";
+    let cluster = Cluster::start().await;
+    let sized = |cpu: &str| json!({ "name": "c", "image": "i", "resources": { "requests": { "cpu": cpu } } });
+    let pod = json!({ "metadata": { "name": "sized" }, "spec": { "containers": [sized("1")] } });
+    cluster.create(PODS, pod).await;
+    let has = |cpu: &'static str| {
+        move |pod: &Value| pod["status"]["containerStatuses"][0]["resources"]["requests"]["cpu"] == cpu
+    };
+    cluster.until(POD, has("1")).await;
+    let larger = json!({ "spec": { "containers": [sized("2")] } });
+    cluster
+        .ask("PATCH", &format!("{POD}/resize"), larger)
+        .await
+        .unwrap();
+    cluster.until(POD, has("2")).await;
+}
+
+#[tokio::test]
 async fn a_pod_that_is_never_ready_runs_all_the_same() {
     let cluster = Cluster::start().await;
     let never = json!({ "simulation.kubewright.dev/never-ready": "true" });
