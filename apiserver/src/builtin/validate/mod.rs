@@ -29,6 +29,7 @@ mod metrics;
 mod mounts;
 mod names;
 mod network;
+mod network_policy;
 mod node_selector;
 mod nodes;
 mod persistent_source;
@@ -91,7 +92,7 @@ pub fn validate(object: &Value, old: Option<&Value>, empties: &Empties, part: &s
         "ReplicationController" => workload::replication_controller(&mut check, spec),
         "Deployment" => workload::deployment(&mut check, spec),
         "ReplicaSet" => workload::replica_set(&mut check, spec),
-        "PodTemplate" => pod::template_at(&mut check, &object["template"], "template"),
+        "PodTemplate" => pod::template(&mut check, &object["template"], "template"),
         "ControllerRevision" => config::revision(&mut check, object, old),
         "StatefulSet" => workload::stateful_set(&mut check, spec, old.is_none()),
         "DaemonSet" => workload::daemon_set(&mut check, spec),
@@ -108,7 +109,7 @@ pub fn validate(object: &Value, old: Option<&Value>, empties: &Empties, part: &s
         "StorageClass" => storage::class(&mut check, object, old),
         "Ingress" => network::ingress(&mut check, object, old),
         "IngressClass" => network::ingress_class(&mut check, spec, old),
-        "NetworkPolicy" => network::network_policy(&mut check, spec),
+        "NetworkPolicy" => network_policy::network_policy(&mut check, spec),
         "Endpoints" => endpoints::endpoints(&mut check, object, old),
         "EndpointSlice" => endpoints::slice(&mut check, object, old),
         "PodDisruptionBudget" => policy::disruption_budget(&mut check, spec),

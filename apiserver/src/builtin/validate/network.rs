@@ -1,6 +1,6 @@
-//! Ingresses and network policies.
+//! Ingresses and their classes.
 
-use super::{Check, addresses, fields, items, names, policy, text};
+use super::{Check, addresses, items, names, policy, text};
 use crate::field::FieldError;
 use serde_json::Value;
 use std::net::IpAddr;
@@ -203,110 +203,5 @@ pub(super) fn ingress_class(check: &mut Check, spec: &Value, old: Option<&Value>
             controller,
             "field is immutable",
         ));
-    }
-}
-
-pub(super) fn network_policy(check: &mut Check, spec: &Value) {
-    check.selector(&spec["podSelector"], "spec.podSelector");
-    for (rules, peers) in [("ingress", "from"), ("egress", "to")] {
-        for (rule, path) in items(spec, rules, "spec") {
-            for (port, path) in items(rule, "ports", &path) {
-                policy_port(check, port, &path);
-            }
-            for (peer, path) in items(rule, peers, &path) {
-                policy_peer(check, peer, &path);
-            }
-        }
-    }
-    let types = spec["policyTypes"].as_array().map_or(&[][..], Vec::as_slice);
-    if types.len() > 2 {
-        let detail = "may not specify more than two policyTypes";
-        check.push(FieldError::invalid(
-            "spec.policyTypes",
-            spec["policyTypes"].clone(),
-            detail,
-        ));
-        return;
-    }
-    for (index, ty) in types.iter().enumerate() {
-        let ty = ty.as_str().unwrap_or_default();
-        if !["Ingress", "Egress"].contains(&ty) {
-            let field = format!("spec.policyTypes[{index}]");
-            check.push(FieldError::not_supported(&field, ty, ["Ingress", "Egress"]));
-        }
-    }
-}
-
-fn policy_port(check: &mut Check, port: &Value, path: &str) {
-    check.one_of(port, "protocol", path, &["TCP", "UDP", "SCTP"]);
-    check.port_or_name(&port["port"], &format!("{path}.port"));
-    let Some(end) = port["endPort"].as_i64() else {
-        return;
-    };
-    let field = format!("{path}.endPort");
-    match &port["port"] {
-        Value::Null => {
-            let detail = "may not be specified when `port` is not specified";
-            check.push(FieldError::invalid(&field, end, detail));
-        }
-        Value::String(_) => {
-            let detail = "may not be specified when `port` is non-numeric";
-            check.push(FieldError::invalid(&field, end, detail));
-        }
-        first => {
-            if first.as_i64().is_some_and(|first| end < first) {
-                check.push(FieldError::invalid(
-                    &field,
-                    first.clone(),
-                    "must be greater than or equal to `port`",
-                ));
-            }
-            check.port(&port["endPort"], &field);
-        }
-    }
-}
-
-fn policy_peer(check: &mut Check, peer: &Value, path: &str) {
-    let block = &peer["ipBlock"];
-    for name in ["podSelector", "namespaceSelector"] {
-        check.selector(&peer[name], &format!("{path}.{name}"));
-    }
-    if block.is_object() {
-        blocked(check, block, &format!("{path}.ipBlock"));
-    }
-    match fields(peer).filter(|(_, part)| part.is_object()).count() {
-        0 => check.push(FieldError::required(path, "must specify a peer")),
-        2.. if block.is_object() => {
-            check.push(FieldError::forbidden(
-                path,
-                "may not specify both ipBlock and another peer",
-            ));
-        }
-        _ => {}
-    }
-}
-
-/// A range of addresses, and what is not in it.
-fn blocked(check: &mut Check, block: &Value, path: &str) {
-    let (range, field) = (text(block, "cidr"), format!("{path}.cidr"));
-    if !check.required(&block["cidr"], &field) {
-        return;
-    }
-    if let Some(why) = addresses::range_fault(range) {
-        check.push(FieldError::invalid(&field, range, why));
-    }
-    // Of what is no range nothing can be a part.
-    if addresses::is_part(range, range).is_none() {
-        return;
-    }
-    for (except, path) in items(block, "except", path) {
-        let except = except.as_str().unwrap_or_default();
-        if let Some(why) = addresses::range_fault(except) {
-            check.push(FieldError::invalid(&path, except, why));
-        }
-        if addresses::is_part(except, range) == Some(false) {
-            let detail = "must be a strict subset of `cidr`";
-            check.push(FieldError::invalid(&path, except, detail));
-        }
     }
 }

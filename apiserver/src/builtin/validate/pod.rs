@@ -2,7 +2,7 @@
 
 use super::{
     Check, annotations, container, dns, items, names, pod_resize, pod_status, pod_update, projected,
-    resources, scheduling, security, text, tolerations, volume, windows,
+    resource_claims, resources, scheduling, security, text, tolerations, volume, windows,
 };
 use crate::field::FieldError;
 use crate::meta;
@@ -66,11 +66,6 @@ pub(super) fn padded(check: &mut Check, container: &Value, path: &str) {
     }
 }
 
-/// A template that lies at the top of its kind.
-pub(super) fn template_at(check: &mut Check, template: &Value, path: &str) {
-    self::template(check, template, path);
-}
-
 /// A template with its labels.
 pub(super) fn template(check: &mut Check, template: &Value, path: &str) {
     // The real server leaves `metadata` out of these paths.
@@ -93,7 +88,7 @@ pub(super) fn template(check: &mut Check, template: &Value, path: &str) {
 fn spec(check: &mut Check, spec: &Value, pod: Option<&Value>, path: &str) {
     let at = |name: &str| format!("{path}.{name}");
     let volumes = volume::volumes(check, spec, pod.map(meta::name), path);
-    claims(check, spec, pod.is_some_and(annotations::is_mirror), path);
+    resource_claims::of_pod(check, spec, pod.is_some_and(annotations::is_mirror), path);
     container::containers(check, spec, path, &volumes);
     resources::of_pod(check, spec, path);
     host_ports(check, spec, pod.is_some(), path);
@@ -142,45 +137,6 @@ fn named(check: &mut Check, spec: &Value, field: &str, path: &str, messages: fn(
     let name = text(spec, field);
     if !name.is_empty() {
         check.messages(&format!("{path}.{field}"), name, &messages(name));
-    }
-}
-
-/// Devices that the pod claims.
-fn claims(check: &mut Check, spec: &Value, is_mirror: bool, path: &str) {
-    let mut seen = BTreeSet::new();
-    for (claim, path) in items(spec, "resourceClaims", path) {
-        if is_mirror {
-            check.push(FieldError::forbidden(
-                "[]",
-                "static pods do not support resource claims",
-            ));
-            continue;
-        }
-        let (name, field) = (text(claim, "name"), format!("{path}.name"));
-        if check.required(&claim["name"], &field) {
-            if seen.insert(name) {
-                check.messages(&field, name, &names::label(name));
-            } else {
-                check.push(FieldError::duplicate(&field, name));
-            }
-        }
-        let sources = ["resourceClaimName", "resourceClaimTemplateName"];
-        let detail = match sources.map(|source| claim[source].is_string()) {
-            [true, true] => {
-                Some("at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified")
-            }
-            [false, false] => Some("must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"),
-            _ => None,
-        };
-        if let Some(detail) = detail {
-            let shown = check.shown(claim, &path, "core.PodResourceClaim");
-            check.push(FieldError::invalid(&path, "", detail).showing(shown));
-        }
-        for source in sources {
-            if let Some(name) = claim[source].as_str() {
-                check.messages(&format!("{path}.{source}"), name, &names::subdomain(name));
-            }
-        }
     }
 }
 

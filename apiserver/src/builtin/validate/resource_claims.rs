@@ -5,6 +5,45 @@ use crate::field::FieldError;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
+/// Devices that the pod claims.
+pub(super) fn of_pod(check: &mut Check, spec: &Value, is_mirror: bool, path: &str) {
+    let mut seen = BTreeSet::new();
+    for (claim, path) in items(spec, "resourceClaims", path) {
+        if is_mirror {
+            check.push(FieldError::forbidden(
+                "[]",
+                "static pods do not support resource claims",
+            ));
+            continue;
+        }
+        let (name, field) = (text(claim, "name"), format!("{path}.name"));
+        if check.required(&claim["name"], &field) {
+            if seen.insert(name) {
+                check.messages(&field, name, &names::label(name));
+            } else {
+                check.push(FieldError::duplicate(&field, name));
+            }
+        }
+        let sources = ["resourceClaimName", "resourceClaimTemplateName"];
+        let detail = match sources.map(|source| claim[source].is_string()) {
+            [true, true] => {
+                Some("at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified")
+            }
+            [false, false] => Some("must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"),
+            _ => None,
+        };
+        if let Some(detail) = detail {
+            let shown = check.shown(claim, &path, "core.PodResourceClaim");
+            check.push(FieldError::invalid(&path, "", detail).showing(shown));
+        }
+        for source in sources {
+            if let Some(name) = claim[source].as_str() {
+                check.messages(&format!("{path}.{source}"), name, &names::subdomain(name));
+            }
+        }
+    }
+}
+
 /// What is claimed at a place is among what the pod names, each part once.
 pub(super) fn claims(check: &mut Check, resources: &Value, spec: &Value, path: &str) {
     let claims = items(spec, "resourceClaims", "").map(|(claim, _)| text(claim, "name"));
