@@ -3,7 +3,7 @@
 //! `cases/` has the cases: requests in order, as data. `recorded/` has what the real server answered, less what no two servers have in
 //! common: uids, versions, times, addresses. Plain `cargo test` compares the embedded server with the recording; the ignored tests,
 //! which need the real one, see whether the recording is still true (`UPDATE_DIFFERENTIAL=1` writes it), play what needs kubectl too.
-//! A suite can be recorded alone (`DIFFERENTIAL_ONLY`), but kubectl's: its lists show what others made.
+//! A suite can be recorded alone (`DIFFERENTIAL_ONLY`): none shows what another made.
 //! `random.rs` asks both, side by side, what nobody thought of, and `random/every.rs` every change of its examples, one by one.
 //! Where the embedded server differs a step says why (`differs`), and so does apiserver/DIFFERENCES.md.
 
@@ -30,17 +30,20 @@ fn chosen() -> Vec<Suite> {
             let whole = suite.name == only;
             suite.cases.retain(|case| whole || case.name == only);
         }
+        suites.retain(|suite| !suite.cases.is_empty());
     }
     suites
+}
+
+fn is_whole(suite: &Suite) -> bool {
+    std::env::var("DIFFERENTIAL_ONLY")
+        .ok()
+        .is_none_or(|only| only == suite.name)
 }
 
 async fn compare_with_recording(suites: &[Suite]) {
     let server = embedded().await;
     let subject = Subject::embedded(&server).await;
-    compare_on(&subject, suites).await;
-}
-
-async fn compare_on(subject: &Subject, suites: &[Suite]) {
     let mut wrong = String::new();
     for suite in suites {
         let recorded = recording::read(suite);
@@ -63,66 +66,54 @@ async fn the_embedded_server_answers_as_recorded() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs kubectl: cargo xtask control-plane, then cargo test -- --include-ignored"]
 async fn kubectl_prints_as_recorded() {
-    let (suites, others): (Vec<Suite>, Vec<Suite>) =
-        chosen().into_iter().partition(|suite| suite.name == KUBECTL);
-    let server = embedded().await;
-    let subject = Subject::embedded(&server).await;
-    // Some commands show what earlier suites left behind.
-    for case in others
-        .iter()
-        .take_while(|suite| suite.name.as_str() < KUBECTL)
-        .flat_map(|suite| &suite.cases)
-    {
-        subject.play(case).await;
-    }
-    compare_on(&subject, &suites).await;
+    let suites = chosen();
+    let suites: Vec<Suite> = suites.into_iter().filter(|suite| suite.name == KUBECTL).collect();
+    compare_with_recording(&suites).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
 async fn the_recording_is_what_the_real_server_answers() {
-    let only = std::env::var("DIFFERENTIAL_ONLY").ok();
-    assert!(
-        !(recording::updates() && only.as_deref() == Some(KUBECTL)),
-        "kubectl's lists show what other suites made: record them with all suites, without DIFFERENTIAL_ONLY"
-    );
-    let plane = real().await;
-    let subject = Subject::real(&plane).await;
     let mut wrong = String::new();
-    for suite in chosen() {
-        let mut all = vec![];
-        let recorded = recording::read(&suite);
-        for case in &suite.cases {
-            eprintln!("{}: {}", suite.name, case.name);
-            let answers = subject.play(case).await;
-            if !recording::updates() {
-                let recorded = recorded.get(&case.name).map_or(&[][..], |recorded| recorded);
-                for ((step, answer), recorded) in case.steps.iter().zip(&answers).zip(recorded) {
-                    if answer.0 != recorded.0 || answer.1 != recorded.1 {
-                        let _ = writeln!(
-                            wrong,
-                            "{}: {}: {} {}",
-                            case.name,
-                            step.title(),
-                            recorded.0,
-                            answer.0
-                        );
-                        compare::apart(&recorded.1, &answer.1, "", &mut wrong);
-                    }
-                }
-                if recorded.len() != answers.len() {
-                    let _ = writeln!(wrong, "{}: it is not recorded", case.name);
+    // Lists of kubectl would show what the other suites made.
+    let (kubectl, others): (Vec<Suite>, Vec<Suite>) =
+        chosen().into_iter().partition(|suite| suite.name == KUBECTL);
+    for suites in [others, kubectl].iter().filter(|suites| !suites.is_empty()) {
+        let plane = real().await;
+        let subject = Subject::real(&plane).await;
+        for suite in suites {
+            compare_or_record(&subject, suite, &mut wrong).await;
+        }
+        tokio::task::spawn_blocking(move || drop(plane)).await.unwrap();
+    }
+    assert!(wrong.is_empty(), "\n{wrong}");
+}
+
+async fn compare_or_record(real: &Subject, suite: &Suite, wrong: &mut String) {
+    let mut all = vec![];
+    let recorded = recording::read(suite);
+    for case in &suite.cases {
+        eprintln!("{}: {}", suite.name, case.name);
+        let answers = real.play(case).await;
+        if !recording::updates() {
+            let recorded = recorded.get(&case.name).map_or(&[][..], |recorded| recorded);
+            for ((step, answer), recorded) in case.steps.iter().zip(&answers).zip(recorded) {
+                if answer.0 != recorded.0 || answer.1 != recorded.1 {
+                    let (case, step) = (&case.name, step.title());
+                    let _ = writeln!(wrong, "{case}: {step}: {} {}", recorded.0, answer.0);
+                    compare::apart(&recorded.1, &answer.1, "", wrong);
                 }
             }
-            all.push(answers);
+            if recorded.len() != answers.len() {
+                let _ = writeln!(wrong, "{}: it is not recorded", case.name);
+            }
         }
-        // A suite stands by itself, but kubectl's; a case does not.
-        if recording::updates() && only.as_ref().is_none_or(|only| *only == suite.name) {
-            recording::write(&suite, &all);
-        }
+        all.push(answers);
     }
-    tokio::task::spawn_blocking(move || drop(plane)).await.unwrap();
-    assert!(wrong.is_empty(), "\n{wrong}");
+    // A suite stands by itself; a case does not.
+    if recording::updates() && is_whole(suite) {
+        recording::write(suite, &all);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
