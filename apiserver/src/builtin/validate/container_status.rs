@@ -32,14 +32,12 @@ pub(super) fn restarts(check: &mut Check, pod: &Value, old: &Value) {
             let code = ended["exitCode"].as_i64().unwrap_or_default();
             let container = items(spec, list, "").find(|(one, _)| one["name"] == before["name"]);
             let may = !is_peek && container.is_some_and(|(one, _)| may_restart(one, spec, code));
+            if may {
+                continue;
+            }
             // Of those for a look inside each is told of.
-            for _ in 0..if may {
-                0
-            } else if is_peek {
-                again
-            } else {
-                1
-            } {
+            let times = if is_peek { again } else { 1 };
+            for _ in 0..times {
                 let detail = "may not be transitioned to non-terminated state";
                 check.push(FieldError::forbidden(&format!("{path}.state"), detail));
             }
