@@ -34,7 +34,21 @@ pub enum Keep {
     Transformed(Transform),
 }
 
-/// A function that changes objects before they are kept.
+impl Keep {
+    /// The variant's name, in small letters.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Compressed => "compressed",
+            Self::Raw => "raw",
+            Self::Decoded => "decoded",
+            Self::Metadata => "metadata",
+            Self::Projection(_) => "projection",
+            Self::Transformed(_) => "transformed",
+        }
+    }
+}
+
+/// A function that changes objects before they are kept. Indexes by path find what it leaves.
 ///
 /// It must give the same whenever it is given the same. Name, namespace, labels and all else that [`Metadata`](super::Metadata) shows
 /// are those that the API server sent. A panic is contained: that object is kept as it came. Two clones are equal, two made of the same
@@ -121,6 +135,18 @@ impl Paths {
             [] => Self::Whole,
             [PathSegment::Field(name), rest @ ..] => Self::Fields(vec![(name.clone(), Self::of(rest))]),
             [PathSegment::Elements, rest @ ..] => Self::Elements(Box::new(Self::of(rest))),
+        }
+    }
+
+    /// Whether the value at a path is kept whole.
+    pub(super) fn hold(&self, path: &[PathSegment]) -> bool {
+        match (self, path) {
+            (Self::Whole, _) => true,
+            (Self::Fields(_), [PathSegment::Field(name), rest @ ..]) => {
+                self.field(name).is_some_and(|tree| tree.hold(rest))
+            }
+            (Self::Elements(tree), [PathSegment::Elements, rest @ ..]) => tree.hold(rest),
+            _ => false,
         }
     }
 

@@ -11,7 +11,7 @@ use super::{
     servers::Readiness,
 };
 use crate::{
-    cache::{InformerOptions, SharedInformerFactory},
+    cache::{InformerOptions, Keep, SharedInformerFactory},
     workqueue::WorkQueue,
 };
 
@@ -112,7 +112,13 @@ fn restriction(options: &InformerOptions) -> String {
         .namespaces
         .as_ref()
         .map(|names| format!("namespaces {}", names.join(",")));
-    let parts = [&namespaces, &options.label_selector, &options.field_selector];
+    let keep = (options.keep != Keep::Compressed).then(|| options.keep.name().to_owned());
+    let parts = [
+        &namespaces,
+        &options.label_selector,
+        &options.field_selector,
+        &keep,
+    ];
     let parts: Vec<&str> = parts.into_iter().flatten().map(String::as_str).collect();
     if parts.is_empty() {
         String::new()

@@ -28,14 +28,18 @@
 //! | `workqueue_unfinished_work_seconds`, `workqueue_longest_running_processor_seconds` | name, controller | keys in work now |
 //! | `rest_client_requests_total` | code, method, host | requests by the code of their answer, `<error>` where there was none |
 //! | `leader_election_master_status` | name | 1 while this replica leads |
-//! | `kubewright_informer_objects`, `…_bytes`, `…_kept_bytes` | group, kind, namespaces, selector | what the store holds, as JSON and as it is kept |
-//! | `kubewright_informer_queued`, `…_pending` | group, kind, namespaces, selector | entries of the queue before the store, changes that handlers were not yet told of |
-//! | `kubewright_informer_lists_total`, `…_watches_total`, `…_watch_events_total`, `…_failures_total` | group, kind, namespaces, selector | list and watch |
-//! | `kubewright_informer_decode_errors_total`, `…_index_errors_total` | group, kind, namespaces, selector | objects and values of another shape |
-//! | `kubewright_informer_version_errors_total` | group, kind, namespaces, selector | resource versions that went backwards or were no number |
-//! | `kubewright_informer_inconsistencies_total` | group, kind, namespaces, selector | objects that differed in a check of consistency |
+//! | `kubewright_informer_objects`, `…_bytes`, `…_kept_bytes` | informer | what the store holds, as JSON and as it is kept |
+//! | `kubewright_informer_queued`, `…_pending` | informer | entries of the queue before the store, changes that handlers were not yet told of |
+//! | `kubewright_informer_lists_total`, `…_watches_total`, `…_watch_events_total`, `…_failures_total` | informer | list and watch |
+//! | `kubewright_informer_decode_errors_total`, `…_index_errors_total` | informer | objects and values of another shape |
+//! | `kubewright_informer_version_errors_total` | informer | resource versions that went backwards or were no number |
+//! | `kubewright_informer_batches_total`, `…_processing_seconds_total`, `…_decodes_total` | informer | what went into the store and how long that took, what was decoded |
+//! | `kubewright_informer_inconsistencies_total` | informer | objects that differed in a check of consistency |
 //! | `kubewright_events_dropped_total` | | events that the queue did not take |
 //! | `kubewright_events_suppressed_total` | | events left out because there were too many about their objects |
+//!
+//! The labels of an informer are group, version, kind, namespaces (empty: those of the factory, `*`: all), selector and keep (what is kept
+//! of each object), so that no two informers have the same ones.
 
 mod address;
 mod args;

@@ -1,6 +1,6 @@
 //! What is read when somebody asks: informers, queues, dropped events.
 
-use std::fmt;
+use std::{collections::HashMap, fmt};
 
 use prometheus_client::{
     collector::Collector,
@@ -10,7 +10,8 @@ use prometheus_client::{
 
 use super::controller::QueueLabels;
 use crate::{
-    cache::{InformerStats, SharedInformerFactory},
+    KindInfo,
+    cache::{InformerOptions, InformerStats, SharedInformerFactory},
     events::Recorder,
     workqueue::{Priority, QueueStats},
 };
@@ -23,31 +24,54 @@ pub(super) struct Queues(pub(super) Vec<(String, Queue)>);
 pub(super) struct Events(pub(super) Recorder);
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct KindLabels {
+struct InformerLabels {
     group: String,
+    version: String,
     kind: String,
     namespaces: String,
     selector: String,
+    keep: String,
+}
+
+impl InformerLabels {
+    fn new(info: KindInfo, options: InformerOptions) -> Self {
+        let selectors = [options.label_selector, options.field_selector];
+        Self {
+            group: info.group.into_owned(),
+            version: info.version.into_owned(),
+            kind: info.kind.into_owned(),
+            namespaces: match options.namespaces {
+                None => String::new(),
+                Some(names) if names.is_empty() => "*".to_owned(),
+                Some(names) => names.join(","),
+            },
+            selector: selectors.into_iter().flatten().collect::<Vec<_>>().join(";"),
+            keep: options.keep.name().to_owned(),
+        }
+    }
+}
+
+/// The labels of each informer and its figures. Informers that differ in something else, as two projections do, are numbered: a scrape
+/// with the same series twice is refused as a whole.
+fn labelled(
+    all: impl IntoIterator<Item = (KindInfo, InformerOptions, InformerStats)>,
+) -> Vec<(InformerLabels, InformerStats)> {
+    let mut seen: HashMap<InformerLabels, usize> = HashMap::new();
+    let all = all.into_iter().map(|(info, options, stats)| {
+        let mut labels = InformerLabels::new(info, options);
+        let number = seen.entry(labels.clone()).or_default();
+        *number += 1;
+        if *number > 1 {
+            labels.keep = format!("{} {number}", labels.keep);
+        }
+        (labels, stats)
+    });
+    all.collect()
 }
 
 impl Collector for Informers {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let informers: Vec<(KindLabels, InformerStats)> = self
-            .0
-            .stats()
-            .into_iter()
-            .map(|(info, options, stats)| {
-                // Two informers of one kind differ in these.
-                let selectors = [options.label_selector, options.field_selector];
-                let labels = KindLabels {
-                    group: info.group.into_owned(),
-                    kind: info.kind.into_owned(),
-                    namespaces: options.namespaces.unwrap_or_default().join(","),
-                    selector: selectors.into_iter().flatten().collect::<Vec<_>>().join(";"),
-                };
-                (labels, stats)
-            })
-            .collect();
+        let informers = labelled(self.0.stats());
         for (name, help, value) in GAUGES {
             let values = informers
                 .iter()
@@ -60,7 +84,16 @@ impl Collector for Informers {
                 .map(|(labels, stats)| (labels, ConstCounter::new(value(stats))));
             family(&mut encoder, name, help, values)?;
         }
-        Ok(())
+        let processing = informers
+            .iter()
+            .map(|(labels, stats)| (labels, ConstCounter::new(stats.processing.as_secs_f64())));
+        let help = "How long batches took until they were in the store and the sinks told";
+        family(
+            &mut encoder,
+            "kubewright_informer_processing_seconds",
+            help,
+            processing,
+        )
     }
 }
 
@@ -90,7 +123,17 @@ const GAUGES: [Figure<usize>; 5] = [
     ),
 ];
 
-const COUNTERS: [Figure<u64>; 8] = [
+const COUNTERS: [Figure<u64>; 10] = [
+    (
+        "kubewright_informer_batches",
+        "Batches that went into the store",
+        |stats| stats.batches,
+    ),
+    (
+        "kubewright_informer_decodes",
+        "How often an object was decoded",
+        |stats| stats.decodes,
+    ),
     ("kubewright_informer_lists", "Lists that ended well", |stats| {
         stats.lists
     }),

@@ -5,7 +5,8 @@ use serde_json::json;
 
 use super::*;
 use crate::{
-    Kind, ObjectName,
+    Kind, KindInfo, ObjectName,
+    cache::{InformerOptions, Keep, Transform},
     client::{Connection, Get, TypedClient},
     controller::{ControllerMetrics, Outcome},
     testing::ScriptedApi,
@@ -16,6 +17,12 @@ use crate::{
 fn metrics() -> Metrics {
     let informers = SharedInformerFactory::new(Connection::late().0);
     informers.of::<Deployment>();
+    informers.with::<Deployment>(InformerOptions {
+        namespaces: Some(vec![]),
+        label_selector: Some("a=b".into()),
+        keep: Keep::Raw,
+        ..InformerOptions::default()
+    });
     let deployment = json!({
         "apiVersion": "apps/v1", "kind": "Deployment",
         "metadata": {"name": "web", "namespace": "default", "resourceVersion": "1", "uid": "u"},
@@ -80,8 +87,9 @@ async fn dashboards_of_controller_runtime_find_their_names() {
         r#"workqueue_unfinished_work_seconds{name="foo",controller="foo"} 0.0"#,
         r#"workqueue_longest_running_processor_seconds{name="foo",controller="foo"} 0.0"#,
         r#"leader_election_master_status{name="shop"} 1"#,
-        r#"kubewright_informer_objects{group="apps",kind="Deployment",namespaces="",selector=""} 1"#,
-        r#"kubewright_informer_decode_errors_total{group="apps",kind="Deployment",namespaces="",selector=""} 0"#,
+        r#"kubewright_informer_objects{group="apps",version="v1",kind="Deployment",namespaces="",selector="",keep="compressed"} 1"#,
+        r#"kubewright_informer_decode_errors_total{group="apps",version="v1",kind="Deployment",namespaces="",selector="",keep="compressed"} 0"#,
+        r#"kubewright_informer_processing_seconds_total{group="apps",version="v1",kind="Deployment",namespaces="*",selector="a=b",keep="raw"} 0.0"#,
         "kubewright_events_dropped_total 0",
         "kubewright_events_suppressed_total 0",
         "# EOF",
@@ -91,6 +99,35 @@ async fn dashboards_of_controller_runtime_find_their_names() {
             "{line} is not in\n{text}"
         );
     }
+}
+
+/// A scrape with one series twice is refused.
+#[tokio::test]
+async fn no_two_informers_share_a_series() {
+    let informers = SharedInformerFactory::new(Connection::late().0);
+    for _ in 0..2 {
+        informers.with::<Deployment>(InformerOptions {
+            keep: Keep::Transformed(Transform::new(|_| {})),
+            ..InformerOptions::default()
+        });
+    }
+    informers.metadata_only::<Deployment>();
+    informers.of::<Deployment>();
+    informers.dynamic(
+        KindInfo {
+            version: "v2".into(),
+            ..Deployment::info()
+        },
+        InformerOptions::default(),
+    );
+    let metrics = Metrics::new("shop", informers, Recorder::pipeline("shop").0);
+    let text = metrics.into_handler()(&Uri::from_static("/metrics")).body;
+    let series = text
+        .lines()
+        .filter(|line| line.starts_with("kubewright_informer_lists_total"));
+    let series: Vec<_> = series.collect();
+    let unique: BTreeSet<_> = series.iter().collect();
+    assert_eq!((series.len(), unique.len()), (5, 5), "{series:#?}");
 }
 
 /// The names in the first column of the documentation's table. A name of `…` begins as the first one of its row does.
