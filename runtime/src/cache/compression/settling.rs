@@ -11,7 +11,7 @@ use std::{
 };
 
 use parking_lot::{Mutex, MutexGuard};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use super::{
     super::{Metadata, object::StoredObject, store::Store},
@@ -35,13 +35,16 @@ const MOVED_AT_A_TIME: usize = 2;
 /// of a core.
 const MOVED_IN_PEACE: usize = 32;
 const PAUSE: Duration = Duration::from_millis(10);
+/// After this time a dictionary is let go that only outdated versions can still need.
+const HELD: Duration = Duration::from_mins(10);
 /// After so many objects it is looked at how many lived until they were compressed.
 const LOOKED_AT: u32 = 64;
 
 /// Compresses objects: replicas when they come, others once they are no longer fresh. One per informer.
 ///
 /// There are at most two dictionaries: what was compressed with the older one is moved over before there is a third, a little with each
-/// object that arrives, and more while none does.
+/// object that arrives, and more while none does. A version that is no longer stored is not moved: who holds one for ten minutes may hold a
+/// third.
 #[derive(Debug)]
 pub(in crate::cache) struct Settling {
     /// Nothing is compressed: the kind is sensitive, or the informer wants it so.
@@ -61,7 +64,8 @@ struct Inner {
     compressor: Compressor,
     families: Families,
     newest: Option<Arc<Dictionary>>,
-    older: Option<Arc<Dictionary>>,
+    /// With the moment since when it is that.
+    older: Option<(Arc<Dictionary>, Instant)>,
     window: Window,
     /// The ratio of the first window of the newest dictionary.
     at_training: Option<f64>,
@@ -247,14 +251,19 @@ impl Inner {
             return;
         };
         tracing::debug!("trained a dictionary on {} objects", samples.len());
-        self.older = self.newest.replace(Arc::new(trained));
+        let displaced = self.newest.replace(Arc::new(trained));
+        self.older = displaced.map(|older| (older, Instant::now()));
         self.at_training = None;
         self.move_all(store);
     }
 
-    /// Drops the older dictionary once nobody needs it to be read.
+    /// Lets go of the older dictionary once nobody needs it to be read. Objects of a list that is still arriving may, and move when they are
+    /// stored; an outdated version that somebody keeps would otherwise be in the way of a third for ever.
     fn forget_older(&mut self) {
-        self.older = self.older.take().filter(|older| Arc::strong_count(older) > 1);
+        let is_needed = |(older, since): &(Arc<Dictionary>, Instant)| {
+            Arc::strong_count(older) > 1 && since.elapsed() < HELD
+        };
+        self.older = self.older.take().filter(is_needed);
     }
 
     fn move_all(&mut self, store: &Store) {

@@ -53,7 +53,8 @@ impl World {
 
     fn dictionaries(&self) -> Vec<Arc<Dictionary>> {
         let inner = self.settling.inner.lock();
-        inner.newest.iter().chain(&inner.older).cloned().collect()
+        let older = inner.older.iter().map(|(older, _)| older);
+        inner.newest.iter().chain(older).cloned().collect()
     }
 
     /// The dictionaries that objects in the store need.
@@ -228,6 +229,29 @@ fn a_version_that_is_out_of_date_but_held_is_compressed_too() {
     assert!(held.payload.raw().is_none() && 2 * held.payload.kept() < held.payload.length());
     let json: serde_json::Value = serde_json::from_slice(&held.payload.json().unwrap()).unwrap();
     assert_eq!(json["metadata"]["resourceVersion"], "1");
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_keeps_an_outdated_version_is_in_the_way_of_a_new_dictionary_for_ten_minutes() {
+    let mut world = World::new(false);
+    world.arrive(0..5000, 1);
+    let held = world
+        .store
+        .get(&crate::ObjectName::namespaced("shop", "o7"))
+        .unwrap();
+    let first = held.payload.dictionary().unwrap();
+    world.arrive(0..8000, 2);
+    assert!(!world.settling.is_moving() && world.needed().len() == 1);
+    let second = world.dictionaries()[0].clone();
+    assert!(!Arc::ptr_eq(&first, &second));
+    world.arrive(0..8000, 3);
+    assert!(Arc::ptr_eq(&world.dictionaries()[0], &second));
+    tokio::time::advance(HELD).await;
+    world.arrive(0..8000, 3);
+    assert!(!Arc::ptr_eq(&world.dictionaries()[0], &second));
+    assert!(world.ratio() >= 3, "{}", world.ratio());
+    let json: serde_json::Value = serde_json::from_slice(&held.payload.json().unwrap()).unwrap();
+    assert_eq!(json["metadata"]["resourceVersion"], "1", "it can still be read");
 }
 
 #[test]
