@@ -21,6 +21,7 @@ mod replace_events;
 mod resync;
 mod retries;
 mod slow_handlers;
+mod torn;
 mod versions;
 mod watch_disruption;
 mod watch_list;

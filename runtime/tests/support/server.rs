@@ -79,6 +79,8 @@ pub(crate) enum Answer {
     Fail(SourceError),
     /// A body that ends then.
     Body(Vec<u8>),
+    /// A body whose connection breaks then.
+    Torn(Vec<u8>),
     /// A body that goes on, but nothing more comes.
     Open(String),
     /// A body that never comes.
@@ -90,6 +92,10 @@ pub(crate) enum Answer {
 impl Answer {
     pub(crate) fn body(body: impl Into<Vec<u8>>) -> Self {
         Self::Body(body.into())
+    }
+
+    pub(crate) fn torn(body: impl Into<Vec<u8>>) -> Self {
+        Self::Torn(body.into())
     }
 }
 
@@ -477,6 +483,10 @@ impl Source {
             None | Some(Answer::Truth) => truth(),
             Some(Answer::Fail(error)) => Err(error),
             Some(Answer::Body(bytes)) => Ok(body(&bytes)),
+            Some(Answer::Torn(bytes)) => {
+                let broken = SourceError::Broken("connection reset".into());
+                Ok(body(&bytes).chain(stream::iter([Err(broken)])).boxed())
+            }
             Some(Answer::Open(text)) => Ok(body(text.as_bytes()).chain(stream::pending()).boxed()),
             Some(Answer::Silence | Answer::Never) => Ok(stream::pending().boxed()),
         }
