@@ -25,7 +25,8 @@ use syn::{DeriveInput, parse_macro_input};
 /// - `FooClient<V>`, an alias of `TypedClient<Foo, V>`,
 /// - `FooLister`, a `Lister<Foo>` with one method per index, each a lookup by hash,
 /// - `FooInformer`, a `SharedInformer<Foo>` whose `lister()` is a `FooLister`,
-/// - `FooInformers`, a trait that adds `foos()` to `SharedInformerFactory`,
+/// - `FooInformers`, a trait that adds `foos()` to `SharedInformerFactory`, and `foos_with(options)` for some of the objects, or another
+///   form in which they are kept,
 /// - `CustomKind for Foo`, and `WithStatus` and `WithScale` where `#[kube(…)]` declares these subresources.
 ///
 /// The names follow `root` where `#[kube(root = "…")]` gives one, so that two kinds of one module never collide. The method is the
@@ -45,7 +46,8 @@ use syn::{DeriveInput, parse_macro_input};
 ///   `Type` is `String`, `bool`, an integer type up to 64 bits, or the path of an enum that serde writes as a string. It may be left
 ///   out for a direct field of the struct that is a `String`, `bool` or integer, an `Option` of one, or with `[*]` a `Vec` of them;
 ///   serde's renames are followed.
-/// - `sensitive`: the objects hold what must not stand anywhere else; caches compress none of them, and no error quotes them.
+/// - `sensitive`: the objects hold what must not stand anywhere else; caches compress none of them, and no error quotes them. So it is with
+///   all informers of the kind of a factory that was asked for `foos()` or `foos_with`; elsewhere say it with `InformerOptions::sensitive`.
 /// - `external`: the definition belongs to somebody else and is not among the operator's manifests.
 /// - `crate = "path"`: where kubewright is found when the dependency has another name.
 #[proc_macro_derive(Informer, attributes(informer, kube))]

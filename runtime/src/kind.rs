@@ -47,6 +47,11 @@ impl KindInfo {
         self.group.is_empty() && self.kind == "Secret"
     }
 
+    /// Whether it is the same kind, be it in another version.
+    pub(crate) fn is_version_of(&self, other: &Self) -> bool {
+        self.group == other.group && self.kind == other.kind
+    }
+
     /// The path of the collection: of one namespace, or of all of them.
     pub fn path(&self, namespace: Option<&str>) -> String {
         let root = if self.group.is_empty() { "/api" } else { "/apis" };
@@ -134,7 +139,9 @@ pub trait CustomKind: Kind {
     const EXTERNAL: bool;
 
     /// Whether its objects hold what must not stand anywhere else (`#[informer(sensitive)]`): they enter no dictionary, and no error
-    /// quotes them.
+    /// quotes them. That holds for all informers of the kind, of all its versions, of a factory that was once asked for
+    /// [`custom`](crate::cache::SharedInformerFactory::custom), as the methods of the derive do. Of
+    /// another factory it is [`InformerOptions::sensitive`](crate::cache::InformerOptions::sensitive) that says so.
     const SENSITIVE: bool = false;
 
     /// The definition. Panics where kube's `crd()` does, on a schema that Kubernetes could not take.

@@ -3,13 +3,16 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use super::named;
+use super::{in_docs, named};
 use crate::model::Model;
 
 pub(super) fn expand(model: &Model) -> TokenStream {
     let Model { krate, vis, root, .. } = model;
     let (informer, lister) = (named(model, "Informer"), named(model, "Lister"));
-    let doc = format!(" The shared informer of [`{root}`]s.");
+    let doc = format!(
+        " The shared informer of [`{root}`]s, with all that [`SharedInformer`]({krate}::cache::SharedInformer) guarantees.",
+        krate = in_docs(krate)
+    );
     quote! {
         #[doc = #doc]
         #[derive(::core::clone::Clone)]

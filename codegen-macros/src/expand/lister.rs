@@ -4,7 +4,7 @@ use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 
-use super::named;
+use super::{in_docs, named};
 use crate::{
     model::{Index, Model},
     value_type::ValueType,
@@ -13,7 +13,10 @@ use crate::{
 pub(super) fn expand(model: &Model) -> TokenStream {
     let Model { krate, vis, root, .. } = model;
     let lister = named(model, "Lister");
-    let doc = format!(" Reads the [`{root}`]s of the cache.");
+    let doc = format!(
+        " Reads the [`{root}`]s of the cache, with all that [`Lister`]({krate}::cache::Lister) guarantees.",
+        krate = in_docs(krate)
+    );
     let methods = (!model.indexes.is_empty()).then(|| {
         let methods = model.indexes.iter().map(|index| method(model, index));
         quote! {

@@ -12,7 +12,7 @@ mod projection;
 
 use darling::Error;
 use proc_macro2::{Ident, TokenStream};
-use quote::format_ident;
+use quote::{ToTokens as _, format_ident};
 use syn::DeriveInput;
 
 use crate::model::{Model, Projection};
@@ -50,4 +50,10 @@ fn expand(model: &Model) -> TokenStream {
 /// `FooLister` for `Lister`.
 fn named(model: &Model, suffix: &str) -> Ident {
     format_ident!("{}{suffix}", model.root)
+}
+
+/// The library's path as links of documentation write it.
+fn in_docs(krate: &syn::Path) -> String {
+    let krate = krate.to_token_stream().to_string().replace(' ', "");
+    krate.trim_start_matches("::").to_owned()
 }

@@ -47,12 +47,15 @@ impl Index {
 }
 
 /// Methods of listers, which an index's method would hide.
-pub(crate) const LISTER_METHODS: [&str; 8] = [
+pub(crate) const LISTER_METHODS: [&str; 11] = [
     "get",
     "list",
     "select",
     "namespace",
     "by_index",
+    "index_keys",
+    "index_values",
+    "indexes",
     "object",
     "clone",
     "deref",

@@ -1,6 +1,7 @@
 //! One informer without types: reflectors, queue, store and listeners put together.
 
 use std::{
+    panic::AssertUnwindSafe,
     sync::{Arc, OnceLock, atomic::Ordering},
     time::Duration,
 };
@@ -18,6 +19,7 @@ use super::{
     fifo::{Delta, Namespace, SharedFifo},
     hot::Hot,
     index::{Index, IndexSpec},
+    keep::Paths,
     object::StoredObject,
     processor::{HandlerRegistration, Handlers, Listener, Processor, Registrations},
     reflector::{ErrorHandler, Reflector, ReflectorOptions},
@@ -27,7 +29,7 @@ use super::{
     views::{ANYBODY, Views},
     watches::Watches,
 };
-use crate::{KindInfo, View, wakes::together};
+use crate::{KindInfo, View, panics, wakes::together};
 
 /// After so many changes other tasks get their turn.
 const CHANGES_AT_A_TIME: usize = 1000;
@@ -149,12 +151,31 @@ impl Core {
     }
 
     pub(super) fn add_index(&self, spec: &IndexSpec) {
-        match Index::by_path(spec) {
-            Ok(index) => {
+        let problem = match Index::by_path(spec) {
+            Ok(index) if self.can_fill(&index) => {
                 self.store.add_index(index);
+                return;
             }
-            Err(error) => tracing::error!("index {} of {} stays empty: {error}", spec.name, self.info().kind),
-        }
+            Ok(_) => format!(
+                "{} is not among what is kept of the objects that are there; add the index before the informer starts, or keep that, too",
+                spec.path
+            ),
+            Err(error) => error.to_string(),
+        };
+        tracing::error!(
+            "index {} of {} stays empty: {problem}",
+            spec.name,
+            self.info().kind
+        );
+    }
+
+    /// Whether an index finds all that is in the store: what a projection leaves out is seen once, when the object arrives.
+    fn can_fill(&self, index: &Index) -> bool {
+        let Keep::Projection(paths) = self.options.keep else {
+            return true;
+        };
+        let is_empty = !self.is_started() && self.store.all().len() == 0;
+        is_empty || Paths::new(paths).is_ok_and(|paths| index.path().is_none_or(|path| paths.hold(path)))
     }
 
     /// A new object, before it is queued: indexed, and reported if it is defective. Older ones may be compressed instead of it.
@@ -242,9 +263,16 @@ impl Core {
         let processor = Processor::new(self.registrations.clone(), handlers);
         parts.push(self.clone().process(fifo, processor).boxed());
         let cancel = cancel.clone();
+        let core = self.clone();
         // One task: what a reflector has read is in the store before anything else is read.
         Some(async move {
-            cancel.run_until_cancelled(absorbing(parts.collect::<()>())).await;
+            let ended = cancel.run_until_cancelled(absorbing(parts.collect::<()>()));
+            if let Err(panic) = AssertUnwindSafe(ended).catch_unwind().await {
+                let (kind, panic) = (&core.info().kind, panics::message(&*panic));
+                tracing::error!(
+                    "the informer of {kind} panicked, and its cache stays as it is from now on, so that probes will fail: {panic}"
+                );
+            }
         })
     }
 

@@ -33,6 +33,12 @@ pub struct InformerOptions {
     pub sensitive: bool,
 }
 
+impl InformerOptions {
+    fn keeping(self, keep: Keep) -> Self {
+        Self { keep, ..self }
+    }
+}
+
 /// A custom kind that an informer was made of.
 #[derive(Clone, Debug)]
 pub struct RegisteredKind {
@@ -159,7 +165,12 @@ impl SharedInformerFactory {
 
     /// The informer of a kind that keeps no more than what `P` shows.
     pub fn projected<P: Projection>(&self) -> SharedInformer<P> {
-        self.keeping(P::info(), Keep::Projection(P::PATHS))
+        self.projected_with(InformerOptions::default())
+    }
+
+    /// The same, restricted. What the options say of [`keep`](InformerOptions::keep) does not count.
+    pub fn projected_with<P: Projection>(&self, options: InformerOptions) -> SharedInformer<P> {
+        self.of_kind(P::info(), options.keeping(Keep::Projection(P::PATHS)))
     }
 
     /// The informer of a kind that is sent, and keeps, nothing but metadata.
@@ -168,7 +179,16 @@ impl SharedInformerFactory {
         K: Kind,
         PartialObjectMeta<K>: View,
     {
-        self.keeping(K::info(), Keep::Metadata)
+        self.metadata_only_with(InformerOptions::default())
+    }
+
+    /// The same, restricted. What the options say of [`keep`](InformerOptions::keep) does not count.
+    pub fn metadata_only_with<K>(&self, options: InformerOptions) -> SharedInformer<PartialObjectMeta<K>>
+    where
+        K: Kind,
+        PartialObjectMeta<K>: View,
+    {
+        self.of_kind(K::info(), options.keeping(Keep::Metadata))
     }
 
     /// The informer of a kind that is known only when the program runs. [`KindInfo::discover`] asks the API server for it.
@@ -176,17 +196,13 @@ impl SharedInformerFactory {
         self.of_kind(kind, options)
     }
 
-    /// As [`dynamic`](Self::dynamic), with nothing but metadata.
-    pub fn dynamic_metadata(&self, kind: KindInfo) -> SharedInformer<PartialObjectMeta<DynamicObject>> {
-        self.keeping(kind, Keep::Metadata)
-    }
-
-    fn keeping<V: View>(&self, kind: KindInfo, keep: Keep) -> SharedInformer<V> {
-        let options = InformerOptions {
-            keep,
-            ..InformerOptions::default()
-        };
-        self.of_kind(kind, options)
+    /// As [`dynamic`](Self::dynamic), with nothing but metadata, whatever the options say of [`keep`](InformerOptions::keep).
+    pub fn dynamic_metadata(
+        &self,
+        kind: KindInfo,
+        options: InformerOptions,
+    ) -> SharedInformer<PartialObjectMeta<DynamicObject>> {
+        self.of_kind(kind, options.keeping(Keep::Metadata))
     }
 
     fn of_kind<V: View>(&self, info: KindInfo, options: InformerOptions) -> SharedInformer<V> {
@@ -197,7 +213,7 @@ impl SharedInformerFactory {
             .find(|core| *core.info() == info && core.options == options);
         let core = known.cloned().unwrap_or_else(|| {
             let core = Arc::new(Core::new::<V>(info, options, self.shared.hot.clone()));
-            if state.sensitive.contains(core.info()) {
+            if state.sensitive.iter().any(|kind| kind.is_version_of(core.info())) {
                 core.mark_sensitive();
             }
             core.set_resync(state.resync);
@@ -209,7 +225,11 @@ impl SharedInformerFactory {
 
     /// Adds indexes to the informer of a kind; one whose name is there already is left alone.
     pub fn indexed<K: Kind>(&self, indexes: &[IndexSpec]) -> SharedInformer<K> {
-        let informer = self.of::<K>();
+        self.indexed_with(InformerOptions::default(), indexes)
+    }
+
+    fn indexed_with<K: Kind>(&self, options: InformerOptions, indexes: &[IndexSpec]) -> SharedInformer<K> {
+        let informer = self.with::<K>(options);
         for index in indexes {
             informer.add_index(index);
         }
@@ -218,6 +238,11 @@ impl SharedInformerFactory {
 
     /// The informer of a custom kind, with the indexes that its derive names; remembers the kind for [`custom_kinds`](Self::custom_kinds).
     pub fn custom<K: CustomKind>(&self) -> SharedInformer<K> {
+        self.custom_with(InformerOptions::default())
+    }
+
+    /// The same, restricted.
+    pub fn custom_with<K: CustomKind>(&self, options: InformerOptions) -> SharedInformer<K> {
         let info = K::info();
         let mut state = self.shared.state.lock();
         if !state.kinds.iter().any(|known| known.info == info) {
@@ -229,12 +254,15 @@ impl SharedInformerFactory {
             });
         }
         if K::SENSITIVE {
-            state.sensitive.push(K::info());
-            let cores = state.informers.iter().filter(|core| *core.info() == K::info());
-            cores.for_each(|core| core.mark_sensitive());
+            let info = K::info();
+            let cores = state.informers.iter();
+            cores
+                .filter(|core| core.info().is_version_of(&info))
+                .for_each(|core| core.mark_sensitive());
+            state.sensitive.push(info);
         }
         drop(state);
-        self.indexed(K::indexes())
+        self.indexed_with(options, K::indexes())
     }
 
     /// The custom kinds of which informers were made.

@@ -34,7 +34,10 @@ pub enum IndexType {
 /// object with a value of another type, or with something else than a list at `[*]`, is left out of this index, counted in
 /// [`InformerStats::index_errors`](super::InformerStats::index_errors) and logged for the first of them.
 ///
-/// Not guaranteed: that a path that no object has is noticed: it finds nothing.
+/// Not guaranteed: that a path that no object has is noticed: it finds nothing. What is looked at is what the API server sends, of an
+/// informer with a [transform](super::Keep::Transformed) what that leaves, and of one of metadata only nothing else than metadata. An index
+/// of what a [projection](super::Keep::Projection) leaves out must be added before the informer starts: afterwards it is refused, which
+/// is logged, and it finds nothing.
 ///
 /// The path's grammar: fields `spec.nodeName`, quoted fields `metadata.labels['a.b/c']`, all elements `spec.ports[*].name`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -173,12 +176,18 @@ impl Index {
         }
     }
 
+    /// Where its values stand; none for what a function says.
+    pub(super) fn path(&self) -> Option<&[PathSegment]> {
+        match &self.source {
+            Source::Path(path, _) => Some(&path.0),
+            Source::Function(_) => None,
+        }
+    }
+
     /// Whether its values stand outside of `metadata`. What a function reads shows when it reads it.
     pub(super) fn needs_body(&self) -> bool {
-        match &self.source {
-            Source::Path(path, _) => path.0.first().and_then(PathSegment::field) != Some("metadata"),
-            Source::Function(_) => false,
-        }
+        let first = self.path().and_then(<[PathSegment]>::first);
+        first.is_some_and(|first| first.field() != Some("metadata"))
     }
 
     /// The keys of an object, each once. An absent value, and `null`, is none. Calls the user's function: hold no lock.

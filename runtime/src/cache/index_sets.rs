@@ -42,6 +42,14 @@ impl<V: Eq + Hash> IndexSets<V> {
         }
     }
 
+    /// The values that objects have, in no order.
+    pub(super) fn keys(&self) -> Vec<V>
+    where
+        V: Clone,
+    {
+        self.0.keys().cloned().collect()
+    }
+
     /// The objects under a value, as they are now; none without any.
     pub(super) fn tree<Q: Eq + Hash + ?Sized>(&self, value: &Q) -> Option<&Tree>
     where

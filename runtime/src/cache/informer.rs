@@ -10,7 +10,7 @@ use super::{
     processor::{Handler, Listener},
     store::Stored,
 };
-use crate::{KindInfo, ObjectName, View, panics::caught};
+use crate::{KindInfo, View, panics::caught};
 
 /// A shared informer: one list and watch, any number of readers. Cloning copies a pointer.
 ///
@@ -113,7 +113,8 @@ impl<K: View> SharedInformer<K> {
             .listen(Listener::Sink(Box::new(sink)), options, "a sink")
     }
 
-    /// Adds an index, also after start: what is in the store is indexed at once. One of the same name is left as it is.
+    /// Adds an index, also after start: what is in the store is indexed at once. One of the same name is left as it is. A path that is none,
+    /// or that [`IndexSpec`] cannot promise to fill, is logged as an error, and its index finds nothing.
     pub fn add_index(&self, index: &IndexSpec) {
         self.core.add_index(index);
     }
@@ -144,11 +145,6 @@ impl<K: View> SharedInformer<K> {
         self.core
             .store
             .add_index(Index::by_function(name, Box::new(function)));
-    }
-
-    /// Names of objects that have `value` in the index, sorted; none when there is no such index.
-    pub fn index_keys(&self, index: &str, value: &IndexKey) -> Vec<ObjectName> {
-        self.core.store.index_keys(index, value)
     }
 
     /// The resource version up to which the store holds everything: that of the list and watch of `namespace` where the informer has one

@@ -161,7 +161,8 @@ impl<K> Lister<K> {
 
 impl<K: View> Lister<K> {
     /// The object of that name, decoded. Got twice, it stays so for the next who asks, until it changes or there is no room: see
-    /// [`SharedInformerFactory::set_hot_set`](super::SharedInformerFactory::set_hot_set).
+    /// [`SharedInformerFactory::set_hot_set`](super::SharedInformerFactory::set_hot_set). It stays decoded as one type, the first that
+    /// got it twice: where listers of two types read one store, the other decodes at each call.
     pub fn get(&self, name: &ObjectName) -> Result<Arc<K>, LookupError> {
         let Some(object) = self.core.store.get(name) else {
             return Err(LookupError::NotFound {
@@ -201,6 +202,23 @@ impl<K: View> Lister<K> {
     /// The objects that have `value` in the index `index`, found by hash, in no particular order; none when there is no such index.
     pub fn by_index(&self, index: &str, value: impl Into<IndexKey>) -> Items<K> {
         Items::all(self.core.store.by_index(index, &value.into()))
+    }
+
+    /// The names of the objects that have `value` in the index, sorted; none when there is no such index.
+    pub fn index_keys(&self, index: &str, value: impl Into<IndexKey>) -> Vec<ObjectName> {
+        self.core.store.index_keys(index, &value.into())
+    }
+
+    /// The values of the index that an object has, sorted, each once; none when there is no such index.
+    pub fn index_values(&self, index: &str) -> Vec<IndexKey> {
+        self.core.store.index_values(index)
+    }
+
+    /// The names of the indexes, in the order in which they were added. That of namespaces, which is always there, has none:
+    /// [`namespace`](Self::namespace) reads it.
+    pub fn indexes(&self) -> Vec<String> {
+        let indexes = self.core.store.indexes();
+        indexes.iter().map(|index| index.name.to_string()).collect()
     }
 }
 

@@ -130,6 +130,16 @@ impl Store {
         names
     }
 
+    /// The values of the index, sorted.
+    pub(super) fn index_values(&self, index: &str) -> Vec<IndexKey> {
+        let mut values = {
+            let inner = self.inner.read();
+            inner.index(index).map(IndexSets::keys).unwrap_or_default()
+        };
+        values.sort_unstable();
+        values
+    }
+
     pub(super) fn indexes(&self) -> Vec<Arc<Index>> {
         let inner = self.inner.read();
         inner.indexes.iter().map(|(index, _)| index.clone()).collect()

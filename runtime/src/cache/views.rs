@@ -18,7 +18,7 @@ use super::{
     scan,
     stats::{Counters, count},
 };
-use crate::{KindInfo, ObjectName, View};
+use crate::{KindInfo, ObjectName, View, panics::caught};
 
 /// Who reads what is read by no type in particular.
 pub(super) const ANYBODY: &str = "";
@@ -91,9 +91,10 @@ impl Views {
         }
     }
 
-    /// Decodes the object, and keeps it so as long as it lives. What does not decode is told at its next read.
+    /// Decodes the object, and keeps it so as long as it lives. What does not decode is told at its next read, and so is what panics: it is
+    /// the reader's type that does.
     pub(super) fn pin<K: View>(&self, stored: &StoredObject) {
-        if let Ok(decoded) = self.decode::<K>(stored) {
+        if let Ok(Ok(decoded)) = caught(|| self.decode::<K>(stored)) {
             self.hot.set().pin(stored, decoded);
         }
     }

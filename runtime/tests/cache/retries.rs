@@ -17,6 +17,7 @@ use parking_lot::Mutex;
 use serde_json::json;
 
 use crate::support::{
+    log::Log,
     server::{Answer, Server, refused, status},
     *,
 };
@@ -276,4 +277,31 @@ async fn the_error_handler_sees_each_failure_and_changes_nothing() {
     server.reset();
     long_after().await;
     assert_eq!(seen.lock().len(), 3);
+}
+
+/// What users give is called in the informer's task. Nobody is told that all is well.
+#[tokio::test(start_paused = true)]
+async fn a_backoff_that_panics_ends_the_informer_with_an_error() {
+    struct Panics;
+    impl Backoff for Panics {
+        fn next(&mut self) -> Duration {
+            panic!("no time to lose")
+        }
+    }
+    let server = Server::without_streaming();
+    let log = Log::start();
+    let options = ReflectorOptions {
+        backoff: Arc::new(|| Box::new(Panics)),
+        ..ReflectorOptions::default()
+    };
+    let (factory, informer) = informer_with(&server, options).await;
+    server.answer_watches(vec![Answer::Fail(status(500, "Broken")); 2]);
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    server.cut();
+    long_after().await;
+    let said = log.lines("the informer of ConfigMap panicked, and its cache stays as it is");
+    assert_eq!(said.len(), 1);
+    assert!(said[0].contains("no time to lose"));
+    assert!(factory.check(informer.info(), Duration::from_secs(30)).is_err());
+    factory.shutdown().await;
 }

@@ -39,7 +39,7 @@ use kube::{
 };
 use kubewright::{
     KindInfo, Scope,
-    cache::{InformerOptions, Keep, QueueKind, SharedInformerFactory},
+    cache::{InformerOptions, Keep, QueueKind, SharedInformerFactory, Transform},
     client::Connection,
 };
 use kubewright_testkit::{Cluster, ControlPlane, Identity, eventually};
@@ -281,6 +281,17 @@ fn subjects(factory: &SharedInformerFactory, faults: &Arc<Faults>) -> Vec<Box<dy
         keep: Keep::Raw,
         ..default()
     };
+    // They leave out what no object has, so that the same must be read.
+    let projected = InformerOptions {
+        keep: Keep::Projection(&["metadata", "data"]),
+        ..default()
+    };
+    let transformed = InformerOptions {
+        keep: Keep::Transformed(Transform::new(|object| {
+            object.as_object_mut().map(|fields| fields.remove("binaryData"));
+        })),
+        ..default()
+    };
     let selected = InformerOptions {
         label_selector: Some("tier=web".into()),
         ..default()
@@ -310,6 +321,18 @@ fn subjects(factory: &SharedInformerFactory, faults: &Arc<Faults>) -> Vec<Box<dy
             faults,
         )),
         Box::new(Subject::new("raw", Sort::ConfigMap, config_maps(raw), faults)),
+        Box::new(Subject::new(
+            "projected",
+            Sort::ConfigMap,
+            config_maps(projected),
+            faults,
+        )),
+        Box::new(Subject::new(
+            "transformed",
+            Sort::ConfigMap,
+            config_maps(transformed),
+            faults,
+        )),
         Box::new(Subject::new(
             "selected",
             Sort::ConfigMap,

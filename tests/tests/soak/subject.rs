@@ -249,9 +249,7 @@ impl<K: View + Content + Clone + Debug> Examined for Subject<K> {
             for value in &values {
                 let mut expected = expected.remove(&**value).unwrap_or_default();
                 expected.sort_unstable();
-                let found = self
-                    .informer
-                    .index_keys(index, &IndexKey::String((&**value).into()));
+                let found = self.informer.lister().index_keys(index, &**value);
                 if found != expected {
                     return Err(format!("{index}={value} finds {found:?} instead of {expected:?}"));
                 }

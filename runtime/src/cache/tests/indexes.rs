@@ -43,7 +43,7 @@ fn pod(name: &str, node: &str, ports: &[i32]) -> Value {
 
 fn found(pods: &SharedInformer<Pod>, index: &str, value: impl Into<IndexKey>) -> Vec<String> {
     let value = value.into();
-    let keys = pods.index_keys(index, &value);
+    let keys = pods.lister().index_keys(index, &value);
     let mut listed: Vec<_> = pods
         .lister()
         .by_index(index, value)
@@ -109,7 +109,7 @@ fn an_object_with_a_value_of_another_type_is_left_out_of_that_index_logged_once_
         assert_eq!(pods.stats().index_errors, errors, "{name}");
     }
     assert_eq!(pods.lister().list().len(), 9);
-    let named = |index, value: IndexKey| pods.index_keys(index, &value).len();
+    let named = |index, value: IndexKey| pods.lister().index_keys(index, &value).len();
     assert_eq!(named("node", "n1".into()), 4);
     assert_eq!(named("ports", 80.into()), 0);
     for (index, first) in [("node", "default/number"), ("ports", "default/no-list")] {

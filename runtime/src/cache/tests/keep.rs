@@ -25,6 +25,13 @@ fn keeping(keep: Keep) -> InformerOptions {
     }
 }
 
+fn of_label(selector: &str) -> InformerOptions {
+    InformerOptions {
+        label_selector: Some(selector.into()),
+        ..InformerOptions::default()
+    }
+}
+
 fn json(informer: &SharedInformer<ConfigMap>, object: &str) -> Value {
     let object = informer.lister().object(&name(object)).unwrap();
     serde_json::from_slice(&object.json()).unwrap()
@@ -165,7 +172,7 @@ async fn an_error_of_a_sensitive_object_does_not_quote_it() {
     }
 }
 
-#[derive(serde::Deserialize)]
+#[derive(Debug, serde::Deserialize)]
 struct Datum {
     data: BTreeMap<String, String>,
 }
@@ -209,7 +216,23 @@ async fn a_kind_is_sensitive_for_all_its_informers_whoever_made_them() {
     let before = factory.of::<ConfigMap>();
     factory.custom::<Datum>();
     let after = factory.with::<ConfigMap>(keeping(Keep::Raw));
+    let restricted = factory.custom_with::<Datum>(InformerOptions {
+        namespaces: Some(vec!["default".into()]),
+        ..InformerOptions::default()
+    });
+    assert_eq!(factory.custom_kinds().len(), 1);
+    let other_version = KindInfo {
+        version: "v2".into(),
+        ..ConfigMap::info()
+    };
+    let other_version = factory.dynamic(other_version, InformerOptions::default());
     started(before.clone(), &factory).await;
+    let error = restricted.lister().get(&name("a")).unwrap_err().to_string();
+    assert!(!error.contains("4711"), "{error}");
+    assert!(
+        other_version.core.settling.fresh().is_none(),
+        "it would be compressed"
+    );
     for informer in [before, after] {
         let error = informer.lister().get(&name("a")).unwrap_err().to_string();
         assert!(!error.contains("4711"), "{error}");
@@ -237,12 +260,8 @@ fn is_raw<K: View>(informer: &SharedInformer<K>) -> bool {
 #[tokio::test(start_paused = true)]
 async fn no_secret_enters_a_dictionary_however_it_is_read() {
     let factory = many().factory();
-    let selected = InformerOptions {
-        label_selector: Some("a=b".into()),
-        ..InformerOptions::default()
-    };
     let typed = factory.of::<Secret>();
-    let dynamic = factory.dynamic(Secret::info(), selected);
+    let dynamic = factory.dynamic(Secret::info(), of_label("a=b"));
     let custom = factory.custom::<Datum>();
     let other = factory.of::<Endpoints>();
     factory.start();
@@ -341,6 +360,60 @@ async fn a_projected_informer_keeps_its_paths_and_indexes_the_rest() {
     );
 }
 
+/// What was left out of an object is not there to be indexed.
+#[tokio::test(start_paused = true)]
+async fn a_late_index_of_what_a_projection_left_out_is_refused_and_one_of_its_paths_is_filled() {
+    let server = Server::new();
+    let mut object = config_map("a", "1");
+    object["data"]["other"] = "x".into();
+    server.put(&object);
+    let factory = server.factory();
+    let informer = started(factory.projected::<Datum>(), &factory).await;
+    let log = Log::start();
+    informer.add_index(&OTHER);
+    informer.add_index(&IndexSpec {
+        name: "datum",
+        path: "data.datum",
+        value_type: IndexType::String,
+    });
+    object["data"]["other"] = "y".into();
+    server.put(&object);
+    settle().await;
+    let lister = informer.lister();
+    assert_eq!(lister.indexes(), ["datum"]);
+    assert_eq!(lister.index_values("datum"), [IndexKey::from("1")]);
+    assert_eq!(lister.by_index("datum", "1").len(), 1);
+    assert_eq!(lister.by_index("other", "y").len(), 0);
+    let refusals = log.lines("index other of ConfigMap stays empty: data.other is not among what is kept");
+    assert_eq!(refusals.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_type_that_panics_when_it_is_decoded_does_not_end_the_informer() {
+    #[derive(Debug)]
+    struct Panics;
+    impl<'de> serde::Deserialize<'de> for Panics {
+        fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            let read: Value = serde::Deserialize::deserialize(deserializer)?;
+            assert_ne!(read["data"]["datum"], "panic");
+            Ok(Self)
+        }
+    }
+    impl Kind for Panics {
+        fn info() -> KindInfo {
+            ConfigMap::info()
+        }
+    }
+    let server = Server::new();
+    server.put(&config_map("a", "panic"));
+    let factory = server.factory();
+    let informer = started(factory.with::<Panics>(keeping(Keep::Decoded)), &factory).await;
+    server.put(&config_map("b", "1"));
+    settle().await;
+    assert_eq!(informer.stats().objects, 2);
+    assert!(informer.lister().get(&name("b")).is_ok());
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_transform_changes_what_is_kept_and_its_panic_costs_nothing() {
     let server = Server::new();
@@ -367,14 +440,16 @@ async fn a_transform_changes_what_is_kept_and_its_panic_costs_nothing() {
 async fn an_informer_of_metadata_takes_partial_objects_and_refuses_whole_ones() {
     let factory = Server::new().factory();
     let informer = factory.metadata_only::<ConfigMap>();
-    let dynamic = factory.dynamic_metadata(ConfigMap::info());
+    let dynamic = factory.dynamic_metadata(ConfigMap::info(), InformerOptions::default());
+    let selected = factory.dynamic_metadata(ConfigMap::info(), of_label("a=c"));
     let mut object = config_map("a", "1");
     object["metadata"]["labels"] = json!({"a": "b"});
     assert_eq!(
         factory.seed(&ConfigMap::info(), &object).unwrap(),
         1,
-        "both share a store"
+        "both share a store, and the third is of others"
     );
+    assert_eq!(selected.lister().list().len(), 0);
     let read: Arc<PartialObjectMeta<ConfigMap>> = informer.lister().get(&name("a")).unwrap();
     assert_eq!(read.metadata.labels, Some(pairs(&[("a", "b")])));
     assert_eq!(
@@ -443,7 +518,7 @@ async fn a_function_indexes_before_and_after_start_and_its_failures_are_counted(
     server.put(&config_map("b", "x"));
     settle().await;
     for index in ["early", "late"] {
-        let names = |key: &str| informer.index_keys(index, &key.into());
+        let names = |key: &str| informer.lister().index_keys(index, key);
         assert_eq!(
             (names("x"), names("y")),
             (vec![name("a"), name("b")], vec![name("a"), name("e")]),
