@@ -7,6 +7,7 @@ mod api_texts;
 mod api_types;
 mod bench;
 mod control_plane;
+mod fuzz;
 mod go_structs;
 mod soak;
 mod yaml;
@@ -65,6 +66,18 @@ enum Chore {
     /// arguments it takes two hours: five rounds of ten subjects with 10,000 and 100,000 objects, then the others. benches/README.md
     /// says how it is measured.
     Bench(bench::Options),
+    /// Fuzzes what is read from outside: the scan of the cache and the API server in memory, led by the code that is reached
+    ///
+    /// Needs a C++ compiler, for libFuzzer. What is found lies in target/fuzz/found; KUBEWRIGHT_FUZZ=TARGET and the program in
+    /// target/fuzz repeat it.
+    Fuzz {
+        /// For how long each target, in seconds
+        #[arg(long, default_value_t = 60)]
+        seconds: u64,
+        /// Only this one
+        #[arg(long)]
+        target: Option<String>,
+    },
     /// Runs the soak test of the cache against the real kube-apiserver
     Soak {
         /// For how long, in seconds; what starts before and settles after takes two minutes more
@@ -84,6 +97,7 @@ fn main() -> ExitCode {
         Chore::ApiProtobuf { check } => api_protobuf::run(check),
         Chore::ApiTexts { check } => api_texts::run(check),
         Chore::Bench(options) => bench::run(&options),
+        Chore::Fuzz { seconds, target } => fuzz::run(seconds, target.as_deref()),
         Chore::Soak { seconds, seed } => soak::run(seconds, seed),
     };
     match outcome {

@@ -29,7 +29,8 @@ pub struct InformerOptions {
     pub field_selector: Option<String>,
     /// What is kept of each object.
     pub keep: Keep,
-    /// The objects hold what must not stand anywhere else: they enter no dictionary, and no error quotes them. Secrets always are.
+    /// The objects hold what must not stand anywhere else: they enter no dictionary, and no error quotes them. Secrets always are. What
+    /// code of yours says when it panics is up to you: a handler's is logged.
     pub sensitive: bool,
 }
 

@@ -17,6 +17,9 @@ mod enum_key;
 mod factory;
 mod fifo;
 mod filtered;
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzzing;
 mod handler;
 mod hints;
 mod hot;

@@ -166,7 +166,8 @@ impl<K: View> Object<K> {
         })
     }
 
-    /// The value of an annotation. Looked for in the object's JSON: read many at once from [`decode`](Self::decode).
+    /// The value of an annotation. Looked for in the object's JSON: read many at once from [`decode`](Self::decode). None, too, where the
+    /// informer keeps no annotations, as one of a projection may.
     pub fn annotation(&self, key: &str) -> Option<String> {
         let annotations = ["metadata", "annotations", key];
         self.stored

@@ -17,7 +17,7 @@ const WORD: usize = 8;
 const QUOTES: usize = 16;
 
 /// Appends the difference from `from` to `to`. False, and `out` as it was, if that would be longer than `limit`.
-pub(super) fn difference(from: &[u8], to: &[u8], limit: usize, out: &mut Vec<u8>) -> bool {
+pub(in crate::cache) fn difference(from: &[u8], to: &[u8], limit: usize, out: &mut Vec<u8>) -> bool {
     let start = out.len();
     let (mut at, mut there) = (0, 0);
     while at < to.len() {
@@ -39,7 +39,7 @@ pub(super) fn difference(from: &[u8], to: &[u8], limit: usize, out: &mut Vec<u8>
 }
 
 /// Appends what `difference` makes of `from`. None if it is no difference to `from`.
-pub(super) fn restore(from: &[u8], mut difference: &[u8], to: &mut Vec<u8>) -> Option<()> {
+pub(in crate::cache) fn restore(from: &[u8], mut difference: &[u8], to: &mut Vec<u8>) -> Option<()> {
     let mut there = 0_usize;
     while !difference.is_empty() {
         let [copy, skip, insert] = [(); 3].map(|()| read_number(&mut difference));

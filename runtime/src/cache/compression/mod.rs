@@ -11,6 +11,8 @@ mod payload;
 mod settling;
 mod shortcuts;
 
+#[cfg(fuzzing)]
+pub(super) use difference::{difference, restore};
 pub(super) use fresh::Fresh;
 pub(super) use payload::Payload;
 pub(super) use settling::Settling;

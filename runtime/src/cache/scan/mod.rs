@@ -12,6 +12,8 @@ mod lines;
 mod list;
 mod metadata;
 mod object;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod oracle;
 mod prune;
 mod refused;
 mod watch;

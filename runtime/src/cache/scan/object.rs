@@ -69,7 +69,7 @@ pub(in crate::cache) struct Scanner {
 
 impl Scanner {
     /// A scanner that keeps everything.
-    #[cfg(test)]
+    #[cfg(any(test, fuzzing))]
     pub(in crate::cache) fn new(info: &crate::KindInfo) -> Self {
         let views = Views::new(info.clone(), false, Arc::default(), Arc::default());
         Self::keeping(Arc::new(views), &Keep::Raw)
