@@ -92,7 +92,10 @@ impl Somebody {
         let said = Said::default();
         let names = said.clone();
         tokio::spawn(async move {
-            while let Some(Ok(line)) = lines.next().await {
+            while let Some(line) = lines.next().await {
+                let Ok(line) = line else {
+                    return names.lock().await.push(Some(BROKEN.to_owned()));
+                };
                 let event: Value = serde_json::from_str(&line).unwrap();
                 let name = event["object"]["metadata"]["name"].as_str().map(str::to_owned);
                 names.lock().await.push(name);
@@ -102,6 +105,9 @@ impl Somebody {
         Ok(said)
     }
 }
+
+/// Stands for the end of a watch that the client takes for an error.
+const BROKEN: &str = "(broken)";
 
 /// The names that a watch has told of so far; None at its end.
 type Said = Arc<Mutex<Vec<Option<String>>>>;
@@ -303,6 +309,29 @@ async fn a_closed_watch_goes_on(cluster: Cluster) {
     tells(&said, &["two", "three"]).await;
 }
 
+/// What a lost connection does: the client is told of an error, and goes on where it was.
+async fn a_watch_breaks_in_the_middle(cluster: Cluster) {
+    let faults = cluster.faults();
+    let somebody = Somebody::new(&cluster).await;
+    let watches = Matching::watch("configmaps").by(&somebody.user);
+    assert_eq!(faults.cut(&watches), 0, "none is open");
+    let said = somebody.watch().await;
+    let one = somebody.create("one").await.unwrap();
+    tells(&said, &["one"]).await;
+    assert_eq!(faults.cut(&watches.clone().by("other")), 0);
+    // Held back, so that there is something that the break takes along.
+    faults.hold(watches.clone());
+    somebody.create("two").await.unwrap();
+    assert_eq!(faults.cut(&watches), 1);
+    tells(&said, &["one", BROKEN]).await;
+    assert_eq!(faults.cut(&watches), 0, "it is gone");
+    faults.release(&watches);
+
+    let said = somebody.watch_after(&one).await.unwrap();
+    somebody.create("three").await.unwrap();
+    tells(&said, &["two", "three"]).await;
+}
+
 async fn watches_to_come_are_held_lost_and_broken(cluster: Cluster) {
     let faults = cluster.faults();
     let somebody = Somebody::new(&cluster).await;
@@ -424,6 +453,7 @@ on_both! {
     requests_fail_wait_and_get_lost: requests_fail_as_they_are_told;
     watches_are_held_lost_and_expired: watches_do_as_they_are_told;
     watches_are_closed_and_go_on: a_closed_watch_goes_on;
+    watches_break_in_the_middle: a_watch_breaks_in_the_middle;
     watches_to_come_do_as_they_are_told: watches_to_come_are_held_lost_and_broken;
     retry_after_is_said_twice: a_429_says_when_to_come_again;
     faults_meet_whom_they_are_for: names_namespaces_and_groups_are_told_apart;

@@ -7,7 +7,8 @@
 //! | a wait | [`Fault::Delay`] |
 //! | a lost request, a lost answer | [`Fault::BreakBefore`], [`Fault::BreakAfter`] it took effect |
 //! | how often | [`Faults::once`], [`times`](Faults::times), [`always`](Faults::always), [`sometimes`](Faults::sometimes) by a seed |
-//! | watches | [`Faults::hold`], [`lose`](Faults::lose), [`release`](Faults::release), [`close`](Faults::close), [`expire`](Faults::expire) |
+//! | what open watches say | [`Faults::hold`], [`lose`](Faults::lose), [`release`](Faults::release) |
+//! | the end of open watches | [`Faults::close`] in good order, [`cut`](Faults::cut) in the middle, [`expire`](Faults::expire) |
 //!
 //! ```
 //! # use kubewright_testkit::{Failure, Fault, Faults, Matching};
@@ -127,6 +128,12 @@ impl Faults {
     /// Ends the open watches that match, in good order, as the server does every half hour, and says how many there were.
     pub fn close(&self, matching: &Matching) -> usize {
         self.watches.close(matching)
+    }
+
+    /// Breaks the open watches that match: the connection ends in the middle of an answer, so that the client sees an error and no end. Says
+    /// how many there were.
+    pub fn cut(&self, matching: &Matching) -> usize {
+        self.watches.cut(matching)
     }
 
     /// Ends the open watches that match, and answers as many of the next ones with 410: what they missed is no longer in the history. Whoever

@@ -6,7 +6,7 @@ use futures::stream;
 use http_body_util::{BodyExt as _, StreamBody};
 use hyper::body::Frame;
 use kubewright_apiserver::http::{Asked, Body, Broken};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 use tokio::sync::watch;
 
@@ -21,6 +21,7 @@ pub(super) struct Watches {
 struct State {
     next: u64,
     open: HashMap<u64, Asked>,
+    cut: HashSet<u64>,
     held: Vec<Matching>,
     lost: Vec<Matching>,
 }
@@ -45,7 +46,9 @@ struct Open {
 
 impl Drop for Open {
     fn drop(&mut self) {
-        lock(&self.watches.state).open.remove(&self.number);
+        let mut state = lock(&self.watches.state);
+        state.open.remove(&self.number);
+        state.cut.remove(&self.number);
     }
 }
 
@@ -55,6 +58,7 @@ enum Way {
     Hold,
     Lose,
     End,
+    Break,
 }
 
 impl Watches {
@@ -94,13 +98,23 @@ impl Watches {
     }
 
     pub(super) fn close(&self, matching: &Matching) -> usize {
+        self.end(matching, false)
+    }
+
+    pub(super) fn cut(&self, matching: &Matching) -> usize {
+        self.end(matching, true)
+    }
+
+    fn end(&self, matching: &Matching, cut: bool) -> usize {
         let mut state = lock(&self.state);
-        let before = state.open.len();
-        state.open.retain(|_, asked| !matching.matches(asked));
-        let closed = before - state.open.len();
+        let ended = state.open.extract_if(|_, asked| matching.matches(asked));
+        let ended: Vec<u64> = ended.map(|(number, _)| number).collect();
+        if cut {
+            state.cut.extend(&ended);
+        }
         drop(state);
         self.changed.send_replace(());
-        closed
+        ended.len()
     }
 
     /// The body of an open watch, which does as it is told.
@@ -133,6 +147,7 @@ impl Open {
             self.changed.mark_unchanged();
             match self.way() {
                 Way::End => return None,
+                Way::Break => return Some(Err(Broken)),
                 // The sender lives as long as `watches`.
                 Way::Hold => {
                     let _ = self.changed.changed().await;
@@ -152,7 +167,9 @@ impl Open {
     fn way(&self) -> Way {
         let state = lock(&self.watches.state);
         let is_one = |all: &[Matching]| all.iter().any(|matching| matching.matches(&self.asked));
-        if !state.open.contains_key(&self.number) {
+        if state.cut.contains(&self.number) {
+            Way::Break
+        } else if !state.open.contains_key(&self.number) {
             Way::End
         } else if is_one(&state.held) {
             Way::Hold
