@@ -268,25 +268,67 @@ async fn watches_do_as_they_are_told(cluster: Cluster) {
     somebody.create("four").await.unwrap();
     tells(&said, &["one", "two", "four"]).await;
 
-    assert_eq!(faults.expire(&watches), 1);
+    assert_eq!(faults.close(&watches), 1);
     tells(&said, &["one", "two", "four", ""]).await;
-    let version = somebody.list().await.unwrap()["metadata"]["resourceVersion"].clone();
-    let path = format!(
-        "{MAPS}?watch=true&timeoutSeconds=1&resourceVersion={}",
-        version.as_str().unwrap()
-    );
-    let again = || {
-        somebody
-            .client
-            .request_text(Request::get(&path).body(vec![]).unwrap())
-    };
-    let event: Value = serde_json::from_str(&again().await.unwrap()).unwrap();
-    assert_eq!(
-        (&event["type"], &event["object"]["code"]),
-        (&json!("ERROR"), &json!(410))
-    );
-    assert_eq!(again().await.unwrap(), "", "only the next one is too old");
     assert_eq!(faults.close(&watches), 0, "all have ended");
+}
+
+async fn the_history_expires(cluster: Cluster) {
+    let faults = cluster.faults();
+    let somebody = Somebody::new(&cluster).await;
+    let watches = Matching::watch("configmaps").by(&somebody.user);
+    for name in ["one", "two"] {
+        somebody.create(name).await.unwrap();
+    }
+    let page = somebody.get(&format!("{MAPS}?limit=1")).await.unwrap();
+    let open = somebody.watch().await;
+    // Nothing happens after this: even the newest version expires.
+    let seen = somebody.list().await.unwrap();
+    let version = |list: &Value| list["metadata"]["resourceVersion"].as_str().unwrap().to_owned();
+    let after = |list: &Value, more: &str| format!("{MAPS}?resourceVersion={}{more}", version(list));
+    let token = page["metadata"]["continue"].as_str().unwrap();
+    let of_the_past = [
+        format!("{MAPS}?limit=1&continue={token}"),
+        after(&seen, "&resourceVersionMatch=Exact"),
+        after(&page, "&limit=1"),
+    ];
+    for path in &of_the_past {
+        assert!(somebody.get(path).await.is_ok(), "{path}");
+    }
+
+    // No watch is open that matches: a client between two tries.
+    assert_eq!(cluster.expire(&watches.clone().by("nobody")).unwrap(), 0);
+    for path in &of_the_past {
+        assert_eq!(somebody.get(path).await.unwrap_err(), 410, "{path}");
+    }
+    // As often as it is asked.
+    for _ in 0..2 {
+        let watch = after(&seen, "&watch=true&timeoutSeconds=1");
+        let event = somebody.get(&watch).await.unwrap();
+        assert_eq!(
+            (
+                &event["type"],
+                &event["object"]["code"],
+                &event["object"]["reason"]
+            ),
+            (&json!("ERROR"), &json!(410), &json!("Expired"))
+        );
+    }
+    // Who lists anew goes on, and so does who had not to come back.
+    assert!(somebody.get(&after(&seen, "")).await.is_ok(), "at least that");
+    let again = somebody.list().await.unwrap();
+    let again = somebody.watch_after(&again).await.unwrap();
+    somebody.create("three").await.unwrap();
+    tells(&again, &["three"]).await;
+    tells(&open, &["three"]).await;
+
+    faults.hold(watches.clone());
+    somebody.create("four").await.unwrap();
+    assert_eq!(cluster.expire(&watches).unwrap(), 2);
+    faults.release(&watches);
+    for said in [&open, &again] {
+        tells(said, &["three", ""]).await;
+    }
 }
 
 /// What the server does every half hour: a client goes on where it was, and misses nothing.
@@ -451,7 +493,8 @@ on_both! {
     audit_finds_what_is_forbidden_and_what_is_granted_in_vain: rights_are_exact;
     owners_are_guarded_and_garbage_is_collected: owning_uses_the_right_to_finalizers;
     requests_fail_wait_and_get_lost: requests_fail_as_they_are_told;
-    watches_are_held_lost_and_expired: watches_do_as_they_are_told;
+    watches_are_held_lost_and_closed: watches_do_as_they_are_told;
+    an_expired_history_is_410: the_history_expires;
     watches_are_closed_and_go_on: a_closed_watch_goes_on;
     watches_break_in_the_middle: a_watch_breaks_in_the_middle;
     watches_to_come_do_as_they_are_told: watches_to_come_are_held_lost_and_broken;

@@ -1,6 +1,7 @@
 //! What stands between the wire and the server: here tests make requests fail, wait and get lost.
 
-use super::{Answer, RequestInfo};
+use super::{Answer, Query, RequestInfo};
+use crate::registry::ListOptions;
 use futures::future::BoxFuture;
 use std::fmt;
 
@@ -21,6 +22,19 @@ pub struct Asked {
     pub user: String,
     /// What is asked for.
     pub info: RequestInfo,
+    /// And how.
+    pub query: Query,
+}
+
+impl Asked {
+    /// The version of the past that the answer is to be of: where a watch goes on, or of which a list or a page is. None where any will do.
+    pub fn version(&self) -> Option<u64> {
+        let watches = self.info.verb == "watch";
+        if !watches && self.info.verb != "list" {
+            return None;
+        }
+        ListOptions::parse(&self.query, watches).ok()?.version(watches)
+    }
 }
 
 /// The connection is to end at once.

@@ -31,6 +31,7 @@ pub(crate) async fn serve(
     let question = Asked {
         user: note.user.name,
         info,
+        query,
     };
     let next = async move { Ok(plain(shared, request, asker).await) };
     layer.call(question, Box::pin(next)).await

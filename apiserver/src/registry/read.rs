@@ -48,7 +48,7 @@ impl Registry {
         };
         let at = match (&token, options.revision) {
             (Some(token), _) => token.revision,
-            (None, Some(revision)) if revision > 0 && is_exact(options, limit) => Some(revision),
+            (None, Some(revision)) if is_exact(options) => Some(revision),
             (None, Some(revision)) if revision > self.store.revision() => {
                 return Err(too_large(revision, self.store.revision()));
             }
@@ -93,11 +93,27 @@ impl Registry {
     }
 }
 
-fn is_exact(options: &ListOptions, limit: usize) -> bool {
+impl ListOptions {
+    /// The version of the past that a watch goes on from, or of which a list is. None where any will do.
+    pub(crate) fn version(&self, watches: bool) -> Option<u64> {
+        if watches {
+            let goes_on = self.initial_events != Some(true);
+            return self.revision.filter(|revision| goes_on && *revision > 0);
+        }
+        match self.continue_token.as_str() {
+            "" => self.revision.filter(|_| is_exact(self)),
+            text => Token::read(text).ok()?.revision,
+        }
+    }
+}
+
+/// Whether the version is the very one that is wanted. Version 0 is any.
+fn is_exact(options: &ListOptions) -> bool {
     match options.version_match {
+        _ if options.revision == Some(0) => false,
         VersionMatch::Exact => true,
         VersionMatch::NotOlderThan => false,
-        VersionMatch::Unset => limit > 0,
+        VersionMatch::Unset => options.limit > 0,
     }
 }
 

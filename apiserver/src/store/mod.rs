@@ -56,6 +56,8 @@ pub struct Store {
 #[derive(Debug, Default)]
 struct Inner {
     revision: u64,
+    /// No older version is served any more.
+    compacted: u64,
     tables: HashMap<String, Table>,
 }
 
@@ -65,6 +67,7 @@ impl Default for Store {
             inner: RwLock::new(Inner {
                 // Version 0 means "any" and version 1 is that of the empty storage.
                 revision: 1,
+                compacted: 0,
                 tables: HashMap::new(),
             }),
             newest: watch::Sender::new(1),
@@ -111,6 +114,7 @@ impl Store {
         if revision > inner.revision {
             return Err(Unserved::Future(inner.revision));
         }
+        inner.serves(revision)?;
         let (objects, remaining) = match inner.tables.get(table) {
             None => (vec![], 0),
             Some(table) => table
@@ -204,7 +208,14 @@ impl Store {
         (changed.map(|(name, _)| name.clone()).collect(), inner.revision)
     }
 
+    /// Whether the changes of a table after a version are known to who asks for the first time.
+    pub fn can_follow(&self, table: &str, after: u64) -> Result<(), Unserved> {
+        self.inner.read().serves(after)?;
+        self.changes(table, after, 1).map(drop)
+    }
+
     /// The changes of a table after a version, oldest first, at most so many, and the version up to which they are all.
+    /// Who reads on, as open watches do, asks for no more than this.
     pub fn changes(&self, table: &str, after: u64, most: usize) -> Result<(Vec<Arc<Change>>, u64), Unserved> {
         let inner = self.inner.read();
         let Some(table) = inner.tables.get(table) else {
@@ -218,13 +229,16 @@ impl Store {
         Ok((changes, until))
     }
 
-    /// Forgets the history: whoever asks for an older version is told that it is gone.
+    /// Expires the history: whoever asks for an older version is told that it is gone. It is itself a change, as with etcd's, so that no
+    /// version which anybody has seen is the newest. Who reads on is told so only when they are a hundred changes behind.
     pub fn compact(&self) {
         let mut inner = self.inner.write();
+        inner.revision += 1;
+        inner.compacted = inner.revision;
         let revision = inner.revision;
-        for table in inner.tables.values_mut() {
-            table.compact(revision);
-        }
+        inner.tables.values_mut().for_each(Table::compact);
+        drop(inner);
+        self.newest.send_replace(revision);
     }
 
     /// Waits until a version is there; false when that took too long.
@@ -232,6 +246,15 @@ impl Store {
         let mut newest = self.subscribe();
         let reached = newest.wait_for(|newest| *newest >= revision);
         tokio::time::timeout(patience, reached).await.is_ok()
+    }
+}
+
+impl Inner {
+    fn serves(&self, revision: u64) -> Result<(), Unserved> {
+        if revision < self.compacted {
+            return Err(Unserved::Compacted(self.compacted));
+        }
+        Ok(())
     }
 }
 
@@ -308,6 +331,23 @@ mod tests {
             store.list("t", "", "", Some(1000)),
             Err(Unserved::Future(_))
         ));
+    }
+
+    #[test]
+    fn an_expired_history_is_for_those_who_read_on_alone() {
+        let store = Store::default();
+        store.create("t", "a", object("1")).unwrap();
+        let seen = store.revision();
+        store.compact();
+        let newest = store.revision();
+        for table in ["t", "empty"] {
+            assert_eq!(store.can_follow(table, seen), Err(Unserved::Compacted(newest)));
+            assert!(store.list(table, "", "", Some(seen)).is_err());
+            assert_eq!(store.can_follow(table, newest), Ok(()));
+            assert!(store.list(table, "", "", Some(newest)).is_ok());
+        }
+        store.create("t", "b", object("1")).unwrap();
+        assert_eq!(store.changes("t", seen, 10).unwrap().0.len(), 1);
     }
 
     #[test]

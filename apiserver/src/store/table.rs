@@ -14,6 +14,8 @@ pub const HISTORY: usize = 4096;
 /// How many changes have trees of their objects; and so many objects a table has when those that did not change lately are kept as JSON.
 const TREES: usize = 128;
 const MANY: usize = 1024;
+/// How many changes an expired history keeps for those who read on.
+const LEFT: usize = TREES;
 
 /// Something that happened.
 #[derive(Debug)]
@@ -52,7 +54,7 @@ pub(super) struct Table {
     ty: Option<Arc<Type>>,
     history: VecDeque<Arc<Change>>,
     /// The version after which the history is whole.
-    compacted: u64,
+    whole_after: u64,
     pub(super) changed: watch::Sender<u64>,
     last_page: Mutex<LastPage>,
 }
@@ -74,7 +76,7 @@ impl Default for Table {
             objects: BTreeMap::new(),
             ty: None,
             history: VecDeque::new(),
-            compacted: 0,
+            whole_after: 0,
             changed: watch::Sender::new(0),
             last_page: Mutex::default(),
         }
@@ -132,7 +134,7 @@ impl Table {
         let oldest = self.history.len() == HISTORY;
         let forgotten = oldest.then(|| self.history.pop_front()).flatten();
         if let Some(forgotten) = &forgotten {
-            self.compacted = forgotten.revision;
+            self.whole_after = forgotten.revision;
         }
         self.history.push_back(Arc::new(Change {
             kind,
@@ -175,8 +177,8 @@ impl Table {
         at: u64,
         most: usize,
     ) -> Result<(Vec<Arc<Object>>, usize), u64> {
-        if at < self.compacted {
-            return Err(self.compacted);
+        if at < self.whole_after {
+            return Err(self.whole_after);
         }
         let changed = |change: &&Arc<Change>| {
             change.key.starts_with(prefix) && (after.is_empty() || &*change.key > after)
@@ -257,15 +259,19 @@ impl Table {
     }
 
     pub(super) fn changes(&self, after: u64, most: usize) -> Result<Vec<Arc<Change>>, u64> {
-        if after < self.compacted {
-            return Err(self.compacted);
+        if after < self.whole_after {
+            return Err(self.whole_after);
         }
         let first = self.history.partition_point(|change| change.revision <= after);
         Ok(self.history.range(first..).take(most).cloned().collect())
     }
 
-    pub(super) fn compact(&mut self, revision: u64) {
-        self.history.clear();
-        self.compacted = revision;
+    /// Keeps what open watches may still have to read, and no more.
+    pub(super) fn compact(&mut self) {
+        let old = self.history.len().saturating_sub(LEFT);
+        if let Some(forgotten) = self.history.drain(..old).next_back() {
+            self.whole_after = forgotten.revision;
+        }
+        self.history.shrink_to_fit();
     }
 }

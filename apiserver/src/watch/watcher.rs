@@ -112,7 +112,7 @@ impl Watcher {
             self.position = if revision == 0 { store.revision() } else { revision };
             // A version of the future is waited for when the stream runs.
             if let Err(Unserved::Compacted(oldest)) =
-                store.changes(&self.target.kind.table(), self.position, 1)
+                store.can_follow(&self.target.kind.table(), self.position)
             {
                 return Err(too_old(&self.target.kind, self.position, oldest));
             }

@@ -76,6 +76,7 @@ fn asked(request: &Request<Incoming>, users: &Users) -> Asked {
     Asked {
         user: user.map_or_else(|| "system:anonymous".to_owned(), Clone::clone),
         info: RequestInfo::new(request.method(), request.uri().path(), &query),
+        query,
     }
 }
 

@@ -13,7 +13,7 @@ mod simulation;
 pub use error::ClusterError;
 
 use crate::audit::{AuditEvent, AuditLog};
-use crate::faults::Faults;
+use crate::faults::{Faults, Matching};
 use crate::folder::Folder;
 use crate::plane::{self, ControlPlane, Identity, Server};
 use crate::process::Launch;
@@ -124,14 +124,24 @@ impl Cluster {
         }
     }
 
-    /// Makes the server forget every version but the newest: watches and pages from older ones are refused as expired from then on. The
-    /// real one may still answer a watch out of its cache, see [`ControlPlane::compact_history`].
+    /// Expires the history, for everybody: a watch that goes on from a version that anybody has seen, and a page or a list of one, are answered
+    /// 410 from now on, so that whoever asks must list anew. Open watches go on, if they are not a hundred changes behind.
+    ///
+    /// The server forgets in earnest. A real one may remember some of it in its own cache: there the proxy answers 410 to those whom faults
+    /// meet, and the administrator may still be served (see [`ControlPlane::compact_history`]).
     pub fn compact_history(&self) -> Result<(), ClusterError> {
         match &self.side {
             Side::Embedded { server, .. } => server.registry().store.compact(),
-            Side::Real { plane, .. } => plane.compact_history().map(drop)?,
+            Side::Real { plane, .. } => self.faults.forget_before(plane.compact_history()?),
         }
         Ok(())
+    }
+
+    /// [Expires the history](Self::compact_history) and ends the open watches that match, in good order, so that their clients come back too
+    /// late. Says how many there were.
+    pub fn expire(&self, matching: &Matching) -> Result<usize, ClusterError> {
+        self.compact_history()?;
+        Ok(self.faults.close(matching))
     }
 
     /// Every request that was answered before this call.

@@ -88,10 +88,11 @@ mod tests {
 
     fn asked(method: &str, uri: &str) -> Asked {
         let (path, query) = uri.split_once('?').unwrap_or((uri, ""));
-        let info = RequestInfo::new(&method.parse().unwrap(), path, &Query::parse(query));
+        let query = Query::parse(query);
         Asked {
             user: "op".to_owned(),
-            info,
+            info: RequestInfo::new(&method.parse().unwrap(), path, &query),
+            query,
         }
     }
 

@@ -8,7 +8,8 @@
 //! | a lost request, a lost answer | [`Fault::BreakBefore`], [`Fault::BreakAfter`] it took effect |
 //! | how often | [`Faults::once`], [`times`](Faults::times), [`always`](Faults::always), [`sometimes`](Faults::sometimes) by a seed |
 //! | what open watches say | [`Faults::hold`], [`lose`](Faults::lose), [`release`](Faults::release) |
-//! | the end of open watches | [`Faults::close`] in good order, [`cut`](Faults::cut) in the middle, [`expire`](Faults::expire) |
+//! | the end of open watches | [`Faults::close`] in good order, [`cut`](Faults::cut) in the middle |
+//! | a history that has expired | [`Cluster::expire`](crate::Cluster::expire) |
 //!
 //! ```
 //! # use kubewright_testkit::{Failure, Fault, Faults, Matching};
@@ -56,6 +57,8 @@ pub enum Fault {
 pub struct Faults {
     rules: Arc<Mutex<Vec<Rule>>>,
     watches: Arc<Watches>,
+    /// The oldest version that has not expired.
+    oldest: Arc<AtomicU64>,
 }
 
 #[derive(Debug)]
@@ -136,17 +139,17 @@ impl Faults {
         self.watches.cut(matching)
     }
 
-    /// Ends the open watches that match, and answers as many of the next ones with 410: what they missed is no longer in the history. Whoever
-    /// watches must list anew. Says how many there were.
-    pub fn expire(&self, matching: &Matching) -> usize {
-        let matching = matching.clone().with_verb("watch");
-        // First the answer: the client may be back before this returns.
-        let open = self.watches.count(&matching);
-        self.times(open as u64, matching.clone(), Fault::Answer(Failure::expired()));
-        self.watches.close(&matching)
+    /// From now on older versions have expired, whatever the server would say.
+    pub(crate) fn forget_before(&self, version: u64) {
+        self.oldest.fetch_max(version, Ordering::Relaxed);
     }
 
-    /// Takes all faults away, and releases all watches.
+    fn is_expired(&self, asked: &Asked) -> bool {
+        let oldest = self.oldest.load(Ordering::Relaxed);
+        oldest > 0 && asked.version().is_some_and(|version| version < oldest)
+    }
+
+    /// Takes all faults away, and releases all watches. What has expired stays so.
     pub fn clear(&self) {
         lock(&self.rules).clear();
         self.watches.release_all();
@@ -195,6 +198,12 @@ impl Layer for Faults {
     fn call(&self, asked: Asked, next: Next) -> Next {
         let (delay, fault) = self.meet(&asked);
         let watches = self.watches.clone();
+        let next = if self.is_expired(&asked) {
+            let answer = Failure::expired().answer(&asked);
+            Box::pin(async move { Ok(answer) })
+        } else {
+            next
+        };
         Box::pin(async move {
             if !delay.is_zero() {
                 tokio::time::sleep(delay).await;

@@ -88,15 +88,6 @@ impl Watches {
         self.changed.send_replace(());
     }
 
-    pub(super) fn count(&self, matching: &Matching) -> usize {
-        let state = lock(&self.state);
-        state
-            .open
-            .values()
-            .filter(|asked| matching.matches(asked))
-            .count()
-    }
-
     pub(super) fn close(&self, matching: &Matching) -> usize {
         self.end(matching, false)
     }

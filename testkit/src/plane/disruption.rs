@@ -64,15 +64,15 @@ impl ControlPlane {
         }
     }
 
-    /// Makes etcd forget every version but the newest, as it does by itself every five minutes, and returns that
-    /// version. Lists of older versions, and pages of older lists, are refused as expired from then on.
+    /// Makes etcd forget every version that anybody has seen, as it does by itself every five minutes, and returns the version that is the
+    /// oldest one now.
     ///
-    /// The API server may still answer a watch from an older version, out of its own cache: until
-    /// [`ControlPlane::restart_api_server`], and not at all where it has none (`--watch-cache-sizes=secrets#0`).
+    /// The API server may still answer for older versions out of its own cache: until [`ControlPlane::restart_api_server`], and not at all
+    /// where it has none (`--watch-cache-sizes=secrets#0`).
     pub fn compact_history(&self) -> Result<u64, CompactError> {
-        // No object has this key, but the answer says the version.
-        let path = "/v3/kv/range";
-        let answer = self.ask_etcd(path, &json!({ "key": "AA==" }))?;
+        // No object has this key, but a version it makes.
+        let path = "/v3/kv/put";
+        let answer = self.ask_etcd(path, &json!({ "key": "AA==", "value": "" }))?;
         let revision = answer["header"]["revision"].as_str();
         let revision: u64 = revision
             .and_then(|text| text.parse().ok())

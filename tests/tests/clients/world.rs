@@ -98,7 +98,9 @@ impl<'c> World<'c> {
         self.put("h", "first");
         self.put("a", "fourth");
         self.delete("d");
-        eventually("its watch expires", PATIENCE, || faults.expire(&watches) == 1);
+        eventually("its watch expires", PATIENCE, || {
+            self.cluster.expire(&watches).expect("it expires") == 1
+        });
         faults.release(&watches);
         follows("the changes that the history lost");
         self.put("a", "fifth");

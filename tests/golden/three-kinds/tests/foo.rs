@@ -183,7 +183,7 @@ async fn finds_out_what_a_broken_watch_missed() {
         .delete("web", &DeleteParams::default())
         .await
         .unwrap();
-    assert_eq!(faults.expire(&watch), 1);
+    assert_eq!(world.cluster.expire(&watch).unwrap(), 1);
     faults.release(&watch);
 
     let after = until("there is a Deployment again", || {
