@@ -472,6 +472,68 @@ async fn names_namespaces_and_groups_are_told_apart(cluster: Cluster) {
     fails(Matching::verb("list").on("events").of(""), core, events).await;
 }
 
+/// As whom a request acts counts, by whatever token it comes.
+async fn users_are_told_apart(cluster: Cluster) {
+    let somebody = Somebody::new(&cluster).await;
+    let rights = [
+        Unit::new("", "serviceaccounts", ["impersonate"]),
+        Unit::new("", "serviceaccounts/token", ["create"]),
+    ];
+    let bearer = cluster.operator("bearer", &rights).unwrap();
+    let config = bearer.config().await.unwrap();
+    let client = |token: &str| {
+        let mut config = config.clone();
+        config.default_retry = false;
+        config.auth_info = kube::config::AuthInfo::default();
+        config.auth_info.token = Some(token.to_owned().into());
+        kube::Client::try_from(config).unwrap()
+    };
+    let own = client(bearer.token());
+    let of_somebody = "/api/v1/namespaces/somebody-system/serviceaccounts/somebody/token";
+    let minted = until("a token is minted", || async {
+        let request = Request::post(of_somebody).header("Content-Type", "application/json");
+        let request = request.body(json!({ "spec": {} }).to_string().into_bytes());
+        own.request::<Value>(request.unwrap()).await
+    })
+    .await;
+    let minted = client(minted["status"]["token"].as_str().unwrap());
+    let code = async |client: &kube::Client, acting: Option<&str>| {
+        let mut request = Request::get(MAPS);
+        if let Some(user) = acting {
+            request = request.header("Impersonate-User", user);
+        }
+        match client.request::<Value>(request.body(vec![]).unwrap()).await {
+            Ok(_) => 200,
+            Err(kube::Error::Api(status)) => status.code,
+            Err(error) => panic!("{error}"),
+        }
+    };
+    let user = somebody.user.as_str();
+    until("impersonation is allowed", || async {
+        (code(&own, Some(user)).await == 200).then_some(())
+    })
+    .await;
+    let faults = cluster.faults();
+    let fails = faults.always(Matching::any().by(user), Fault::Answer(Failure::internal()));
+    assert_eq!(
+        code(&minted, None).await,
+        500,
+        "a token that the test did not hand out"
+    );
+    assert_eq!(code(&own, Some(user)).await, 500, "somebody acts as the user");
+    assert_eq!(code(&own, None).await, 403, "and is another without that");
+    assert_eq!(code(&own, Some("system:anonymous")).await, 403);
+    assert_eq!(fails.hits(), 2);
+    fails.remove();
+    let other = faults.always(
+        Matching::any().by(bearer.user()),
+        Fault::Answer(Failure::internal()),
+    );
+    assert_eq!(code(&own, Some(user)).await, 200);
+    assert_eq!(code(&own, None).await, 500);
+    assert_eq!(other.hits(), 1);
+}
+
 macro_rules! on_both {
     ($($name:ident: $story:ident;)*) => {
         $(#[tokio::test]
@@ -499,5 +561,6 @@ on_both! {
     watches_break_in_the_middle: a_watch_breaks_in_the_middle;
     watches_to_come_do_as_they_are_told: watches_to_come_are_held_lost_and_broken;
     retry_after_is_said_twice: a_429_says_when_to_come_again;
+    users_are_those_who_act: users_are_told_apart;
     faults_meet_whom_they_are_for: names_namespaces_and_groups_are_told_apart;
 }

@@ -3,24 +3,21 @@
 use super::ClusterError;
 use crate::faults::Faults;
 use crate::plane::{ControlPlane, Identity, Server};
-use http::Request;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::header::AUTHORIZATION;
+use http::{HeaderMap, Request};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use kubewright_apiserver::Front;
 use kubewright_apiserver::http::{Asked, Broken, Layer as _, Next, Query, RequestInfo};
-use std::collections::HashMap;
+use serde_json::Value;
 use std::fs;
-use std::sync::{Arc, Mutex, PoisonError};
-
-/// Users by their tokens.
-type Users = Arc<Mutex<HashMap<String, String>>>;
 
 /// A proxy before a plane's API server.
 #[derive(Debug)]
 pub(super) struct FaultyFront {
     server: Server,
-    users: Users,
     _front: Front,
 }
 
@@ -36,13 +33,9 @@ impl FaultyFront {
             what: "the proxy".to_owned(),
             source: Box::new(source),
         })?;
-        let users = Users::default();
-        let known = users.clone();
-        let front = Front::start(move |request| {
-            let asked = asked(&request, &known);
-            faults.call(asked, pass_on(client.clone(), request))
-        })
-        .await?;
+        let front =
+            Front::start(move |request| faults.call(asked(&request), pass_on(client.clone(), request)))
+                .await?;
         let file = plane.folder().join("certificates").join("front.crt");
         fs::write(&file, front.certificate_authority())?;
         let server = Server {
@@ -51,33 +44,35 @@ impl FaultyFront {
         };
         Ok(Self {
             server,
-            users,
             _front: front,
         })
     }
 
     /// The same identity, with a kubeconfig that leads here.
     pub(super) fn lead(&self, identity: &Identity) -> Result<Identity, ClusterError> {
-        let mut users = self.users.lock().unwrap_or_else(PoisonError::into_inner);
-        users.insert(identity.token().to_owned(), identity.user().to_owned());
-        drop(users);
         Ok(identity.at(&self.server, "faulty")?)
     }
 }
 
-fn asked(request: &Request<Incoming>, users: &Users) -> Asked {
+fn asked(request: &Request<Incoming>) -> Asked {
     let query = Query::parse(request.uri().query().unwrap_or_default());
-    let header = request.headers().get(AUTHORIZATION);
-    let token = header
-        .and_then(|value| value.to_str().ok())
-        .and_then(|value| value.strip_prefix("Bearer "));
-    let users = users.lock().unwrap_or_else(PoisonError::into_inner);
-    let user = token.and_then(|token| users.get(token));
     Asked {
-        user: user.map_or_else(|| "system:anonymous".to_owned(), Clone::clone),
+        user: user(request.headers()).unwrap_or_else(|| "system:anonymous".to_owned()),
         info: RequestInfo::new(request.method(), request.uri().path(), &query),
         query,
     }
+}
+
+/// Who asks, by what the request itself says: nobody's rights depend on it.
+fn user(headers: &HeaderMap) -> Option<String> {
+    let value = |name: &str| headers.get(name)?.to_str().ok().filter(|value| !value.is_empty());
+    if let Some(user) = value("impersonate-user") {
+        return Some(user.to_owned());
+    }
+    let token = value(AUTHORIZATION.as_str())?.strip_prefix("Bearer ")?;
+    let claims = URL_SAFE_NO_PAD.decode(token.split('.').nth(1)?).ok()?;
+    let claims: Value = serde_json::from_slice(&claims).ok()?;
+    claims["sub"].as_str().map(str::to_owned)
 }
 
 fn pass_on(client: kube::Client, request: Request<Incoming>) -> Next {

@@ -47,7 +47,10 @@ impl Matching {
         self
     }
 
-    /// By that user; a service account is `system:serviceaccount:<namespace>:<name>`.
+    /// By that user; a service account is `system:serviceaccount:<namespace>:<name>`. One who is impersonated counts, and not who does that.
+    ///
+    /// The embedded server knows everybody. The proxy before a real one believes the request: it knows service accounts, by any of their
+    /// tokens, and who is impersonated, even where that is refused; whoever else asks is `system:anonymous` to it.
     pub fn by(mut self, user: &str) -> Self {
         self.user = Some(user.to_owned());
         self
