@@ -24,7 +24,7 @@ pub enum CargoError {
         source: std::io::Error,
     },
     /// Cargo does not understand the project.
-    #[error("cargo cannot read the project:\n{0}")]
+    #[error("cargo cannot read the project{0}")]
     Metadata(String),
     /// The project's folder holds no package.
     #[error("{} defines no package: a project's kubewright.toml stands beside the Cargo.toml of its operator", .0.display())]
@@ -127,10 +127,35 @@ pub struct Target {
 impl Target {
     /// The project's, if its library fits this command.
     pub fn of(cargo: &Path, project: &Project) -> Result<Self, CargoError> {
+        let metadata = question(cargo, project)
+            .exec()
+            .map_err(|error| unread(cargo, error))?;
+        Self::read(cargo, project, &metadata)
+    }
+
+    /// How cargo is asked for what it is, for those who do not want to wait for the answer here: the first one takes downloads.
+    pub fn question(cargo: &Path, project: &Project) -> Command {
+        question(cargo, project).cargo_command()
+    }
+
+    /// The same as [`Target::of`] from what cargo answered to [`Target::question`].
+    pub fn of_answer(
+        cargo: &Path,
+        project: &Project,
+        succeeded: bool,
+        stdout: &str,
+    ) -> Result<Self, CargoError> {
+        if !succeeded {
+            return Err(CargoError::Metadata(" (see above)".to_owned()));
+        }
+        let metadata = MetadataCommand::parse(stdout).map_err(|error| unread(cargo, error))?;
+        Self::read(cargo, project, &metadata)
+    }
+
+    fn read(cargo: &Path, project: &Project, metadata: &Metadata) -> Result<Self, CargoError> {
         let manifest = project.root.join("Cargo.toml");
-        let metadata = metadata(cargo, &manifest)?;
-        let package = package(&metadata, &manifest)?;
-        check_version(&metadata, package)?;
+        let package = package(metadata, &manifest)?;
+        check_version(metadata, package)?;
         let binary = binary(package, &project.settings.name)?;
         Ok(Self {
             cargo: cargo.to_owned(),
@@ -196,19 +221,24 @@ impl Target {
     }
 }
 
-fn metadata(cargo: &Path, manifest: &Path) -> Result<Metadata, CargoError> {
-    let result = MetadataCommand::new()
+fn question(cargo: &Path, project: &Project) -> MetadataCommand {
+    let mut question = MetadataCommand::new();
+    question
         .cargo_path(cargo)
-        .manifest_path(manifest)
-        .exec();
-    result.map_err(|error| match error {
-        cargo_metadata::Error::CargoMetadata { stderr } => CargoError::Metadata(stderr),
+        .current_dir(&project.root)
+        .manifest_path(project.root.join("Cargo.toml"));
+    question
+}
+
+fn unread(cargo: &Path, error: cargo_metadata::Error) -> CargoError {
+    match error {
+        cargo_metadata::Error::CargoMetadata { stderr } => CargoError::Metadata(format!(":\n{stderr}")),
         cargo_metadata::Error::Io(source) => CargoError::NoCargo {
             cargo: cargo.to_owned(),
             source,
         },
-        other => CargoError::Metadata(other.to_string()),
-    })
+        other => CargoError::Metadata(format!(":\n{other}")),
+    }
 }
 
 fn package<'a>(metadata: &'a Metadata, manifest: &Path) -> Result<&'a Package, CargoError> {

@@ -12,6 +12,8 @@ use kubewright_testkit::{ChildProcess, Cluster, eventually};
 use kubewright_tests::{Project, named, on_both_servers};
 use serde_json::{Value, json};
 
+/// What cargo calls a build script's program.
+const SCRIPT: &str = "build-script-build";
 /// The first build of a scaffold takes a while.
 const PATIENCE: Duration = Duration::from_mins(10);
 
@@ -150,6 +152,44 @@ fn an_operator_ends_with_a_dev_that_is_killed() {
     signal("KILL", &[dev.pid()]);
     eventually("no operator is left", PATIENCE, || {
         runs("debug/devkilled").is_empty()
+    });
+    dev.kill().expect("it is gone");
+}
+
+/// Whatever cargo does by then: here a build script that takes an hour.
+#[test]
+fn a_build_ends_with_dev_however_that_ends() {
+    let project = Project::scaffold("devbuilds", "Foo", &[]);
+    let script = "fn main() { std::thread::sleep(std::time::Duration::from_secs(3600)) }\n";
+    std::fs::write(project.root().join("build.rs"), script).expect("written");
+    let building = || {
+        let mut dev = project.dev(&[]);
+        eventually("a build script runs", PATIENCE, || {
+            let found = builders(&project);
+            if found.iter().any(|program| program == SCRIPT) {
+                Ok(())
+            } else {
+                Err(format!("{found:?}: {}", dev.log()))
+            }
+        });
+        assert_eq!(dev.exit_status().expect("a status"), None);
+        dev
+    };
+
+    let mut dev = building();
+    let ended = dev
+        .interrupt(Duration::from_secs(30))
+        .expect("it ends")
+        .expect("in time");
+    assert!(ended.success(), "{ended}: {}", dev.log_tail());
+    eventually("nothing is built", Duration::from_secs(5), || {
+        nobody_builds(&project)
+    });
+
+    let mut dev = building();
+    signal("KILL", &[dev.pid()]);
+    eventually("nothing is built", Duration::from_secs(5), || {
+        nobody_builds(&project)
     });
     dev.kill().expect("it is gone");
 }
@@ -340,6 +380,32 @@ fn runs(program: &str) -> Vec<u32> {
             executable.is_ok_and(|executable| executable.ends_with(Path::new(program)))
         })
         .filter_map(|process| process.file_name().to_str()?.parse().ok())
+        .collect()
+}
+
+fn nobody_builds(project: &Project) -> Result<(), String> {
+    let found = builders(project);
+    if found.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("{found:?}"))
+    }
+}
+
+/// What builds the project, where the system says it: cargo, and what that runs in the project's folder.
+fn builders(project: &Project) -> Vec<String> {
+    let root = project.root().canonicalize().expect("a folder");
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    processes
+        .filter(|process| {
+            let folder = std::fs::read_link(process.path().join("cwd"));
+            folder.is_ok_and(|folder| folder.starts_with(&root))
+        })
+        .filter_map(|process| {
+            let program = std::fs::read_link(process.path().join("exe")).ok()?;
+            Some(program.file_name()?.to_string_lossy().into_owned())
+        })
+        .filter(|program| matches!(program.as_str(), "cargo" | "rustc" | SCRIPT))
         .collect()
 }
 

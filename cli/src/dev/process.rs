@@ -38,23 +38,33 @@ pub(super) struct Process {
     readers: Vec<JoinHandle<()>>,
 }
 
-/// How to run a program that ends with us even when we are killed, which Unix alone allows. Its standard input is empty.
-pub(super) fn supervised(program: &Path) -> Command {
+/// The same command, of a program that ends with us even when we are killed, which Unix alone allows. Its standard input is empty.
+fn supervised(command: &std::process::Command) -> Command {
     #[cfg(unix)]
-    {
-        let mut command = Command::new("sh");
-        command
-            .args(["-c", SUPERVISED, "sh"])
-            .arg(program)
-            .stdin(Stdio::piped());
-        command
-    }
+    let mut supervised = {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", SUPERVISED, "sh"]).arg(command.get_program());
+        shell.stdin(Stdio::piped());
+        shell
+    };
     #[cfg(not(unix))]
-    {
-        let mut command = Command::new(program);
-        command.stdin(Stdio::null());
-        command
+    let mut supervised = {
+        let mut program = Command::new(command.get_program());
+        program.stdin(Stdio::null());
+        program
+    };
+    supervised.args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => supervised.env(name, value),
+            None => supervised.env_remove(name),
+        };
     }
+    if let Some(folder) = command.get_current_dir() {
+        supervised.current_dir(folder);
+    }
+    supervised.stdout(Stdio::piped()).stderr(Stdio::piped());
+    supervised
 }
 
 /// How a child ended that was asked for its output.
@@ -68,11 +78,10 @@ pub(super) struct Finished {
 impl Process {
     /// Starts a child whose lines `speaker` says.
     pub(super) fn start(
-        mut command: Command,
+        command: &std::process::Command,
         speaker: Speaker,
         console: &Console,
     ) -> Result<Self, CargoError> {
-        command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut process = Self::spawn(command)?;
         if let Some(pipe) = process.child.stdout.take() {
             process
@@ -89,7 +98,7 @@ impl Process {
 
     /// Runs a child, returns what it writes to stdout, and lets `speaker` say the rest.
     pub(super) async fn finish(
-        command: std::process::Command,
+        command: &std::process::Command,
         speaker: Speaker,
         console: &Console,
     ) -> Result<Finished, CargoError> {
@@ -98,7 +107,7 @@ impl Process {
             cargo: program.clone(),
             source,
         };
-        let mut process = Self::spawn(command.into())?;
+        let mut process = Self::spawn(command)?;
         let (out, err) = (process.child.stdout.take(), process.child.stderr.take());
         let mut stdout = Vec::new();
         let read = async {
@@ -117,6 +126,12 @@ impl Process {
         read.map_err(failed)?;
         let status = process.child.wait().await.map_err(failed)?;
         process.group = None;
+        // The shell's words for a program that it cannot become.
+        match status.code() {
+            Some(126) => return Err(failed(std::io::ErrorKind::PermissionDenied.into())),
+            Some(127) => return Err(failed(std::io::ErrorKind::NotFound.into())),
+            _ => {}
+        }
         Ok(Finished {
             succeeded: status.success(),
             said,
@@ -124,7 +139,8 @@ impl Process {
         })
     }
 
-    fn spawn(mut command: Command) -> Result<Self, CargoError> {
+    fn spawn(command: &std::process::Command) -> Result<Self, CargoError> {
+        let mut command = supervised(command);
         #[cfg(unix)]
         command.process_group(0);
         let mut child = command

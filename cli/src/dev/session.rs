@@ -3,7 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
-    process::ExitStatus,
+    process::{Command, ExitStatus},
     time::{Duration, SystemTime},
 };
 
@@ -17,7 +17,7 @@ use super::{
     changes::{Changes, Resource},
     cluster::{Cluster, ClusterError},
     console::{Console, Speaker},
-    process::{self, Process},
+    process::Process,
     restarts::Restarts,
     sources::Sources,
 };
@@ -138,14 +138,16 @@ impl Session {
 
     async fn round(&mut self) -> Result<(), Error> {
         let project = Project::find(&self.root)?;
-        let target = Target::of(&self.cargo, &project)?;
+        let question = Target::question(&self.cargo, &project);
+        let answer = Process::finish(&question, Speaker::Cargo, &self.console).await?;
+        let target = Target::of_answer(&self.cargo, &project, answer.succeeded, &answer.stdout)?;
         self.say("building").await;
-        let built = Process::finish(target.build(self.color), Speaker::Cargo, &self.console).await?;
+        let built = Process::finish(&target.build(self.color), Speaker::Cargo, &self.console).await?;
         if !built.succeeded {
             return Err(CargoError::Compile.into());
         }
         let executable = target.executable(&built.stdout)?;
-        let asked = Process::finish(target.ask(&executable), Speaker::Operator, &self.console).await?;
+        let asked = Process::finish(&target.ask(&executable), Speaker::Operator, &self.console).await?;
         let manifests = target.answer(asked.succeeded, asked.said, &asked.stdout)?;
         self.write(&project, &manifests).await?;
         self.apply(&project, &manifests).await?;
@@ -271,11 +273,11 @@ impl Session {
     fn start_operator(&mut self) -> Result<(), Error> {
         self.restart = None;
         if let Some(launch) = &self.running {
-            let mut command = process::supervised(&launch.executable);
+            let mut command = Command::new(&launch.executable);
             command
                 .current_dir(&self.root)
                 .envs(launch.environment.iter().cloned());
-            self.operator = Some(Process::start(command, Speaker::Operator, &self.console)?);
+            self.operator = Some(Process::start(&command, Speaker::Operator, &self.console)?);
             self.started = Instant::now();
         }
         Ok(())
