@@ -1,6 +1,9 @@
 //! What cargo tells of the operator's crate, and what the operator tells of itself.
 
+mod local;
+
 use std::{
+    collections::BTreeSet,
     io::{Read, Write},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
@@ -122,6 +125,7 @@ pub struct Target {
     root: PathBuf,
     manifest: PathBuf,
     binary: String,
+    sources: BTreeSet<PathBuf>,
 }
 
 impl Target {
@@ -160,9 +164,15 @@ impl Target {
         Ok(Self {
             cargo: cargo.to_owned(),
             root: project.root.clone(),
+            sources: local::sources(metadata, &package.id),
             manifest,
             binary,
         })
+    }
+
+    /// The files of which it is built, and the folders of which every file matters, as far as they are written on this machine.
+    pub fn sources(&self) -> impl Iterator<Item = &Path> {
+        self.sources.iter().map(PathBuf::as_path)
     }
 
     /// How it is built, with both outputs piped.

@@ -194,6 +194,32 @@ fn a_build_ends_with_dev_however_that_ends() {
     dev.kill().expect("it is gone");
 }
 
+#[test]
+fn dev_follows_what_else_is_built_in() {
+    let project = Project::scaffold("devparts", "Foo", &[]);
+    let write = |path: &str, text: &str| {
+        let path = project.root().join(path);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+        std::fs::write(path, text).expect("written");
+    };
+    let part = "[package]\nname = \"devpart\"\nversion = \"0.1.0\"\nedition = \"2024\"\n";
+    write("part/Cargo.toml", part);
+    write("part/src/lib.rs", "//! A part.\n");
+    let dependency = "[dependencies]\ndevpart = { path = \"part\" }";
+    project.edit("Cargo.toml", "[dependencies]", dependency);
+    let mut dev = project.dev(&[]);
+    wait_for(&dev, "starting the operator");
+
+    write("part/src/lib.rs", "//! Another part.\n");
+    wait_for(&dev, "part/src/lib.rs changed");
+    wait_for(&dev, "stopping the operator");
+    // What cargo is told, too: this is seen, and is a mistake.
+    write(".cargo/config.toml", "[build\n");
+    wait_for(&dev, ".cargo/config.toml changed");
+    wait_for(&dev, "error: cargo cannot read the project");
+    end(&mut dev);
+}
+
 on_both_servers!(dev_uses_the_cluster_of_a_context);
 
 /// A user's cluster is one of a kubeconfig's contexts: here an API server that is not dev's own.

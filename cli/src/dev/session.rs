@@ -116,13 +116,14 @@ impl Session {
 
     /// Goes round for ever.
     pub async fn run(&mut self) {
+        let mut sources = Sources::of(&self.root);
         loop {
-            let seen = Sources::of(&self.root);
-            if let Err(error) = self.round().await {
+            if let Err(error) = self.round(&mut sources).await {
                 self.say(format_args!("error: {error}")).await;
                 self.say("waiting for the next change").await;
             }
-            self.wait(&seen).await;
+            self.wait(&sources).await;
+            sources.look();
         }
     }
 
@@ -136,11 +137,12 @@ impl Session {
         self.cluster.stop().await;
     }
 
-    async fn round(&mut self) -> Result<(), Error> {
+    async fn round(&mut self, sources: &mut Sources) -> Result<(), Error> {
         let project = Project::find(&self.root)?;
         let question = Target::question(&self.cargo, &project);
         let answer = Process::finish(&question, Speaker::Cargo, &self.console).await?;
         let target = Target::of_answer(&self.cargo, &project, answer.succeeded, &answer.stdout)?;
+        sources.follow(target.sources());
         self.say("building").await;
         let built = Process::finish(&target.build(self.color), Speaker::Cargo, &self.console).await?;
         if !built.succeeded {

@@ -1,0 +1,102 @@
+//! What of an operator is written on this machine: its package, and those by path that it is built with.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    path::PathBuf,
+};
+
+use cargo_metadata::{DependencyKind, Metadata, PackageId};
+
+/// The files of which it is built, and the folders of which every file matters.
+pub(super) fn sources(metadata: &Metadata, operator: &PackageId) -> BTreeSet<PathBuf> {
+    let built = built_with(metadata, operator);
+    let packages = metadata.packages.iter();
+    let local = packages.filter(|package| package.source.is_none() && built.contains(&package.id));
+    let mut sources = BTreeSet::from([metadata.workspace_root.join("Cargo.toml")]);
+    for package in local {
+        sources.insert(package.manifest_path.clone());
+        sources.insert(package.manifest_path.with_file_name("src"));
+        let targets = package.targets.iter();
+        let built = targets.filter(|target| !target.is_test() && !target.is_bench() && !target.is_example());
+        sources.extend(built.map(|target| target.src_path.clone()));
+    }
+    sources.into_iter().map(Into::into).collect()
+}
+
+/// A package and all that it is built with; its tests may need more.
+fn built_with<'a>(metadata: &'a Metadata, package: &'a PackageId) -> BTreeSet<&'a PackageId> {
+    let nodes = metadata.resolve.iter().flat_map(|resolve| &resolve.nodes);
+    let nodes: HashMap<_, _> = nodes.map(|node| (&node.id, node)).collect();
+    let (mut found, mut next) = (BTreeSet::new(), vec![package]);
+    while let Some(package) = next.pop() {
+        if !found.insert(package) {
+            continue;
+        }
+        let needed = nodes.get(package).into_iter().flat_map(|node| &node.deps);
+        let needed = needed.filter(|needed| {
+            let mut kinds = needed.dep_kinds.iter();
+            kinds.any(|kind| kind.kind != DependencyKind::Development)
+        });
+        next.extend(needed.map(|needed| &needed.pkg));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn packages_by_path_count_where_they_are_built_in() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let write = |path: &str, text: &str| {
+            fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
+            fs::write(root.join(path), text).unwrap();
+        };
+        let package = |name: &str, more: &str| {
+            let text =
+                format!("[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2024\"\n{more}");
+            write(&format!("{name}/Cargo.toml"), &text);
+            write(&format!("{name}/src/lib.rs"), "");
+        };
+        write(
+            "Cargo.toml",
+            "[workspace]\nresolver = \"3\"\nmembers = [\"shop\", \"other\"]\n",
+        );
+        package(
+            "shop",
+            "[dependencies]\nnear = { path = \"../near\" }\n[dev-dependencies]\nchecks = { path = \"../checks\" }\n",
+        );
+        package("near", "[build-dependencies]\nfar = { path = \"../far\" }\n");
+        for name in ["far", "checks", "other"] {
+            package(name, "");
+        }
+        write("near/build.rs", "fn main() {}");
+        write("shop/tests/shop.rs", "");
+        let mut question = cargo_metadata::MetadataCommand::new();
+        question.manifest_path(root.join("shop/Cargo.toml"));
+        let metadata = question.exec().unwrap();
+        let operator = crate::cargo::package(&metadata, &root.join("shop/Cargo.toml")).unwrap();
+        let found = sources(&metadata, &operator.id);
+        let found: Vec<_> = found
+            .iter()
+            .map(|path| path.strip_prefix(&root).unwrap())
+            .collect();
+        let expected = [
+            "Cargo.toml",
+            "far/Cargo.toml",
+            "far/src",
+            "far/src/lib.rs",
+            "near/Cargo.toml",
+            "near/build.rs",
+            "near/src",
+            "near/src/lib.rs",
+            "shop/Cargo.toml",
+            "shop/src",
+            "shop/src/lib.rs",
+        ];
+        assert_eq!(found, expected.map(std::path::Path::new));
+    }
+}
