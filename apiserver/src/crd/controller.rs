@@ -5,6 +5,7 @@ use crate::auth::User;
 use crate::kinds::Kind;
 use crate::meta;
 use crate::registry::{Bodied, DeleteOptions, ListOptions, Registry, Target, WriteOptions};
+use crate::store::Object;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,6 +36,8 @@ fn reconcile(registry: &Registry, kind: &Arc<Kind>) -> bool {
     let Ok(listing) = registry.list(&Target::new(kind, "", ""), &ListOptions::default()) else {
         return false;
     };
+    // What is written below brings another round. What goes is served as such before what is left of it is counted.
+    serve(registry, &listing.objects);
     let mut waits = false;
     for object in &listing.objects {
         let target = Target::new(kind, "", meta::name(object.value()));
@@ -59,17 +62,12 @@ fn reconcile(registry: &Registry, kind: &Arc<Kind>) -> bool {
             });
         }
     }
-    serve(registry, kind);
     waits
 }
 
-/// Serves every established definition that does not go.
-fn serve(registry: &Registry, kind: &Arc<Kind>) {
-    let Ok(listing) = registry.list(&Target::new(kind, "", ""), &ListOptions::default()) else {
-        return;
-    };
-    let established = listing
-        .objects
+/// Serves every established definition.
+fn serve(registry: &Registry, definitions: &[Arc<Object>]) {
+    let established = definitions
         .iter()
         .filter(|object| has_condition(object.value(), "Established"));
     let kinds = established.flat_map(|object| definition::kinds(object.value()));

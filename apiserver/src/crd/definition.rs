@@ -1,5 +1,6 @@
 //! What a definition says.
 
+use super::has_condition;
 use crate::kinds::{Kind, Subresource};
 use crate::meta;
 use crate::registry::ScalePaths;
@@ -30,6 +31,8 @@ pub struct Definition {
     pub stored_version: String,
     /// All versions, served or not.
     pub versions: Vec<Version>,
+    /// It goes: what there is may be changed and deleted, nothing may be created.
+    pub terminating: bool,
 }
 
 /// One version of a custom kind.
@@ -91,6 +94,7 @@ impl Definition {
             },
             stored_version: stored.map(|version| text(&version["name"])).unwrap_or_default(),
             versions,
+            terminating: has_condition(object, "Terminating"),
         }
     }
 
@@ -272,5 +276,9 @@ mod tests {
         );
         assert_eq!(definition.selectable("v1"), ["spec.color"]);
         assert!(kinds[0].has_status() && kinds[0].subresource("scale").is_some());
+        assert!(!definition.terminating);
+        let mut going = object;
+        crate::crd::mark_terminating(&mut going);
+        assert!(Definition::read(&going).terminating);
     }
 }

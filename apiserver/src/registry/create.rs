@@ -84,6 +84,7 @@ impl Registry {
         by: Bodied<'_>,
     ) -> Result<Written, ApiError> {
         check_namespace(target, &mut object)?;
+        admit_definition(target, &object)?;
         self.admit_namespace(target, &object)?;
         self.admit_grants(target, None, &object, by.user)?;
         self.admit_owners(target, None, &object, by.user)?;
@@ -207,6 +208,16 @@ impl Registry {
         let cause = Cause::new("NamespaceTerminating", "metadata.namespace", message);
         Err(ApiError::forbidden(&target.kind, meta::name(object), why).with_cause(&cause))
     }
+}
+
+/// Nothing is created whose definition goes.
+fn admit_definition(target: &Target, object: &Value) -> Result<(), ApiError> {
+    let definition = target.kind.definition.as_ref();
+    if definition.is_none_or(|definition| !definition.terminating) {
+        return Ok(());
+    }
+    let why = "create not allowed while custom resource definition is terminating";
+    Err(ApiError::forbidden(&target.kind, meta::name(object), why))
 }
 
 /// The namespace of the path is the object's, if it says none; what lies in none has none, whatever it says.
