@@ -1,6 +1,6 @@
 //! Brings what is served up to what is defined, and takes objects away with their definition.
 
-use super::{FINALIZER, definition, has_condition, set_condition};
+use super::{FINALIZER, approval, definition, has_condition, set_condition};
 use crate::auth::User;
 use crate::kinds::Kind;
 use crate::meta;
@@ -43,7 +43,7 @@ fn reconcile(registry: &Registry, kind: &Arc<Kind>) -> bool {
         let target = Target::new(kind, "", meta::name(object.value()));
         if meta::is_deleted(object.value()) {
             waits |= !clean(registry, &target, object.value());
-        } else if !is_accepted(object.value()) {
+        } else if !is_accepted(object.value()) || !approval::is_noted(object.value()) {
             let others: Vec<&Value> = listing.objects.iter().map(|object| object.value()).collect();
             let taken = Taken::by_others(registry, &others, object.value());
             // It went meanwhile: there is a change to come.
@@ -57,6 +57,7 @@ fn reconcile(registry: &Registry, kind: &Arc<Kind>) -> bool {
             let by = Bodied::new(&user, &options);
             let _ = registry.change(&target, "status", false, by, |old| {
                 let mut definition = old.cloned().unwrap_or_default();
+                approval::note(&mut definition);
                 accept(&mut definition, &taken);
                 Ok(definition.into())
             });

@@ -1,5 +1,6 @@
 //! CustomResourceDefinitions: what they say, and how they become kinds that are served.
 
+pub(crate) mod approval;
 mod controller;
 mod definition;
 

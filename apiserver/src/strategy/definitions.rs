@@ -1,5 +1,6 @@
 //! CustomResourceDefinitions: names that follow from others, and what must be said.
 
+use crate::crd::approval::{self, Approval};
 use crate::meta::{self, names};
 use crate::schema::check_structural;
 use crate::status::Cause;
@@ -80,7 +81,7 @@ pub(super) fn check(object: &Value, old: Option<&Value>) -> Vec<Cause> {
     }
     check_versions(object, &mut causes);
     check_names(&spec["names"], &mut causes);
-    check_approval(object, &group, &mut causes);
+    check_approval(object, &mut causes);
     if let Some(old) = old {
         for key in ["group", "scope"] {
             if old["spec"][key] != spec[key] {
@@ -235,29 +236,15 @@ fn check_names(names: &Value, causes: &mut Vec<Cause>) {
 }
 
 /// The groups of Kubernetes itself need its approval.
-fn check_approval(object: &Value, group: &str, causes: &mut Vec<Cause>) {
-    const APPROVED: &str = "api-approved.kubernetes.io";
-    let protected = ["k8s.io", "kubernetes.io"]
-        .iter()
-        .any(|domain| group == *domain || group.ends_with(&format!(".{domain}")));
-    let approval = object["metadata"]["annotations"][APPROVED]
-        .as_str()
-        .unwrap_or_default();
-    let field = format!("metadata.annotations[{APPROVED}]");
-    if !protected || approval.starts_with("unapproved") || approval.contains("://") {
-        return;
-    }
-    if approval.is_empty() {
-        let why = format!(
-            "protected groups must have approval annotation {APPROVED:?}, see https://github.com/kubernetes/enhancements/pull/1111"
-        );
-        causes.push(Cause::required(field, &why));
-    } else {
-        let why = format!(
-            "protected groups must have approval annotation {APPROVED:?} with either a URL or a reason starting with \"unapproved\", see \
-             https://github.com/kubernetes/enhancements/pull/1111"
-        );
-        causes.push(Cause::invalid(field, &json!(approval), why));
+fn check_approval(object: &Value, causes: &mut Vec<Cause>) {
+    let field = format!("metadata.annotations[{}]", approval::ANNOTATION);
+    let said = &object["metadata"]["annotations"][approval::ANNOTATION];
+    match Approval::of(object) {
+        Some(approval @ Approval::Missing) => causes.push(Cause::required(field, &approval.message(object))),
+        Some(approval @ Approval::Invalid) => {
+            causes.push(Cause::invalid(field, said, approval.message(object)));
+        }
+        _ => {}
     }
 }
 

@@ -296,6 +296,7 @@ fn picked(mut value: Value, pointer: &str) -> Value {
                     &item["metadata"]["name"],
                     &item["version"],
                     &item["resource"],
+                    &item["type"],
                 ];
                 names.into_iter().any(|one| *one == name)
             }),
