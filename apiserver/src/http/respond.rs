@@ -4,7 +4,7 @@ use super::Broken;
 use super::negotiate::{Encoding, Form, Shape};
 use super::tables::{go_type, metadata_only, of_version, table};
 use crate::kinds::Kind;
-use crate::registry::{Listing, present};
+use crate::registry::{Listing, is_presented, present};
 use crate::status::ApiError;
 use crate::store::Object;
 use crate::strategy;
@@ -142,15 +142,10 @@ pub(crate) fn object_bytes(kind: &Kind, object: &Object) -> Vec<u8> {
 
 /// Appends an object as JSON, in the version of the kind.
 pub(crate) fn append_object(kind: &Kind, object: &Object, text: &mut Vec<u8>) {
-    let is_other = kind
-        .definition
-        .as_ref()
-        .is_some_and(|definition| definition.stored_version != kind.version);
-    if kind.group == "events.k8s.io" || is_other {
-        // Its fields are others than those that are kept.
-        let converted = present(kind, object.value());
-        let value = converted.as_ref().unwrap_or_else(|| object.value());
-        text.extend(serde_json::to_vec(value).unwrap_or_default());
+    if is_presented(kind)
+        && let Some(shown) = present(kind, object.value())
+    {
+        text.extend(serde_json::to_vec(&shown).unwrap_or_default());
         return;
     }
     text.extend_from_slice(br#"{"kind":""#);
@@ -252,7 +247,7 @@ fn list_bytes(kind: &Kind, listing: &Listing, metadata: &Value) -> Vec<u8> {
         }
         if kind.definition.is_some() {
             append_object(kind, object, &mut text);
-        } else if kind.group == "events.k8s.io" {
+        } else if is_presented(kind) {
             text.extend_from_slice(item(kind, object).to_string().as_bytes());
         } else {
             text.extend_from_slice(object.json());

@@ -1,7 +1,7 @@
 //! Versions: objects are stored in one, and shown in the one that is asked for.
 
 use crate::kinds::Kind;
-use crate::types;
+use crate::types::{self, Empties};
 use serde_json::Value;
 
 /// Fields that the two groups of events call differently: in the core group, and in `events.k8s.io`.
@@ -15,11 +15,23 @@ const EVENT_FIELDS: &[(&str, &str)] = &[
     ("reportingComponent", "reportingController"),
 ];
 
-/// The object in the version of the kind; None where it is in that version already.
+/// Whether objects of the kind may be shown otherwise than they are kept.
+pub(crate) fn is_presented(kind: &Kind) -> bool {
+    let definition = kind.definition.as_ref();
+    kind.group == "events.k8s.io"
+        || kind.counts_empties()
+        || definition.is_some_and(|definition| definition.stored_version != kind.version)
+}
+
+/// The object in the version of the kind; None where it is kept as it is shown.
 pub fn present(kind: &Kind, object: &Value) -> Option<Value> {
     let version = kind.api_version();
     if object["apiVersion"] == version && object["kind"] == kind.kind {
-        return None;
+        return if kind.counts_empties() {
+            Empties::without_bundles(object)
+        } else {
+            None
+        };
     }
     let mut object = object.clone();
     if kind.group == "events.k8s.io" {
@@ -54,7 +66,10 @@ pub(super) fn store(kind: &Kind, mut object: Value) -> Value {
 }
 
 /// The same for an object that is kept, in the form in which it is read again.
-pub(super) fn keep(kind: &Kind, mut object: Value) -> Value {
+pub(super) fn keep(kind: &Kind, mut object: Value, empties: &Empties) -> Value {
+    if kind.counts_empties() {
+        empties.restore_bundles(&mut object);
+    }
     if kind.definition.is_none()
         && kind.kind != "CustomResourceDefinition"
         && let Some(ty) = types::builtin(&kind.api_version(), &kind.kind)

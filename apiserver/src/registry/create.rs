@@ -157,10 +157,11 @@ impl Registry {
                 return Err(ApiError::new(500, "", message).with_warnings(&warnings));
             }
             check_size(&object).map_err(|error| error.with_warnings(&warnings))?;
-            match self
-                .store
-                .create(&kind.table(), &target.key(), convert::keep(kind, object))
-            {
+            match self.store.create(
+                &kind.table(),
+                &target.key(),
+                convert::keep(kind, object, &sent.empties),
+            ) {
                 Ok(object) => return Ok(written(object)),
                 Err(_) if !named && prefix.is_some() => {}
                 Err(Lost::Exists | Lost::Changed) => {

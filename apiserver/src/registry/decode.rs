@@ -9,7 +9,7 @@ use crate::meta;
 use crate::status::{ApiError, Cause};
 use crate::strategy;
 use crate::types::{self, Fault, Type};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// Why what was sent is no object of the kind.
 pub(super) struct Undecodable {
@@ -120,8 +120,15 @@ fn check_fields(kind: &Kind, object: &mut Value, applied: bool) -> Result<Vec<St
             Fault::Mismatch(why) => return Err(Undecodable::new(kind, &kind.version, &kind.kind, why)),
         }
     }
+    // Of a node: what was sent empty is nobody's when it is filled in, as that is done when it has been kept.
+    let is_empty = object["status"]["allocatable"]
+        .as_object()
+        .is_some_and(Map::is_empty);
     types::normalize(object, ty);
     builtin::default(object, ty);
+    if is_empty && let Some(Value::Object(status)) = object.get_mut("status") {
+        status.remove("allocatable");
+    }
     strategy::read(kind, object);
     Ok(unknown)
 }

@@ -22,6 +22,7 @@ mod strategy;
 mod update;
 mod validate;
 
+pub(crate) use convert::is_presented;
 pub use convert::present;
 pub use create::Bodied;
 pub use delete::Deletion;

@@ -24,8 +24,15 @@ pub(super) fn prepare_create(kind: &Kind, object: &mut Value) {
     }
 }
 
-/// Makes an object ready to replace another: each part is written on its own path only, and the generation counts.
-pub(super) fn prepare_update(kind: &Kind, object: &mut Value, old: &Value, part: &str, empties: &Empties) {
+/// Makes an object ready to replace another, of which it is given how it is shown and how it is kept: each part is written on its own path
+/// only, and the generation counts.
+pub(super) fn prepare_update(
+    kind: &Kind,
+    object: &mut Value,
+    (old, kept): (&Value, &Value),
+    part: &str,
+    empties: &Empties,
+) {
     match part {
         "status" => keep_all_but_status(kind, object, old),
         "finalize" => keep_all_but_finalizers(object, old),
@@ -42,11 +49,12 @@ pub(super) fn prepare_update(kind: &Kind, object: &mut Value, old: &Value, part:
     }
     if kind.counts_generations() {
         let generation = old["metadata"]["generation"].as_i64().unwrap_or(0);
-        let mut new = specification(kind, object);
+        let (mut new, mut before) = (specification(kind, object), specification(kind, old));
         if kind.counts_empties() {
             new = empties.restored_all(new);
+            before = specification(kind, kept);
         }
-        if new != specification(kind, old) {
+        if new != before {
             meta::metadata_mut(object).insert("generation".into(), json!(generation + 1));
         }
     }

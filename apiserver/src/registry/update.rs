@@ -95,8 +95,12 @@ impl Registry {
             let before = before.as_ref().unwrap_or_else(|| old.value());
             let Read {
                 object: mut new,
-                empties,
+                mut empties,
             } = change(Some(before))?;
+            // An apply that changes nothing leaves all as it is kept.
+            if by.options.applied && kind.counts_empties() && is_same_but(&new, before, |_, _| true) {
+                empties.or_bundles_of(old.value());
+            }
             self.admit_grants(target, Some(before), &new, by.user)?;
             check_identity(target, &mut new, before)?;
             let conditional = check_version(target, &mut new, before)?;
@@ -104,7 +108,7 @@ impl Registry {
             if !by.options.applied && part != "scale" {
                 track_fields(kind, Some(before), &mut new, part, by);
             }
-            strategy::prepare_update(kind, &mut new, before, part, &empties);
+            strategy::prepare_update(kind, &mut new, (before, old.value()), part, &empties);
             if part.is_empty() {
                 self.allocate(kind, &mut new, Some(before), by.options.dry_run)?;
                 self.admit_owners(target, Some(before), &new, by.user)?;
@@ -134,7 +138,7 @@ impl Registry {
                 return Ok(written(Arc::new(Object::unsaved(convert::store(kind, new)))));
             }
             check_size(&new).map_err(|error| error.with_warnings(&warnings))?;
-            match self.replace(target, &old, new) {
+            match self.replace(target, &old, new, &empties) {
                 Ok(object) => return Ok(written(object)),
                 Err(_) if conditional => {
                     return Err(ApiError::modified(kind, &target.name).with_warnings(&warnings));
@@ -146,7 +150,13 @@ impl Registry {
     }
 
     /// Keeps the new version; when it is the one that nothing holds any more, the object goes.
-    fn replace(&self, target: &Target, old: &Object, new: Value) -> Result<Arc<Object>, Lost> {
+    fn replace(
+        &self,
+        target: &Target,
+        old: &Object,
+        new: Value,
+        empties: &Empties,
+    ) -> Result<Arc<Object>, Lost> {
         let (table, key) = (target.kind.table(), target.key());
         if strategy::is_finished(&target.kind, &new) {
             let gone = self.store.delete(&table, &key, old)?;
@@ -155,7 +165,7 @@ impl Registry {
             return Ok(Arc::new(object));
         }
         self.store
-            .update(&table, &key, old, convert::keep(&target.kind, new))
+            .update(&table, &key, old, convert::keep(&target.kind, new, empties))
     }
 
     fn create_by_update(
@@ -306,11 +316,15 @@ fn check_version(target: &Target, new: &mut Value, old: &Value) -> Result<bool, 
 
 /// Whether nothing changed but the times of managed fields.
 fn is_same(new: &Value, old: &Value) -> bool {
+    is_same_but(new, old, is_same_record)
+}
+
+/// Whether nothing changed but who owns what, as far as that may.
+fn is_same_but(new: &Value, old: &Value, may: impl Fn(&Value, &Value) -> bool) -> bool {
     fields_differing(new, old).all(|key| {
         key == "metadata"
-            && fields_differing(&new[key], &old[key]).all(|key| {
-                key == "managedFields" && is_same_record(&new["metadata"][key], &old["metadata"][key])
-            })
+            && fields_differing(&new[key], &old[key])
+                .all(|key| key == "managedFields" && may(&new["metadata"][key], &old["metadata"][key]))
     })
 }
 

@@ -20,7 +20,7 @@ use crate::builtin;
 use crate::kinds::Kind;
 use crate::meta;
 use crate::status::Cause;
-use crate::types::{self, Empties};
+use crate::types::{self, Empties, Type};
 use serde_json::{Value, json};
 
 /// Where daemon sets count the versions of their template.
@@ -120,7 +120,12 @@ pub(crate) fn fill(kind: &Kind, object: &mut Value, old: Option<&Value>) {
         ("apps", "StatefulSet") => name_claims(object),
         ("batch", "Job") => jobs::fill(object, old),
         ("", "ReplicationController") => label_like_template(object),
-        ("", "Node") if old.is_none() => taint(object),
+        ("", "Node") => {
+            if old.is_none() {
+                taint(object);
+            }
+            builtin::default(&mut object["status"], &Type::named("core.v1.NodeStatus"));
+        }
         ("autoscaling", "HorizontalPodAutoscaler") => scale_by_cpu(object),
         ("apiextensions.k8s.io", "CustomResourceDefinition") => definitions::fill(object, old),
         _ => {}

@@ -1,11 +1,18 @@
 //! Lists and maps that were sent, and are empty. Go tells them from those that were not sent until the object has been stored; nothing but
-//! messages shows it, so that objects are kept without them, and they beside.
+//! messages shows it, so that objects are kept without them, and they beside. It tells empty bytes from none even then, though it shows
+//! neither; bytes that are not shown when they are empty are webhooks' bundles of certificates.
 
 use serde_json::{Map, Value};
 
-/// Where an object has something empty, as a JSON pointer, and what: a list or a map.
+const BUNDLE: &str = "caBundle";
+
+/// Where an object has something empty, as JSON pointers.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Empties(Vec<(String, Value)>);
+pub struct Empties {
+    /// And what: a list or a map.
+    holders: Vec<(String, Value)>,
+    bundles: Vec<String>,
+}
 
 impl Empties {
     /// Those of an object that was decoded.
@@ -13,6 +20,13 @@ impl Empties {
         let mut found = Self::default();
         found.visit(object, &mut String::new());
         found
+    }
+
+    /// Takes over the bundles of another object, if there are none.
+    pub(crate) fn or_bundles_of(&mut self, object: &Value) {
+        if self.bundles.is_empty() {
+            self.bundles = Self::of(object).bundles;
+        }
     }
 
     fn visit(&mut self, value: &Value, at: &mut String) {
@@ -36,14 +50,15 @@ impl Empties {
                     visit(&index.to_string(), item);
                 }
             }
-            Value::Object(_) | Value::Array(_) => self.0.push((at.clone(), value.clone())),
+            Value::Object(_) | Value::Array(_) => self.holders.push((at.clone(), value.clone())),
+            Value::String(text) if text.is_empty() && at.ends_with(BUNDLE) => self.bundles.push(at.clone()),
             _ => {}
         }
     }
 
     /// The fields of an object, with what was sent empty among them and within.
     pub(crate) fn restored_all(&self, mut fields: Map<String, Value>) -> Map<String, Value> {
-        for (at, _) in &self.0 {
+        for (at, _) in &self.holders {
             let Some(name) = at.split('/').nth(1) else {
                 continue;
             };
@@ -52,14 +67,42 @@ impl Empties {
                 fields.insert(name.to_owned(), value);
             }
         }
-        fields
+        let mut whole = Value::Object(fields);
+        self.restore_bundles(&mut whole);
+        match whole {
+            Value::Object(fields) => fields,
+            _ => Map::new(),
+        }
+    }
+
+    /// Adds the bundles that were sent empty, which are kept so.
+    pub(crate) fn restore_bundles(&self, object: &mut Value) {
+        for at in &self.bundles {
+            let holder = at.trim_end_matches(BUNDLE).trim_end_matches('/');
+            if let Some(Value::Object(fields)) = object.pointer_mut(holder) {
+                fields.entry(BUNDLE).or_insert_with(|| "".into());
+            }
+        }
+    }
+
+    /// The object without the bundles that are kept empty; none where there are none.
+    pub(crate) fn without_bundles(object: &Value) -> Option<Value> {
+        let bundles = Self::of(object).bundles;
+        let mut shown = (!bundles.is_empty()).then(|| object.clone())?;
+        for at in bundles {
+            let holder = at.trim_end_matches(BUNDLE).trim_end_matches('/');
+            if let Some(Value::Object(fields)) = shown.pointer_mut(holder) {
+                fields.remove(BUNDLE);
+            }
+        }
+        Some(shown)
     }
 
     /// The value of a field, named as in `spec.containers[0]`, with what was sent empty within it.
     pub fn restored(&self, value: &Value, field: &str) -> Value {
         let pointer = format!("/{}", field.replace(['.', '['], "/").replace(']', ""));
         let mut value = value.clone();
-        for (at, empty) in &self.0 {
+        for (at, empty) in &self.holders {
             let Some(within) = at.strip_prefix(&pointer) else {
                 continue;
             };
@@ -97,5 +140,22 @@ mod tests {
         assert_eq!(empties.restored(&settled["b"][0], "spec.b[0]"), whole["b"][0]);
         assert_eq!(empties.restored(&Value::Null, "spec.a"), json!([]));
         assert_eq!(Empties::default().restored(&settled, "spec"), settled);
+    }
+
+    #[test]
+    fn an_empty_bundle_is_kept_and_not_shown() {
+        let hook = json!({ "webhooks": [{ "clientConfig": { "caBundle": "" } }] });
+        let bare = json!({ "webhooks": [{ "clientConfig": {} }] });
+        let full = json!({ "webhooks": [{ "clientConfig": { "caBundle": "eA==" } }] });
+        assert_eq!(Empties::without_bundles(&hook), Some(bare.clone()));
+        assert_eq!(Empties::without_bundles(&bare), None);
+        assert_eq!(Empties::without_bundles(&full), None);
+        for (object, kept) in [(&bare, &hook), (&full, &full)] {
+            let mut object = object.clone();
+            Empties::of(&hook).restore_bundles(&mut object);
+            assert_eq!(&object, kept);
+        }
+        let fields = bare.as_object().cloned().unwrap_or_default();
+        assert_eq!(Value::Object(Empties::of(&hook).restored_all(fields)), hook);
     }
 }
