@@ -1,5 +1,6 @@
 //! Discovery, a document a group and version.
 
+use super::health;
 use crate::kinds::{Catalog, Kind};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -21,6 +22,9 @@ pub(super) fn paths(catalog: &Catalog) -> Vec<String> {
     ]
     .map(str::to_owned)
     .into();
+    for root in health::ROOTS {
+        paths.extend(health::CHECKS.map(|check| format!("/{root}/{check}")));
+    }
     for (group, versions) in group_versions(catalog) {
         if !group.is_empty() {
             paths.push(format!("/apis/{group}"));

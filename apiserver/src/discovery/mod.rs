@@ -1,6 +1,7 @@
 //! What is no resource: discovery, the version, health, metrics, OpenAPI.
 
 mod aggregated;
+mod health;
 mod legacy;
 mod openapi;
 
@@ -37,8 +38,11 @@ pub(crate) fn answer(
         ["openapi", "v3", "api", version] => openapi::document(&catalog, "", version),
         ["openapi", "v3", "apis", group, version] => openapi::document(&catalog, group, version),
         ["openapi", "v2"] => Some(openapi::version_2(&shared.version.git_version)),
-        ["healthz" | "livez" | "readyz", ..] => {
-            return respond::bytes(200, "text/plain; charset=utf-8", health(query));
+        [root, below @ ..] if health::ROOTS.contains(root) => {
+            let found = health::answer(root, below, query).filter(|_| !info.path.ends_with('/'));
+            return found.map_or_else(respond::page_not_found, |text| {
+                respond::bytes(200, "text/plain; charset=utf-8", text)
+            });
         }
         ["metrics"] => {
             return respond::bytes(
@@ -52,14 +56,6 @@ pub(crate) fn answer(
     match found {
         Some(value) => respond::value(200, form, &value),
         None => respond::page_not_found(),
-    }
-}
-
-fn health(query: &Query) -> &'static str {
-    if query.has("verbose") {
-        "[+]ping ok\nhealthz check passed\n"
-    } else {
-        "ok"
     }
 }
 
