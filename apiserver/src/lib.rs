@@ -21,6 +21,7 @@ pub mod auth;
 pub mod builtin;
 pub mod crd;
 mod discovery;
+mod duration;
 pub mod field;
 mod gc;
 pub mod http;

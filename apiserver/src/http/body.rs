@@ -1,5 +1,6 @@
 //! Reading what a request brings.
 
+use super::deadline;
 use crate::protobuf;
 use crate::status::ApiError;
 use crate::types::{self, Fault, Type, json_kind};
@@ -10,6 +11,7 @@ use http::header::CONTENT_TYPE;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use serde_json::{Value, json};
+use std::time::Duration;
 
 /// The most that a body may have, as in the real server.
 const LIMIT: usize = 3 << 20;
@@ -21,9 +23,10 @@ const OBJECT_TYPES: &[&str] = &[
     "application/vnd.kubernetes.protobuf",
 ];
 
-/// Reads a body whole, up to the limit.
-pub(super) async fn read(body: Incoming) -> Result<Bytes, ApiError> {
-    match Limited::new(body, LIMIT).collect().await {
+/// Reads a body whole, up to the limit, and for no longer than that: what came of it by then is dropped, and the connection with it.
+pub(super) async fn read(body: Incoming, most: Duration) -> Result<Bytes, ApiError> {
+    let whole = tokio::time::timeout(most, Limited::new(body, LIMIT).collect()).await;
+    match whole.map_err(|_| deadline::passed())? {
         Ok(body) => Ok(body.to_bytes()),
         Err(error) if error.is::<LengthLimitError>() => Err(ApiError::new(
             413,

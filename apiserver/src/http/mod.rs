@@ -1,9 +1,10 @@
 //! HTTP: requests become operations, and what comes of them becomes answers.
 //!
-//! Read serve (the order of things), request_info, negotiate and body (what is asked), resources (which operation), respond (the
+//! Read serve (the order of things), request_info, negotiate, deadline and body (what is asked), resources (which operation), respond (the
 //! answer), layer (what may stand before all that).
 
 mod body;
+mod deadline;
 mod layer;
 mod negotiate;
 mod query;

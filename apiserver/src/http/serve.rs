@@ -2,7 +2,7 @@
 
 use super::query::Query;
 use super::respond::{self, Answer};
-use super::{Asked, Broken, Form, RequestInfo, body, resources};
+use super::{Asked, Broken, Form, RequestInfo, body, deadline, resources};
 use crate::audit::{Owner, Record};
 use crate::auth::{self, User};
 use crate::discovery;
@@ -123,19 +123,32 @@ async fn answer(
     let form = Form::negotiate(&parts.headers, query.flag("pretty"), watches);
     let spoken = form.as_ref().copied().unwrap_or(Form::DEFAULT);
     let form = form.and_then(|form| form.with_rows(query));
-    let admitted = identify(shared, &parts.headers, asker, info, note).and_then(|()| {
-        let authorizer = &shared.registry.authorizer;
-        authorizer.authorize(&shared.registry.store, &note.user, info)
+    let admitted = deadline::of(query).or_else(|error| {
+        // A watch has none, whatever it says.
+        if watches {
+            deadline::of(&Query::default())
+        } else {
+            Err(error)
+        }
     });
-    if let Err(error) = admitted {
-        note.message.clone_from(&error.message);
-        return respond::refusal(spoken, &error);
-    }
+    let admitted = admitted.and_then(|limit| {
+        identify(shared, &parts.headers, asker, info, note)?;
+        let authorizer = &shared.registry.authorizer;
+        authorizer.authorize(&shared.registry.store, &note.user, info)?;
+        Ok(limit)
+    });
+    let limit = match admitted {
+        Ok(limit) => limit,
+        Err(error) => {
+            note.message.clone_from(&error.message);
+            return respond::refusal(spoken, &error);
+        }
+    };
     if !info.is_resource {
         let answer = discovery::answer(shared, &parts, query, info, spoken);
         return as_routed(shared, &parts.method, info, spoken, answer);
     }
-    let outcome = match (form, body::read(incoming).await) {
+    let outcome = match (form, body::read(incoming, limit).await) {
         (Ok(form), Ok(body)) => {
             note.blocking_owners = Owner::blocked_by(&body);
             let call = resources::Call {

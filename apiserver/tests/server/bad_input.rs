@@ -1,7 +1,10 @@
 //! Whatever is sent gets a proper answer, and the server stays.
 
 use crate::client::{MAPS, World, map};
-use serde_json::json;
+use serde_json::{Value, json};
+use std::time::Duration;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 
 const JSON: &[(&str, &str)] = &[("Content-Type", "application/json")];
 
@@ -151,6 +154,46 @@ async fn bodies_are_limited() {
         .send(world.server.admin_token(), "POST", MAPS, JSON, &body)
         .await;
     assert_eq!(answer.expect(413)["reason"], "RequestEntityTooLarge");
+}
+
+#[tokio::test]
+async fn who_sends_a_body_by_and_by_is_not_waited_for() {
+    let world = World::start().await;
+    let mut stream = TcpStream::connect(world.server.address()).await.unwrap();
+    let token = world.server.admin_token();
+    let head = format!(
+        "POST {MAPS}?timeout=200ms HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\nContent-Length: 1000\r\n\r\n{{"
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let (mut read, mut write) = stream.into_split();
+    let trickle = tokio::spawn(async move {
+        // Until nobody reads it any more.
+        while write.write_all(b" ").await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    });
+    // All of it: the connection ends with the answer.
+    let mut answer = String::new();
+    let whole = tokio::time::timeout(Duration::from_secs(10), read.read_to_string(&mut answer));
+    // What was sent meanwhile, and not read, may end it roughly.
+    let _ = whole.await.unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    assert!(head.starts_with("HTTP/1.1 504 "), "{head}");
+    let status: Value = serde_json::from_str(body).unwrap();
+    assert_eq!(
+        (&status["kind"], &status["reason"]),
+        (&json!("Status"), &json!("Timeout"))
+    );
+    tokio::time::timeout(Duration::from_secs(10), trickle)
+        .await
+        .unwrap()
+        .unwrap();
+    let records = world.server.audit().records();
+    assert!(
+        records
+            .iter()
+            .any(|record| record.code == 504 && record.verb == "create")
+    );
 }
 
 #[tokio::test]

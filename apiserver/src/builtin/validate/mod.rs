@@ -14,7 +14,6 @@ mod container;
 mod container_status;
 mod cron_job;
 mod dns;
-mod duration;
 mod endpoints;
 mod env;
 mod events;

@@ -1,6 +1,6 @@
 //! The schedules of cron jobs, and what is said of those that are none.
 
-use super::duration;
+use crate::duration;
 
 /// A field: its least and greatest value, and the names of values.
 struct Field {
@@ -77,9 +77,9 @@ fn error(schedule: &str) -> Option<String> {
             "yearly", "annually", "monthly", "weekly", "daily", "midnight", "hourly",
         ];
         return match descriptor.strip_prefix("every ") {
-            Some(time) => {
-                duration::error(time).map(|why| format!("failed to parse duration {schedule}: time: {why}"))
-            }
+            Some(time) => duration::parse(time)
+                .err()
+                .map(|why| format!("failed to parse duration {schedule}: time: {why}")),
             None if known.contains(&descriptor) => None,
             None => Some(format!("unrecognized descriptor: {schedule}")),
         };

@@ -14,12 +14,12 @@ const UNITS: [(&str, f64); 8] = [
     ("h", 3_600_000_000_000.0),
 ];
 
-/// What is wrong with a duration, if anything is, in the words of Go.
-pub(super) fn error(text: &str) -> Option<String> {
-    let invalid = || Some(format!("invalid duration {}", quoted(text)));
+/// How many nanoseconds a duration is, or what is wrong with it, in the words of Go.
+pub(crate) fn parse(text: &str) -> Result<f64, String> {
+    let invalid = || Err(format!("invalid duration {}", quoted(text)));
     let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
     if unsigned == "0" {
-        return None;
+        return Ok(0.0);
     }
     if unsigned.is_empty() {
         return invalid();
@@ -40,36 +40,47 @@ pub(super) fn error(text: &str) -> Option<String> {
         rest = &rest[number.len()..];
         let unit = &rest[..rest.find(is_number).unwrap_or(rest.len())];
         if unit.is_empty() {
-            return Some(format!("missing unit in duration {}", quoted(text)));
+            return Err(format!("missing unit in duration {}", quoted(text)));
         }
         let Some((_, length)) = UNITS.iter().find(|(name, _)| *name == unit) else {
             let (unit, text) = (quoted(unit), quoted(text));
-            return Some(format!("unknown unit {unit} in duration {text}"));
+            return Err(format!("unknown unit {unit} in duration {text}"));
         };
         nanoseconds += count * length;
         rest = &rest[unit.len()..];
     }
-    (nanoseconds >= 2f64.powi(63)).then(invalid).flatten()
+    if nanoseconds >= 2f64.powi(63) {
+        return invalid();
+    }
+    Ok(if text.starts_with('-') {
+        -nanoseconds
+    } else {
+        nanoseconds
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::error;
+    use super::parse;
 
     #[test]
     fn what_is_no_duration_is_told_as_go_does() {
-        for good in [
-            "0",
-            "1h",
-            "-1.5h",
-            "1h30m",
-            "+.5s",
-            "1.s",
-            "2562047h",
-            "100\u{b5}s",
-            "-0",
+        for (good, seconds) in [
+            ("0", 0.0),
+            ("1h", 3600.0),
+            ("-1.5h", -5400.0),
+            ("1h30m", 5400.0),
+            ("+.5s", 0.5),
+            ("1.s", 1.0),
+            ("2562047h", 9_223_369_200.0),
+            ("100\u{b5}s", 0.0001),
+            ("-0", 0.0),
         ] {
-            assert_eq!(error(good), None, "{good}");
+            assert_eq!(
+                parse(good).map(|nanoseconds| nanoseconds / 1e9),
+                Ok(seconds),
+                "{good}"
+            );
         }
         for (bad, why) in [
             ("", "invalid duration \"\""),
@@ -81,7 +92,7 @@ mod tests {
             ("1h x", "unknown unit \"h x\" in duration \"1h x\""),
             ("9999999h", "invalid duration \"9999999h\""),
         ] {
-            assert_eq!(error(bad).as_deref(), Some(why), "{bad}");
+            assert_eq!(parse(bad), Err(why.to_owned()), "{bad}");
         }
     }
 }
