@@ -42,8 +42,52 @@ pub struct Record {
     pub answered: Timestamp,
 }
 
+/// The most bytes that are kept of a text, and of what was said of it. A hundred thousand records may be of hostile paths.
+const TEXT: usize = 1 << 10;
+const MESSAGE: usize = 4 << 10;
+/// The most owners that are kept.
+const OWNERS: usize = 64;
+
+impl Record {
+    /// Cuts what is too long to be kept.
+    fn shorten(&mut self) {
+        let texts = [
+            &mut self.user,
+            &mut self.verb,
+            &mut self.group,
+            &mut self.resource,
+            &mut self.subresource,
+            &mut self.namespace,
+            &mut self.name,
+            &mut self.path,
+            &mut self.kind,
+            &mut self.user_agent,
+        ];
+        let owners = &mut self.blocking_owners;
+        owners.sort_unstable();
+        owners.dedup();
+        owners.truncate(OWNERS);
+        owners.shrink_to_fit();
+        let owners = owners
+            .iter_mut()
+            .flat_map(|owner| [&mut owner.group, &mut owner.kind]);
+        for text in texts.into_iter().chain(&mut self.impersonator).chain(owners) {
+            cut(text, TEXT);
+        }
+        cut(&mut self.message, MESSAGE);
+    }
+}
+
+/// Leaves the beginning of a text.
+fn cut(text: &mut String, most: usize) {
+    if text.len() > most {
+        text.truncate(text.floor_char_boundary(most));
+        text.shrink_to_fit();
+    }
+}
+
 /// An owner that an owner reference names.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Owner {
     /// Its API group.
     pub group: String,
@@ -109,11 +153,54 @@ impl Audit {
         if self.most == 0 {
             return;
         }
-        let record = record();
+        let mut record = record();
+        record.shorten();
         let mut records = self.records.lock();
         if records.len() == self.most {
             records.pop_front();
         }
         records.push_back(record);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_long_is_kept_in_part() {
+        let long = "\u{e9}".repeat(10_000);
+        let owner = |kind: &str| Owner {
+            group: String::new(),
+            kind: kind.to_owned(),
+        };
+        let audit = Audit::new(2);
+        audit.add(|| Record {
+            user: "u".to_owned(),
+            impersonator: Some(long.clone()),
+            verb: "get".to_owned(),
+            group: String::new(),
+            resource: "pods".to_owned(),
+            subresource: String::new(),
+            namespace: String::new(),
+            name: format!("x{long}"),
+            path: long.clone(),
+            code: 404,
+            message: long.clone(),
+            kind: String::new(),
+            blocking_owners: [owner(&long), owner("a"), owner("a")]
+                .into_iter()
+                .chain((0..1000).map(|at| owner(&at.to_string())))
+                .collect(),
+            user_agent: long.clone(),
+            received: Timestamp::UNIX_EPOCH,
+            answered: Timestamp::UNIX_EPOCH,
+        });
+        let record = &audit.records()[0];
+        assert_eq!((record.user.as_str(), record.resource.as_str()), ("u", "pods"));
+        let lengths = [&record.path, &record.user_agent, &record.name, &record.message].map(String::len);
+        assert_eq!(lengths, [TEXT, TEXT, TEXT - 1, MESSAGE]);
+        assert_eq!(record.impersonator.as_ref().map(String::len), Some(TEXT));
+        assert!(record.blocking_owners.len() == OWNERS && long.starts_with(&record.path));
     }
 }
