@@ -2,11 +2,10 @@
 
 use super::rules::syntax_error;
 use regex::{Captures, Regex};
-use serde_json::json;
 
 /// What is wrong with an expression: its syntax, or what it names. Types are not checked.
 pub(crate) fn condition_error(expression: &str) -> Option<String> {
-    let parsed = cfg!(feature = "cel").then(|| syntax_error(&json!({ "rule": expression })));
+    let parsed = cfg!(feature = "cel").then(|| syntax_error(expression));
     parsed.flatten().or_else(|| undeclared(expression))
 }
 

@@ -4,12 +4,15 @@
 //! validated; the outcome of an apply is only defaulted and validated. Stored objects are defaulted when they are read, too. All take
 //! the schema as JSON, and none panics on one that is not structural; [`check_structural`] says what is wrong with it.
 
+#[cfg(feature = "cel")]
+mod causes;
 mod conditions;
 mod declared;
 mod embedded;
 mod format;
 mod lists;
 mod prune;
+mod rule_checks;
 #[cfg(feature = "cel")]
 mod rules;
 #[cfg(not(feature = "cel"))]

@@ -18,6 +18,6 @@ impl Rules {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "as where rules are read")]
-pub(super) fn syntax_error(_: &Value) -> Option<String> {
+pub(super) fn syntax_error(_: &str) -> Option<String> {
     Some("this server was built without the feature `cel`, which evaluates rules: switch it on".to_owned())
 }

@@ -9,9 +9,10 @@
 //!   whose rules use them is accepted, as the real server does, and every object that such a rule is about is refused.
 //! - Lists that are sets are compared in order; `string` of a duration is not the real one.
 //! - The metadata at the root is all there, not only `name` and `generateName`.
-//! - The texts of evaluation errors are its own, but for a missing key and a division by zero.
+//! - `bool` of a text and `optMap` are not there either.
+//! - The texts of some evaluation errors are its own: `causes.rs` knows those that are not.
 
-use super::lists;
+use super::{causes, lists};
 use crate::field::FieldError;
 use crate::types::shorten_numbers;
 use kube_cel::{CompiledSchema, ErrorKind, ValidationError, compile_schema, validate_compiled};
@@ -20,6 +21,8 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
 const RULES: &str = "x-kubernetes-validations";
+/// How the message of a rule begins that has none.
+const FAILED: &str = "failed rule: ";
 
 /// The rules of a schema and of those within it.
 #[derive(Debug, Default)]
@@ -33,6 +36,7 @@ pub(super) struct Rules {
 #[derive(Debug)]
 struct Rule {
     text: String,
+    message: String,
     reason: String,
     field_path: String,
     compiled: CompiledSchema,
@@ -165,9 +169,25 @@ impl Rule {
         schema[RULES] = json!([alone]);
         Self {
             text: text("rule"),
+            message: text("message"),
             reason: text("reason"),
             field_path: text("fieldPath"),
             compiled: compile_schema(&schema),
+        }
+    }
+
+    /// What is told of a broken rule: what its expression made, where that is a message, else its message, or else the rule, as it was
+    /// before it was rewritten.
+    fn told(&self, made: &str) -> String {
+        const MOST: usize = 5 << 10;
+        let text = made.trim();
+        let is_message = !text.is_empty() && text.len() <= MOST && !text.contains('\n');
+        if is_message && !text.starts_with(FAILED) {
+            return text.to_owned();
+        }
+        match self.message.trim() {
+            "" => format!("{FAILED}{}", self.text),
+            message => message.to_owned(),
         }
     }
 
@@ -177,17 +197,12 @@ impl Rule {
             return FieldError::invalid(
                 path,
                 ty,
-                format!("{} evaluating rule: {}", cause(error), self.text),
+                format!("{} evaluating rule: {}", causes::of(error), self.text),
             );
         }
-        // The rule may have been rewritten.
         let mut value = value.clone();
         shorten_numbers(&mut value);
-        let message = if error.message.starts_with("failed rule: ") {
-            format!("failed rule: {}", self.text)
-        } else {
-            error.message.clone()
-        };
+        let message = self.told(&error.message);
         let path = format!("{path}{}", self.field_path);
         let path = path.strip_prefix('.').unwrap_or(&path);
         let fault = match self.reason.as_str() {
@@ -202,14 +217,6 @@ impl Rule {
             fault
         }
     }
-}
-
-fn cause(error: &ValidationError) -> String {
-    let text = std::error::Error::source(error).map_or_else(|| error.message.clone(), ToString::to_string);
-    if text.to_lowercase().contains("by zero") {
-        return "division by zero".to_owned();
-    }
-    text.replacen("No such key", "no such key", 1)
 }
 
 /// The schema without rules: those of other places are looked at there.
@@ -262,9 +269,9 @@ fn with_doubles(value: &Value, schema: &Value) -> Value {
 /// What kube-cel says where it knows that syntax, and does not take it.
 const UNSUPPORTED: &str = ": unsupported syntax '";
 
-/// What is wrong with a rule as such: none when it can be parsed, by the real server if not by kube-cel.
-pub(super) fn syntax_error(rule: &Value) -> Option<String> {
-    let compiled = compile_schema(&json!({ RULES: [rule] }));
+/// What is wrong with an expression as such: none when it can be parsed, by the real server if not by kube-cel.
+pub(super) fn syntax_error(expression: &str) -> Option<String> {
+    let compiled = compile_schema(&json!({ RULES: [{ "rule": expression }] }));
     let text = compiled.compilation_errors().first()?.to_string();
     // The parser is a port of the real server's, down to its words; what stands before them is not.
     let start = text.find("ERROR:").unwrap_or_default();

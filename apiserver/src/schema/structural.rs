@@ -1,6 +1,6 @@
 //! Whether a schema is structural, and the other rules for the schema of a CustomResourceDefinition.
 
-use super::{declared, rules};
+use super::{declared, rule_checks};
 use crate::field::FieldError;
 use regex::Regex;
 use serde_json::{Map, Value, json};
@@ -32,12 +32,13 @@ enum Level {
 /// a pattern's is not the real server's.
 pub fn check_structural(schema: &Value, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    visit(schema, Level::Root, path, &mut errors);
+    visit(schema, Level::Root, None, path, &mut errors);
     declared::check_defaults(schema, path, &mut errors);
     errors
 }
 
-fn visit(schema: &Value, level: Level, path: &str, errors: &mut Vec<FieldError>) {
+/// `uncorrelated` is where it is no longer known which old value belongs to a new one.
+fn visit(schema: &Value, level: Level, uncorrelated: Option<&str>, path: &str, errors: &mut Vec<FieldError>) {
     let Some(fields) = schema.as_object() else { return };
     let at = |name: &str| format!("{path}.{name}");
     let ty = schema["type"].as_str().unwrap_or_default();
@@ -71,7 +72,7 @@ fn visit(schema: &Value, level: Level, path: &str, errors: &mut Vec<FieldError>)
     check_extensions(schema, path, errors);
     declared::check_lists(schema, path, errors);
     check_metadata(schema, level, path, errors);
-    check_rules(schema, path, errors);
+    rule_checks::check_rules(schema, uncorrelated, path, errors);
     check_values(schema, path, errors);
     let has_properties = schema["properties"]
         .as_object()
@@ -89,16 +90,26 @@ fn visit(schema: &Value, level: Level, path: &str, errors: &mut Vec<FieldError>)
             "must not be used at the root",
         ));
     }
+    let here = |correlates: bool| uncorrelated.or((!correlates).then_some(path));
+    let of_fields = here(schema["x-kubernetes-map-type"] != "atomic");
     for (name, schema) in schema["properties"].as_object().into_iter().flatten() {
         visit(
             schema,
             Level::Field,
+            of_fields,
             &format!("{path}.properties[{name}]"),
             errors,
         );
     }
-    visit(values, Level::Field, &at("additionalProperties"), errors);
-    visit(&schema["items"], Level::Item, &at("items"), errors);
+    visit(
+        values,
+        Level::Field,
+        uncorrelated,
+        &at("additionalProperties"),
+        errors,
+    );
+    let of_items = here(schema["x-kubernetes-list-type"] == "map");
+    visit(&schema["items"], Level::Item, of_items, &at("items"), errors);
 }
 
 fn check_type(schema: &Value, ty: &str, level: Level, path: &str, errors: &mut Vec<FieldError>) {
@@ -294,80 +305,4 @@ fn check_nested(schema: &Value, may_have_rules: bool, path: &str, errors: &mut V
     }
     check_nested(&schema["items"], may_have_rules, &format!("{path}.items"), errors);
     check_values(schema, path, errors);
-}
-
-fn check_rules(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
-    const REASONS: [&str; 4] = [
-        "FieldValueDuplicate",
-        "FieldValueForbidden",
-        "FieldValueInvalid",
-        "FieldValueRequired",
-    ];
-    for (index, rule) in schema["x-kubernetes-validations"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .enumerate()
-    {
-        let at = |name: &str| format!("{path}.x-kubernetes-validations[{index}].{name}");
-        let text = rule["rule"].as_str().unwrap_or_default();
-        if text.trim().is_empty() {
-            errors.push(FieldError::required(&at("rule"), "rule is not specified"));
-        } else if let Some(message) = rules::syntax_error(rule) {
-            errors.push(
-                FieldError::invalid(&at("rule"), "", format!("compilation failed: {message}"))
-                    .showing(shown(rule)),
-            );
-        }
-        if let Some(message) = rule["message"].as_str().filter(|message| !message.is_empty()) {
-            if message.trim().is_empty() {
-                errors.push(FieldError::invalid(
-                    &at("message"),
-                    message,
-                    "must be non-empty if specified",
-                ));
-            } else if message.contains('\n') {
-                errors.push(FieldError::invalid(
-                    &at("message"),
-                    message,
-                    "must not contain line breaks",
-                ));
-            }
-        }
-        if let Some(reason) = rule["reason"].as_str().filter(|reason| !REASONS.contains(reason)) {
-            errors.push(FieldError::not_supported(&at("reason"), reason, REASONS));
-        }
-        if let Some(field) = rule["fieldPath"]
-            .as_str()
-            .filter(|field| !declared::names_field(schema, field))
-        {
-            errors.push(FieldError::invalid(
-                &at("fieldPath"),
-                field,
-                "must be a valid path",
-            ));
-        }
-        if rule["optionalOldSelf"] == true && !text.contains("oldSelf") {
-            errors.push(FieldError::invalid(
-                &at("optionalOldSelf"),
-                true,
-                "may not be set if oldSelf is not used in rule",
-            ));
-        }
-    }
-}
-
-/// A rule as the real server shows it: with the names that it has in Go, and in their order.
-fn shown(rule: &Value) -> String {
-    let text = |name: &str| Value::from(rule[name].as_str().unwrap_or_default());
-    let fields = [
-        ("Rule", text("rule")),
-        ("Message", text("message")),
-        ("MessageExpression", text("messageExpression")),
-        ("Reason", rule["reason"].clone()),
-        ("FieldPath", text("fieldPath")),
-        ("OptionalOldSelf", rule["optionalOldSelf"].clone()),
-    ];
-    let fields = fields.map(|(name, value)| format!("{name:?}:{value}"));
-    format!("{{{}}}", fields.join(","))
 }

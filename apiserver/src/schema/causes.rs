@@ -1,0 +1,57 @@
+//! Why a rule cannot be evaluated, in the words of the real server where kube-cel's tell enough.
+
+use kube_cel::ValidationError;
+use regex::Regex;
+use std::sync::LazyLock;
+
+/// What kube-cel says, and what the real server says.
+static WORDS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
+    let words = [
+        (r"^No such key", "no such key"),
+        (r"(?i)^.*remainder.*by zero.*$", "modulus by zero"),
+        (r"(?i)^.*by zero.*$", "division by zero"),
+        (
+            r"^Index out of bounds: \w+\((-?\d+)\)$",
+            "index out of bounds: $1",
+        ),
+        (
+            r"^Overflow from binary operator '\w+': UInt.*$",
+            "unsigned integer overflow",
+        ),
+        (
+            r"^Overflow from binary operator '\w+': Int.*$",
+            "integer overflow",
+        ),
+        (r"^Error executing function '\w+': (.*integer overflow)$", "$1"),
+        (
+            r"^Error executing function '(int|uint|double)': string parse error.*$",
+            "type conversion error from 'string' to '$1'",
+        ),
+        (
+            r"^Error executing function 'timestamp': .*$",
+            "type conversion error from 'string' to 'google.protobuf.Timestamp'",
+        ),
+        (
+            r"^Error executing function 'duration': .*$",
+            "type conversion error from 'string' to 'google.protobuf.Duration'",
+        ),
+        (
+            r"^Error executing function '(?:substring|charAt)': .*?index (-?\d+) out of range.*$",
+            "index out of range: $1",
+        ),
+    ];
+    words
+        .into_iter()
+        .filter_map(|(pattern, words)| Some((Regex::new(pattern).ok()?, words)))
+        .collect()
+});
+
+/// What went wrong.
+pub(super) fn of(error: &ValidationError) -> String {
+    let text = std::error::Error::source(error).map_or_else(|| error.message.clone(), ToString::to_string);
+    let known = WORDS.iter().find(|(pattern, _)| pattern.is_match(&text));
+    known.map_or_else(
+        || text.clone(),
+        |(pattern, words)| pattern.replace(&text, *words).into_owned(),
+    )
+}

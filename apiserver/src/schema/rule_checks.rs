@@ -1,0 +1,104 @@
+//! What is wrong with the rules of a schema, `x-kubernetes-validations`, as such.
+
+use super::{declared, rules};
+use crate::field::FieldError;
+use serde_json::Value;
+
+/// Checks the rules of a schema at this path, which is within an uncorrelated part of it or not.
+pub(super) fn check_rules(
+    schema: &Value,
+    uncorrelated: Option<&str>,
+    path: &str,
+    errors: &mut Vec<FieldError>,
+) {
+    const REASONS: [&str; 4] = [
+        "FieldValueDuplicate",
+        "FieldValueForbidden",
+        "FieldValueInvalid",
+        "FieldValueRequired",
+    ];
+    for (index, rule) in schema["x-kubernetes-validations"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .enumerate()
+    {
+        let at = |name: &str| format!("{path}.x-kubernetes-validations[{index}].{name}");
+        let text = rule["rule"].as_str().unwrap_or_default();
+        let told = rule["messageExpression"].as_str().unwrap_or_default();
+        if text.trim().is_empty() {
+            errors.push(FieldError::required(&at("rule"), "rule is not specified"));
+        } else if let Some(message) = rules::syntax_error(text) {
+            errors.push(
+                FieldError::invalid(&at("rule"), "", format!("compilation failed: {message}"))
+                    .showing(shown(rule)),
+            );
+        } else if !told.trim().is_empty()
+            && let Some(message) = rules::syntax_error(told)
+        {
+            let why = format!("messageExpression compilation failed: {message}");
+            errors.push(FieldError::invalid(&at("messageExpression"), "", why).showing(shown(rule)));
+        }
+        if !told.is_empty() && told.trim().is_empty() {
+            errors.push(FieldError::required(
+                &at("messageExpression"),
+                "messageExpression must be non-empty if specified",
+            ));
+        }
+        if let Some(message) = rule["message"].as_str().filter(|message| !message.is_empty()) {
+            if message.trim().is_empty() {
+                errors.push(FieldError::invalid(
+                    &at("message"),
+                    message,
+                    "must be non-empty if specified",
+                ));
+            } else if message.contains('\n') {
+                errors.push(FieldError::invalid(
+                    &at("message"),
+                    message,
+                    "must not contain line breaks",
+                ));
+            }
+        }
+        if let Some(reason) = rule["reason"].as_str().filter(|reason| !REASONS.contains(reason)) {
+            errors.push(FieldError::not_supported(&at("reason"), reason, REASONS));
+        }
+        if let Some(field) = rule["fieldPath"]
+            .as_str()
+            .filter(|field| !declared::names_field(schema, field))
+        {
+            errors.push(FieldError::invalid(
+                &at("fieldPath"),
+                field,
+                "must be a valid path",
+            ));
+        }
+        if let Some(within) = uncorrelated.filter(|_| text.contains("oldSelf")) {
+            let why =
+                format!("oldSelf cannot be used on the uncorrelatable portion of the schema within {within}");
+            errors.push(FieldError::invalid(&at("rule"), text, why));
+        }
+        if rule["optionalOldSelf"] == true && !text.contains("oldSelf") {
+            errors.push(FieldError::invalid(
+                &at("optionalOldSelf"),
+                true,
+                "may not be set if oldSelf is not used in rule",
+            ));
+        }
+    }
+}
+
+/// A rule as the real server shows it: with the names that it has in Go, and in their order.
+fn shown(rule: &Value) -> String {
+    let text = |name: &str| Value::from(rule[name].as_str().unwrap_or_default());
+    let fields = [
+        ("Rule", text("rule")),
+        ("Message", text("message")),
+        ("MessageExpression", text("messageExpression")),
+        ("Reason", rule["reason"].clone()),
+        ("FieldPath", text("fieldPath")),
+        ("OptionalOldSelf", rule["optionalOldSelf"].clone()),
+    ];
+    let fields = fields.map(|(name, value)| format!("{name:?}:{value}"));
+    format!("{{{}}}", fields.join(","))
+}
