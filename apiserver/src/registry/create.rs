@@ -106,6 +106,7 @@ impl Registry {
         if !by.options.applied {
             track_fields(kind, None, &mut object, sent.part(), by);
         }
+        self.admit_class(kind, &mut object);
         meta::fill_on_create(kind, &mut object);
         for _ in 0..if named { 1 } else { ATTEMPTS } {
             // Only another name is another attempt.

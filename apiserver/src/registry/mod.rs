@@ -4,6 +4,7 @@
 //! Everything here is synchronous and short; nothing is locked across a call.
 
 mod apply;
+mod classes;
 mod convert;
 mod create;
 mod decode;
