@@ -119,6 +119,7 @@ impl Registry {
                 let name = meta::generate_name(prefix);
                 meta::metadata_mut(&mut object).insert("name".into(), name.into());
             }
+            self.fill_limits(kind, &mut object);
             let early = warnings::before_create(kind, &object);
             strategy::prepare_create(kind, &mut object);
             // Where it makes up a name, the real server works on a copy, whose labels are its own.
@@ -137,6 +138,8 @@ impl Registry {
                 return Err(error.with_warnings(&early));
             }
             let warnings = [early, warnings::on_create(kind, &object)].concat();
+            self.admit_limits(kind, &object)
+                .map_err(|error| error.with_warnings(&warnings))?;
             let written = |object| Written {
                 object,
                 created: true,

@@ -10,6 +10,7 @@ mod create;
 mod decode;
 mod delete;
 mod grants;
+mod limits;
 mod managed;
 mod options;
 mod owners;

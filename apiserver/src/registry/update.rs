@@ -126,6 +126,8 @@ impl Registry {
                 meta::forget_link(&mut new);
             }
             let warnings = warnings::on_update(kind, part, &new, before);
+            self.admit_changed_limits(kind, part, &new, before)
+                .map_err(|error| error.with_warnings(&warnings))?;
             let written = |object| Written {
                 object,
                 created: false,
