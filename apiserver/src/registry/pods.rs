@@ -5,8 +5,9 @@ use crate::builtin::SYSTEM_PRIORITIES;
 use crate::crd::set_condition;
 use crate::kinds::Kind;
 use crate::meta;
+use crate::quote::quoted;
 use crate::status::{ApiError, details};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::fmt::Display;
 
 /// What a pod does to lesser ones where its class says nothing.
@@ -35,8 +36,15 @@ impl Registry {
         if by.options.dry_run {
             return Ok(());
         }
+        let named = |key: &str| binding["metadata"][key].as_object().cloned().unwrap_or_default();
+        let (annotations, mut labels) = (named("annotations"), named("labels"));
+        if binding["target"]["kind"] == "Node" {
+            labels.extend(self.place(node));
+        }
         self.rewrite(pod, |object| {
             meta::entry_mut(object, "spec").insert("nodeName".into(), json!(node));
+            add(object, "annotations", &annotations);
+            add(object, "labels", &labels);
             set_condition(object, "PodScheduled", "True", "", "");
             drop_empty(object);
         })?;
@@ -51,13 +59,6 @@ impl Registry {
             return Ok(());
         }
         let name = meta::name(pod).to_owned();
-        if pod["spec"]["overhead"]
-            .as_object()
-            .is_some_and(|overhead| !overhead.is_empty())
-        {
-            let why = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead";
-            return Err(ApiError::forbidden(kind, &name, why));
-        }
         let wanted = pod["spec"]["priorityClassName"]
             .as_str()
             .unwrap_or_default()
@@ -97,7 +98,21 @@ impl Registry {
         }
         spec.insert("priority".into(), json!(priority));
         spec.insert("preemptionPolicy".into(), json!(preemption));
+        check_runtime(kind, pod)?;
+        let labels = self.place(pod["spec"]["nodeName"].as_str().unwrap_or_default());
+        add(pod, "labels", &labels);
         Ok(())
+    }
+
+    /// The labels of a node that its pods have, too: where it stands.
+    fn place(&self, node: &str) -> Map<String, Value> {
+        const PLACES: [&str; 2] = ["topology.kubernetes.io/region", "topology.kubernetes.io/zone"];
+        let nodes = self.resource("", "nodes").ok();
+        let found = nodes.and_then(|nodes| self.store.get(&nodes.table(), node));
+        let labels = found.and_then(|node| node.value()["metadata"]["labels"].as_object().cloned());
+        let mut labels = labels.unwrap_or_default();
+        labels.retain(|name, _| PLACES.contains(&name.as_str()));
+        labels
     }
 
     /// The class of that name, or the one that is meant where none is named: its name, value and policy.
@@ -120,6 +135,38 @@ impl Registry {
         }
         let (name, value) = SYSTEM_PRIORITIES.iter().find(|(known, _)| *known == name)?;
         Some(((*name).to_owned(), *value, PREEMPTS.to_owned()))
+    }
+}
+
+/// There are no runtimes but the one that is meant where none is named, and that one costs nothing.
+fn check_runtime(kind: &Kind, pod: &Value) -> Result<(), ApiError> {
+    let (spec, name) = (&pod["spec"], meta::name(pod));
+    match spec["runtimeClassName"].as_str() {
+        None => {}
+        Some("") => return Err(ApiError::new(500, "", "resource name may not be empty")),
+        Some(class) => {
+            let why = format!("pod rejected: RuntimeClass {} not found", quoted(class));
+            return Err(ApiError::forbidden(kind, name, why));
+        }
+    }
+    if spec["overhead"]
+        .as_object()
+        .is_some_and(|overhead| !overhead.is_empty())
+    {
+        let why = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead";
+        return Err(ApiError::forbidden(kind, name, why));
+    }
+    Ok(())
+}
+
+/// Adds labels or annotations.
+fn add(object: &mut Value, key: &str, more: &Map<String, Value>) {
+    if !more.is_empty() {
+        let metadata = meta::metadata_mut(object);
+        let held = metadata.entry(key).or_insert_with(|| json!({}));
+        if let Value::Object(held) = held {
+            held.extend(more.clone());
+        }
     }
 }
 
