@@ -1,5 +1,6 @@
 //! A Kubernetes API server in memory, for development and tests. It is not a production server: nothing is replicated, nothing outlives
-//! the process.
+//! the process. What it answers otherwise than kube-apiserver stands in DIFFERENCES.md, beside this crate's manifest. It is held to a server
+//! without the ServiceAccount plugin: pods are given no account by admission.
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]

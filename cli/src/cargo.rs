@@ -236,7 +236,9 @@ fn question(cargo: &Path, project: &Project) -> MetadataCommand {
     question
         .cargo_path(cargo)
         .current_dir(&project.root)
-        .manifest_path(project.root.join("Cargo.toml"));
+        .manifest_path(project.root.join("Cargo.toml"))
+        // What other platforms alone need is neither built nor downloaded.
+        .other_options(["--filter-platform".to_owned(), "host-tuple".to_owned()]);
     question
 }
 

@@ -114,7 +114,7 @@ fn fuzz(root: &Path, folder: &Path, program: &Path, target: &str, seconds: u64) 
         .lines()
         .rev()
         .find_map(|line| line.split_once(" cov: ")?.1.split(' ').next());
-    println!(
+    eprintln!(
         "{target}: {runs} runs in {seconds} s, {} places reached",
         reached.unwrap_or("no")
     );

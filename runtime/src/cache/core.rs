@@ -174,7 +174,7 @@ impl Core {
         let Keep::Projection(paths) = self.options.keep else {
             return true;
         };
-        let is_empty = !self.is_started() && self.store.all().len() == 0;
+        let is_empty = !self.is_started() && self.store.all().is_empty();
         is_empty || Paths::new(paths).is_ok_and(|paths| index.path().is_none_or(|path| paths.hold(path)))
     }
 

@@ -197,7 +197,7 @@ async fn an_object_that_an_index_refuses_costs_its_batch_nothing() {
         server.put(&config_map("c", "x"));
         settle().await;
         assert_eq!(seen.take(), ["add a", "add b", "add c"]);
-        let indexed = informer.lister().index_keys("datum", &IndexKey::from("x"));
+        let indexed = informer.lister().index_keys("datum", IndexKey::from("x"));
         assert_eq!(
             (indexed, informer.stats().index_errors),
             (vec![name("a"), name("c")], 1)

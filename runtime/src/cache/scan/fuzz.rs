@@ -217,3 +217,13 @@ fn items_that_are_hidden_or_doubled_are_refused() {
         assert!(cut(body.as_bytes(), &[7]).is_err(), "{body}");
     }
 }
+
+/// Found by the fuzzer. What is not read is not looked at.
+#[test]
+fn half_a_character_around_the_items_does_no_harm() {
+    let body = br#"{"items":[{}],"note":"\ud800","metadata":{"resourceVersion":"9"}}"#;
+    assert!(parsed(body).is_none());
+    check_list(body, &[7]);
+    let (items, envelope) = cut(body, &[7]).unwrap();
+    assert_eq!((items.len(), &*envelope.resource_version), (1, "9"));
+}

@@ -7,6 +7,7 @@
 )]
 
 use k8s_openapi::api::core::v1::ConfigMap;
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use super::{list::Envelope, *};
@@ -111,7 +112,12 @@ pub(crate) fn check_list(body: &[u8], cuts: &[usize]) {
     let items: Option<Vec<Value>> = items.iter().map(|item| parsed(item)).collect();
     let document = parsed(body);
     if let (Some(items), Ok(_)) = (&items, str::from_utf8(body)) {
-        let document = document.as_ref().expect("a list of whole items is whole");
+        let Some(document) = document else {
+            // What nobody reads around the items may be half a character, which only a parser that reads all of it refuses.
+            let skipped: Result<IgnoredAny, _> = serde_json::from_slice(body);
+            assert!(skipped.is_ok(), "a list of whole items is whole");
+            return;
+        };
         match &document["items"] {
             Value::Null => assert!(items.is_empty()),
             expected => assert_eq!(*expected, json!(items)),
