@@ -116,7 +116,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         measure(with("cache", "--peers", peers()?), &smoke, &quick)?;
     }
     if all || options.lister {
-        let few = ["--objects", "2000", "--seconds", "1"];
+        let few = ["--objects", "2000", "--seconds", "1", "--rounds", "1"];
         measure(part("lister"), &few, &few)?;
     }
     if all || options.queue {

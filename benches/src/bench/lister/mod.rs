@@ -21,9 +21,12 @@ pub(crate) struct Arguments {
     /// How many Pods
     #[arg(long, default_value_t = 100_000)]
     objects: u32,
-    /// How long each delay is observed
+    /// How long each delay is observed in a round
     #[arg(long, default_value_t = 10)]
     seconds: u64,
+    /// How many rounds of that, in turn with the others
+    #[arg(long, default_value_t = 5)]
+    rounds: usize,
     /// Put the tables into this file, between its marks
     #[arg(long)]
     write: Option<PathBuf>,
@@ -63,7 +66,7 @@ pub(crate) async fn measure(arguments: &Arguments) -> Result<()> {
         report::machine(),
         arguments.objects,
         reads::table(&running)?,
-        delay::table(&running, Duration::from_secs(arguments.seconds)).await,
+        delay::table(&running, Duration::from_secs(arguments.seconds), arguments.rounds).await,
     );
     println!("{text}");
     match &arguments.write {
