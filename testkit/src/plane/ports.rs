@@ -17,9 +17,15 @@ pub(super) fn free_ports<const N: usize>() -> io::Result<[u16; N]> {
 
 /// Whether somebody listens; the error is the state.
 pub(super) fn is_listening(port: u16) -> Result<(), String> {
-    TcpStream::connect((Ipv4Addr::LOCALHOST, port))
-        .map(drop)
-        .map_err(|error| format!("port {port}: {error}"))
+    let connected = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).and_then(|stream| {
+        // Who is given that very port to connect from meets nobody but themselves.
+        let met_itself = stream.local_addr()? == stream.peer_addr()?;
+        if met_itself {
+            return Err(io::ErrorKind::ConnectionRefused.into());
+        }
+        Ok(())
+    });
+    connected.map_err(|error| format!("port {port}: {error}"))
 }
 
 #[cfg(test)]
@@ -40,7 +46,9 @@ mod tests {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
         assert_eq!(is_listening(port), Ok(()));
-        drop(listener);
+        // Its port is nobody else's to listen on.
+        let client = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
+        let port = client.local_addr().unwrap().port();
         assert!(
             is_listening(port)
                 .unwrap_err()
