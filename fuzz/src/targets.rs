@@ -20,9 +20,13 @@ const TARGETS: [(&str, Target, fn() -> Vec<Vec<u8>>); 5] = [
 
 static CHOSEN: OnceLock<Target> = OnceLock::new();
 
-/// Chooses the target. A folder in `KUBEWRIGHT_FUZZ_SEEDS` is given what it begins with.
+/// Chooses the target, or prints the names of all for `list`. A folder in `KUBEWRIGHT_FUZZ_SEEDS` is given what it begins with.
 pub fn begin() {
     let name = std::env::var("KUBEWRIGHT_FUZZ").expect("KUBEWRIGHT_FUZZ names a target");
+    if name == "list" {
+        TARGETS.iter().for_each(|(known, ..)| println!("{known}"));
+        std::process::exit(0);
+    }
     let (_, target, seeds) = TARGETS
         .iter()
         .find(|(known, ..)| *known == name)

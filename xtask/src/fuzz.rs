@@ -5,14 +5,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const TARGETS: [&str; 5] = [
-    "cache-line",
-    "cache-list",
-    "cache-lines",
-    "cache-differences",
-    "api-request",
-];
-
 /// What cargo-fuzz has rustc do without a sanitizer, of which there is nothing to find: our code has no `unsafe`.
 const FLAGS: [&str; 8] = [
     "--cfg=fuzzing",
@@ -29,18 +21,20 @@ const FLAGS: [&str; 8] = [
 const FEWEST: u64 = 20;
 
 pub(crate) fn run(seconds: u64, only: Option<&str>) -> anyhow::Result<()> {
-    let chosen: Vec<&str> = TARGETS
-        .into_iter()
-        .filter(|target| only.is_none_or(|only| only == *target))
-        .collect();
-    ensure!(
-        !chosen.is_empty(),
-        "there is no such target; there are {}",
-        TARGETS.join(", ")
-    );
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let folder = root.join("target/fuzz");
     let program = build(&root, &folder)?;
+    let listed = Command::new(&program).env("KUBEWRIGHT_FUZZ", "list").output();
+    let listed = listed.with_context(|| format!("cannot run {}", program.display()))?;
+    let listed = String::from_utf8_lossy(&listed.stdout);
+    let targets: Vec<&str> = listed.lines().collect();
+    let is_chosen = |target: &&str| only.is_none_or(|only| only == *target);
+    let chosen: Vec<&str> = targets.iter().copied().filter(is_chosen).collect();
+    ensure!(
+        !chosen.is_empty(),
+        "there is no such target; there are {}",
+        targets.join(", ")
+    );
     for target in chosen {
         fuzz(&root, &folder, &program, target, seconds)?;
     }
