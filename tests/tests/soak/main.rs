@@ -275,7 +275,6 @@ fn settle(
 }
 
 fn subjects(factory: &SharedInformerFactory, faults: &Arc<Faults>) -> Vec<Box<dyn Examined>> {
-    let config_maps = |options| factory.with::<ConfigMap>(options);
     let default = InformerOptions::default;
     let raw = InformerOptions {
         keep: Keep::Raw,
@@ -313,44 +312,17 @@ fn subjects(factory: &SharedInformerFactory, faults: &Arc<Faults>) -> Vec<Box<dy
         plural: "widgets".into(),
         scope: Scope::Namespaced,
     };
-    vec![
-        Box::new(Subject::new(
-            "compressed",
-            Sort::ConfigMap,
-            config_maps(default()),
-            faults,
-        )),
-        Box::new(Subject::new("raw", Sort::ConfigMap, config_maps(raw), faults)),
-        Box::new(Subject::new(
-            "projected",
-            Sort::ConfigMap,
-            config_maps(projected),
-            faults,
-        )),
-        Box::new(Subject::new(
-            "transformed",
-            Sort::ConfigMap,
-            config_maps(transformed),
-            faults,
-        )),
-        Box::new(Subject::new(
-            "selected",
-            Sort::ConfigMap,
-            config_maps(selected),
-            faults,
-        )),
-        Box::new(Subject::new(
-            "two namespaces",
-            Sort::ConfigMap,
-            config_maps(two),
-            faults,
-        )),
-        Box::new(Subject::new(
-            "decoded",
-            Sort::ConfigMap,
-            config_maps(decoded),
-            faults,
-        )),
+    let config_maps = [
+        ("compressed", default()),
+        ("raw", raw),
+        ("projected", projected),
+        ("transformed", transformed),
+        ("selected", selected),
+        ("two namespaces", two),
+        ("decoded", decoded),
+    ];
+    let config_maps = config_maps.map(|(name, options)| config_maps_kept(name, options, factory, faults));
+    let others: [Box<dyn Examined>; 3] = [
         Box::new(Subject::new(
             "metadata",
             Sort::ConfigMap,
@@ -369,7 +341,18 @@ fn subjects(factory: &SharedInformerFactory, faults: &Arc<Faults>) -> Vec<Box<dy
             factory.dynamic(widget, default()),
             faults,
         )),
-    ]
+    ];
+    config_maps.into_iter().chain(others).collect()
+}
+
+fn config_maps_kept(
+    name: &'static str,
+    options: InformerOptions,
+    factory: &SharedInformerFactory,
+    faults: &Arc<Faults>,
+) -> Box<dyn Examined> {
+    let informer = factory.with::<ConfigMap>(options);
+    Box::new(Subject::new(name, Sort::ConfigMap, informer, faults))
 }
 
 fn delta_fifo(factory: &SharedInformerFactory, faults: &Arc<Faults>) -> Box<dyn Examined> {
@@ -377,8 +360,7 @@ fn delta_fifo(factory: &SharedInformerFactory, faults: &Arc<Faults>) -> Box<dyn 
         field_selector: Some("metadata.namespace!=elsewhere".into()),
         ..InformerOptions::default()
     };
-    let config_maps = factory.with::<ConfigMap>(options);
-    Box::new(Subject::new("delta fifo", Sort::ConfigMap, config_maps, faults))
+    config_maps_kept("delta fifo", options, factory, faults)
 }
 
 /// Prints what happened, and fails where nothing did.
