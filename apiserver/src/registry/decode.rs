@@ -121,9 +121,10 @@ fn check_fields(kind: &Kind, object: &mut Value, applied: bool) -> Result<Vec<St
         }
     }
     // Of a node: what was sent empty is nobody's when it is filled in, as that is done when it has been kept.
-    let is_empty = object["status"]["allocatable"]
-        .as_object()
-        .is_some_and(Map::is_empty);
+    let is_empty = kind.kind == "Node"
+        && object["status"]["allocatable"]
+            .as_object()
+            .is_some_and(Map::is_empty);
     types::normalize(object, ty);
     builtin::default(object, ty);
     if is_empty && let Some(Value::Object(status)) = object.get_mut("status") {

@@ -78,8 +78,7 @@ impl Empties {
     /// Adds the bundles that were sent empty, which are kept so.
     pub(crate) fn restore_bundles(&self, object: &mut Value) {
         for at in &self.bundles {
-            let holder = at.trim_end_matches(BUNDLE).trim_end_matches('/');
-            if let Some(Value::Object(fields)) = object.pointer_mut(holder) {
+            if let Some(fields) = holder_of(object, at) {
                 fields.entry(BUNDLE).or_insert_with(|| "".into());
             }
         }
@@ -90,8 +89,7 @@ impl Empties {
         let bundles = Self::of(object).bundles;
         let mut shown = (!bundles.is_empty()).then(|| object.clone())?;
         for at in bundles {
-            let holder = at.trim_end_matches(BUNDLE).trim_end_matches('/');
-            if let Some(Value::Object(fields)) = shown.pointer_mut(holder) {
+            if let Some(fields) = holder_of(&mut shown, &at) {
                 fields.remove(BUNDLE);
             }
         }
@@ -122,6 +120,12 @@ impl Empties {
         }
         value
     }
+}
+
+/// What has a bundle at that place.
+fn holder_of<'o>(object: &'o mut Value, bundle: &str) -> Option<&'o mut Map<String, Value>> {
+    let (holder, _) = bundle.rsplit_once('/')?;
+    object.pointer_mut(holder)?.as_object_mut()
 }
 
 #[cfg(test)]
