@@ -9,7 +9,7 @@ use futures::{
     stream,
 };
 use kube::core::Status;
-use kubewright::cache::{Chunks, ListOptions, ListerWatcher, SourceError, WatchOptions};
+use kubewright::cache::{ByteStream, ListOptions, ListWatchError, ListerWatcher, WatchOptions};
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
 
@@ -81,21 +81,21 @@ fn shared(bytes: Vec<u8>) -> Bytes {
 
 impl ListerWatcher for MemorySource {
     /// Whole, whatever its limit, as API servers list version 0.
-    fn list(&self, _: ListOptions) -> BoxFuture<'_, Result<Chunks, SourceError>> {
+    fn list(&self, _: ListOptions) -> BoxFuture<'_, Result<ByteStream, ListWatchError>> {
         let list = self.list.clone();
         let chunks = (0..list.len()).map(move |number| Ok(list[number].clone()));
         ready(Ok(stream::iter(chunks).boxed())).boxed()
     }
 
     /// The first one gets what is sent, and none begins at another version than that of the list. There are no streaming lists.
-    fn watch(&self, options: WatchOptions) -> BoxFuture<'_, Result<Chunks, SourceError>> {
+    fn watch(&self, options: WatchOptions) -> BoxFuture<'_, Result<ByteStream, ListWatchError>> {
         if options.send_initial_events {
             let refusal = Status::failure("no streaming lists", "Invalid").with_code(422);
-            return ready(Err(SourceError::Status(Box::new(refusal)))).boxed();
+            return ready(Err(ListWatchError::Status(Box::new(refusal)))).boxed();
         }
         let is_next = options.resource_version == self.version;
         let events = self.watched.lock().take().filter(|_| is_next);
-        let events = events.ok_or_else(|| SourceError::Broken("there is one watch only".into()));
+        let events = events.ok_or_else(|| ListWatchError::Broken("there is one watch only".into()));
         let chunks = events.map(|events| {
             let received = |mut events: mpsc::UnboundedReceiver<Vec<Bytes>>| async move {
                 let lines = events.recv().await?;

@@ -19,7 +19,7 @@ pub enum Scope {
 
 /// How the API server names a kind.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct KindInfo {
+pub struct ApiResource {
     /// The API group; empty for the core group.
     pub group: Cow<'static, str>,
     /// The version within the group.
@@ -32,7 +32,7 @@ pub struct KindInfo {
     pub scope: Scope,
 }
 
-impl KindInfo {
+impl ApiResource {
     /// What manifests write as `apiVersion`.
     pub fn api_version(&self) -> String {
         if self.group.is_empty() {
@@ -87,7 +87,7 @@ impl<T: DeserializeOwned + Send + Sync + 'static> View for T {}
 )]
 pub trait Kind: View {
     /// How the API server names the kind.
-    fn info() -> KindInfo;
+    fn info() -> ApiResource;
 }
 
 impl<K> Kind for K
@@ -95,8 +95,8 @@ where
     K: kube::Resource<DynamicType = ()> + View,
     K::Scope: StaticScope,
 {
-    fn info() -> KindInfo {
-        KindInfo {
+    fn info() -> ApiResource {
+        ApiResource {
             group: K::group(&()),
             version: K::version(&()),
             kind: K::kind(&()),

@@ -54,10 +54,10 @@
 //! }
 //!
 //! impl Reconciler for Greeter {
-//!     async fn reconcile(&self, key: &ObjectName) -> Result<Action, ReconcileError> {
+//!     async fn reconcile(&self, key: &NamespacedName) -> Result<Action, ReconcileError> {
 //!         let greeting = match self.greetings.get(key) {
 //!             Ok(greeting) => greeting,
-//!             Err(LookupError::NotFound { .. }) => return Ok(Action::done()), // deleted meanwhile
+//!             Err(LookupError::NotFound { .. }) => return Ok(Action::await_change()), // deleted meanwhile
 //!             Err(error) => return Err(error.into()),
 //!         };
 //!         let wanted = json!({
@@ -69,7 +69,7 @@
 //!             "data": {"text": format!("Hello, {}!", greeting.spec.whom)},
 //!         });
 //!         self.config_maps.apply(&wanted).await?;
-//!         Ok(Action::done())
+//!         Ok(Action::await_change())
 //!     }
 //! }
 //!
@@ -110,17 +110,17 @@ pub mod controller;
 pub mod events;
 mod kind;
 pub mod manager;
-mod object_name;
+mod namespaced_name;
 mod panics;
 #[doc(hidden)]
 pub mod projection;
 pub mod testing;
-mod wakes;
+mod wake_batch;
 pub mod workqueue;
 mod yaml;
 
-pub use kind::{CustomKind, Kind, KindInfo, Projection, Scope, View, WithScale, WithStatus};
-pub use object_name::{ObjectName, ObjectNameError};
+pub use kind::{ApiResource, CustomKind, Kind, Projection, Scope, View, WithScale, WithStatus};
+pub use namespaced_name::{NamespacedName, NamespacedNameError};
 
 pub use kube::CustomResource;
 pub use kubewright_macros::{Informer, Projection};
@@ -139,5 +139,5 @@ pub mod prelude {
     };
     pub use crate::controller::{Action, ReconcileError, Reconciler, Setup};
     pub use crate::events::Recorder;
-    pub use crate::{CustomResource, Informer, Kind, Manager, ObjectName, Projection};
+    pub use crate::{CustomResource, Informer, Kind, Manager, NamespacedName, Projection};
 }

@@ -9,7 +9,7 @@ use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::ObjectMeta,
 };
 use kubewright::{
-    Kind, ObjectName,
+    Kind, NamespacedName,
     client::{
         All, ApplyOptions, ClientErrorCause, ConnectError, Connection, DeleteParams, ListParams, PatchBody,
         Preconditions, TypedClient, retry_on_conflict,
@@ -24,8 +24,8 @@ fn client<K: Kind>(api: &ScriptedApi) -> TypedClient<K, All> {
     TypedClient::new(api.connection().with_field_manager("shop"))
 }
 
-fn web() -> ObjectName {
-    ObjectName::namespaced("default", "web")
+fn web() -> NamespacedName {
+    NamespacedName::namespaced("default", "web")
 }
 
 fn deployment() -> Deployment {
@@ -72,7 +72,7 @@ async fn reads_a_kind_of_the_users_own_view() {
         replicas: i32,
     }
     impl Kind for Replicas {
-        fn info() -> kubewright::KindInfo {
+        fn info() -> kubewright::ApiResource {
             Deployment::info()
         }
     }
@@ -357,7 +357,7 @@ async fn scopes_are_checked_before_anything_is_sent() {
         "cannot get Node in namespace default: kind Node is cluster-scoped: leave the namespace out"
     );
     let missing = client::<Deployment>(&api)
-        .get(&ObjectName::cluster("web"))
+        .get(&NamespacedName::cluster("web"))
         .await
         .unwrap_err();
     assert_eq!(
@@ -366,7 +366,7 @@ async fn scopes_are_checked_before_anything_is_sent() {
     );
     for name in ["", "..", "a/b", "a?x=1", "a b"] {
         let error = client::<Node>(&api)
-            .get(&ObjectName::cluster(name))
+            .get(&NamespacedName::cluster(name))
             .await
             .unwrap_err();
         assert!(error.to_string().contains("is no name of an object"), "{error}");
@@ -509,7 +509,7 @@ async fn the_fifth_conflict_is_returned_and_other_errors_at_once() {
         .unwrap_err();
     assert!(error.is_conflict());
     assert_eq!(api.requests().len(), 5);
-    let missing = ObjectName::namespaced("default", "other");
+    let missing = NamespacedName::namespaced("default", "other");
     assert!(
         retry_on_conflict(|| client.get(&missing))
             .await

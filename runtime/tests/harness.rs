@@ -3,7 +3,7 @@
 use http::StatusCode;
 use k8s_openapi::api::{apps::v1::Deployment, core::v1::ConfigMap};
 use kubewright::{
-    ObjectName,
+    NamespacedName,
     cache::{Lister, LookupError},
     client::{ApplyStatus, ClientError},
     controller::{Action, ReconcileError, Reconciler, Setup},
@@ -33,9 +33,9 @@ fn register(setup: &mut Setup) {
 }
 
 impl Reconciler for Sizer {
-    async fn reconcile(&self, key: &ObjectName) -> Result<Action, ReconcileError> {
+    async fn reconcile(&self, key: &NamespacedName) -> Result<Action, ReconcileError> {
         let map = match self.maps.get(key) {
-            Err(LookupError::NotFound { .. }) => return Ok(Action::done()),
+            Err(LookupError::NotFound { .. }) => return Ok(Action::await_change()),
             found => found?,
         };
         let replicas: i32 = map.data.as_ref().map_or("0", |data| &data["replicas"]).parse()?;
@@ -47,7 +47,7 @@ impl Reconciler for Sizer {
         self.writer.create(&copy).await?;
         self.events
             .event(map.as_ref(), EventType::Normal, "Sized", format!("to {replicas}"));
-        Ok(Action::done())
+        Ok(Action::await_change())
     }
 }
 
@@ -62,9 +62,9 @@ fn sized(replicas: &str) -> serde_json::Value {
 async fn one_reconcile_shows_its_requests_and_events() {
     let test = Harness::new(register);
     test.seed(&sized("3"));
-    assert_eq!(test.reconcile("shop/web").await.unwrap(), Action::done());
+    assert_eq!(test.reconcile("shop/web").await.unwrap(), Action::await_change());
 
-    let web = ObjectName::namespaced("shop", "web");
+    let web = NamespacedName::namespaced("shop", "web");
     let wanted = json!({"metadata": {"name": "web", "namespace": "shop"}, "spec": {"replicas": 3}});
     let mut copy: ConfigMap = serde_json::from_value(sized("3")).unwrap();
     copy.metadata.name = Some("web-copy".to_owned());
@@ -82,7 +82,7 @@ async fn one_reconcile_shows_its_requests_and_events() {
 #[tokio::test]
 async fn seeding_again_replaces_and_what_is_not_seeded_is_not_found() {
     let test = Harness::new(register);
-    assert_eq!(test.reconcile("shop/web").await.unwrap(), Action::done());
+    assert_eq!(test.reconcile("shop/web").await.unwrap(), Action::await_change());
     test.seed(&sized("3"));
     test.seed(&sized("4"));
     test.reconcile_with("sizer", "shop/web").await.unwrap();
@@ -147,8 +147,8 @@ async fn seeding_a_kind_that_nobody_reads_is_a_mistake() {
 async fn a_wrong_registration_is_a_mistake() {
     struct Idle;
     impl Reconciler for Idle {
-        async fn reconcile(&self, _key: &ObjectName) -> Result<Action, ReconcileError> {
-            Ok(Action::done())
+        async fn reconcile(&self, _key: &NamespacedName) -> Result<Action, ReconcileError> {
+            Ok(Action::await_change())
         }
     }
     Harness::new(|setup| {

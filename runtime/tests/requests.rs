@@ -8,7 +8,7 @@ use futures::StreamExt as _;
 use http::{Request, Response};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kubewright::{
-    ObjectName,
+    NamespacedName,
     client::{
         All, Answer, ClientError, ClientErrorCause, Connection, DeleteParams, ListParams, PatchBody,
         Preconditions, TypedClient, WatchEvent, WatchParams,
@@ -63,8 +63,8 @@ impl Server {
     }
 }
 
-fn name() -> ObjectName {
-    ObjectName::namespaced("default", "a")
+fn name() -> NamespacedName {
+    NamespacedName::namespaced("default", "a")
 }
 
 fn object() -> ConfigMap {

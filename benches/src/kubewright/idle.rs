@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
 use kubewright::{
-    Manager, ObjectName,
+    Manager, NamespacedName,
     controller::{Action, ReconcileError, Reconciler, Setup},
 };
 use kubewright_benches::{subject, widget::WidgetInformers as _};
@@ -10,8 +10,8 @@ use kubewright_benches::{subject, widget::WidgetInformers as _};
 struct Nothing;
 
 impl Reconciler for Nothing {
-    async fn reconcile(&self, _: &ObjectName) -> Result<Action, ReconcileError> {
-        Ok(Action::done())
+    async fn reconcile(&self, _: &NamespacedName) -> Result<Action, ReconcileError> {
+        Ok(Action::await_change())
     }
 }
 

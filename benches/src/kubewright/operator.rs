@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::apps::v1::Deployment;
 use kubewright::{
-    Manager, ObjectName,
+    Manager, NamespacedName,
     cache::{Lister, LookupError},
     client::{Create, TypedClient, Update, UpdateStatus},
     controller::{Action, ReconcileError, Reconciler, Setup, controller_reference},
@@ -48,11 +48,11 @@ fn register(setup: &mut Setup) {
 }
 
 impl Reconciler for Widgets {
-    async fn reconcile(&self, key: &ObjectName) -> Result<Action, ReconcileError> {
+    async fn reconcile(&self, key: &NamespacedName) -> Result<Action, ReconcileError> {
         reconciling();
         let widget = match self.lister.get(key) {
             Ok(widget) => widget,
-            Err(LookupError::NotFound { .. }) => return Ok(Action::done()),
+            Err(LookupError::NotFound { .. }) => return Ok(Action::await_change()),
             Err(error) => return Err(error.into()),
         };
         let (deployment, reason) = match self.deployments.get(key) {
@@ -68,13 +68,13 @@ impl Reconciler for Widgets {
         };
         let status = WidgetStatus::of(&deployment);
         if widget.status.as_ref() == Some(&status) {
-            return Ok(Action::done());
+            return Ok(Action::await_change());
         }
         let note = status.note();
         let mut changed = (*widget).clone();
         changed.status = Some(status);
         self.status.update_status(&changed).await?;
         self.events.event(&*widget, EventType::Normal, reason, note);
-        Ok(Action::done())
+        Ok(Action::await_change())
     }
 }

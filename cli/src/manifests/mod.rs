@@ -53,7 +53,7 @@ pub struct KindManifest {
 /// Where a permission is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Place {
+pub enum PermissionScope {
     /// In the namespaces that the operator watches.
     Watched,
     /// In the operator's own namespace.
@@ -70,7 +70,7 @@ pub enum Place {
 #[serde(rename_all = "camelCase")]
 pub struct Permission {
     /// Where it is needed.
-    pub place: Place,
+    pub scope: PermissionScope,
     /// The API groups; the core group is empty.
     #[serde(default)]
     pub api_groups: Vec<String>,
@@ -129,11 +129,11 @@ mod tests {
     #[test]
     fn reads_version_1_and_names_the_mend_for_others() {
         let text = r#"{"manifestsVersion":1,"kubewrightVersion":"0.1.0","operator":"shop","kinds":[],"permissions":[
-            {"unit":"informer Foo","place":"watched","apiGroups":["demo.dev"],"resources":["foos"],"verbs":["list"],
+            {"unit":"informer Foo","scope": "watched","apiGroups":["demo.dev"],"resources":["foos"],"verbs":["list"],
              "why":"informer"}],"warnings":[],"later":true}"#;
         let manifests = Manifests::parse(text).unwrap();
         assert_eq!(manifests.operator, "shop");
-        assert_eq!(manifests.permissions[0].place, Place::Watched);
+        assert_eq!(manifests.permissions[0].scope, PermissionScope::Watched);
 
         let newer = Manifests::parse(r#"{"manifestsVersion":2}"#).unwrap_err();
         assert!(

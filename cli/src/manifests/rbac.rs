@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::{Manifests, Permission, Place};
+use super::{Manifests, Permission, PermissionScope};
 use crate::{yaml, yaml::YamlError};
 
 /// The folder of the roles.
@@ -27,21 +27,21 @@ pub fn files(
     watched: &[String],
 ) -> Result<Vec<(PathBuf, String)>, YamlError> {
     let operator = manifests.operator.as_str();
-    let granted = |places: &[Place]| {
+    let granted = |places: &[PermissionScope]| {
         merge(
             manifests
                 .permissions
                 .iter()
-                .filter(|permission| places.contains(&permission.place)),
+                .filter(|permission| places.contains(&permission.scope)),
         )
     };
     let everywhere = if watched.is_empty() {
-        granted(&[Place::Cluster, Place::Watched])
+        granted(&[PermissionScope::Cluster, PermissionScope::Watched])
     } else {
-        granted(&[Place::Cluster])
+        granted(&[PermissionScope::Cluster])
     };
-    let in_watched = granted(&[Place::Watched]);
-    let own = granted(&[Place::Operator]);
+    let in_watched = granted(&[PermissionScope::Watched]);
+    let own = granted(&[PermissionScope::Operator]);
 
     let mut roles = Vec::new();
     let mut bindings = Vec::new();
@@ -55,7 +55,7 @@ pub fn files(
             (operator, namespace),
         ));
     }
-    let in_default = granted(&[Place::DefaultNamespace]);
+    let in_default = granted(&[PermissionScope::DefaultNamespace]);
     let watches_default = watched.iter().any(|name| name == DEFAULT);
     // An operator that watches all namespaces, or this one, has there what it has in those.
     let also_default = (!watched.is_empty() && !watches_default).then_some((DEFAULT, &in_default));
@@ -186,7 +186,7 @@ fn merge<'a>(permissions: impl Iterator<Item = &'a Permission>) -> Vec<Value> {
 mod tests {
     use super::*;
 
-    fn permission(place: Place, group: &str, resources: &[&str], verbs: &[&str]) -> Permission {
+    fn permission(scope: PermissionScope, group: &str, resources: &[&str], verbs: &[&str]) -> Permission {
         let owned = |texts: &[&str]| texts.iter().map(ToString::to_string).collect();
         Permission {
             place,
@@ -203,13 +203,33 @@ mod tests {
             operator: "shop".into(),
             kinds: vec![],
             permissions: vec![
-                permission(Place::Watched, "demo.dev", &["foos"], &["watch", "list"]),
-                permission(Place::Watched, "apps", &["deployments"], &["list", "watch"]),
-                permission(Place::Watched, "apps", &["deployments"], &["patch", "create"]),
-                permission(Place::Watched, "demo.dev", &["bars"], &["list", "watch"]),
-                permission(Place::Cluster, "", &["nodes"], &["get"]),
                 permission(
-                    Place::Operator,
+                    PermissionScope::Watched,
+                    "demo.dev",
+                    &["foos"],
+                    &["watch", "list"],
+                ),
+                permission(
+                    PermissionScope::Watched,
+                    "apps",
+                    &["deployments"],
+                    &["list", "watch"],
+                ),
+                permission(
+                    PermissionScope::Watched,
+                    "apps",
+                    &["deployments"],
+                    &["patch", "create"],
+                ),
+                permission(
+                    PermissionScope::Watched,
+                    "demo.dev",
+                    &["bars"],
+                    &["list", "watch"],
+                ),
+                permission(PermissionScope::Cluster, "", &["nodes"], &["get"]),
+                permission(
+                    PermissionScope::Operator,
                     "coordination.k8s.io",
                     &["leases"],
                     &["get", "create", "update"],
@@ -286,9 +306,10 @@ mod tests {
     fn a_role_in_default_unless_others_cover_it() {
         let mut manifests = manifests();
         let events = |place| permission(place, "events.k8s.io", &["events"], &["create", "patch"]);
-        manifests
-            .permissions
-            .extend([events(Place::Watched), events(Place::DefaultNamespace)]);
+        manifests.permissions.extend([
+            events(PermissionScope::Watched),
+            events(PermissionScope::DefaultNamespace),
+        ]);
         let roles = |watched: &[String]| {
             let files = files(&manifests, "shop-system", watched).unwrap();
             let bindings = documents(&files, "role_binding.yaml");
@@ -309,14 +330,14 @@ mod tests {
 
     #[test]
     fn rules_for_names_and_paths_stay_apart() {
-        let mut named = permission(Place::Cluster, "", &["nodes"], &["delete"]);
+        let mut named = permission(PermissionScope::Cluster, "", &["nodes"], &["delete"]);
         named.resource_names = vec!["a".into()];
         let path = Permission {
             non_resource_urls: vec!["/metrics".into()],
             api_groups: vec![],
-            ..permission(Place::Cluster, "", &[], &["get"])
+            ..permission(PermissionScope::Cluster, "", &[], &["get"])
         };
-        let plain = permission(Place::Cluster, "", &["nodes"], &["get"]);
+        let plain = permission(PermissionScope::Cluster, "", &["nodes"], &["get"]);
         assert_eq!(
             merge([&named, &path, &plain].into_iter()),
             [

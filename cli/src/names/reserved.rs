@@ -86,7 +86,7 @@ const TYPES: &[&str] = &[
     "Manager",
     "None",
     "ObjectMeta",
-    "ObjectName",
+    "NamespacedName",
     "Ok",
     "Option",
     "Ord",

@@ -32,7 +32,7 @@ pub(super) fn expand(projection: &Projection) -> TokenStream {
     quote! {
         #[automatically_derived]
         impl #krate::Kind for #ident {
-            fn info() -> #krate::KindInfo {
+            fn info() -> #krate::ApiResource {
                 #info
             }
         }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::apps::v1::Deployment;
 use kubewright::{
-    ObjectName,
+    NamespacedName,
     cache::{Change, Lister, LookupError, Metadata},
     client::{Create, TypedClient, Update, UpdateStatus},
     controller::{Action, ReconcileError, Reconciler, Setup, controller_reference, is_controlled_by},
@@ -63,19 +63,19 @@ impl FooController {
 }
 
 impl Reconciler for FooController {
-    async fn reconcile(&self, key: &ObjectName) -> Result<Action, ReconcileError> {
+    async fn reconcile(&self, key: &NamespacedName) -> Result<Action, ReconcileError> {
         let foo = match self.foos.get(key) {
             Ok(foo) => foo,
             Err(LookupError::NotFound { .. }) => {
                 tracing::info!(%key, "foo in work queue no longer exists");
-                return Ok(Action::done());
+                return Ok(Action::await_change());
             }
             Err(error) => return Err(error.into()),
         };
         if foo.spec.deployment_name.is_empty() {
             // Trying again would not help: only a change of the Foo does, and that wakes us.
             tracing::error!(%key, "deployment name must be specified");
-            return Ok(Action::done());
+            return Ok(Action::await_change());
         }
 
         let deployment = match self
@@ -114,7 +114,7 @@ impl Reconciler for FooController {
             SUCCESS_SYNCED,
             MESSAGE_RESOURCE_SYNCED,
         );
-        Ok(Action::done())
+        Ok(Action::await_change())
     }
 }
 

@@ -67,7 +67,7 @@ fn synced() -> Vec<(EventType, String, String)> {
 async fn creates_deployment() {
     let foo = foo(Some(1));
     let test = seeded(&foo, None);
-    assert_eq!(test.reconcile(KEY).await.unwrap(), Action::done());
+    assert_eq!(test.reconcile(KEY).await.unwrap(), Action::await_change());
     test.assert_requests(&[
         Request::create(&new_deployment(&foo)),
         Request::update_status(&with_status(foo, 0)),
@@ -82,7 +82,7 @@ async fn does_nothing_but_status() {
     let mut deployment = new_deployment(&foo);
     deployment.status.get_or_insert_default().available_replicas = Some(1);
     let test = seeded(&foo, Some(&deployment));
-    assert_eq!(test.reconcile(KEY).await.unwrap(), Action::done());
+    assert_eq!(test.reconcile(KEY).await.unwrap(), Action::await_change());
     test.assert_requests(&[Request::update_status(&with_status(foo, 1))]);
     assert_eq!(said(&test), synced());
 }
@@ -104,7 +104,7 @@ async fn updates_deployment() {
     let before = foo(Some(1));
     let after = foo(Some(2));
     let test = seeded(&after, Some(&new_deployment(&before)));
-    assert_eq!(test.reconcile(KEY).await.unwrap(), Action::done());
+    assert_eq!(test.reconcile(KEY).await.unwrap(), Action::await_change());
     test.assert_requests(&[
         Request::update(&new_deployment(&after)),
         Request::update_status(&with_status(after, 0)),
@@ -162,7 +162,7 @@ async fn empty_deployment_name_is_not_retried() {
     let mut foo = foo(Some(1));
     foo.spec.deployment_name.clear();
     let test = seeded(&foo, None);
-    assert_eq!(test.reconcile(KEY).await.unwrap(), Action::done());
+    assert_eq!(test.reconcile(KEY).await.unwrap(), Action::await_change());
     test.assert_requests(&[]);
     assert_eq!(said(&test), []);
 }
@@ -170,7 +170,7 @@ async fn empty_deployment_name_is_not_retried() {
 #[tokio::test]
 async fn missing_foo_is_success() {
     let test = Harness::new(FooController::register);
-    assert_eq!(test.reconcile(KEY).await.unwrap(), Action::done());
+    assert_eq!(test.reconcile(KEY).await.unwrap(), Action::await_change());
     test.assert_requests(&[]);
 }
 

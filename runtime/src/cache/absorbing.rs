@@ -114,7 +114,7 @@ mod tests {
     use tokio::sync::Notify;
 
     use super::*;
-    use crate::wakes::tests::Counted;
+    use crate::wake_batch::tests::Counted;
 
     #[test]
     fn a_wake_from_within_is_a_poll_and_one_from_elsewhere_a_wake() {

@@ -9,11 +9,12 @@ use parking_lot::Mutex;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    IndexSpec, InformerStats, Keep, ListerWatcher, Progress, QueueKind, ReflectorOptions, SeedError,
-    SharedInformer, api_source::ApiSource, core::Core, fifo::Namespace, hints, hot::Hot, quorum::Quorum,
-    seeding, thread::InformerThread,
+    IndexSpec, InformerHandle, InformerStats, ListerWatcher, QueueKind, ReflectorOptions, SeedError,
+    SharedInformer, StorageMode, api_list_watch::ApiListWatch, decoded_cache::DecodedCacheHandle,
+    fifo::Namespace, freshness::Quorum, seeding, thread::InformerThread, untyped_informer::UntypedInformer,
+    warnings,
 };
-use crate::{CustomKind, Kind, KindInfo, Projection, Scope, View, client::Connection};
+use crate::{ApiResource, CustomKind, Kind, Projection, Scope, View, client::Connection};
 
 /// What distinguishes two informers of one kind: equal options are one informer, others are a list, a watch and a store each.
 ///
@@ -28,15 +29,15 @@ pub struct InformerOptions {
     /// Only objects whose fields match, as kubectl's `--field-selector`.
     pub field_selector: Option<String>,
     /// What is kept of each object.
-    pub keep: Keep,
+    pub storage: StorageMode,
     /// The objects hold what must not stand anywhere else: they enter no dictionary, and no error quotes them. Secrets always are. What
     /// code of yours says when it panics is up to you: a handler's is logged.
     pub sensitive: bool,
 }
 
 impl InformerOptions {
-    fn keeping(self, keep: Keep) -> Self {
-        Self { keep, ..self }
+    fn keeping(self, storage: StorageMode) -> Self {
+        Self { storage, ..self }
     }
 }
 
@@ -44,7 +45,7 @@ impl InformerOptions {
 #[derive(Clone, Debug)]
 pub struct RegisteredKind {
     /// How the API server names it.
-    pub info: KindInfo,
+    pub info: ApiResource,
     /// Makes its definition; see [`CustomKind::definition`].
     pub definition: fn() -> CustomResourceDefinition,
     /// Whether somebody else owns the definition.
@@ -53,7 +54,7 @@ pub struct RegisteredKind {
     pub indexes: &'static [IndexSpec],
 }
 
-type Sources = dyn Fn(&KindInfo, Option<&str>, &InformerOptions) -> Arc<dyn ListerWatcher> + Send + Sync;
+type Sources = dyn Fn(&ApiResource, Option<&str>, &InformerOptions) -> Arc<dyn ListerWatcher> + Send + Sync;
 
 /// Makes informers and runs them. Cloning copies a pointer.
 ///
@@ -70,7 +71,7 @@ pub struct SharedInformerFactory {
 struct Shared {
     sources: Box<Sources>,
     state: Mutex<State>,
-    hot: Arc<Hot>,
+    hot: Arc<DecodedCacheHandle>,
     thread: InformerThread,
     tracker: TaskTracker,
     cancel: CancellationToken,
@@ -78,13 +79,13 @@ struct Shared {
 
 #[derive(Default, Clone)]
 struct State {
-    informers: Vec<Arc<Core>>,
+    informers: Vec<Arc<UntypedInformer>>,
     namespaces: Vec<String>,
     queue: QueueKind,
     kinds: Vec<RegisteredKind>,
     reflectors: ReflectorOptions,
     /// Kinds whose derive says so.
-    sensitive: Vec<KindInfo>,
+    sensitive: Vec<ApiResource>,
     resync: Option<Duration>,
 }
 
@@ -100,13 +101,13 @@ impl SharedInformerFactory {
     /// A factory that lists and watches through `connection`. Nothing is sent before [`start`](Self::start).
     pub fn new(connection: Connection) -> Self {
         Self::from_sources(move |info, namespace, options| {
-            Arc::new(ApiSource::new(connection.clone(), info, namespace, options))
+            Arc::new(ApiListWatch::new(connection.clone(), info, namespace, options))
         })
     }
 
     /// A factory whose informers list and watch what `sources` makes for a kind, a namespace (none: all) and options.
     pub fn from_sources(
-        sources: impl Fn(&KindInfo, Option<&str>, &InformerOptions) -> Arc<dyn ListerWatcher>
+        sources: impl Fn(&ApiResource, Option<&str>, &InformerOptions) -> Arc<dyn ListerWatcher>
         + Send
         + Sync
         + 'static,
@@ -169,9 +170,9 @@ impl SharedInformerFactory {
         self.projected_with(InformerOptions::default())
     }
 
-    /// The same, restricted. What the options say of [`keep`](InformerOptions::keep) does not count.
+    /// The same, restricted. What the options say of [`storage`](InformerOptions::keep) does not count.
     pub fn projected_with<P: Projection>(&self, options: InformerOptions) -> SharedInformer<P> {
-        self.of_kind(P::info(), options.keeping(Keep::Projection(P::PATHS)))
+        self.of_kind(P::info(), options.keeping(StorageMode::Projection(P::PATHS)))
     }
 
     /// The informer of a kind that is sent, and keeps, nothing but metadata.
@@ -183,37 +184,37 @@ impl SharedInformerFactory {
         self.metadata_only_with(InformerOptions::default())
     }
 
-    /// The same, restricted. What the options say of [`keep`](InformerOptions::keep) does not count.
+    /// The same, restricted. What the options say of [`storage`](InformerOptions::keep) does not count.
     pub fn metadata_only_with<K>(&self, options: InformerOptions) -> SharedInformer<PartialObjectMeta<K>>
     where
         K: Kind,
         PartialObjectMeta<K>: View,
     {
-        self.of_kind(K::info(), options.keeping(Keep::Metadata))
+        self.of_kind(K::info(), options.keeping(StorageMode::Metadata))
     }
 
-    /// The informer of a kind that is known only when the program runs. [`KindInfo::discover`] asks the API server for it.
-    pub fn dynamic(&self, kind: KindInfo, options: InformerOptions) -> SharedInformer<DynamicObject> {
+    /// The informer of a kind that is known only when the program runs. [`ApiResource::discover`] asks the API server for it.
+    pub fn dynamic(&self, kind: ApiResource, options: InformerOptions) -> SharedInformer<DynamicObject> {
         self.of_kind(kind, options)
     }
 
-    /// As [`dynamic`](Self::dynamic), with nothing but metadata, whatever the options say of [`keep`](InformerOptions::keep).
+    /// As [`dynamic`](Self::dynamic), with nothing but metadata, whatever the options say of [`storage`](InformerOptions::keep).
     pub fn dynamic_metadata(
         &self,
-        kind: KindInfo,
+        kind: ApiResource,
         options: InformerOptions,
     ) -> SharedInformer<PartialObjectMeta<DynamicObject>> {
-        self.of_kind(kind, options.keeping(Keep::Metadata))
+        self.of_kind(kind, options.keeping(StorageMode::Metadata))
     }
 
-    fn of_kind<V: View>(&self, info: KindInfo, options: InformerOptions) -> SharedInformer<V> {
+    fn of_kind<V: View>(&self, info: ApiResource, options: InformerOptions) -> SharedInformer<V> {
         let mut state = self.shared.state.lock();
         let known = state
             .informers
             .iter()
             .find(|core| *core.info() == info && core.options == options);
         let core = known.cloned().unwrap_or_else(|| {
-            let core = Arc::new(Core::new::<V>(info, options, self.shared.hot.clone()));
+            let core = Arc::new(UntypedInformer::new::<V>(info, options, self.shared.hot.clone()));
             if state.sensitive.iter().any(|kind| kind.is_version_of(core.info())) {
                 core.mark_sensitive();
             }
@@ -297,7 +298,7 @@ impl SharedInformerFactory {
         } = state.lock().clone();
         for core in informers.iter().filter(|core| !core.is_started()) {
             let namespaces = namespaces(core, &factory_namespaces);
-            for hint in hints::before_start(core, &namespaces, &informers) {
+            for hint in warnings::before_start(core, &namespaces, &informers) {
                 tracing::warn!("{hint}");
             }
             let sources = namespaces.into_iter().map(|namespace| {
@@ -308,7 +309,7 @@ impl SharedInformerFactory {
                 continue;
             };
             thread.spawn(tracker, informer);
-            let (unread, cancel) = (hints::unread(core.clone()), cancel.clone());
+            let (unread, cancel) = (warnings::unread(core.clone()), cancel.clone());
             tracker.spawn(async move {
                 if let Some(Some(hint)) = cancel.run_until_cancelled(unread).await {
                     tracing::info!("{hint}");
@@ -366,7 +367,7 @@ impl SharedInformerFactory {
     }
 
     /// What was made, for roles and hints. A kind that stands twice is listed and watched twice.
-    pub fn informers(&self) -> Vec<(KindInfo, InformerOptions)> {
+    pub fn informers(&self) -> Vec<(ApiResource, InformerOptions)> {
         self.cores()
             .iter()
             .map(|core| (core.info().clone(), core.options.clone()))
@@ -374,8 +375,8 @@ impl SharedInformerFactory {
     }
 
     /// The kinds of which there is more than one informer, each with what distinguishes them.
-    pub fn duplicates(&self) -> Vec<(KindInfo, Vec<InformerOptions>)> {
-        let mut kinds: Vec<(KindInfo, Vec<InformerOptions>)> = Vec::new();
+    pub fn duplicates(&self) -> Vec<(ApiResource, Vec<InformerOptions>)> {
+        let mut kinds: Vec<(ApiResource, Vec<InformerOptions>)> = Vec::new();
         for (info, options) in self.informers() {
             match kinds.iter_mut().find(|(known, _)| *known == info) {
                 Some((_, all)) => all.push(options),
@@ -387,18 +388,18 @@ impl SharedInformerFactory {
     }
 
     /// How far each informer is.
-    pub(crate) fn progress(&self) -> Vec<Progress> {
-        self.cores().into_iter().map(Progress::of).collect()
+    pub(crate) fn progress(&self) -> Vec<InformerHandle> {
+        self.cores().into_iter().map(InformerHandle::of).collect()
     }
 
     /// Figures of every informer.
-    pub fn stats(&self) -> Vec<(KindInfo, InformerOptions, InformerStats)> {
-        let stats = |core: &Arc<Core>| (core.info().clone(), core.options.clone(), core.stats());
+    pub fn stats(&self) -> Vec<(ApiResource, InformerOptions, InformerStats)> {
+        let stats = |core: &Arc<UntypedInformer>| (core.info().clone(), core.options.clone(), core.stats());
         self.cores().iter().map(stats).collect()
     }
 
     /// The started informers that wait for their first list.
-    pub fn unsynced(&self) -> Vec<KindInfo> {
+    pub fn unsynced(&self) -> Vec<ApiResource> {
         let cores = self.cores();
         let waiting = cores
             .iter()
@@ -408,9 +409,9 @@ impl SharedInformerFactory {
 
     /// What keeps the started informers of a kind from being up to date: they hold no first list yet, or have had no watch for longer
     /// than `patience`.
-    pub fn check(&self, kind: &KindInfo, patience: Duration) -> Result<(), String> {
+    pub fn check(&self, kind: &ApiResource, patience: Duration) -> Result<(), String> {
         let cores = self.cores();
-        let of_kind = |core: &&Arc<Core>| core.is_started() && core.info() == kind;
+        let of_kind = |core: &&Arc<UntypedInformer>| core.is_started() && core.info() == kind;
         for core in cores.iter().filter(of_kind) {
             if !core.has_synced() {
                 return Err(format!("waiting for the first list of {}", kind.group_resource()));
@@ -428,7 +429,7 @@ impl SharedInformerFactory {
 
     /// Puts an object into the store of each informer of its kind whose namespaces and selectors it matches, as
     /// [`SharedInformer::seed`] does. Says how many those were.
-    pub fn seed(&self, info: &KindInfo, object: &serde_json::Value) -> Result<usize, SeedError> {
+    pub fn seed(&self, info: &ApiResource, object: &serde_json::Value) -> Result<usize, SeedError> {
         let factory_namespaces = self.shared.state.lock().namespaces.clone();
         let mut seeded = 0;
         for core in self.cores().iter().filter(|core| core.info() == info) {
@@ -440,13 +441,13 @@ impl SharedInformerFactory {
         Ok(seeded)
     }
 
-    fn cores(&self) -> Vec<Arc<Core>> {
+    fn cores(&self) -> Vec<Arc<UntypedInformer>> {
         self.shared.state.lock().informers.clone()
     }
 }
 
 /// The namespaces that an informer lists one by one, or none in particular.
-fn namespaces(core: &Core, factory: &[String]) -> Vec<Namespace> {
+fn namespaces(core: &UntypedInformer, factory: &[String]) -> Vec<Namespace> {
     let mut namespaces: Vec<Namespace> = match core.info().scope {
         Scope::Cluster => Vec::new(),
         Scope::Namespaced => {

@@ -5,7 +5,7 @@ use std::{collections::HashSet, fmt};
 use parking_lot::Mutex;
 
 use super::{Deleted, EventHandler, Object};
-use crate::{ObjectName, View, panics::caught};
+use crate::{NamespacedName, View, panics::caught};
 
 /// Tells a handler only of objects that pass a predicate.
 ///
@@ -19,7 +19,7 @@ pub struct Filtered<P, H> {
     predicate: P,
     handler: H,
     /// Those of which the handler was told.
-    passed: Mutex<HashSet<ObjectName>>,
+    passed: Mutex<HashSet<NamespacedName>>,
 }
 
 impl<P, H> Filtered<P, H> {

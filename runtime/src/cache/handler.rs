@@ -2,8 +2,8 @@
 
 use std::{cmp::Ordering, time::Duration};
 
-use super::{Metadata, Object, store::Stored, versions};
-use crate::ObjectName;
+use super::{Metadata, Object, resource_version, store::StoreEvent};
+use crate::NamespacedName;
 
 /// Told of every change, one at a time, in order, in a task of its own.
 ///
@@ -121,17 +121,17 @@ pub enum Change<'a> {
 }
 
 impl<'a> Change<'a> {
-    pub(super) fn of(stored: &'a Stored, is_in_initial_list: bool) -> Self {
+    pub(super) fn of(stored: &'a StoreEvent, is_in_initial_list: bool) -> Self {
         match stored {
-            Stored::Added(new) => Self::Added {
+            StoreEvent::Added(new) => Self::Added {
                 new: &new.metadata,
                 is_in_initial_list,
             },
-            Stored::Updated { old, new } => Self::Updated {
+            StoreEvent::Updated { old, new } => Self::Updated {
                 old: &old.metadata,
                 new: &new.metadata,
             },
-            Stored::Deleted {
+            StoreEvent::Deleted {
                 old,
                 final_state_known,
             } => Self::Deleted {
@@ -156,14 +156,17 @@ impl<'a> Change<'a> {
                 new.from_watch
                     && old.uid() == new.uid()
                     && old.resource_version() != new.resource_version()
-                    && is_step(versions::compare(old.resource_version(), new.resource_version()))
+                    && is_step(resource_version::compare(
+                        old.resource_version(),
+                        new.resource_version(),
+                    ))
             }
             Self::Deleted { .. } => false,
         }
     }
 
     /// The object's name.
-    pub fn name(&self) -> &'a ObjectName {
+    pub fn name(&self) -> &'a NamespacedName {
         match self {
             Self::Added { new, .. } | Self::Updated { new, .. } => new.name(),
             Self::Deleted { old, .. } => old.name(),

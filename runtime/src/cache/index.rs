@@ -11,11 +11,11 @@ use std::{
 };
 
 use super::{
+    interner::Recent,
     object::StoredObject,
-    recent::Recent,
     scan::{Cursor, ScanError, unquoted},
 };
-use crate::ObjectName;
+use crate::NamespacedName;
 
 /// The type of an index's values. An object with a value of another type is left out of the index and counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -35,8 +35,8 @@ pub enum IndexType {
 /// [`InformerStats::index_errors`](super::InformerStats::index_errors) and logged for the first of them.
 ///
 /// Not guaranteed: that a path that no object has is noticed: it finds nothing. What is looked at is what the API server sends, of an
-/// informer with a [transform](super::Keep::Transformed) what that leaves, and of one of metadata only nothing else than metadata. An index
-/// of what a [projection](super::Keep::Projection) leaves out must be added before the informer starts: afterwards it is refused, which
+/// informer with a [transform](super::StorageMode::Transformed) what that leaves, and of one of metadata only nothing else than metadata. An index
+/// of what a [projection](super::StorageMode::Projection) leaves out must be added before the informer starts: afterwards it is refused, which
 /// is logged, and it finds nothing.
 ///
 /// The path's grammar: fields `spec.nodeName`, quoted fields `metadata.labels['a.b/c']`, all elements `spec.ports[*].name`.
@@ -211,7 +211,7 @@ impl Index {
     }
 
     #[cold]
-    fn failed(&self, name: &ObjectName, problem: &str) {
+    fn failed(&self, name: &NamespacedName, problem: &str) {
         if self.errors.fetch_add(1, Ordering::Relaxed) == 0 {
             let index = &self.name;
             tracing::error!("index {index} leaves {name} out: {problem}; further failures are only counted");
@@ -222,7 +222,7 @@ impl Index {
     pub(super) fn path_keys(
         &self,
         json: &[u8],
-        name: &ObjectName,
+        name: &NamespacedName,
         texts: &mut Recent<str>,
     ) -> Option<Box<[IndexKey]>> {
         let Source::Path(path, value_type) = &self.source else {

@@ -3,14 +3,14 @@
 use std::{any::type_name, fmt, marker::PhantomData, sync::Arc, time::Duration};
 
 use super::{
-    Change, Deleted, EventHandler, HandlerOptions, HandlerRegistration, IndexKey, IndexSpec, InformerOptions,
-    InformerStats, Lister, Object, Progress, SourceError,
-    core::Core,
+    Change, Deleted, EventHandler, HandlerOptions, HandlerRegistration, IndexKey, IndexSpec, InformerHandle,
+    InformerOptions, InformerStats, ListWatchError, Lister, Object,
     index::Index,
     processor::{Handler, Listener},
-    store::Stored,
+    store::StoreEvent,
+    untyped_informer::UntypedInformer,
 };
-use crate::{KindInfo, View, panics::caught};
+use crate::{ApiResource, View, panics::caught};
 
 /// A shared informer: one list and watch, any number of readers. Cloning copies a pointer.
 ///
@@ -21,7 +21,7 @@ use crate::{KindInfo, View, panics::caught};
 ///
 /// Not guaranteed: an order among objects, or among handlers.
 pub struct SharedInformer<K> {
-    pub(super) core: Arc<Core>,
+    pub(super) core: Arc<UntypedInformer>,
     kind: PhantomData<fn() -> K>,
 }
 
@@ -40,7 +40,7 @@ impl<K> fmt::Debug for SharedInformer<K> {
 }
 
 impl<K> SharedInformer<K> {
-    pub(super) fn over(core: Arc<Core>) -> Self {
+    pub(super) fn over(core: Arc<UntypedInformer>) -> Self {
         Self {
             core,
             kind: PhantomData,
@@ -50,7 +50,7 @@ impl<K> SharedInformer<K> {
 
 impl<K: View> SharedInformer<K> {
     /// The kind that is watched.
-    pub fn info(&self) -> &KindInfo {
+    pub fn info(&self) -> &ApiResource {
         self.core.info()
     }
 
@@ -159,7 +159,7 @@ impl<K: View> SharedInformer<K> {
     /// A watch that merely ends, or whose version has expired, is no failure, nor is a server that knows no streaming lists.
     pub fn set_error_handler(
         &self,
-        handler: impl Fn(&SourceError) + Send + Sync + 'static,
+        handler: impl Fn(&ListWatchError) + Send + Sync + 'static,
     ) -> Result<(), AlreadyStarted> {
         let is_early = self
             .core
@@ -175,8 +175,8 @@ impl<K: View> SharedInformer<K> {
         self.core.set_resync(period);
     }
 
-    pub(crate) fn progress(&self) -> Progress {
-        Progress::of(self.core.clone())
+    pub(crate) fn progress(&self) -> InformerHandle {
+        InformerHandle::of(self.core.clone())
     }
 
     /// Figures of the informer.
@@ -192,9 +192,9 @@ impl<K: View> SharedInformer<K> {
     fn typed(handler: impl EventHandler<K>) -> Handler {
         let object = |stored: &Arc<_>| Object::<K>::new(Arc::clone(stored));
         Box::new(move |change, is_in_initial_list| match change {
-            Stored::Added(new) => handler.on_add(&object(new), is_in_initial_list),
-            Stored::Updated { old, new } => handler.on_update(&object(old), &object(new)),
-            Stored::Deleted {
+            StoreEvent::Added(new) => handler.on_add(&object(new), is_in_initial_list),
+            StoreEvent::Updated { old, new } => handler.on_update(&object(old), &object(new)),
+            StoreEvent::Deleted {
                 old,
                 final_state_known,
             } => handler.on_delete(&Deleted {

@@ -6,12 +6,12 @@ use kube::core::Selector;
 
 use super::{
     DecodeError, IndexKey, Metadata, Object,
-    core::Core,
     object::StoredObject,
     selector::Requirements,
     tree::{self, Tree},
+    untyped_informer::UntypedInformer,
 };
-use crate::{ObjectName, View};
+use crate::{NamespacedName, View};
 
 /// Reads the objects of one informer's store. Cloning copies a pointer.
 ///
@@ -23,7 +23,7 @@ use crate::{ObjectName, View};
 /// a watch takes, or is away. Before the informer has synced all objects may be missing, or those of some of its namespaces. After it has
 /// stopped, what it held last is read.
 pub struct Lister<K> {
-    core: Arc<Core>,
+    core: Arc<UntypedInformer>,
     kind: PhantomData<fn() -> K>,
 }
 
@@ -50,7 +50,7 @@ pub enum LookupError {
         /// The kind.
         kind: String,
         /// The name asked for.
-        name: ObjectName,
+        name: NamespacedName,
     },
     /// The object is there and is no `K`.
     #[error(transparent)]
@@ -151,7 +151,7 @@ impl<K: View> Items<K> {
 }
 
 impl<K> Lister<K> {
-    pub(super) fn over(core: Arc<Core>) -> Self {
+    pub(super) fn over(core: Arc<UntypedInformer>) -> Self {
         Self {
             core,
             kind: PhantomData,
@@ -163,7 +163,7 @@ impl<K: View> Lister<K> {
     /// The object of that name, decoded. Got twice, it stays so for the next who asks, until it changes or there is no room: see
     /// [`SharedInformerFactory::set_hot_set`](super::SharedInformerFactory::set_hot_set). It stays decoded as one type, the first that
     /// got it twice: where listers of two types read one store, the other decodes at each call.
-    pub fn get(&self, name: &ObjectName) -> Result<Arc<K>, LookupError> {
+    pub fn get(&self, name: &NamespacedName) -> Result<Arc<K>, LookupError> {
         let Some(object) = self.core.store.get(name) else {
             return Err(LookupError::NotFound {
                 kind: self.core.info().kind.to_string(),
@@ -174,7 +174,7 @@ impl<K: View> Lister<K> {
     }
 
     /// The object of that name, not decoded.
-    pub fn object(&self, name: &ObjectName) -> Option<Object<K>> {
+    pub fn object(&self, name: &NamespacedName) -> Option<Object<K>> {
         Some(Object::new(self.core.store.get(name)?))
     }
 
@@ -205,7 +205,7 @@ impl<K: View> Lister<K> {
     }
 
     /// The names of the objects that have `value` in the index, sorted; none when there is no such index.
-    pub fn index_keys(&self, index: &str, value: impl Into<IndexKey>) -> Vec<ObjectName> {
+    pub fn index_keys(&self, index: &str, value: impl Into<IndexKey>) -> Vec<NamespacedName> {
         self.core.store.index_keys(index, &value.into())
     }
 
@@ -249,7 +249,7 @@ impl<K: View> NamespaceLister<K> {
     /// The object of that name, decoded.
     pub fn get(&self, name: &str) -> Result<Arc<K>, LookupError> {
         self.lister
-            .get(&ObjectName::namespaced(self.namespace.clone(), name))
+            .get(&NamespacedName::namespaced(self.namespace.clone(), name))
     }
 
     /// All objects of the namespace, in no particular order.

@@ -4,14 +4,14 @@ use std::{fmt, sync::Arc};
 
 use smallvec::SmallVec;
 
-use crate::ObjectName;
+use crate::NamespacedName;
 
 /// What the scan extracts of every object; reading it decodes nothing. It is what the API server sent, whatever a projection or a
 /// transform keeps of the object; what stands there and cannot be read, such as labels that are no texts, is left out, and the object does
 /// not decode.
 #[derive(Debug, Clone)]
 pub struct Metadata {
-    pub(super) name: ObjectName,
+    pub(super) name: NamespacedName,
     pub(super) identity: Identity,
     pub(super) generation: Option<i64>,
     pub(super) is_deleting: bool,
@@ -42,7 +42,7 @@ pub struct OwnerRef {
 
 impl Metadata {
     /// Namespace and name.
-    pub fn name(&self) -> &ObjectName {
+    pub fn name(&self) -> &NamespacedName {
         &self.name
     }
 

@@ -12,18 +12,18 @@ use parking_lot::Mutex;
 use super::{
     IndexKey, Metadata,
     compression::Payload,
-    hot::Slot,
+    decoded_cache::DecodedEntry,
+    decoder::{ANYBODY, Decoder},
     index::{Index, text_at},
     prefetch,
-    views::{ANYBODY, Views},
 };
-use crate::{ObjectName, View};
+use crate::{NamespacedName, View};
 
 /// One version of an object, as the store keeps it: whatever type it is read as.
 #[derive(Debug)]
 pub(super) struct StoredObject {
     /// Who reads it. Here, and not in what is handed out: many who list at once would all count references of one thing.
-    pub(super) views: Arc<Views>,
+    pub(super) views: Arc<Decoder>,
     pub(super) metadata: Metadata,
     /// The JSON without `metadata.managedFields`.
     pub(super) payload: Payload,
@@ -36,12 +36,12 @@ pub(super) struct StoredObject {
     /// Whether somebody got this version before.
     pub(super) was_got: AtomicBool,
     /// The decoded object, while it is hot.
-    pub(super) slot: Slot,
+    pub(super) slot: DecodedEntry,
 }
 
 impl StoredObject {
     pub(super) fn new(
-        views: Arc<Views>,
+        views: Arc<Decoder>,
         metadata: Metadata,
         payload: Payload,
         defect: Option<Box<str>>,
@@ -54,11 +54,11 @@ impl StoredObject {
             indexed: Mutex::default(),
             reported: AtomicBool::new(false),
             was_got: AtomicBool::new(false),
-            slot: Slot::default(),
+            slot: DecodedEntry::default(),
         }
     }
 
-    pub(super) fn name(&self) -> &ObjectName {
+    pub(super) fn name(&self) -> &NamespacedName {
         &self.metadata.name
     }
 
@@ -116,7 +116,7 @@ pub struct DecodeError {
     /// The kind that was asked for.
     pub kind: String,
     /// The object.
-    pub name: ObjectName,
+    pub name: NamespacedName,
     /// The version of the object that does not decode.
     pub resource_version: String,
     /// What the decoder said, with the place.
@@ -146,7 +146,7 @@ impl<K> Object<K> {
 
 impl<K: View> Object<K> {
     /// Namespace and name.
-    pub fn name(&self) -> &ObjectName {
+    pub fn name(&self) -> &NamespacedName {
         &self.stored.metadata.name
     }
 

@@ -21,7 +21,7 @@ pub struct InformerStats {
     pub lists: u64,
     /// Lists and watches that failed.
     pub failures: u64,
-    /// Watches that the server accepted.
+    /// WatchHealth that the server accepted.
     pub watches: u64,
     /// Lines that watches brought, bookmarks among them.
     pub watch_events: u64,

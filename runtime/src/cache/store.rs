@@ -8,13 +8,13 @@ use parking_lot::RwLock;
 use super::{
     fifo::{Delta, Namespace},
     index::{Index, IndexKey},
-    index_sets::IndexSets,
+    indexer::Indexer,
     metadata::Metadata,
     object::StoredObject,
+    resource_version,
     tree::Tree,
-    versions,
 };
-use crate::ObjectName;
+use crate::NamespacedName;
 
 /// For so many changes what they will touch is read beforehand: more would drive the first of it out of the processor's cache.
 const FETCHED: usize = 64;
@@ -23,7 +23,7 @@ const FEW: usize = 4;
 
 /// A change that was made to the store.
 #[derive(Debug, Clone)]
-pub(super) enum Stored {
+pub(super) enum StoreEvent {
     Added(Arc<StoredObject>),
     Updated {
         old: Arc<StoredObject>,
@@ -35,7 +35,7 @@ pub(super) enum Stored {
     },
 }
 
-impl Stored {
+impl StoreEvent {
     /// An update that changes nothing: it was told before, and is told again to those who resync.
     fn unchanged(object: &Arc<StoredObject>) -> Self {
         Self::Updated {
@@ -66,7 +66,7 @@ impl Stored {
         }
     }
 
-    pub(super) fn name(&self) -> &ObjectName {
+    pub(super) fn name(&self) -> &NamespacedName {
         self.object().name()
     }
 }
@@ -84,18 +84,18 @@ pub(super) struct Store {
 #[derive(Debug, Default)]
 struct Inner {
     objects: Tree,
-    namespaces: IndexSets<Box<str>>,
+    namespaces: Indexer<Box<str>>,
     /// Only ever grows.
-    indexes: Vec<(Arc<Index>, IndexSets<IndexKey>)>,
+    indexes: Vec<(Arc<Index>, Indexer<IndexKey>)>,
     bytes: usize,
     /// How far each reflector has come.
     versions: Vec<(Namespace, Box<str>)>,
     /// How often a list was older than what was reached before it.
-    setbacks: u64,
+    rewinds: u64,
 }
 
 impl Store {
-    pub(super) fn get(&self, name: &ObjectName) -> Option<Arc<StoredObject>> {
+    pub(super) fn get(&self, name: &NamespacedName) -> Option<Arc<StoredObject>> {
         let hash = self.hash(name);
         self.inner.read().objects.get(hash, name).cloned()
     }
@@ -123,7 +123,7 @@ impl Store {
     }
 
     /// The names of the objects that have the value in the index, sorted.
-    pub(super) fn index_keys(&self, index: &str, key: &IndexKey) -> Vec<ObjectName> {
+    pub(super) fn index_keys(&self, index: &str, key: &IndexKey) -> Vec<NamespacedName> {
         let objects = self.by_index(index, key);
         let mut names: Vec<_> = objects.iter().map(|object| object.name().clone()).collect();
         names.sort_unstable();
@@ -134,7 +134,7 @@ impl Store {
     pub(super) fn index_values(&self, index: &str) -> Vec<IndexKey> {
         let mut values = {
             let inner = self.inner.read();
-            inner.index(index).map(IndexSets::keys).unwrap_or_default()
+            inner.index(index).map(Indexer::keys).unwrap_or_default()
         };
         values.sort_unstable();
         values
@@ -173,7 +173,7 @@ impl Store {
                 continue;
             }
             let position = inner.indexes.len();
-            let mut sets = IndexSets::default();
+            let mut sets = Indexer::default();
             for object in objects.iter() {
                 let Some((_, keys)) = known.remove(&Arc::as_ptr(object)) else {
                     continue;
@@ -204,12 +204,12 @@ impl Store {
         let inner = self.inner.read();
         let of = |wanted: Option<&str>| inner.versions.iter().find(|(of, _)| of.as_deref() == wanted);
         let (_, reached) = of(namespace).or_else(|| of(None))?;
-        Some(versions::compare(reached, version)? != Ordering::Less)
+        Some(resource_version::compare(reached, version)? != Ordering::Less)
     }
 
     /// How often a list was older than what was reached before it, as when the server was restored from a backup.
-    pub(super) fn setbacks(&self) -> u64 {
-        self.inner.read().setbacks
+    pub(super) fn rewinds(&self) -> u64 {
+        self.inner.read().rewinds
     }
 
     /// How many objects there are, the bytes of their JSON, and how many of those are kept. Looks at each object.
@@ -237,7 +237,7 @@ impl Store {
 
     /// Applies a batch at once. Says what it changed, in order; if `and_unchanged`, also what came again in the version that is there.
     /// For one writer.
-    pub(super) fn apply(&self, batch: Vec<Delta>, and_unchanged: bool) -> Vec<Stored> {
+    pub(super) fn apply(&self, batch: Vec<Delta>, and_unchanged: bool) -> Vec<StoreEvent> {
         let mut inner = loop {
             let indexes = self.indexes();
             for object in batch.iter().flat_map(Delta::objects) {
@@ -266,7 +266,7 @@ impl Store {
                 Delta::Deleted(object) => {
                     changes.extend(inner.delete(self.hash(object.name()), object, true));
                 }
-                Delta::Tombstone(object) => {
+                Delta::DeletedFinalStateUnknown(object) => {
                     changes.extend(inner.delete(self.hash(object.name()), object, false));
                 }
                 Delta::Replaced {
@@ -282,12 +282,12 @@ impl Store {
                     inner.was_listed(namespace, version);
                 }
                 Delta::Listed { namespace, version } => inner.was_listed(namespace, version),
-                Delta::Reached { namespace, version } => inner.has_reached(&namespace, version),
+                Delta::Bookmark { namespace, version } => inner.has_reached(&namespace, version),
                 Delta::Sync(object) => {
                     let hash = self.hash(object.name());
-                    changes.extend(inner.objects.get(hash, object.name()).map(Stored::unchanged));
+                    changes.extend(inner.objects.get(hash, object.name()).map(StoreEvent::unchanged));
                 }
-                Delta::SyncAll => changes.extend(inner.objects.iter().map(Stored::unchanged)),
+                Delta::SyncAll => changes.extend(inner.objects.iter().map(StoreEvent::unchanged)),
             }
         }
         changes
@@ -326,7 +326,7 @@ impl Store {
         inner: &mut Inner,
         namespace: &Namespace,
         objects: &[Arc<StoredObject>],
-        changes: &mut Vec<Stored>,
+        changes: &mut Vec<StoreEvent>,
     ) {
         let there = match namespace {
             Some(namespace) => inner.namespaces.get(&**namespace),
@@ -353,20 +353,20 @@ impl Store {
         drop(there);
         for old in gone {
             inner.remove(self.hash(old.name()), &old);
-            changes.push(Stored::Deleted {
+            changes.push(StoreEvent::Deleted {
                 old,
                 final_state_known: false,
             });
         }
     }
 
-    fn hash(&self, name: &ObjectName) -> u64 {
+    fn hash(&self, name: &NamespacedName) -> u64 {
         self.hasher.hash_one(name)
     }
 }
 
 impl Inner {
-    fn index(&self, name: &str) -> Option<&IndexSets<IndexKey>> {
+    fn index(&self, name: &str) -> Option<&Indexer<IndexKey>> {
         self.indexes
             .iter()
             .find_map(|(index, sets)| (*index.name == *name).then_some(sets))
@@ -376,8 +376,8 @@ impl Inner {
     fn was_listed(&mut self, namespace: Namespace, version: Box<str>) {
         let known = self.versions.iter_mut().find(|(of, _)| *of == namespace);
         if let Some((_, known)) = known {
-            if versions::compare(known, &version) == Some(Ordering::Greater) {
-                self.setbacks += 1;
+            if resource_version::compare(known, &version) == Some(Ordering::Greater) {
+                self.rewinds += 1;
             }
             *known = version;
         } else {
@@ -389,20 +389,20 @@ impl Inner {
     fn has_reached(&mut self, namespace: &Namespace, version: Box<str>) {
         let known = self.versions.iter_mut().find(|(of, _)| of == namespace);
         if let Some((_, known)) = known
-            && versions::compare(known, &version) != Some(Ordering::Greater)
+            && resource_version::compare(known, &version) != Some(Ordering::Greater)
         {
             *known = version;
         }
     }
 
     /// Leaves the old object alone when it has the version already.
-    fn upsert(&mut self, hash: u64, new: Arc<StoredObject>, and_unchanged: bool) -> Option<Stored> {
+    fn upsert(&mut self, hash: u64, new: Arc<StoredObject>, and_unchanged: bool) -> Option<StoreEvent> {
         let old = self.objects.get(hash, new.name()).cloned();
         if let Some(old) = old
             .as_ref()
             .filter(|old| new.metadata.is_version_of(&old.metadata))
         {
-            return and_unchanged.then(|| Stored::unchanged(old));
+            return and_unchanged.then(|| StoreEvent::unchanged(old));
         }
         if let Some(old) = &old {
             self.bytes -= old.payload.length();
@@ -417,16 +417,16 @@ impl Inner {
         }
         self.objects.insert(hash, new.clone());
         Some(match old {
-            Some(old) => Stored::Updated { old, new },
-            None => Stored::Added(new),
+            Some(old) => StoreEvent::Updated { old, new },
+            None => StoreEvent::Added(new),
         })
     }
 
     /// A deletion of what is not there was told before, by a relist.
-    fn delete(&mut self, hash: u64, last: Arc<StoredObject>, final_state_known: bool) -> Option<Stored> {
+    fn delete(&mut self, hash: u64, last: Arc<StoredObject>, final_state_known: bool) -> Option<StoreEvent> {
         let old = self.objects.get(hash, last.name()).cloned()?;
         self.remove(hash, &old);
-        Some(Stored::Deleted {
+        Some(StoreEvent::Deleted {
             old: last,
             final_state_known,
         })

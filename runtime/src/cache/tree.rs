@@ -3,7 +3,7 @@
 use std::{hint::black_box, sync::Arc, thread};
 
 use super::{object::StoredObject, prefetch};
-use crate::ObjectName;
+use crate::NamespacedName;
 
 /// Children of a branch; a level takes `BITS` of the hash.
 const FAN_OUT: usize = 16;
@@ -57,7 +57,7 @@ impl Tree {
     }
 
     /// The object of that name; `hash` is the name's.
-    pub(super) fn get(&self, hash: u64, name: &ObjectName) -> Option<&Arc<StoredObject>> {
+    pub(super) fn get(&self, hash: u64, name: &NamespacedName) -> Option<&Arc<StoredObject>> {
         let entries = self.leaf(hash);
         Some(&entries[find(entries, hash, name).ok()?].object)
     }
@@ -105,7 +105,7 @@ impl Tree {
     }
 
     /// Takes the object of that name out.
-    pub(super) fn remove(&mut self, hash: u64, name: &ObjectName) -> Option<Arc<StoredObject>> {
+    pub(super) fn remove(&mut self, hash: u64, name: &NamespacedName) -> Option<Arc<StoredObject>> {
         // Looked for first, so that nothing is copied for what is not there.
         self.get(hash, name)?;
         let old = self.root.remove(hash, hash, name)?;
@@ -168,7 +168,7 @@ impl Node {
         }
     }
 
-    fn remove(&mut self, hash: u64, rest: u64, name: &ObjectName) -> Option<Arc<StoredObject>> {
+    fn remove(&mut self, hash: u64, rest: u64, name: &NamespacedName) -> Option<Arc<StoredObject>> {
         match self {
             Self::Empty => None,
             Self::Leaf(entries) => {
@@ -192,7 +192,7 @@ impl Node {
 }
 
 /// Where the name stands, or where it belongs.
-fn find(entries: &[Entry], hash: u64, name: &ObjectName) -> Result<usize, usize> {
+fn find(entries: &[Entry], hash: u64, name: &NamespacedName) -> Result<usize, usize> {
     let mut at = first_of(entries, hash);
     while let Some(entry) = entries.get(at).filter(|entry| entry.hash == hash) {
         if entry.object.name() == name {
@@ -371,7 +371,7 @@ mod tests {
             let (mut tree, mut model) = (Tree::default(), BTreeMap::new());
             let mut snapshots = Vec::new();
             for (number, version, snapshot) in steps {
-                let (hash, name) = (hash(number, spread), ObjectName::cluster(format!("n{number}")));
+                let (hash, name) = (hash(number, spread), NamespacedName::cluster(format!("n{number}")));
                 let (old, before) = match version {
                     Some(version) => (tree.insert(hash, object(number, version)), model.insert(name.to_string(), version.to_string())),
                     None => (tree.remove(hash, &name), model.remove(&name.to_string())),

@@ -6,11 +6,11 @@ use kube::core::params::PatchParams;
 use serde::{Deserialize, Serialize, de::IgnoredAny};
 
 use super::{
-    Answer, ClientError, TypedClient,
-    call::{Call, Prepared},
+    ClientError, ResponseFuture, TypedClient,
     may::MayApply,
+    request::{ApiRequest, PreparedRequest},
 };
-use crate::{Kind, KindInfo, ObjectName};
+use crate::{ApiResource, Kind, NamespacedName};
 
 /// How to apply.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,7 +78,7 @@ impl<K: Kind, V> TypedClient<K, V> {
     /// at every reconcile. [`ApplyOptions::without_force`] does not.
     ///
     /// An object that was read from the API server is refused if it carries `managedFields`: applying it would make all its fields ours.
-    pub fn apply<At>(&self, object: &impl Serialize) -> Answer<K>
+    pub fn apply<At>(&self, object: &impl Serialize) -> ResponseFuture<K>
     where
         V: MayApply<At>,
     {
@@ -86,7 +86,7 @@ impl<K: Kind, V> TypedClient<K, V> {
     }
 
     /// [`apply`](Self::apply) with options.
-    pub fn apply_with<At>(&self, object: &impl Serialize, options: &ApplyOptions) -> Answer<K>
+    pub fn apply_with<At>(&self, object: &impl Serialize, options: &ApplyOptions) -> ResponseFuture<K>
     where
         V: MayApply<At>,
     {
@@ -98,14 +98,14 @@ impl<K: Kind, V> TypedClient<K, V> {
         subresource: Option<&'static str>,
         object: &impl Serialize,
         options: &ApplyOptions,
-    ) -> Result<Prepared, ClientError> {
-        let call = Call::new(K::info(), "apply", None)?.subresource(subresource);
+    ) -> Result<PreparedRequest, ClientError> {
+        let call = ApiRequest::new(K::info(), "apply", None)?.subresource(subresource);
         let (call, body) = call.body(object)?;
         let (name, body) = match complete(&call.info, body) {
             Ok(applied) => applied,
             Err(why) => return Err(call.refuse(why)),
         };
-        let call = Call::object(call.info, "apply", &name)?.subresource(subresource);
+        let call = ApiRequest::object(call.info, "apply", &name)?.subresource(subresource);
         let params = options.params(self.connection.field_manager());
         let request = call.patch(&params, "application/apply-patch+yaml", body);
         call.prepare(request)
@@ -134,7 +134,7 @@ struct HeadMetadata<'a> {
 }
 
 /// The object's name, and its JSON with `apiVersion` and `kind`.
-fn complete(info: &KindInfo, mut body: Vec<u8>) -> Result<(ObjectName, Vec<u8>), String> {
+fn complete(info: &ApiResource, mut body: Vec<u8>) -> Result<(NamespacedName, Vec<u8>), String> {
     let head: Head<'_> = serde_json::from_slice(&body)
         .map_err(|error| format!("what is applied is no object of Kubernetes: {error}"))?;
     let Some(name) = head.metadata.name.as_deref() else {
@@ -152,8 +152,8 @@ fn complete(info: &KindInfo, mut body: Vec<u8>) -> Result<(ObjectName, Vec<u8>),
         );
     }
     let name = match head.metadata.namespace.as_deref() {
-        Some(namespace) => ObjectName::namespaced(namespace, name),
-        None => ObjectName::cluster(name),
+        Some(namespace) => NamespacedName::namespaced(namespace, name),
+        None => NamespacedName::cluster(name),
     };
     let api_version = info.api_version();
     let mut missing = String::new();

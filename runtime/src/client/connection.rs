@@ -7,12 +7,12 @@ use kube::{Config, client::Body};
 use tower::{BoxError, service_fn};
 
 use super::{
-    agent::UserAgent,
-    driven::{self, DrivenBody},
     fence::Fence,
+    inline_connection::{self, DrivenBody},
     rate_limit::RateLimit,
-    requests::Requests,
+    request_metrics::Requests,
     transport::Transport,
+    user_agent::UserAgent,
 };
 
 /// A client that can be handed out before the operator is connected, so that registering does no I/O. Cloning copies a pointer.
@@ -236,7 +236,7 @@ impl Connection {
         &self,
         request: Request<Body>,
     ) -> Result<Response<DrivenBody>, kube::Error> {
-        driven::send(&self.clients.watches, request).await
+        inline_connection::send(&self.clients.watches, request).await
     }
 }
 

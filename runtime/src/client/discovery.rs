@@ -1,7 +1,7 @@
 //! A kind that is known only when the program runs: the API server says the rest.
 
 use super::Connection;
-use crate::{KindInfo, Scope};
+use crate::{ApiResource, Scope};
 
 /// The API server could not say what a resource is.
 #[derive(Debug, thiserror::Error)]
@@ -25,7 +25,7 @@ pub enum DiscoveryError {
     },
 }
 
-impl KindInfo {
+impl ApiResource {
     /// Asks the API server which kind `resource` (`deployments`) of a group (empty: core) and version is, and where its objects live.
     ///
     /// One request. Every authenticated user may send it.
@@ -112,11 +112,13 @@ mod tests {
     #[tokio::test]
     async fn a_resource_is_the_kind_that_the_server_says() {
         let connection = connection();
-        let discovered = KindInfo::discover(&connection, "apps", "v1", "deployments")
+        let discovered = ApiResource::discover(&connection, "apps", "v1", "deployments")
             .await
             .unwrap();
         assert_eq!(discovered, k8s_openapi::api::apps::v1::Deployment::info());
-        let discovered = KindInfo::discover(&connection, "", "v1", "nodes").await.unwrap();
+        let discovered = ApiResource::discover(&connection, "", "v1", "nodes")
+            .await
+            .unwrap();
         assert_eq!(discovered, k8s_openapi::api::core::v1::Node::info());
     }
 
@@ -124,13 +126,13 @@ mod tests {
     async fn what_is_not_served_is_told_from_a_server_that_fails() {
         let connection = connection();
         for (group, resource) in [("apps", "deployment"), ("", "pods"), ("demo.dev", "foos")] {
-            let error = KindInfo::discover(&connection, group, "v1", resource)
+            let error = ApiResource::discover(&connection, group, "v1", resource)
                 .await
                 .unwrap_err();
             assert!(matches!(&error, DiscoveryError::Unknown { .. }), "{error}");
             assert!(error.to_string().contains(resource), "{error}");
         }
-        let error = KindInfo::discover(&connection, "broken", "v1", "foos")
+        let error = ApiResource::discover(&connection, "broken", "v1", "foos")
             .await
             .unwrap_err();
         assert!(matches!(error, DiscoveryError::Request { .. }), "{error}");

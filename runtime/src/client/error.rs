@@ -4,7 +4,7 @@ use std::{error::Error, fmt, time::Duration};
 
 use kube::core::Status;
 
-use super::{call::Call, retry_after};
+use super::{request::ApiRequest, retry_after};
 
 /// Why a request failed: what was to be done to which object, and why it was not.
 ///
@@ -15,7 +15,7 @@ pub struct ClientError(Box<Failure>);
 
 #[derive(Debug)]
 struct Failure {
-    call: Call,
+    call: ApiRequest,
     cause: ClientErrorCause,
 }
 
@@ -28,7 +28,7 @@ pub enum ClientErrorCause {
     /// No answer: not connected, connection lost, credentials missing. Whether the request was carried out is unknown.
     Unanswered(kube::Error),
     /// The request was carried out, its answer is not what was expected of this kind.
-    Answer(serde_json::Error),
+    Decode(serde_json::Error),
     /// The object does not serialise; nothing was sent.
     Serialize(serde_json::Error),
     /// The request makes no sense, as the text says; nothing was sent.
@@ -38,7 +38,7 @@ pub enum ClientErrorCause {
 }
 
 impl ClientError {
-    pub(crate) fn new(call: Call, cause: ClientErrorCause) -> Self {
+    pub(crate) fn new(call: ApiRequest, cause: ClientErrorCause) -> Self {
         Self(Box::new(Failure { call, cause }))
     }
 
@@ -190,7 +190,7 @@ impl fmt::Display for ClientError {
                 write!(f, "{} ({} {})", status.message, status.code, status.reason)
             }
             ClientErrorCause::Unanswered(_) => f.write_str("the API server gave no answer"),
-            ClientErrorCause::Answer(_) => {
+            ClientErrorCause::Decode(_) => {
                 write!(f, "it was done, but the answer is no {}", self.0.call.info.kind)
             }
             ClientErrorCause::Serialize(_) => f.write_str("the object does not serialise to JSON"),
@@ -207,7 +207,7 @@ impl Error for ClientError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match &self.0.cause {
             ClientErrorCause::Unanswered(error) => Some(error),
-            ClientErrorCause::Answer(error) | ClientErrorCause::Serialize(error) => Some(error),
+            ClientErrorCause::Decode(error) | ClientErrorCause::Serialize(error) => Some(error),
             ClientErrorCause::Refused(_) | ClientErrorCause::Request(_) | ClientErrorCause::NotLeading => {
                 None
             }

@@ -7,7 +7,7 @@ use futures::{
 use kube::core::{ListMeta, params::ListParams};
 use serde::Deserialize;
 
-use super::{Answer, ClientError, Connection, TypedClient, call::Call, may::MayList};
+use super::{ClientError, Connection, ResponseFuture, TypedClient, may::MayList, request::ApiRequest};
 use crate::Kind;
 
 /// How many objects a page holds unless `ListParams` says otherwise; what client-go takes.
@@ -15,7 +15,7 @@ const PAGE: u32 = 500;
 
 /// The objects of a collection at one moment.
 #[derive(Debug, Clone)]
-pub struct Listed<K> {
+pub struct ObjectList<K> {
     /// The objects, by namespace and name.
     pub items: Vec<K>,
     /// The collection's version, from which a watch goes on.
@@ -36,12 +36,12 @@ impl<K: Kind, V> TypedClient<K, V> {
     ///
     /// All pages are fetched and show the collection at one moment; `params.limit` is the size of a page, 500 unless given. If the first
     /// page is too old before the last is fetched, the list starts again in one piece. An object that is no `K` makes it an error.
-    pub fn list<At>(&self, namespace: Option<&str>, params: &ListParams) -> Answer<Listed<K>>
+    pub fn list<At>(&self, namespace: Option<&str>, params: &ListParams) -> ResponseFuture<ObjectList<K>>
     where
         V: MayList<At>,
     {
         let (connection, params) = (self.connection.clone(), params.clone());
-        let call = Call::new(K::info(), "list", namespace);
+        let call = ApiRequest::new(K::info(), "list", namespace);
         Box::pin(async move { pages(&connection, &call?, params).await })
     }
 }
@@ -61,7 +61,7 @@ impl<K: Kind, V> TypedClient<K, V> {
     {
         let (connection, mut params) = (self.connection.clone(), params.clone());
         params.limit = params.limit.or(Some(PAGE));
-        let state = Some((Call::new(K::info(), "list", namespace), params));
+        let state = Some((ApiRequest::new(K::info(), "list", namespace), params));
         let pages = stream::unfold(state, move |state| {
             let connection = connection.clone();
             async move {
@@ -91,9 +91,9 @@ impl<K: Kind, V> TypedClient<K, V> {
 
 async fn pages<K: Kind>(
     connection: &Connection,
-    call: &Call,
+    call: &ApiRequest,
     mut params: ListParams,
-) -> Result<Listed<K>, ClientError> {
+) -> Result<ObjectList<K>, ClientError> {
     if params.limit.is_none() && params.resource_version.as_deref() != Some("0") {
         params.limit = Some(PAGE);
     }
@@ -112,7 +112,7 @@ async fn pages<K: Kind>(
         params.continue_token = page.metadata.continue_.filter(|token| !token.is_empty());
         if params.continue_token.is_none() {
             let resource_version = page.metadata.resource_version.unwrap_or_default();
-            return Ok(Listed {
+            return Ok(ObjectList {
                 items,
                 resource_version,
             });

@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::{Kind, KindInfo, ObjectName, Scope, yaml};
+use crate::{ApiResource, Kind, NamespacedName, Scope, yaml};
 
 type Boxed = Box<dyn Any + Send + Sync>;
 
@@ -42,13 +42,13 @@ pub struct Scheme {
 
 #[derive(Clone)]
 struct Known {
-    info: KindInfo,
+    info: ApiResource,
     decode: fn(Value) -> Result<Boxed, serde_json::Error>,
 }
 
 /// An object whose type is found out afterwards.
 pub struct Decoded {
-    info: KindInfo,
+    info: ApiResource,
     namespace: Option<String>,
     name: Option<String>,
     object: Boxed,
@@ -114,19 +114,19 @@ impl Scheme {
     }
 
     /// The kind of a type, if the type was added.
-    pub fn kind_of<K: 'static>(&self) -> Option<&KindInfo> {
+    pub fn kind_of<K: 'static>(&self) -> Option<&ApiResource> {
         let key = self.types.get(&TypeId::of::<K>())?;
         self.kinds.get(key).map(|known| &known.info)
     }
 
     /// The kind that manifests write like this, if a type was added for it.
-    pub fn kind(&self, api_version: &str, kind: &str) -> Option<&KindInfo> {
+    pub fn kind(&self, api_version: &str, kind: &str) -> Option<&ApiResource> {
         let known = self.kinds.get(&(api_version.to_owned(), kind.to_owned()));
         known.map(|known| &known.info)
     }
 
     /// The kinds, by `apiVersion` and name.
-    pub fn kinds(&self) -> impl Iterator<Item = &KindInfo> {
+    pub fn kinds(&self) -> impl Iterator<Item = &ApiResource> {
         self.kinds.values().map(|known| &known.info)
     }
 
@@ -207,16 +207,18 @@ impl Scheme {
 
 impl Decoded {
     /// Its kind.
-    pub fn kind(&self) -> &KindInfo {
+    pub fn kind(&self) -> &ApiResource {
         &self.info
     }
 
     /// Its name, in `namespace` where its kind has namespaces and it says none; none where the API server is to choose the name.
-    pub fn name(&self, namespace: &str) -> Option<ObjectName> {
+    pub fn name(&self, namespace: &str) -> Option<NamespacedName> {
         let name = self.name.as_deref()?;
         Some(match self.info.scope {
-            Scope::Cluster => ObjectName::cluster(name),
-            Scope::Namespaced => ObjectName::namespaced(self.namespace.as_deref().unwrap_or(namespace), name),
+            Scope::Cluster => NamespacedName::cluster(name),
+            Scope::Namespaced => {
+                NamespacedName::namespaced(self.namespace.as_deref().unwrap_or(namespace), name)
+            }
         })
     }
 
@@ -300,8 +302,8 @@ metadata: {name: shop}
             said,
             ["Namespace shop", "Deployment web", "Deployment b/without a name"]
         );
-        assert_eq!(objects[0].name("a"), Some(ObjectName::cluster("shop")));
-        assert_eq!(objects[1].name("a"), Some(ObjectName::namespaced("a", "web")));
+        assert_eq!(objects[0].name("a"), Some(NamespacedName::cluster("shop")));
+        assert_eq!(objects[1].name("a"), Some(NamespacedName::namespaced("a", "web")));
         assert_eq!(objects[2].name("a"), None);
         assert!(objects[1].get::<Namespace>().is_none());
         let other = objects.pop().unwrap().into_kind::<Namespace>().unwrap_err();
@@ -315,7 +317,7 @@ metadata: {name: shop}
         #[derive(serde::Deserialize)]
         struct Mine {}
         impl Kind for Mine {
-            fn info() -> KindInfo {
+            fn info() -> ApiResource {
                 Deployment::info()
             }
         }

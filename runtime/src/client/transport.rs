@@ -18,7 +18,7 @@ use kube::{
 };
 use tower::{BoxError, ServiceBuilder, ServiceExt as _};
 
-use super::{agent::UserAgent, driven::ByReader};
+use super::{inline_connection::ReaderExecutor, user_agent::UserAgent};
 
 /// client-go's: a peer that is gone without a word is noticed although nothing is sent to it.
 const KEEP_ALIVE: Duration = Duration::from_secs(30);
@@ -54,7 +54,7 @@ impl Transport {
 
     /// A client with connections of its own, of which so many may rest until the next request. It repeats nothing.
     pub(super) fn client(&self, resting: usize) -> kube::Client {
-        let mut http = Client::builder(ByReader);
+        let mut http = Client::builder(ReaderExecutor);
         let http: Client<_, Body> = http.pool_max_idle_per_host(resting).build(self.connector.clone());
         let service = ServiceBuilder::new()
             .layer(&self.agent)

@@ -11,10 +11,10 @@ use serde::{
 
 use super::{
     ClientError, Connection, PatchBody, Verbs,
-    call::{Call, Prepared},
     may::{MayCreate, MayDelete, MayDeleteCollection, MayGet, MayPatch, MayUpdate},
+    request::{ApiRequest, PreparedRequest},
 };
-use crate::{Kind, ObjectName};
+use crate::{Kind, NamespacedName};
 
 /// Reads and writes objects of kind `K` with the verbs `V`.
 ///
@@ -58,7 +58,7 @@ impl<K, V> Clone for TypedClient<K, V> {
 }
 
 /// The API server's answer, once it is awaited; nothing is sent before that. It borrows nothing: what is written was serialised already.
-pub type Answer<T> = BoxFuture<'static, Result<T, ClientError>>;
+pub type ResponseFuture<T> = BoxFuture<'static, Result<T, ClientError>>;
 
 impl<K, V> TypedClient<K, V> {
     /// A client of `connection`. In an operator use `setup.client()`, which records what the operator's role must allow.
@@ -87,24 +87,25 @@ impl<K, V> TypedClient<K, V> {
 
 impl<K: Kind, V> TypedClient<K, V> {
     /// Reads one object from the API server, as it is now.
-    pub fn get<At>(&self, name: &ObjectName) -> Answer<K>
+    pub fn get<At>(&self, name: &NamespacedName) -> ResponseFuture<K>
     where
         V: MayGet<At>,
     {
-        self.answer(Call::object(K::info(), "get", name).and_then(|call| {
+        self.answer(ApiRequest::object(K::info(), "get", name).and_then(|call| {
             let request = call.request().get(call.name(), &GetParams::default());
             call.prepare(request)
         }))
     }
 
     /// Creates an object and returns what the API server made of it. With `generateName` it chooses the name.
-    pub fn create<At>(&self, object: &K) -> Answer<K>
+    pub fn create<At>(&self, object: &K) -> ResponseFuture<K>
     where
         K: kube::Resource + Serialize,
         V: MayCreate<At>,
     {
         let meta = object.meta();
-        let call = Call::new(K::info(), "create", meta.namespace.as_deref()).and_then(Call::in_namespace);
+        let call = ApiRequest::new(K::info(), "create", meta.namespace.as_deref())
+            .and_then(ApiRequest::in_namespace);
         self.answer(call.and_then(|mut call| {
             call.name = meta.name.clone().or_else(|| meta.generate_name.clone());
             if call.name.is_none() {
@@ -121,16 +122,16 @@ impl<K: Kind, V> TypedClient<K, V> {
     /// With `metadata.resourceVersion`, which every object that was read carries, it is a conflict if the object changed since.
     /// Fields that `K` does not know are dropped, see [`TypedClient`]. `metadata.managedFields` is sent if `object` has it, as client-go
     /// does; objects of the cache have not, and the API server then keeps its own.
-    pub fn update<At>(&self, object: &K) -> Answer<K>
+    pub fn update<At>(&self, object: &K) -> ResponseFuture<K>
     where
         K: kube::Resource + Serialize,
         V: MayUpdate<At>,
     {
-        self.answer(self.replace(ObjectName::of(object.meta()), None, object))
+        self.answer(self.replace(NamespacedName::of(object.meta()), None, object))
     }
 
     /// Changes parts of an object and returns what the API server made of it.
-    pub fn patch<At>(&self, name: &ObjectName, patch: &PatchBody<impl Serialize>) -> Answer<K>
+    pub fn patch<At>(&self, name: &NamespacedName, patch: &PatchBody<impl Serialize>) -> ResponseFuture<K>
     where
         V: MayPatch<At>,
     {
@@ -141,11 +142,11 @@ impl<K: Kind, V> TypedClient<K, V> {
     ///
     /// `DeleteParams` has the propagation policy, the grace period and preconditions: uid and resource version that must fit,
     /// otherwise it is a conflict.
-    pub fn delete<At>(&self, name: &ObjectName, params: &DeleteParams) -> Answer<()>
+    pub fn delete<At>(&self, name: &NamespacedName, params: &DeleteParams) -> ResponseFuture<()>
     where
         V: MayDelete<At>,
     {
-        let prepared = Call::object(K::info(), "delete", name).and_then(|call| {
+        let prepared = ApiRequest::object(K::info(), "delete", name).and_then(|call| {
             let request = call.request().delete(call.name(), params);
             let prepared = call.prepare(request)?;
             Ok(match params.preconditions {
@@ -167,11 +168,11 @@ impl<K: Kind, V> TypedClient<K, V> {
         namespace: Option<&str>,
         selected: &ListParams,
         params: &DeleteParams,
-    ) -> Answer<()>
+    ) -> ResponseFuture<()>
     where
         V: MayDeleteCollection<At>,
     {
-        let prepared = Call::new(K::info(), "delete all", namespace).and_then(|call| {
+        let prepared = ApiRequest::new(K::info(), "delete all", namespace).and_then(|call| {
             let request = call.request().delete_collection(params, selected);
             call.prepare(request)
         });
@@ -183,23 +184,23 @@ impl<K: Kind, V> TypedClient<K, V> {
     /// The answer to a prepared request; what is wrong with the request is its answer.
     pub(super) fn answer<T: DeserializeOwned + 'static>(
         &self,
-        prepared: Result<Prepared, ClientError>,
-    ) -> Answer<T> {
+        prepared: Result<PreparedRequest, ClientError>,
+    ) -> ResponseFuture<T> {
         let connection = self.connection.clone();
         Box::pin(async move { prepared?.fetch(&connection).await })
     }
 
     pub(super) fn replace(
         &self,
-        name: Option<ObjectName>,
+        name: Option<NamespacedName>,
         subresource: Option<&'static str>,
         object: &impl Serialize,
-    ) -> Result<Prepared, ClientError> {
+    ) -> Result<PreparedRequest, ClientError> {
         let Some(name) = name else {
-            let call = Call::new(K::info(), "update", None)?.subresource(subresource);
+            let call = ApiRequest::new(K::info(), "update", None)?.subresource(subresource);
             return Err(call.refuse("the object has no metadata.name"));
         };
-        let call = Call::object(K::info(), "update", &name)?.subresource(subresource);
+        let call = ApiRequest::object(K::info(), "update", &name)?.subresource(subresource);
         let (call, body) = call.body(object)?;
         let (request, params) = (call.request(), self.post_params());
         let request = match subresource {
@@ -211,11 +212,11 @@ impl<K: Kind, V> TypedClient<K, V> {
 
     pub(super) fn change(
         &self,
-        name: &ObjectName,
+        name: &NamespacedName,
         subresource: Option<&'static str>,
         patch: &PatchBody<impl Serialize>,
-    ) -> Result<Prepared, ClientError> {
-        let call = Call::object(K::info(), "patch", name)?.subresource(subresource);
+    ) -> Result<PreparedRequest, ClientError> {
+        let call = ApiRequest::object(K::info(), "patch", name)?.subresource(subresource);
         let params = PatchParams {
             field_manager: Some(self.connection.field_manager().to_owned()),
             ..PatchParams::default()

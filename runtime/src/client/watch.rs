@@ -14,8 +14,8 @@ use serde::Deserialize;
 
 use super::{
     ClientError, ClientErrorCause, Connection, TypedClient,
-    call::{Call, Prepared},
     may::MayWatch,
+    request::{ApiRequest, PreparedRequest},
 };
 use crate::Kind;
 
@@ -57,7 +57,7 @@ impl<K: Kind, V> TypedClient<K, V> {
         V: MayWatch<At>,
     {
         let connection = self.connection.clone();
-        let prepared = Call::new(K::info(), "watch", namespace).and_then(|call| {
+        let prepared = ApiRequest::new(K::info(), "watch", namespace).and_then(|call| {
             let request = call.request().watch(params, resource_version);
             call.prepare(request)
         });
@@ -72,7 +72,7 @@ impl<K: Kind, V> TypedClient<K, V> {
 }
 
 struct Watch {
-    call: Call,
+    call: ApiRequest,
     body: Body,
     buffer: BytesMut,
     /// How much of the buffer has no line's end.
@@ -80,7 +80,7 @@ struct Watch {
 }
 
 impl Watch {
-    async fn open(prepared: Prepared, connection: &Connection) -> Result<Self, ClientError> {
+    async fn open(prepared: PreparedRequest, connection: &Connection) -> Result<Self, ClientError> {
         let (call, body) = prepared.open(connection).await?;
         Ok(Self {
             call,
@@ -140,17 +140,17 @@ fn event<K: Kind>(line: &[u8]) -> Result<WatchEvent<K>, ClientErrorCause> {
         #[serde(rename = "type")]
         event: &'a str,
     }
-    let head: Head<'_> = serde_json::from_slice(line).map_err(ClientErrorCause::Answer)?;
+    let head: Head<'_> = serde_json::from_slice(line).map_err(ClientErrorCause::Decode)?;
     if head.event == "ERROR" {
         #[derive(Deserialize)]
         struct Failure {
             object: Status,
         }
-        let failure: Failure = serde_json::from_slice(line).map_err(ClientErrorCause::Answer)?;
+        let failure: Failure = serde_json::from_slice(line).map_err(ClientErrorCause::Decode)?;
         return Err(ClientErrorCause::Refused(Box::new(failure.object)));
     }
     Ok(
-        match serde_json::from_slice(line).map_err(ClientErrorCause::Answer)? {
+        match serde_json::from_slice(line).map_err(ClientErrorCause::Decode)? {
             Line::Added(object) => WatchEvent::Added(object),
             Line::Modified(object) => WatchEvent::Modified(object),
             Line::Deleted(object) => WatchEvent::Deleted(object),

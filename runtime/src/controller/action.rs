@@ -7,26 +7,26 @@ use std::time::Duration;
 #[non_exhaustive]
 pub enum Action {
     /// Nothing until something changes.
-    Done,
+    AwaitChange,
     /// Once more after this time, or earlier when something changes.
-    After(Duration),
+    RequeueAfter(Duration),
     /// Once more, with the growing delay of failures: each call in a row waits longer.
-    Again,
+    Requeue,
 }
 
 impl Action {
     /// Nothing until something changes. The delays of earlier failures are forgotten.
-    pub const fn done() -> Self {
-        Self::Done
+    pub const fn await_change() -> Self {
+        Self::AwaitChange
     }
 
     /// Once more after this time, or earlier when something changes. The delays of earlier failures are forgotten.
-    pub const fn after(delay: Duration) -> Self {
-        Self::After(delay)
+    pub const fn requeue_after(delay: Duration) -> Self {
+        Self::RequeueAfter(delay)
     }
 
     /// Once more, with the growing delay of failures: each call in a row waits longer.
-    pub const fn again() -> Self {
-        Self::Again
+    pub const fn requeue() -> Self {
+        Self::Requeue
     }
 }

@@ -6,7 +6,7 @@ use http::HeaderValue;
 use tokio::task::JoinHandle;
 use tracing::{Instrument, Span};
 
-use crate::client::{Witness, part, with_part, witness, witnessed};
+use crate::client::{WriteObserver, part, with_part, with_write_observer, write_observer};
 
 /// The running reconcile, in whose name tasks can write.
 ///
@@ -15,19 +15,19 @@ use crate::client::{Witness, part, with_part, witness, witnessed};
 /// else, unless it was started here.
 ///
 /// ```
-/// # use kubewright::{ObjectName, controller::{Action, Context, ReconcileError, Reconciler}};
+/// # use kubewright::{NamespacedName, controller::{Action, Context, ReconcileError, Reconciler}};
 /// # struct FooController;
 /// impl Reconciler for FooController {
-///     async fn reconcile(&self, key: &ObjectName) -> Result<Action, ReconcileError> {
+///     async fn reconcile(&self, key: &NamespacedName) -> Result<Action, ReconcileError> {
 ///         let write = Context::current().spawn(async { /* client.apply(…).await */ });
 ///         write.await?;
-///         Ok(Action::done())
+///         Ok(Action::await_change())
 ///     }
 /// }
 /// ```
 #[derive(Clone)]
 pub struct Context {
-    witness: Option<Arc<dyn Witness>>,
+    write_observer: Option<Arc<dyn WriteObserver>>,
     /// The controller, as its requests name it.
     part: Option<HeaderValue>,
     span: Span,
@@ -37,7 +37,7 @@ impl Context {
     /// That of the task in which it is called. Outside of reconcile it stands for nobody: what is spawned then counts as foreign.
     pub fn current() -> Self {
         Self {
-            witness: witness(),
+            write_observer: write_observer(),
             part: part(),
             span: Span::current(),
         }
@@ -57,21 +57,25 @@ impl Context {
 
     /// `future` in the reconcile's name, and within its span, for those who spawn in another way: a `JoinSet`, say.
     pub fn within<F: Future>(self, future: F) -> impl Future<Output = F::Output> + use<F> {
-        let Self { witness, part, span } = self;
-        let witnessed = async move {
-            match witness {
-                Some(witness) => witnessed(witness, future).await,
+        let Self {
+            write_observer,
+            part,
+            span,
+        } = self;
+        let with_write_observer = async move {
+            match write_observer {
+                Some(write_observer) => with_write_observer(write_observer, future).await,
                 None => future.await,
             }
         };
-        with_part(part, witnessed).instrument(span)
+        with_part(part, with_write_observer).instrument(span)
     }
 }
 
 impl fmt::Debug for Context {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Context")
-            .field("in_reconcile", &self.witness.is_some())
+            .field("in_reconcile", &self.write_observer.is_some())
             .finish_non_exhaustive()
     }
 }

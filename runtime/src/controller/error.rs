@@ -3,7 +3,7 @@
 use std::{error::Error, fmt};
 
 use crate::{
-    KindInfo, ObjectName,
+    ApiResource, NamespacedName,
     cache::{DecodeError, LookupError},
     client::ClientError,
 };
@@ -47,7 +47,7 @@ impl ReconcileError {
     }
 
     /// Whether it says that the cached object of that kind and name does not decode.
-    pub(super) fn is_decode_of(&self, kind: &KindInfo, key: &ObjectName) -> bool {
+    pub(super) fn is_decode_of(&self, kind: &ApiResource, key: &NamespacedName) -> bool {
         let decode = match self.find() {
             // It stands in for the decode error: its source is that one's source.
             Some(LookupError::Decode(decode)) => Some(decode),

@@ -15,7 +15,7 @@ use tokio::{
 };
 
 use crate::{
-    ObjectName,
+    NamespacedName,
     cache::Change,
     client::{ClientError, ClientErrorCause},
     workqueue::WorkQueue,
@@ -33,16 +33,16 @@ const TIMEOUT: Duration = Duration::from_mins(5);
 ///
 /// ```
 /// # use k8s_openapi::api::core::v1::Pod;
-/// # use kubewright::{ObjectName, controller::{Action, Expectations, ReconcileError, Reconciler, Setup}, prelude::*};
+/// # use kubewright::{NamespacedName, controller::{Action, Expectations, ReconcileError, Reconciler, Setup}, prelude::*};
 /// struct Replicas { pods: Lister<Pod>, creator: TypedClient<Pod, (Create,)>, expected: Expectations }
 ///
 /// impl Reconciler for Replicas {
-///     async fn reconcile(&self, key: &ObjectName) -> Result<Action, ReconcileError> {
+///     async fn reconcile(&self, key: &NamespacedName) -> Result<Action, ReconcileError> {
 ///         # let (wanted, there, pod) = (3, 1, Pod::default());
 ///         if self.expected.are_satisfied(key) && there < wanted {
 ///             self.expected.create(key, wanted - there, |_| self.creator.create(&pod)).await?;
 ///         }
-///         Ok(Action::done())
+///         Ok(Action::await_change())
 ///     }
 /// }
 ///
@@ -64,7 +64,7 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    keys: HashMap<ObjectName, Expected>,
+    keys: HashMap<NamespacedName, Expected>,
     /// Whom to wake.
     queue: Option<Weak<WorkQueue>>,
     /// When it is looked next whether anything has expired.
@@ -96,14 +96,14 @@ impl Expected {
 }
 
 impl Expectations {
-    /// None yet. Connect them with [`expects`](super::ControllerSpec::expects).
+    /// None yet. Connect them with [`expects`](super::ControllerBuilder::expects).
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Whether all that the key expects was told, or was expected for too long, or nothing is expected. If not, the key is queued when it
     /// is so.
-    pub fn are_satisfied(&self, key: &ObjectName) -> bool {
+    pub fn are_satisfied(&self, key: &NamespacedName) -> bool {
         let mut state = self.0.state.lock();
         let Some(expected) = state.keys.get_mut(key) else {
             return true;
@@ -124,33 +124,37 @@ impl Expectations {
     }
 
     /// Expects `count` more objects of the key to appear.
-    pub fn expect_creations(&self, key: &ObjectName, count: usize) {
+    pub fn expect_creations(&self, key: &NamespacedName, count: usize) {
         self.raise(key, |expected| {
             expected.creations += i64::try_from(count).unwrap_or(i64::MAX);
         });
     }
 
     /// Expects the objects with these uids to go.
-    pub fn expect_deletions(&self, key: &ObjectName, uids: impl IntoIterator<Item = impl Into<Box<str>>>) {
+    pub fn expect_deletions(
+        &self,
+        key: &NamespacedName,
+        uids: impl IntoIterator<Item = impl Into<Box<str>>>,
+    ) {
         self.raise(key, |expected| {
             expected.deletions.extend(uids.into_iter().map(Into::into));
         });
     }
 
     /// An object of the key appeared, or will not.
-    pub fn creation_observed(&self, key: &ObjectName) {
+    pub fn creation_observed(&self, key: &NamespacedName) {
         self.lower(key, |expected| expected.creations -= 1);
     }
 
     /// The object of the key is going, or will not.
-    pub fn deletion_observed(&self, key: &ObjectName, uid: &str) {
+    pub fn deletion_observed(&self, key: &NamespacedName, uid: &str) {
         self.lower(key, |expected| {
             expected.deletions.remove(uid);
         });
     }
 
     /// Expects nothing more of the key: its object is gone.
-    pub fn forget(&self, key: &ObjectName) {
+    pub fn forget(&self, key: &NamespacedName) {
         self.0.state.lock().keys.remove(key);
     }
 
@@ -161,7 +165,7 @@ impl Expectations {
     /// returned in no order, or the first error.
     pub async fn create<T, F>(
         &self,
-        key: &ObjectName,
+        key: &NamespacedName,
         count: usize,
         create: impl FnMut(usize) -> F,
     ) -> Result<Vec<T>, ClientError>
@@ -181,7 +185,7 @@ impl Expectations {
     /// All at once. What was refused is no longer expected. An object that is gone already is no error. Returns the first error.
     pub async fn delete<T, F>(
         &self,
-        key: &ObjectName,
+        key: &NamespacedName,
         uids: impl IntoIterator<Item = impl Into<Box<str>>>,
         mut delete: impl FnMut(&str) -> F,
     ) -> Result<(), ClientError>
@@ -241,7 +245,7 @@ impl Expectations {
     }
 
     /// The keys whose time has come, and when the next one's will.
-    fn look(&self) -> (Vec<(Arc<WorkQueue>, ObjectName)>, Option<Instant>) {
+    fn look(&self) -> (Vec<(Arc<WorkQueue>, NamespacedName)>, Option<Instant>) {
         let mut state = self.0.state.lock();
         let (queue, mut expired) = (state.queue(), Vec::new());
         let mut next = None::<Instant>;
@@ -259,7 +263,7 @@ impl Expectations {
     }
 
     /// An object changed whose keys, before and after, are these.
-    pub(super) fn observe(&self, change: &Change<'_>, keys: impl Fn() -> Vec<ObjectName>) {
+    pub(super) fn observe(&self, change: &Change<'_>, keys: impl Fn() -> Vec<NamespacedName>) {
         if self.0.state.lock().keys.is_empty() {
             return;
         }
@@ -283,7 +287,7 @@ impl Expectations {
         }
     }
 
-    fn raise(&self, key: &ObjectName, raise: impl FnOnce(&mut Expected)) {
+    fn raise(&self, key: &NamespacedName, raise: impl FnOnce(&mut Expected)) {
         let mut state = self.0.state.lock();
         let expected = state.keys.entry(key.clone()).or_insert_with(|| Expected {
             creations: 0,
@@ -297,7 +301,7 @@ impl Expectations {
         raise(expected);
     }
 
-    fn lower(&self, key: &ObjectName, lower: impl FnOnce(&mut Expected)) {
+    fn lower(&self, key: &NamespacedName, lower: impl FnOnce(&mut Expected)) {
         let mut state = self.0.state.lock();
         let Some(expected) = state.keys.get_mut(key) else {
             return;

@@ -10,7 +10,7 @@ use kube::{Resource, core::ObjectMeta};
 use serde_json::{Value, json};
 
 use crate::{
-    Kind, ObjectName,
+    Kind, NamespacedName,
     client::{Allows, ClientError, Patch, PatchBody, TypedClient},
 };
 
@@ -81,8 +81,8 @@ fn patch(metadata: &ObjectMeta, finalizers: &[&str]) -> Value {
 }
 
 /// The client refuses the empty name of an object that has none yet.
-fn name(metadata: &ObjectMeta) -> ObjectName {
-    ObjectName::of(metadata).unwrap_or_else(|| ObjectName::cluster(""))
+fn name(metadata: &ObjectMeta) -> NamespacedName {
+    NamespacedName::of(metadata).unwrap_or_else(|| NamespacedName::cluster(""))
 }
 
 #[cfg(test)]

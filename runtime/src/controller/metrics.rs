@@ -7,11 +7,11 @@ use crate::workqueue::QueueMetrics;
 /// How a reconcile ended; the names are controller-runtime's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Outcome {
-    /// [`Action::Done`](super::Action::Done).
+    /// [`Action::AwaitChange`](super::Action::AwaitChange).
     Success,
-    /// [`Action::After`](super::Action::After).
+    /// [`Action::RequeueAfter`](super::Action::RequeueAfter).
     RequeueAfter,
-    /// [`Action::Again`](super::Action::Again).
+    /// [`Action::Requeue`](super::Action::Requeue).
     Requeue,
     /// An error that is retried.
     Error,

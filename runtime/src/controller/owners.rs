@@ -4,7 +4,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::{Resource, core::ObjectMeta};
 
 use crate::{
-    KindInfo, ObjectName, Scope,
+    ApiResource, NamespacedName, Scope,
     cache::{Change, Metadata, OwnerRef},
 };
 
@@ -39,7 +39,10 @@ pub fn is_controlled_by<K: Resource<DynamicType = ()>>(metadata: &ObjectMeta, ow
 }
 
 /// The keys of kind `owner` that a change of an owned object wakes: its controller owner, before and after.
-pub(super) fn owner_keys(change: &Change<'_>, owner: &KindInfo) -> impl Iterator<Item = ObjectName> + use<> {
+pub(super) fn owner_keys(
+    change: &Change<'_>,
+    owner: &ApiResource,
+) -> impl Iterator<Item = NamespacedName> + use<> {
     let (old, new) = match *change {
         Change::Added { new, .. } => (None, Some(new)),
         // A resync: nothing changed.
@@ -54,7 +57,11 @@ pub(super) fn owner_keys(change: &Change<'_>, owner: &KindInfo) -> impl Iterator
 }
 
 /// The owner's name, when it is of that kind. The version may differ: an object has all versions of its kind.
-fn owner_key(controller: Option<&OwnerRef>, namespace: Option<&str>, owner: &KindInfo) -> Option<ObjectName> {
+fn owner_key(
+    controller: Option<&OwnerRef>,
+    namespace: Option<&str>,
+    owner: &ApiResource,
+) -> Option<NamespacedName> {
     let controller = controller?;
     let group = controller
         .api_version
@@ -64,8 +71,8 @@ fn owner_key(controller: Option<&OwnerRef>, namespace: Option<&str>, owner: &Kin
         return None;
     }
     match owner.scope {
-        Scope::Cluster => Some(ObjectName::cluster(controller.name.clone())),
-        Scope::Namespaced => Some(ObjectName::namespaced(namespace?, controller.name.clone())),
+        Scope::Cluster => Some(NamespacedName::cluster(controller.name.clone())),
+        Scope::Namespaced => Some(NamespacedName::namespaced(namespace?, controller.name.clone())),
     }
 }
 
@@ -98,7 +105,7 @@ mod tests {
                 &Deployment::info(),
             )
         };
-        let found = Some(ObjectName::namespaced("default", "boss"));
+        let found = Some(NamespacedName::namespaced("default", "boss"));
         assert_eq!(of("apps/v1", "Deployment"), found);
         assert_eq!(
             of("apps/v1beta1", "Deployment"),
@@ -116,7 +123,7 @@ mod tests {
         let node = reference("v1", "Node");
         assert_eq!(
             owner_key(Some(&node), Some("default"), &Node::info()),
-            Some(ObjectName::cluster("boss"))
+            Some(NamespacedName::cluster("boss"))
         );
         let deployment = reference("apps/v1", "Deployment");
         assert_eq!(owner_key(Some(&deployment), None, &Deployment::info()), None);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-/// Stops and continues the workers of a controller; see [`pause_handle`](super::ControllerSpec::pause_handle). Cloning copies a
+/// Stops and continues the workers of a controller; see [`pause_handle`](super::ControllerBuilder::pause_handle). Cloning copies a
 /// pointer.
 ///
 /// While it is paused no reconcile is started; those that run end as usual. Keys wait in the queue, and lose nothing.

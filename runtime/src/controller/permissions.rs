@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use k8s_openapi::api::rbac::v1::PolicyRule;
 use serde::Serialize;
 
-use crate::{KindInfo, Scope, client::VerbRule, events::EventsApi};
+use crate::{ApiResource, Scope, client::VerbRule, events::EventsApi};
 
 /// Where a permission holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Place {
+pub enum PermissionScope {
     /// In the watched namespaces: a ClusterRole, or a Role in each when the operator's scope is namespaced.
     Watched,
     /// In the operator's own namespace: a Role.
@@ -29,7 +29,7 @@ pub struct Permission {
     /// The unit's name: what stands for it, and the kind.
     pub unit: String,
     /// Where it holds.
-    pub place: Place,
+    pub scope: PermissionScope,
     /// The API groups; the core group is empty.
     pub api_groups: Vec<String>,
     /// The resources, with `/subresource` where one is meant.
@@ -47,17 +47,17 @@ pub struct Permission {
 }
 
 impl Permission {
-    /// Verbs on a kind, or on a subresource of it; the place follows from the kind's scope.
-    pub fn on(kind: &KindInfo, subresource: Option<&str>, verbs: &[&str], unit: &str, why: &str) -> Self {
+    /// Verbs on a kind, or on a subresource of it; the permission scope follows from the kind's scope.
+    pub fn on(kind: &ApiResource, subresource: Option<&str>, verbs: &[&str], unit: &str, why: &str) -> Self {
         let resource = match subresource {
             Some(subresource) => format!("{}/{subresource}", kind.plural),
             None => kind.plural.to_string(),
         };
         Self {
             unit: unit.to_owned(),
-            place: match kind.scope {
-                Scope::Namespaced => Place::Watched,
-                Scope::Cluster => Place::Cluster,
+            scope: match kind.scope {
+                Scope::Namespaced => PermissionScope::Watched,
+                Scope::Cluster => PermissionScope::Cluster,
             },
             api_groups: vec![kind.group.to_string()],
             resources: vec![resource],
@@ -69,7 +69,7 @@ impl Permission {
     }
 
     /// What an informer of the kind needs.
-    pub(super) fn informer(kind: &KindInfo) -> Self {
+    pub(super) fn informer(kind: &ApiResource) -> Self {
         Self::on(
             kind,
             None,
@@ -80,13 +80,13 @@ impl Permission {
     }
 
     /// What one verb of a client needs.
-    pub(super) fn client(kind: &KindInfo, rule: &VerbRule) -> Self {
+    pub(super) fn client(kind: &ApiResource, rule: &VerbRule) -> Self {
         let unit = format!("client {} {}", kind.kind, rule.unit);
         Self::on(kind, rule.subresource, rule.verbs, &unit, "client")
     }
 
     /// What it takes to name the kind as an owner that blocks its deletion.
-    pub(super) fn owner(kind: &KindInfo) -> Self {
+    pub(super) fn owner(kind: &ApiResource) -> Self {
         Self::on(
             kind,
             Some("finalizers"),
@@ -100,7 +100,7 @@ impl Permission {
     pub(super) fn events(api: EventsApi) -> Self {
         Self {
             unit: "events".to_owned(),
-            place: Place::Watched,
+            scope: PermissionScope::Watched,
             api_groups: vec![api.group().to_owned()],
             resources: vec!["events".to_owned()],
             verbs: vec!["create".to_owned(), "patch".to_owned()],
@@ -114,13 +114,13 @@ impl Permission {
     pub(super) fn events_of_the_cluster(api: EventsApi) -> Self {
         Self {
             unit: "events about cluster-scoped objects".to_owned(),
-            place: Place::DefaultNamespace,
+            scope: PermissionScope::DefaultNamespace,
             ..Self::events(api)
         }
     }
 
     /// A rule as the user wrote it.
-    pub(super) fn raw(rule: PolicyRule, place: Place) -> Self {
+    pub(super) fn raw(rule: PolicyRule, scope: PermissionScope) -> Self {
         let resources = rule.resources.unwrap_or_default();
         let non_resource_urls = rule.non_resource_urls.unwrap_or_default();
         let what = if resources.is_empty() {
@@ -130,10 +130,10 @@ impl Permission {
         };
         Self {
             unit: format!("needs {} {}", rule.verbs.join(","), what.join(",")),
-            place: if non_resource_urls.is_empty() {
-                place
+            scope: if non_resource_urls.is_empty() {
+                scope
             } else {
-                Place::Cluster
+                PermissionScope::Cluster
             },
             api_groups: rule.api_groups.unwrap_or_default(),
             verbs: rule.verbs,
@@ -162,9 +162,15 @@ mod tests {
     use crate::Kind;
 
     #[test]
-    fn the_place_follows_from_the_scope() {
-        assert_eq!(Permission::informer(&Deployment::info()).place, Place::Watched);
-        assert_eq!(Permission::informer(&Node::info()).place, Place::Cluster);
+    fn permission_scope_follows_from_the_kind() {
+        assert_eq!(
+            Permission::informer(&Deployment::info()).scope,
+            PermissionScope::Watched
+        );
+        assert_eq!(
+            Permission::informer(&Node::info()).scope,
+            PermissionScope::Cluster
+        );
     }
 
     #[test]
@@ -177,7 +183,7 @@ mod tests {
         assert_eq!(
             serde_json::to_value(Permission::client(&Deployment::info(), &rule)).unwrap(),
             serde_json::json!({
-                "unit": "client Deployment UpdateStatus", "place": "watched", "apiGroups": ["apps"],
+                "unit": "client Deployment UpdateStatus", "scope": "watched", "apiGroups": ["apps"],
                 "resources": ["deployments/status"], "verbs": ["update"], "why": "client",
             })
         );
@@ -191,9 +197,9 @@ mod tests {
                 verbs: vec!["get".to_owned()],
                 ..PolicyRule::default()
             },
-            Place::Watched,
+            PermissionScope::Watched,
         );
-        assert_eq!(permission.place, Place::Cluster);
+        assert_eq!(permission.scope, PermissionScope::Cluster);
         assert_eq!(permission.unit, "needs get /metrics");
     }
 

@@ -1,12 +1,12 @@
-//! Conditions on changes, for [`ControllerSpec::when`](super::ControllerSpec::when). None of them decodes an object.
+//! Conditions on changes, for [`ControllerBuilder::when`](super::ControllerBuilder::when). None of them decodes an object.
 //!
 //! Additions and deletions pass all of those that look for a difference; a resync passes none of them. A condition says which
 //! changes wake: a key that waits, or is requeued, is reconciled whatever they say.
 //!
 //! ```
 //! # use k8s_openapi::api::apps::v1::Deployment;
-//! # use kubewright::{cache::SharedInformer, controller::{ControllerSpec, predicates::{any, annotations_changed, generation_changed}}};
-//! # fn register(controller: &mut ControllerSpec, deployments: &SharedInformer<Deployment>) {
+//! # use kubewright::{cache::SharedInformer, controller::{ControllerBuilder, predicates::{any, annotations_changed, generation_changed}}};
+//! # fn register(controller: &mut ControllerBuilder, deployments: &SharedInformer<Deployment>) {
 //! controller.reconciles(deployments).when(any((generation_changed, annotations_changed)));
 //! # }
 //! ```

@@ -5,25 +5,25 @@ use std::{fmt, sync::Arc};
 use futures::future::BoxFuture;
 
 use super::{Action, ReconcileError};
-use crate::ObjectName;
+use crate::NamespacedName;
 
 /// Brings the world of one object to what the object asks for.
 ///
 /// **A reconcile that returns after it has created or changed something is not called again because of that.** The events of its own
 /// writes do not wake the key that made them: go on in the same call with what the write returned, or ask for another with
-/// [`Action::After`] or [`Action::Again`]. What others write wakes it, and so does what became of its writes: a Deployment's status,
-/// say. [`OwnEvents::Wake`](super::OwnEvents::Wake) turns that off.
+/// [`Action::RequeueAfter`] or [`Action::Requeue`]. What others write wakes it, and so does what became of its writes: a Deployment's status,
+/// say. [`OwnEvents::Enqueue`](super::OwnEvents::Enqueue) turns that off.
 ///
 /// The method may be written as an `async fn`:
 ///
 /// ```
-/// # use kubewright::{ObjectName, controller::{Action, ReconcileError, Reconciler}};
+/// # use kubewright::{NamespacedName, controller::{Action, ReconcileError, Reconciler}};
 /// struct FooController;
 ///
 /// impl Reconciler for FooController {
-///     async fn reconcile(&self, key: &ObjectName) -> Result<Action, ReconcileError> {
+///     async fn reconcile(&self, key: &NamespacedName) -> Result<Action, ReconcileError> {
 ///         println!("{key} wants attention");
-///         Ok(Action::done())
+///         Ok(Action::await_change())
 ///     }
 /// }
 /// ```
@@ -45,7 +45,7 @@ use crate::ObjectName;
 /// *The cache shows it to the next call.* A key whose writes the operator's informers do not show yet is put aside, without holding a
 /// worker, until their resource version has reached them; an object that was deleted must be gone, or carry a deletion
 /// timestamp. Objects that no informer lists, because of their kind, namespace or labels, are not waited for, nor are versions
-/// that are no decimal numbers, which is logged once. After 10 s ([`write_wait`](super::ControllerSpec::write_wait)) in vain, which is logged
+/// that are no decimal numbers, which is logged once. After 10 s ([`write_wait`](super::ControllerBuilder::write_wait)) in vain, which is logged
 /// and counted, the key waits on, after a growing delay; after three times it is reconciled on an old cache. Only the key itself
 /// waits: other keys, and other controllers, may see the cache before it.
 ///
@@ -56,7 +56,7 @@ use crate::ObjectName;
 /// [`Expectations`](super::Expectations).
 pub trait Reconciler: Send + Sync + 'static {
     /// Brings the world of `key` to what its object asks for.
-    fn reconcile(&self, key: &ObjectName) -> impl Future<Output = Result<Action, ReconcileError>> + Send;
+    fn reconcile(&self, key: &NamespacedName) -> impl Future<Output = Result<Action, ReconcileError>> + Send;
 }
 
 /// A reconciler of any type. Cloning copies a pointer.
@@ -64,11 +64,11 @@ pub trait Reconciler: Send + Sync + 'static {
 pub struct BoxReconciler(Arc<dyn Erased>);
 
 trait Erased: Send + Sync {
-    fn reconcile<'a>(&'a self, key: &'a ObjectName) -> BoxFuture<'a, Result<Action, ReconcileError>>;
+    fn reconcile<'a>(&'a self, key: &'a NamespacedName) -> BoxFuture<'a, Result<Action, ReconcileError>>;
 }
 
 impl<R: Reconciler> Erased for R {
-    fn reconcile<'a>(&'a self, key: &'a ObjectName) -> BoxFuture<'a, Result<Action, ReconcileError>> {
+    fn reconcile<'a>(&'a self, key: &'a NamespacedName) -> BoxFuture<'a, Result<Action, ReconcileError>> {
         Box::pin(Reconciler::reconcile(self, key))
     }
 }
@@ -80,7 +80,7 @@ impl BoxReconciler {
     }
 
     /// Calls the reconciler.
-    pub fn reconcile<'a>(&'a self, key: &'a ObjectName) -> BoxFuture<'a, Result<Action, ReconcileError>> {
+    pub fn reconcile<'a>(&'a self, key: &'a NamespacedName) -> BoxFuture<'a, Result<Action, ReconcileError>> {
         self.0.reconcile(key)
     }
 }

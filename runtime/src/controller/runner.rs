@@ -8,21 +8,21 @@ use tokio::{task::JoinSet, time};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    ControllerMetrics, ControllerSpec, Expectations, RegistrationError,
-    feed::{Feed, readable},
-    own_writes::OwnWrites,
-    spec::Synced,
+    ControllerBuilder, ControllerMetrics, Expectations, RegistrationError,
+    builder::Synced,
+    consistency::ConsistencyStore,
+    enqueue::{EnqueueHandler, readable},
     worker::Worker,
 };
-use crate::{KindInfo, ObjectName, cache::HandlerOptions, client::on_behalf_of, workqueue::WorkQueue};
+use crate::{ApiResource, NamespacedName, cache::HandlerOptions, client::on_behalf_of, workqueue::WorkQueue};
 
 /// Runs one controller.
 pub struct ControllerRunner {
     worker: Worker,
     workers: usize,
-    informers: Vec<(KindInfo, Synced)>,
+    informers: Vec<(ApiResource, Synced)>,
     /// Keys from outside.
-    streams: Mutex<Vec<BoxStream<'static, ObjectName>>>,
+    streams: Mutex<Vec<BoxStream<'static, NamespacedName>>>,
     /// Each once.
     expectations: Vec<Expectations>,
 }
@@ -31,20 +31,23 @@ pub struct ControllerRunner {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Drained {
     /// The keys whose reconcile did not end within the grace period and was cancelled.
-    pub cancelled: Vec<ObjectName>,
+    pub cancelled: Vec<NamespacedName>,
 }
 
 impl ControllerRunner {
     /// Connects the controller's informers with a queue. To be made before the informers start, so that no change is missed; keys wait in the
     /// queue until the controller runs.
-    pub fn new(spec: ControllerSpec, metrics: Arc<dyn ControllerMetrics>) -> Result<Self, RegistrationError> {
+    pub fn new(
+        spec: ControllerBuilder,
+        metrics: Arc<dyn ControllerMetrics>,
+    ) -> Result<Self, RegistrationError> {
         let Some(primary) = spec.primary().cloned() else {
             return Err(RegistrationError::NoPrimary {
                 controller: spec.name().to_owned(),
             });
         };
         let queue = Arc::new(WorkQueue::new(spec.limiter, metrics.clone()));
-        let own_writes = OwnWrites::new(
+        let own_writes = ConsistencyStore::new(
             &spec.name,
             queue.clone(),
             metrics.clone(),
@@ -66,7 +69,7 @@ impl ControllerRunner {
         for mut source in spec.sources {
             let connect = std::mem::replace(&mut source.connect, Box::new(|_, _| {}));
             informers.push((source.kind.clone(), source.synced.clone()));
-            let feed = Feed::new(source, primary.clone(), &queue, &own_writes);
+            let feed = EnqueueHandler::new(source, primary.clone(), &queue, &own_writes);
             connect(Box::new(move |change| feed.tell(change)), options);
         }
         Ok(Self {
@@ -98,7 +101,7 @@ impl ControllerRunner {
     }
 
     /// The kinds whose first list the controller still waits for.
-    pub fn not_synced(&self) -> impl Iterator<Item = &KindInfo> {
+    pub fn not_synced(&self) -> impl Iterator<Item = &ApiResource> {
         self.informers
             .iter()
             .filter(|(_, synced)| !(synced.now)())

@@ -7,7 +7,7 @@ use k8s_openapi::api::rbac::v1::PolicyRule;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    ArgSource, ControllerSpec, HealthCheck, Permission, Place, Probe, Reconciler, Runnable,
+    ArgSource, ControllerBuilder, HealthCheck, Permission, PermissionScope, Probe, Reconciler, Runnable,
     permissions::distinct,
 };
 use crate::{
@@ -30,7 +30,7 @@ pub struct Setup {
     permissions: Vec<Permission>,
     warnings: Vec<String>,
     kinds: Vec<RegisteredKind>,
-    controllers: Vec<ControllerSpec>,
+    controllers: Vec<ControllerBuilder>,
     runnables: Vec<Runnable>,
     resync: Option<Duration>,
     health_checks: Vec<HealthCheck>,
@@ -152,12 +152,12 @@ impl Setup {
 
     /// Permits what a rule says, in the watched namespaces; rules on paths hold for the cluster.
     pub fn needs(&mut self, rule: PolicyRule) -> &mut Self {
-        self.needs_in(Place::Watched, rule)
+        self.needs_in(PermissionScope::Watched, rule)
     }
 
-    /// Permits what a rule says, there. Rules on cluster-scoped kinds need [`Place::Cluster`].
-    pub fn needs_in(&mut self, place: Place, rule: PolicyRule) -> &mut Self {
-        self.permissions.push(Permission::raw(rule, place));
+    /// Permits what a rule says, there. Rules on cluster-scoped kinds need [`PermissionScope::Cluster`].
+    pub fn needs_in(&mut self, scope: PermissionScope, rule: PolicyRule) -> &mut Self {
+        self.permissions.push(Permission::raw(rule, scope));
         self
     }
 
@@ -186,8 +186,8 @@ impl Setup {
         &mut self,
         name: impl Into<String>,
         reconciler: impl Reconciler,
-    ) -> &mut ControllerSpec {
-        let mut spec = ControllerSpec::new(name.into(), reconciler);
+    ) -> &mut ControllerBuilder {
+        let mut spec = ControllerBuilder::new(name.into(), reconciler);
         spec.informers = Some(self.informers.clone());
         self.controllers.push(spec);
         let last = self.controllers.len() - 1;
@@ -195,7 +195,7 @@ impl Setup {
     }
 
     /// After this time, again and again, controllers that do not say themselves are told of everything in their caches; see
-    /// [`ControllerSpec::resync`]. By default: never.
+    /// [`ControllerBuilder::resync`]. By default: never.
     pub fn set_resync(&mut self, period: Duration) -> &mut Self {
         self.resync = Some(period);
         self
@@ -243,12 +243,12 @@ impl Setup {
     }
 
     /// The controllers, in the order of registration.
-    pub fn controllers(&self) -> &[ControllerSpec] {
+    pub fn controllers(&self) -> &[ControllerBuilder] {
         &self.controllers
     }
 
     /// Hands out the controllers, to be run.
-    pub fn take_controllers(&mut self) -> Vec<ControllerSpec> {
+    pub fn take_controllers(&mut self) -> Vec<ControllerBuilder> {
         let mut controllers = std::mem::take(&mut self.controllers);
         for controller in &mut controllers {
             controller.resync = controller.resync.or(self.resync);
@@ -278,7 +278,7 @@ impl Setup {
     }
 
     /// Through which API events are written: `events.k8s.io` unless said otherwise, before or after [`recorder`](Self::recorder). The
-    /// permission follows. Said twice, the first counts.
+    /// permission follows. LogOnce twice, the first counts.
     pub fn events_api(&mut self, api: EventsApi) {
         self.recorder.set_api(api);
     }
@@ -300,7 +300,11 @@ impl Setup {
                 .iter()
                 .map(|(kind, _)| Permission::informer(kind))
                 .chain(self.permissions.iter().cloned())
-                .chain(owners.filter_map(ControllerSpec::primary).map(Permission::owner))
+                .chain(
+                    owners
+                        .filter_map(ControllerBuilder::primary)
+                        .map(Permission::owner),
+                )
                 .chain(self.event_permissions()),
         )
     }
@@ -309,7 +313,7 @@ impl Setup {
         if !self.recorder_used {
             return Vec::new();
         }
-        let mut primaries = self.controllers.iter().filter_map(ControllerSpec::primary);
+        let mut primaries = self.controllers.iter().filter_map(ControllerBuilder::primary);
         let has_cluster_scoped = primaries.any(|kind| kind.scope == Scope::Cluster);
         let api = self.recorder.api();
         let of_the_cluster = has_cluster_scoped.then(|| Permission::events_of_the_cluster(api));
@@ -326,10 +330,14 @@ impl Setup {
 
     /// What is wrong with what was registered. An operator with errors must not run.
     pub fn errors(&self) -> Vec<RegistrationError> {
-        let mut errors: Vec<_> = self.controllers.iter().flat_map(ControllerSpec::errors).collect();
+        let mut errors: Vec<_> = self
+            .controllers
+            .iter()
+            .flat_map(ControllerBuilder::errors)
+            .collect();
         errors.extend(bad_names(
             "controller",
-            self.controllers.iter().map(ControllerSpec::name),
+            self.controllers.iter().map(ControllerBuilder::name),
         ));
         errors.extend(bad_names("runnable", self.runnables.iter().map(Runnable::name)));
         let groups: BTreeSet<_> = self.runnables.iter().filter_map(Runnable::group_name).collect();

@@ -9,10 +9,10 @@ use tracing::Instrument;
 
 use super::{
     Action, BoxReconciler, ControllerMetrics, Outcome, Pause, ReconcileError,
-    own_writes::{Begin, OwnWrites},
+    consistency::{ConsistencyStore, Readiness},
     pause::Watched,
 };
-use crate::{KindInfo, ObjectName, client::witnessed, panics, workqueue::WorkQueue};
+use crate::{ApiResource, NamespacedName, client::with_write_observer, panics, workqueue::WorkQueue};
 
 /// So many conflicts in a row are no error in the log: at 5 ms, 10 ms and so on, the cache catches up meanwhile.
 const USUAL_CONFLICTS: usize = 5;
@@ -20,12 +20,12 @@ const USUAL_CONFLICTS: usize = 5;
 /// What the workers of a controller share.
 pub(super) struct Worker {
     pub(super) name: Box<str>,
-    pub(super) primary: KindInfo,
+    pub(super) primary: ApiResource,
     pub(super) queue: Arc<WorkQueue>,
     pub(super) reconciler: BoxReconciler,
     pub(super) timeout: Option<Duration>,
     pub(super) pause: Pause,
-    pub(super) own_writes: Arc<OwnWrites>,
+    pub(super) own_writes: Arc<ConsistencyStore>,
     pub(super) metrics: Arc<dyn ControllerMetrics>,
 }
 
@@ -41,9 +41,9 @@ impl Worker {
             };
             let Some(key) = key else { return };
             match self.own_writes.begin(&key) {
-                Begin::Run => self.reconcile(key).await,
-                Begin::Parked => {}
-                Begin::Overdue => {
+                Readiness::Run => self.reconcile(key).await,
+                Readiness::Parked => {}
+                Readiness::Overdue => {
                     self.queue.add_rate_limited(key.clone());
                     self.queue.done(&key);
                 }
@@ -51,7 +51,7 @@ impl Worker {
         }
     }
 
-    async fn next(&self, pause: &mut Watched) -> Option<ObjectName> {
+    async fn next(&self, pause: &mut Watched) -> Option<NamespacedName> {
         loop {
             pause.until(false).await;
             tokio::select! {
@@ -62,7 +62,7 @@ impl Worker {
         }
     }
 
-    async fn reconcile(&self, key: ObjectName) {
+    async fn reconcile(&self, key: NamespacedName) {
         let span = tracing::info_span!(
             "reconcile",
             controller = &*self.name,
@@ -84,7 +84,7 @@ impl Worker {
     }
 
     /// None when it took too long.
-    async fn call(&self, key: &ObjectName) -> Option<Result<Action, ReconcileError>> {
+    async fn call(&self, key: &NamespacedName) -> Option<Result<Action, ReconcileError>> {
         let call = async {
             let call = async { self.reconciler.reconcile(key).await };
             match self.timeout {
@@ -93,7 +93,7 @@ impl Worker {
             }
         };
         match self.own_writes.author(key) {
-            Some(author) => witnessed(author, call).await,
+            Some(author) => with_write_observer(author, call).await,
             None => call.await,
         }
     }
@@ -101,23 +101,23 @@ impl Worker {
     /// Does what the result asks for, while the worker still holds the key.
     fn settle(
         &self,
-        key: &ObjectName,
+        key: &NamespacedName,
         result: Result<Option<Result<Action, ReconcileError>>, Panic>,
     ) -> Outcome {
         let queue = &self.queue;
         match result {
-            Ok(Some(Ok(Action::Done))) => {
+            Ok(Some(Ok(Action::AwaitChange))) => {
                 queue.forget(key);
                 tracing::debug!("reconciled");
                 Outcome::Success
             }
-            Ok(Some(Ok(Action::After(delay)))) => {
+            Ok(Some(Ok(Action::RequeueAfter(delay)))) => {
                 queue.forget(key);
                 queue.add_after(key.clone(), delay);
                 tracing::debug!(?delay, "reconciled, once more later");
                 Outcome::RequeueAfter
             }
-            Ok(Some(Ok(Action::Again))) => {
+            Ok(Some(Ok(Action::Requeue))) => {
                 let delay = queue.add_rate_limited(key.clone());
                 tracing::debug!(?delay, "reconciled, once more");
                 Outcome::Requeue
@@ -170,13 +170,13 @@ type Panic = Box<dyn Any + Send>;
 /// A running reconcile. When it ends, cancelled or not, the key goes back to the queue.
 struct Running<'a> {
     worker: &'a Worker,
-    key: ObjectName,
+    key: NamespacedName,
     since: Instant,
     outcome: Option<Outcome>,
 }
 
 impl<'a> Running<'a> {
-    fn start(worker: &'a Worker, key: &ObjectName) -> Self {
+    fn start(worker: &'a Worker, key: &NamespacedName) -> Self {
         worker.metrics.started();
         Self {
             worker,

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::Recorded;
-use crate::{Kind, KindInfo, ObjectName};
+use crate::{ApiResource, Kind, NamespacedName};
 
 /// Through which API events are written. People see the same, `kubectl` shows both; what is written differs, and so does the permission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -44,7 +44,7 @@ impl EventsApi {
         }
     }
 
-    pub(super) fn info(self) -> KindInfo {
+    pub(super) fn info(self) -> ApiResource {
         match self {
             Self::Events => events::Event::info(),
             Self::Core => core::Event::info(),
@@ -52,7 +52,13 @@ impl EventsApi {
     }
 
     /// An event under a name; it was seen so often already.
-    pub(super) fn body(self, name: &ObjectName, event: &Recorded, count: i32, reporter: &Reporter) -> Body {
+    pub(super) fn body(
+        self,
+        name: &NamespacedName,
+        event: &Recorded,
+        count: i32,
+        reporter: &Reporter,
+    ) -> Body {
         let metadata = ObjectMeta {
             name: Some(name.name().to_owned()),
             namespace: name.namespace().map(str::to_owned),

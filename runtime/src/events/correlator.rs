@@ -4,11 +4,11 @@ use tokio::time::Instant;
 
 use super::{
     Recorded,
+    aggregator::Similar,
     series::{Head, Repeat, SeriesBook, SeriesKey},
-    similar::Similar,
     spam::SpamFilter,
 };
-use crate::ObjectName;
+use crate::NamespacedName;
 
 /// Combines similar events, counts repeats, and keeps a controller in a loop from flooding the API server.
 #[derive(Debug, Default)]
@@ -48,7 +48,7 @@ impl Correlator {
     }
 
     /// Remembers an event that was created; it is the first of its series, or goes on with its count.
-    pub(super) fn began(&mut self, key: SeriesKey, name: ObjectName, count: i32, now: Instant) {
+    pub(super) fn began(&mut self, key: SeriesKey, name: NamespacedName, count: i32, now: Instant) {
         self.book.began(key, name, count, now);
     }
 

@@ -4,14 +4,14 @@
 //! does. Read reference (what an event is about), recorder, correlator (similar, series, spam), api (what is sent),
 //! lane, writer.
 
+mod aggregator;
 mod api;
 mod correlator;
-mod lane;
-mod recent;
+mod lru;
 mod recorder;
 mod reference;
 mod series;
-mod similar;
+mod shard;
 mod spam;
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::core::v1::ObjectReference;
 
-use crate::{Kind, KindInfo, ObjectName, cache::Object};
+use crate::{ApiResource, Kind, NamespacedName, cache::Object};
 
 /// Says which object an event is about.
 ///
@@ -10,9 +10,9 @@ use crate::{Kind, KindInfo, ObjectName, cache::Object};
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ObjectRef {
     /// The kind.
-    pub info: KindInfo,
+    pub info: ApiResource,
     /// Namespace and name.
-    pub name: ObjectName,
+    pub name: NamespacedName,
     /// The uid. `kubectl describe` finds events by it.
     pub uid: String,
 }
@@ -40,7 +40,7 @@ impl<K: Kind + kube::Resource> Regarding for K {
         let meta = self.meta();
         ObjectRef {
             info: K::info(),
-            name: ObjectName::of(meta).unwrap_or_else(|| ObjectName::cluster("")),
+            name: NamespacedName::of(meta).unwrap_or_else(|| NamespacedName::cluster("")),
             uid: meta.uid.clone().unwrap_or_default(),
         }
     }

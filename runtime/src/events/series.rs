@@ -7,8 +7,8 @@ use std::{
 
 use tokio::time::Instant;
 
-use super::{Recorded, recent::Recent, similar::SimilarKey};
-use crate::ObjectName;
+use super::{Recorded, aggregator::SimilarKey, lru::Recent};
+use crate::NamespacedName;
 
 /// An event that was not repeated for so long is over; the next one begins anew. What client-go takes.
 const OVER: Duration = Duration::from_mins(6);
@@ -50,7 +50,7 @@ impl SeriesKey {
 pub(super) struct Repeat {
     pub(super) key: SeriesKey,
     /// The name of the event that became a series.
-    pub(super) name: ObjectName,
+    pub(super) name: NamespacedName,
     /// The last repeat.
     pub(super) event: Recorded,
     pub(super) count: i32,
@@ -58,7 +58,7 @@ pub(super) struct Repeat {
 
 #[derive(Debug)]
 struct Series {
-    name: ObjectName,
+    name: NamespacedName,
     /// The last repeat, while it is not written: nobody needs it afterwards, and most events are not repeated.
     behind: Option<Box<Recorded>>,
     count: i32,
@@ -101,7 +101,7 @@ impl SeriesBook {
         }
     }
 
-    pub(super) fn began(&mut self, key: SeriesKey, name: ObjectName, count: i32, now: Instant) {
+    pub(super) fn began(&mut self, key: SeriesKey, name: NamespacedName, count: i32, now: Instant) {
         let series = Series {
             name,
             behind: None,

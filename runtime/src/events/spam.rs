@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::{EventType, ObjectRef, recent::Recent, series::digest};
+use super::{EventType, ObjectRef, lru::Recent, series::digest};
 
 /// So many events about an object are written at once; what client-go takes.
 const BURST: f64 = 25.0;

@@ -11,11 +11,11 @@ use tokio_util::sync::CancellationToken;
 use super::{
     EventType, ObjectRef, Recorded, Recorder,
     correlator::{Correlator, Verdict},
-    recent::REMEMBERED,
+    lru::REMEMBERED,
     series::SeriesKey,
 };
 use crate::{
-    Kind, ObjectName,
+    Kind, NamespacedName,
     cache::tests::support::log::Log,
     testing::{Reply, ScriptedApi},
 };
@@ -24,7 +24,7 @@ fn event(object: &str, reason: &str, note: &str) -> Recorded {
     Recorded {
         regarding: ObjectRef {
             info: k8s_openapi::api::core::v1::Pod::info(),
-            name: ObjectName::namespaced("my-ns", object),
+            name: NamespacedName::namespaced("my-ns", object),
             uid: "C934D34AFB20242".to_owned(),
         },
         related: None,
@@ -43,7 +43,7 @@ fn correlate(correlator: &mut Correlator, event: Recorded) -> Option<(String, i3
         Verdict::New(new) => {
             let (key, event) = *new;
             let note = event.note.clone();
-            correlator.began(key, ObjectName::namespaced("my-ns", "event"), 1, now);
+            correlator.began(key, NamespacedName::namespaced("my-ns", "event"), 1, now);
             Some((note, 1))
         }
         Verdict::Repeated(repeat) => {

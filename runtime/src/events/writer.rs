@@ -9,7 +9,7 @@ use futures::{StreamExt as _, stream::FuturesUnordered};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{Recorded, api::Reporter, lane::Lane, recorder::Shared};
+use super::{Recorded, api::Reporter, recorder::Shared, shard::Lane};
 use crate::client::Connection;
 
 /// How long the events that wait at the end may take.

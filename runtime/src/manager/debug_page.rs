@@ -11,7 +11,7 @@ use super::{
     servers::Readiness,
 };
 use crate::{
-    cache::{InformerOptions, Keep, SharedInformerFactory},
+    cache::{InformerOptions, SharedInformerFactory, StorageMode},
     workqueue::WorkQueue,
 };
 
@@ -112,7 +112,7 @@ fn restriction(options: &InformerOptions) -> String {
         .namespaces
         .as_ref()
         .map(|names| format!("namespaces {}", names.join(",")));
-    let keep = (options.keep != Keep::Compressed).then(|| options.keep.name().to_owned());
+    let keep = (options.storage != StorageMode::Compressed).then(|| options.storage.name().to_owned());
     let parts = [
         &namespaces,
         &options.label_selector,
@@ -159,7 +159,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{ObjectName, client::Connection, workqueue};
+    use crate::{NamespacedName, client::Connection, workqueue};
 
     #[tokio::test(start_paused = true)]
     async fn shows_caches_and_queues() {
@@ -172,7 +172,7 @@ mod tests {
             Arc::new(workqueue::NoQueueMetrics),
         ));
         for name in ["x", "y"] {
-            queue.add(ObjectName::namespaced("b", name));
+            queue.add(NamespacedName::namespaced("b", name));
         }
         queue.get().await.unwrap();
         let page = DebugPage {

@@ -47,9 +47,10 @@ mod command_line;
 mod connect;
 mod debug_page;
 mod error;
-mod group;
 mod health;
+mod identity;
 mod leader;
+mod lifecycle;
 mod logging;
 #[expect(
     clippy::module_inception,
@@ -59,13 +60,12 @@ mod manager;
 mod manifests;
 mod metrics;
 mod operator;
-mod place;
+mod runnable_group;
 mod server;
 mod servers;
 mod signals;
-mod stages;
 mod suggest;
-mod work;
+mod task_group;
 
 pub use error::{ConfigError, DefinitionError, Error, IndexError, LostLease, ManifestError, Result};
 pub use manager::Manager;

@@ -13,17 +13,17 @@ use super::{
     args::ManagerArgs,
     connect::{self, Cluster},
     debug_page::DebugPage,
-    group::Group,
+    identity,
     leader::{Candidacy, Elector, LeaseLock, Timing},
+    lifecycle::{End, Work},
     metrics::{Metrics, Queue},
-    place,
+    runnable_group::Stages,
     servers::{Readiness, Servers, health_handler},
-    stages::Stages,
     suggest::did_you_mean,
-    work::{End, Work},
+    task_group::Group,
 };
 use crate::{
-    KindInfo,
+    ApiResource,
     cache::SharedInformerFactory,
     client::{Connection, ConnectionSlot, Fence},
     controller::{ControllerRunner, HealthCheck, Runnable, Setup},
@@ -53,7 +53,7 @@ pub(super) struct Operator {
     metrics: Metrics,
     controllers: Vec<ControllerRunner>,
     /// Which kinds each controller looks at.
-    kinds: Vec<(String, Vec<KindInfo>)>,
+    kinds: Vec<(String, Vec<ApiResource>)>,
     /// Name, workers and queue of each.
     queues: Vec<(String, usize, Arc<WorkQueue>)>,
     health_checks: Vec<HealthCheck>,
@@ -160,9 +160,9 @@ impl Operator {
         let client = connection.kube_client();
         let elector = self.args.leader_elect.unwrap_or(in_cluster).then(|| {
             let flag = self.args.leader_election_namespace.as_deref();
-            let namespace = place::leader_namespace(flag, client.default_namespace());
+            let namespace = identity::leader_namespace(flag, client.default_namespace());
             let lock = LeaseLock::new(client.clone(), &namespace, &self.name);
-            Elector::new(lock, place::identity(), self.timing, self.fence)
+            Elector::new(lock, identity::identity(), self.timing, self.fence)
         });
 
         let readiness: Readiness = Arc::new(Mutex::new(Some("starting")));

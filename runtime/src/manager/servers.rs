@@ -10,12 +10,12 @@ use tracing::info;
 use super::{
     Error,
     address::BindAddress,
-    group::Group,
     health::{self, Checks},
     server::{Handler, Server},
+    task_group::Group,
 };
 use crate::{
-    KindInfo,
+    ApiResource,
     cache::SharedInformerFactory,
     controller::{HealthCheck, Probe},
 };
@@ -89,7 +89,7 @@ const PATIENCE: Duration = Duration::from_mins(1);
 pub(super) fn health_handler(
     readiness: &Readiness,
     informers: &SharedInformerFactory,
-    controllers: Vec<(String, Vec<KindInfo>)>,
+    controllers: Vec<(String, Vec<ApiResource>)>,
     users: Vec<HealthCheck>,
 ) -> Handler {
     let readiness = readiness.clone();
@@ -108,7 +108,7 @@ pub(super) fn health_handler(
         if waiting.is_empty() {
             return Ok(());
         }
-        let names: Vec<String> = waiting.iter().map(KindInfo::group_resource).collect();
+        let names: Vec<String> = waiting.iter().map(ApiResource::group_resource).collect();
         Err(format!("waiting for the first list of {}", names.join(", ")))
     });
     for HealthCheck { probe, name, check } in users {

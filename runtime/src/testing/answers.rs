@@ -7,17 +7,17 @@ use kube::core::Status;
 use serde_json::{Value, json};
 
 use super::{Reply, Request};
-use crate::ObjectName;
+use crate::NamespacedName;
 
 /// The objects by resource and name, without validation, defaults, versions to conflict, finalizers.
 #[derive(Debug, Default)]
 pub(super) struct Objects {
-    known: BTreeMap<(String, ObjectName), Value>,
+    known: BTreeMap<(String, NamespacedName), Value>,
     versions: u64,
 }
 
 impl Objects {
-    pub(super) fn put(&mut self, resource: String, name: ObjectName, object: Value) {
+    pub(super) fn put(&mut self, resource: String, name: NamespacedName, object: Value) {
         self.known.insert((resource, name), object);
     }
 
@@ -25,7 +25,7 @@ impl Objects {
         if request.verb == "list" {
             return self.list(request);
         }
-        let Some(name) = request.object_name().or_else(|| self.generated(request)) else {
+        let Some(name) = request.namespaced_name().or_else(|| self.generated(request)) else {
             return refusal(
                 request,
                 StatusCode::UNPROCESSABLE_ENTITY,
@@ -72,7 +72,7 @@ impl Objects {
     }
 
     fn list(&self, request: &Request) -> Reply {
-        let wanted = |name: &ObjectName| {
+        let wanted = |name: &NamespacedName| {
             request.namespace.is_none() || name.namespace() == request.namespace.as_deref()
         };
         let items = self
@@ -87,20 +87,20 @@ impl Objects {
         )
     }
 
-    fn generated(&self, request: &Request) -> Option<ObjectName> {
+    fn generated(&self, request: &Request) -> Option<NamespacedName> {
         let name = format!(
             "{}{:05}",
             request.body["metadata"]["generateName"].as_str()?,
             self.versions + 1
         );
         Some(match request.namespace.as_deref() {
-            Some(namespace) => ObjectName::namespaced(namespace, name),
-            None => ObjectName::cluster(name),
+            Some(namespace) => NamespacedName::namespaced(namespace, name),
+            None => NamespacedName::cluster(name),
         })
     }
 
     /// The object with what every API server adds.
-    fn stamped(&mut self, (_, name): &(String, ObjectName), mut object: Value) -> Value {
+    fn stamped(&mut self, (_, name): &(String, NamespacedName), mut object: Value) -> Value {
         self.versions += 1;
         let metadata = &mut object["metadata"];
         metadata["name"] = name.name().into();

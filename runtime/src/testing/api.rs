@@ -20,7 +20,7 @@ use super::{
     answers::Objects,
     request::{filled, json},
 };
-use crate::{Kind, KindInfo, ObjectName, client::Connection};
+use crate::{ApiResource, Kind, NamespacedName, client::Connection};
 
 /// An API server in memory, without a port. It keeps what it is sent and answers as scripted. Cloning copies a pointer.
 ///
@@ -94,11 +94,11 @@ impl ScriptedApi {
         self.put_value(&K::info(), json(object));
     }
 
-    pub(super) fn put_value(&self, info: &KindInfo, object: Value) {
+    pub(super) fn put_value(&self, info: &ApiResource, object: Value) {
         let metadata = &object["metadata"];
         let name = match (metadata["namespace"].as_str(), metadata["name"].as_str()) {
-            (Some(namespace), Some(name)) => ObjectName::namespaced(namespace, name),
-            (None, Some(name)) => ObjectName::cluster(name),
+            (Some(namespace), Some(name)) => NamespacedName::namespaced(namespace, name),
+            (None, Some(name)) => NamespacedName::cluster(name),
             (_, None) => panic!("the {} that the test made has no metadata.name", info.kind),
         };
         self.0

@@ -11,8 +11,8 @@ use super::{
     request::{filled, json},
 };
 use crate::{
-    Kind, KindInfo, ObjectName,
-    controller::{Action, ControllerSpec, FixedArgs, ReconcileError, Setup},
+    ApiResource, Kind, NamespacedName,
+    controller::{Action, ControllerBuilder, FixedArgs, ReconcileError, Setup},
     events::{EventWriter, Recorded, Recorder},
 };
 
@@ -25,17 +25,17 @@ use crate::{
 ///
 /// ```
 /// # use k8s_openapi::api::core::v1::ConfigMap;
-/// # use kubewright::{ObjectName, cache::Lister, client::Apply, controller::{Action, ReconcileError, Reconciler, Setup}, prelude::*};
+/// # use kubewright::{NamespacedName, cache::Lister, client::Apply, controller::{Action, ReconcileError, Reconciler, Setup}, prelude::*};
 /// # use serde_json::json;
 /// use kubewright::testing::{Harness, Request};
 ///
 /// # struct Copier { maps: Lister<ConfigMap>, writer: TypedClient<ConfigMap, (Apply,)> }
 /// # impl Reconciler for Copier {
-/// #     async fn reconcile(&self, key: &ObjectName) -> Result<Action, ReconcileError> {
+/// #     async fn reconcile(&self, key: &NamespacedName) -> Result<Action, ReconcileError> {
 /// #         let map = self.maps.get(key)?;
 /// #         let copy = json!({"metadata": {"name": "copy", "namespace": key.namespace()}, "data": map.data});
 /// #         self.writer.apply(&copy).await?;
-/// #         Ok(Action::done())
+/// #         Ok(Action::await_change())
 /// #     }
 /// # }
 /// # fn register(setup: &mut Setup) {
@@ -128,7 +128,7 @@ impl Harness {
     pub async fn reconcile(&self, key: &str) -> Result<Action, ReconcileError> {
         let controllers = self.setup.controllers();
         let [controller] = controllers else {
-            let names: Vec<&str> = controllers.iter().map(ControllerSpec::name).collect();
+            let names: Vec<&str> = controllers.iter().map(ControllerBuilder::name).collect();
             panic!(
                 "the operator has {} controllers {names:?}: say which, with `reconcile_with`",
                 names.len()
@@ -142,7 +142,7 @@ impl Harness {
     /// # Panics
     /// If there is no such controller, or the key is none.
     pub async fn reconcile_with(&self, controller: &str, key: &str) -> Result<Action, ReconcileError> {
-        let key: ObjectName = key.parse().unwrap_or_else(|error| panic!("{error}"));
+        let key: NamespacedName = key.parse().unwrap_or_else(|error| panic!("{error}"));
         let found = self
             .setup
             .controllers()
@@ -185,7 +185,7 @@ impl Harness {
         &self.setup
     }
 
-    fn put(&self, info: &KindInfo, object: Value) {
+    fn put(&self, info: &ApiResource, object: Value) {
         let object = filled(info, object);
         if let Err(error) = self.setup.informers().seed(info, &object) {
             panic!("the object cannot be seeded: {error}");

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::{Kind, KindInfo, ObjectName, client::PatchBody};
+use crate::{ApiResource, Kind, NamespacedName, client::PatchBody};
 
 /// A request that was sent, or that a test expects.
 ///
@@ -76,22 +76,22 @@ impl Request {
     }
 
     /// The expected patch of an object.
-    pub fn patch<K: Kind>(name: &ObjectName, patch: &PatchBody<impl Serialize>) -> Self {
+    pub fn patch<K: Kind>(name: &NamespacedName, patch: &PatchBody<impl Serialize>) -> Self {
         Self::named::<K>("patch", None, name, json(patch.value()))
     }
 
     /// The expected patch of a status.
-    pub fn patch_status<K: Kind>(name: &ObjectName, patch: &PatchBody<impl Serialize>) -> Self {
+    pub fn patch_status<K: Kind>(name: &NamespacedName, patch: &PatchBody<impl Serialize>) -> Self {
         Self::named::<K>("patch", Some("status"), name, json(patch.value()))
     }
 
     /// The expected deletion of an object, without options.
-    pub fn delete<K: Kind>(name: &ObjectName) -> Self {
+    pub fn delete<K: Kind>(name: &NamespacedName) -> Self {
         Self::named::<K>("delete", None, name, Value::Object(serde_json::Map::new()))
     }
 
     /// The expected reading of an object.
-    pub fn get<K: Kind>(name: &ObjectName) -> Self {
+    pub fn get<K: Kind>(name: &NamespacedName) -> Self {
         Self::named::<K>("get", None, name, Value::Null)
     }
 
@@ -104,11 +104,11 @@ impl Request {
     }
 
     /// The name of the object, where the request names one.
-    pub fn object_name(&self) -> Option<ObjectName> {
+    pub fn namespaced_name(&self) -> Option<NamespacedName> {
         let name = self.name.as_deref()?;
         Some(match self.namespace.as_deref() {
-            Some(namespace) => ObjectName::namespaced(namespace, name),
-            None => ObjectName::cluster(name),
+            Some(namespace) => NamespacedName::namespaced(namespace, name),
+            None => NamespacedName::cluster(name),
         })
     }
 
@@ -146,7 +146,12 @@ impl Request {
         }
     }
 
-    fn named<K: Kind>(verb: &'static str, subresource: Option<&str>, name: &ObjectName, body: Value) -> Self {
+    fn named<K: Kind>(
+        verb: &'static str,
+        subresource: Option<&str>,
+        name: &NamespacedName,
+        body: Value,
+    ) -> Self {
         Self {
             namespace: name.namespace().map(str::to_owned),
             name: Some(name.name().to_owned()),
@@ -154,7 +159,7 @@ impl Request {
         }
     }
 
-    fn new(verb: &'static str, info: &KindInfo, subresource: Option<&str>, body: Value) -> Self {
+    fn new(verb: &'static str, info: &ApiResource, subresource: Option<&str>, body: Value) -> Self {
         Self {
             verb,
             resource: info.group_resource(),
@@ -215,7 +220,7 @@ impl Request {
 }
 
 /// The object with `apiVersion` and `kind`.
-pub(super) fn filled(info: &KindInfo, mut object: Value) -> Value {
+pub(super) fn filled(info: &ApiResource, mut object: Value) -> Value {
     if let Value::Object(members) = &mut object {
         members
             .entry("apiVersion")

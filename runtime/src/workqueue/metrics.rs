@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Told of what happens in one queue. Called in line: implementations count and return.
+/// Told of what happens in one queue. ToWake in line: implementations count and return.
 ///
 /// Depth, unfinished work and the longest running key are read when somebody looks: [`WorkQueue::stats`](super::WorkQueue::stats).
 pub trait QueueMetrics: Send + Sync + 'static {

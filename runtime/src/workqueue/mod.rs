@@ -2,7 +2,7 @@
 //!
 //! Read [`WorkQueue`] first, for the contract. `state` has the rules, on what `slots` (what is known of a key, in the
 //! places of `keys`), `ready` (who comes next) and `due` (when, on a `run` and a `heap`) keep; `inbox` has what nobody looked at yet;
-//! `waiting` and `seats` let workers wait. [`RateLimiter`] says how long a key waits after a
+//! `waiting` and `waiters` let workers wait. [`RateLimiter`] says how long a key waits after a
 //! failure, [`QueueMetrics`] is told of what happens.
 
 mod clock;
@@ -16,10 +16,10 @@ mod priority;
 mod queue;
 mod ready;
 mod run;
-mod seats;
 mod slots;
 mod state;
 mod stats;
+mod waiters;
 mod waiting;
 
 #[cfg(test)]

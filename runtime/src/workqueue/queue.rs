@@ -11,11 +11,11 @@ use super::{
     clock::Clock,
     inbox::{Addition, Inbox},
     keys::{KeyHash, half},
-    seats::{Called, Seats},
     state::{Added, Done, State},
+    waiters::{ToWake, Waiters},
     waiting::Wait,
 };
-use crate::ObjectName;
+use crate::NamespacedName;
 
 /// A work queue with client-go's rules, and priorities. All methods may be called from any thread.
 ///
@@ -45,7 +45,7 @@ use crate::ObjectName;
 ///
 /// Nothing runs in the background: keys become due when a worker waits or anybody touches the queue. Keys are dropped when nothing is
 /// known of them any more; the limiter alone remembers their failures until [`forget`](Self::forget).
-pub struct WorkQueue<K = ObjectName> {
+pub struct WorkQueue<K = NamespacedName> {
     inbox: Inbox<K>,
     shared: Mutex<Shared<K>>,
     /// No worker holds a key, or nobody should wait for that.
@@ -59,7 +59,7 @@ pub struct WorkQueue<K = ObjectName> {
 
 pub(super) struct Shared<K> {
     pub(super) state: State<K>,
-    pub(super) seats: Seats,
+    pub(super) waiters: Waiters,
     /// Whether the inbox is closed.
     is_closed: bool,
     /// What comes out of the inbox; empty between.
@@ -69,7 +69,7 @@ pub(super) struct Shared<K> {
 /// What is left to do when nobody waits for the lock.
 #[derive(Default)]
 pub(super) struct Afterwards {
-    pub(super) called: Called,
+    pub(super) called: ToWake,
     /// So many keys became dirty.
     added: usize,
 }
@@ -77,7 +77,7 @@ pub(super) struct Afterwards {
 impl<K: Key> Shared<K> {
     /// The inbox is closed while workers wait: what comes then is for them.
     fn settle(&mut self, inbox: &Inbox<K>, afterwards: &mut Afterwards) {
-        let is_closed = !self.seats.is_empty() || self.state.is_shut_down();
+        let is_closed = !self.waiters.is_empty() || self.state.is_shut_down();
         if is_closed != self.is_closed {
             self.is_closed = is_closed;
             inbox.set_closed(is_closed, &mut self.additions);
@@ -110,7 +110,7 @@ impl<K: Key> Shared<K> {
     fn note(&mut self, added: Added, afterwards: &mut Afterwards) {
         afterwards.added += usize::from(added.is_new());
         if added.is_ready() {
-            self.seats.call(1, &mut afterwards.called);
+            self.waiters.call(1, &mut afterwards.called);
         }
     }
 }
@@ -123,7 +123,7 @@ impl<K: Key> WorkQueue<K> {
             inbox: Inbox::default(),
             shared: Mutex::new(Shared {
                 state: State::new(is_timed),
-                seats: Seats::default(),
+                waiters: Waiters::default(),
                 is_closed: false,
                 additions: Vec::new(),
             }),
@@ -164,12 +164,12 @@ impl<K: Key> WorkQueue<K> {
             // What is due already must not take the new time up.
             let promoted = shared.state.promote(now);
             afterwards.added += promoted.added;
-            shared.seats.call(promoted.ready, &mut afterwards.called);
+            shared.waiters.call(promoted.ready, &mut afterwards.called);
             if delay.is_zero() {
                 let added = shared.state.add(hash, key, None, now);
                 shared.note(added, afterwards);
             } else if shared.state.delay(hash, key, None, Clock::after(now, delay)) {
-                shared.seats.call_timekeeper(&mut afterwards.called);
+                shared.waiters.call_timekeeper(&mut afterwards.called);
             }
             true
         });
@@ -209,7 +209,7 @@ impl<K: Key> WorkQueue<K> {
         let (done, is_drained) = self.touch(|shared, now, afterwards| {
             let done = shared.state.done(|| self.hash(key), key, now);
             if done.is_some_and(|done| done.again) {
-                shared.seats.call(1, &mut afterwards.called);
+                shared.waiters.call(1, &mut afterwards.called);
             }
             (done, shared.state.is_drained())
         });
@@ -234,7 +234,7 @@ impl<K: Key> WorkQueue<K> {
         let parked = self.touch(|shared, _, afterwards| {
             let is_first = shared.state.park(hash, key, at)?;
             if is_first {
-                shared.seats.call_timekeeper(&mut afterwards.called);
+                shared.waiters.call_timekeeper(&mut afterwards.called);
             }
             Some(())
         });
@@ -319,7 +319,7 @@ impl<K: Key> WorkQueue<K> {
             let seen = look(shared, now, afterwards);
             // One of them may have been taken just now.
             let ready = promoted.ready.min(shared.state.len());
-            shared.seats.call(ready, &mut afterwards.called);
+            shared.waiters.call(ready, &mut afterwards.called);
             seen
         })
     }
@@ -355,7 +355,7 @@ impl<K: Key> WorkQueue<K> {
     fn close(&self, drain: bool) {
         let given_up = self.look(|shared, _, afterwards| {
             shared.state.draining = drain;
-            shared.seats.call_all(&mut afterwards.called);
+            shared.waiters.call_all(&mut afterwards.called);
             shared.state.shut_down()
         });
         drop(given_up);

@@ -14,7 +14,7 @@ use tokio::{
 use super::{
     Key, WorkQueue,
     queue::{Afterwards, Shared},
-    seats::Ticket,
+    waiters::Ticket,
 };
 
 /// One worker's wait. When it is dropped its seat is given up; who was called and takes nothing calls another.
@@ -89,7 +89,7 @@ impl<'a, K: Key> Wait<'a, K> {
                 return Found::ShutDown;
             }
             let due = shared.state.next_due();
-            let keeps_time = shared.seats.sit(&mut self.ticket, cx.waker(), due.is_some());
+            let keeps_time = shared.waiters.sit(&mut self.ticket, cx.waker(), due.is_some());
             match due.filter(|_| keeps_time) {
                 Some(due) => Found::NothingUntil(due),
                 None => Found::Nothing,
@@ -102,9 +102,9 @@ impl<'a, K: Key> Wait<'a, K> {
         let Some(ticket) = self.ticket.take() else {
             return false;
         };
-        let was_called = !shared.seats.leave(ticket);
+        let was_called = !shared.waiters.leave(ticket);
         if shared.state.next_due().is_some() {
-            shared.seats.want_timekeeper(&mut afterwards.called);
+            shared.waiters.want_timekeeper(&mut afterwards.called);
         }
         was_called
     }
@@ -118,7 +118,7 @@ impl<K: Key> Drop for Wait<'_, K> {
         let queue = self.queue;
         queue.look(|shared, _, afterwards| {
             if self.stand_up(shared, afterwards) && shared.state.len() > 0 {
-                shared.seats.call(1, &mut afterwards.called);
+                shared.waiters.call(1, &mut afterwards.called);
             }
         });
     }

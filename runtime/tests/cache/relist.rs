@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use kubewright::cache::{ListOptions, SourceError};
+use kubewright::cache::{ListOptions, ListWatchError};
 use serde_json::json;
 
 use crate::support::{
@@ -272,7 +272,7 @@ async fn a_list_that_stalls_is_tried_again() {
 
 #[tokio::test(start_paused = true)]
 async fn waits_for_a_kind_that_is_not_installed_and_for_a_server_that_is_away() {
-    let away = SourceError::Unreachable {
+    let away = ListWatchError::Unreachable {
         message: "no route".into(),
         refused: false,
     };

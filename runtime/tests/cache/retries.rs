@@ -10,7 +10,7 @@ use std::{
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kubewright::{
-    cache::{Backoff, ListOptions, ReflectorOptions, SharedInformer, SharedInformerFactory, SourceError},
+    cache::{Backoff, ListOptions, ListWatchError, ReflectorOptions, SharedInformer, SharedInformerFactory},
     kube::core::Status,
 };
 use parking_lot::Mutex;
@@ -68,10 +68,10 @@ fn error_line(code: u16, reason: &str) -> Answer {
     Answer::body(format!("{}\n", json!({"type": "ERROR", "object": status})))
 }
 
-fn busy(seconds: u32) -> SourceError {
+fn busy(seconds: u32) -> ListWatchError {
     let status = json!({"status": "Failure", "code": 429, "reason": "TooManyRequests", "message": "busy",
         "details": {"retryAfterSeconds": seconds}});
-    SourceError::Status(Box::new(serde_json::from_value::<Status>(status).unwrap()))
+    ListWatchError::Status(Box::new(serde_json::from_value::<Status>(status).unwrap()))
 }
 
 /// A token that expired, or rights that were taken away: the cache stays as it was, asks at a growing pace, never in a busy loop, and has

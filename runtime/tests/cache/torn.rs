@@ -4,7 +4,7 @@
 use std::{sync::mpsc, time::Duration};
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use kubewright::cache::SourceError;
+use kubewright::cache::ListWatchError;
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -154,7 +154,7 @@ async fn a_broken_list_is_told_to_the_error_handler() {
     let informer = factory.of::<ConfigMap>();
     let (tell, told) = mpsc::channel();
     informer
-        .set_error_handler(move |error| tell.send(matches!(error, SourceError::Broken(_))).unwrap())
+        .set_error_handler(move |error| tell.send(matches!(error, ListWatchError::Broken(_))).unwrap())
         .unwrap();
     factory.start();
     factory.wait_for_cache_sync().await;

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use kubewright::cache::{ListOptions, ReflectorOptions, SharedInformer, SharedInformerFactory, SourceError};
+use kubewright::cache::{
+    ListOptions, ListWatchError, ReflectorOptions, SharedInformer, SharedInformerFactory,
+};
 use serde_json::{Value, json};
 
 use crate::support::{
@@ -382,7 +384,7 @@ async fn so_is_one_that_does_not_even_answer() {
 
 #[tokio::test(start_paused = true)]
 async fn nobody_is_asked_for_a_list_where_nobody_answers() {
-    let away = SourceError::Unreachable {
+    let away = ListWatchError::Unreachable {
         message: "no route".into(),
         refused: false,
     };

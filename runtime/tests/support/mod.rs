@@ -10,7 +10,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kubewright::{
-    ObjectName,
+    NamespacedName,
     cache::{Change, Deleted, EventHandler, Lister, Object, SharedInformer, SharedInformerFactory},
 };
 use parking_lot::Mutex;
@@ -22,8 +22,8 @@ pub(crate) fn config_map(name: &str, datum: &str) -> Value {
     json!({"metadata": {"namespace": "default", "name": name}, "data": {"datum": datum}})
 }
 
-pub(crate) fn name(name: &str) -> ObjectName {
-    ObjectName::namespaced("default", name)
+pub(crate) fn name(name: &str) -> NamespacedName {
+    NamespacedName::namespaced("default", name)
 }
 
 /// A factory over the server, and its started and synced informer of ConfigMaps.

@@ -9,20 +9,20 @@ use std::{
 use bytes::Bytes;
 use futures::{FutureExt as _, StreamExt as _, future::BoxFuture, stream};
 use kubewright::{
-    cache::{Chunks, ListOptions, ListerWatcher, SharedInformerFactory, SourceError, WatchOptions},
+    cache::{ByteStream, ListOptions, ListWatchError, ListerWatcher, SharedInformerFactory, WatchOptions},
     kube::core::Status,
 };
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-/// Chunks are so small that every object is torn.
+/// ByteStream are so small that every object is torn.
 const CHUNK: usize = 40;
 
 #[derive(Default)]
 pub(crate) struct Server(Mutex<State>);
 
-type Chunk = Result<Bytes, SourceError>;
+type Chunk = Result<Bytes, ListWatchError>;
 
 /// A line of watches.
 #[derive(Clone)]
@@ -76,7 +76,7 @@ pub(crate) enum Request {
 pub(crate) enum Answer {
     /// The truth after all.
     Truth,
-    Fail(SourceError),
+    Fail(ListWatchError),
     /// A body that ends then.
     Body(Vec<u8>),
     /// A body whose connection breaks then.
@@ -99,29 +99,29 @@ impl Answer {
     }
 }
 
-pub(crate) fn status(code: u16, reason: &str) -> SourceError {
-    SourceError::Status(Box::new(Status::failure("scripted", reason).with_code(code)))
+pub(crate) fn status(code: u16, reason: &str) -> ListWatchError {
+    ListWatchError::Status(Box::new(Status::failure("scripted", reason).with_code(code)))
 }
 
 /// A version that the server understands.
-fn number(version: &str) -> Result<u64, SourceError> {
+fn number(version: &str) -> Result<u64, ListWatchError> {
     if version.is_empty() {
         return Ok(0);
     }
     version.parse().map_err(|_| status(400, "BadRequest"))
 }
 
-pub(crate) fn too_large() -> SourceError {
+pub(crate) fn too_large() -> ListWatchError {
     let mut status = Status::failure("Too large resource version: 9, current: 3", "Timeout").with_code(504);
     let details =
         json!({"causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]});
     status.details = Some(serde_json::from_value(details).unwrap());
-    SourceError::Status(Box::new(status))
+    ListWatchError::Status(Box::new(status))
 }
 
 /// Nobody listens.
-pub(crate) fn refused() -> SourceError {
-    SourceError::Unreachable {
+pub(crate) fn refused() -> ListWatchError {
+    ListWatchError::Unreachable {
         message: "connection refused".into(),
         refused: true,
     }
@@ -389,7 +389,7 @@ impl State {
         &self,
         namespace: Option<&str>,
         options: &WatchOptions,
-    ) -> Result<Vec<String>, SourceError> {
+    ) -> Result<Vec<String>, ListWatchError> {
         let version = &*options.resource_version;
         if options.send_initial_events && self.streaming == Streaming::Refused {
             return Err(status(422, "Invalid"));
@@ -465,7 +465,7 @@ fn chunks(bytes: &[u8]) -> Vec<Bytes> {
     bytes.chunks(CHUNK).map(Bytes::copy_from_slice).collect()
 }
 
-fn body(bytes: &[u8]) -> Chunks {
+fn body(bytes: &[u8]) -> ByteStream {
     stream::iter(chunks(bytes).into_iter().map(Ok)).boxed()
 }
 
@@ -477,14 +477,14 @@ struct Source {
 impl Source {
     fn answer(
         answer: Option<Answer>,
-        truth: impl FnOnce() -> Result<Chunks, SourceError>,
-    ) -> Result<Chunks, SourceError> {
+        truth: impl FnOnce() -> Result<ByteStream, ListWatchError>,
+    ) -> Result<ByteStream, ListWatchError> {
         match answer {
             None | Some(Answer::Truth) => truth(),
             Some(Answer::Fail(error)) => Err(error),
             Some(Answer::Body(bytes)) => Ok(body(&bytes)),
             Some(Answer::Torn(bytes)) => {
-                let broken = SourceError::Broken("connection reset".into());
+                let broken = ListWatchError::Broken("connection reset".into());
                 Ok(body(&bytes).chain(stream::iter([Err(broken)])).boxed())
             }
             Some(Answer::Open(text)) => Ok(body(text.as_bytes()).chain(stream::pending()).boxed()),
@@ -492,7 +492,10 @@ impl Source {
         }
     }
 
-    async fn after(is_never: bool, response: Result<Chunks, SourceError>) -> Result<Chunks, SourceError> {
+    async fn after(
+        is_never: bool,
+        response: Result<ByteStream, ListWatchError>,
+    ) -> Result<ByteStream, ListWatchError> {
         if is_never {
             std::future::pending::<()>().await;
         }
@@ -501,7 +504,7 @@ impl Source {
 }
 
 impl ListerWatcher for Source {
-    fn list(&self, options: ListOptions) -> BoxFuture<'_, Result<Chunks, SourceError>> {
+    fn list(&self, options: ListOptions) -> BoxFuture<'_, Result<ByteStream, ListWatchError>> {
         let mut state = self.server.0.lock();
         state.requests.push(Request::List(options.clone()));
         let answer = state.list_answers.pop_front();
@@ -516,7 +519,7 @@ impl ListerWatcher for Source {
         Self::after(is_never, response).boxed()
     }
 
-    fn watch(&self, options: WatchOptions) -> BoxFuture<'_, Result<Chunks, SourceError>> {
+    fn watch(&self, options: WatchOptions) -> BoxFuture<'_, Result<ByteStream, ListWatchError>> {
         let mut state = self.server.0.lock();
         let answer = if options.send_initial_events {
             state

@@ -1,12 +1,12 @@
 use k8s_openapi::api::apps::v1::Deployment;
 use kubewright::{
-    ObjectName,
+    NamespacedName,
     client::{DeleteParams, PatchBody},
     prelude::*,
 };
 use serde_json::{Value, json};
 
-async fn read_write(client: TypedClient<Deployment, (Get, UpdateStatus)>, name: ObjectName, object: Deployment) {
+async fn read_write(client: TypedClient<Deployment, (Get, UpdateStatus)>, name: NamespacedName, object: Deployment) {
     let _ = client.delete(&name, &DeleteParams::default()).await;
     let _ = client.create(&object).await;
     let _ = client.update(&object).await;
@@ -15,7 +15,7 @@ async fn read_write(client: TypedClient<Deployment, (Get, UpdateStatus)>, name: 
     let _ = client.patch(&name, &PatchBody::Merge(json!({}))).await;
 }
 
-async fn subresources(client: TypedClient<Deployment, (Apply,)>, name: ObjectName, object: Deployment) {
+async fn subresources(client: TypedClient<Deployment, (Apply,)>, name: NamespacedName, object: Deployment) {
     let _ = client.get(&name).await;
     let _ = client.update_status(&object).await;
     let _ = client.patch_status(&name, &PatchBody::<Value>::Merge(json!({}))).await;

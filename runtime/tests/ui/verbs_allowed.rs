@@ -1,11 +1,11 @@
 use k8s_openapi::api::{apps::v1::Deployment, core::v1::ConfigMap};
 use kubewright::{
-    ObjectName,
+    NamespacedName,
     client::{All, Connection, DeleteParams},
     prelude::*,
 };
 
-async fn calls(connection: Connection, name: ObjectName) -> Result<(), Box<dyn std::error::Error>> {
+async fn calls(connection: Connection, name: NamespacedName) -> Result<(), Box<dyn std::error::Error>> {
     let tuple = TypedClient::<Deployment, (Get, UpdateStatus, Delete)>::new(connection.clone());
     let deployment = tuple.get(&name).await?;
     tuple.update_status(&deployment).await?;
@@ -16,7 +16,7 @@ async fn calls(connection: Connection, name: ObjectName) -> Result<(), Box<dyn s
     Ok(())
 }
 
-fn is_send<T: Send>(_: fn(Connection, ObjectName) -> T) {}
+fn is_send<T: Send>(_: fn(Connection, NamespacedName) -> T) {}
 
 fn main() {
     is_send(calls);

@@ -4,7 +4,7 @@
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::core::ObjectMeta;
 use kubewright::{
-    Manager, ObjectName,
+    Manager, NamespacedName,
     cache::{Lister, LookupError},
     client::{Create, Delete, DeleteParams, TypedClient},
     controller::{
@@ -52,22 +52,22 @@ impl Brood {
 }
 
 impl Reconciler for Brood {
-    async fn reconcile(&self, key: &ObjectName) -> Result<Action, ReconcileError> {
+    async fn reconcile(&self, key: &NamespacedName) -> Result<Action, ReconcileError> {
         let parent = match self.parents.get(key) {
             Ok(parent) => parent,
             Err(LookupError::NotFound { .. }) => {
                 self.expected.forget(key);
-                return Ok(Action::done());
+                return Ok(Action::await_change());
             }
             Err(error) => return Err(error.into()),
         };
         let wanted = parent.data.as_ref().and_then(|data| data.get("children"));
         let (Some(wanted), Some(namespace)) = (wanted, key.namespace()) else {
-            return Ok(Action::done());
+            return Ok(Action::await_change());
         };
         let wanted: usize = wanted.parse()?;
         if !self.expected.are_satisfied(key) {
-            return Ok(Action::done());
+            return Ok(Action::await_change());
         }
         let alive = self.alive(&parent, namespace)?;
         let child = Secret {
@@ -97,7 +97,7 @@ impl Reconciler for Brood {
             };
             self.expected.delete(key, uids, delete).await?;
         }
-        Ok(Action::done())
+        Ok(Action::await_change())
     }
 }
 

@@ -10,7 +10,7 @@ use std::{
 };
 
 use kubewright::{
-    ObjectName, View,
+    NamespacedName, View,
     cache::{Change, Deleted, EventHandler, Lister, Metadata, Object, SharedInformer},
 };
 
@@ -47,7 +47,7 @@ impl Faults {
 }
 
 /// Uid and version of each object.
-pub type Contents = BTreeMap<ObjectName, (String, String)>;
+pub type Contents = BTreeMap<NamespacedName, (String, String)>;
 
 /// What a handler does besides listening.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +81,7 @@ pub struct Ledger<K> {
     informer: SharedInformer<K>,
     lister: Lister<K>,
     faults: Arc<Faults>,
-    lives: Mutex<HashMap<ObjectName, Life>>,
+    lives: Mutex<HashMap<NamespacedName, Life>>,
     /// Of the initial lists, which are one for all namespaces or one for each: those after which an addition was told.
     past_initial_lists: Mutex<HashSet<Option<String>>>,
     pub told: Told,
@@ -150,7 +150,7 @@ impl<K: View> Ledger<K> {
         })
     }
 
-    fn fault(&self, name: &ObjectName, text: &str) {
+    fn fault(&self, name: &NamespacedName, text: &str) {
         self.faults.add(format!("{}: {name}: {text}", self.label));
     }
 

@@ -38,8 +38,8 @@ use kube::{
     config::{KubeConfigOptions, Kubeconfig},
 };
 use kubewright::{
-    KindInfo, Scope,
-    cache::{InformerOptions, Keep, QueueKind, SharedInformerFactory, Transform},
+    ApiResource, Scope,
+    cache::{InformerOptions, QueueKind, SharedInformerFactory, StorageMode, Transform},
     client::Connection,
 };
 use kubewright_testkit::{Cluster, ControlPlane, Identity, eventually};
@@ -277,16 +277,16 @@ fn settle(
 fn subjects(factory: &SharedInformerFactory, faults: &Arc<Faults>) -> Vec<Box<dyn Examined>> {
     let default = InformerOptions::default;
     let raw = InformerOptions {
-        keep: Keep::Raw,
+        storage: StorageMode::Raw,
         ..default()
     };
     // They leave out what no object has, so that the same must be read.
     let projected = InformerOptions {
-        keep: Keep::Projection(&["metadata", "data"]),
+        storage: StorageMode::Projection(&["metadata", "data"]),
         ..default()
     };
     let transformed = InformerOptions {
-        keep: Keep::Transformed(Transform::new(|object| {
+        storage: StorageMode::Transformed(Transform::new(|object| {
             object.as_object_mut().map(|fields| fields.remove("binaryData"));
         })),
         ..default()
@@ -301,11 +301,11 @@ fn subjects(factory: &SharedInformerFactory, faults: &Arc<Faults>) -> Vec<Box<dy
         ..default()
     };
     let decoded = InformerOptions {
-        keep: Keep::Decoded,
+        storage: StorageMode::Decoded,
         field_selector: Some("metadata.namespace!=nowhere".into()),
         ..default()
     };
-    let widget = KindInfo {
+    let widget = ApiResource {
         group: "demo.dev".into(),
         version: "v1".into(),
         kind: "Widget".into(),

@@ -16,7 +16,7 @@ use kube::{
     core::{Expression, Selector},
 };
 use kubewright::{
-    ObjectName, View,
+    NamespacedName, View,
     cache::{
         Filtered, HandlerOptions, HandlerRegistration, IndexKey, IndexSpec, IndexType, InformerStats, Object,
         SharedInformer,
@@ -179,7 +179,7 @@ impl<K: View + Content + Clone + Debug> Examined for Subject<K> {
 
     fn compare(&self, served: &Served) -> Result<(), String> {
         let wanted = self.wanted(&served[&self.sort]);
-        let name_of = |object: &DynamicObject| ObjectName::of(&object.metadata).expect("a name");
+        let name_of = |object: &DynamicObject| NamespacedName::of(&object.metadata).expect("a name");
         let expected: Contents = wanted
             .iter()
             .map(|object| {
@@ -240,7 +240,7 @@ impl<K: View + Content + Clone + Debug> Examined for Subject<K> {
             ),
             ("tier", TIERS.iter().flatten().map(ToString::to_string).collect()),
         ] {
-            let mut expected: BTreeMap<&str, Vec<ObjectName>> = BTreeMap::new();
+            let mut expected: BTreeMap<&str, Vec<NamespacedName>> = BTreeMap::new();
             for object in &wanted {
                 if let Some(value) = object.labels().get(index) {
                     expected.entry(value).or_default().push(name_of(object));
@@ -336,7 +336,7 @@ struct Reader<K> {
     informer: SharedInformer<K>,
     faults: Arc<Faults>,
     /// The newest version that was read of each object.
-    seen: HashMap<ObjectName, u64>,
+    seen: HashMap<NamespacedName, u64>,
 }
 
 impl<K: View + Content> Reader<K> {
@@ -358,7 +358,7 @@ impl<K: View + Content> Reader<K> {
             0 | 1 => {
                 for _ in 0..10 {
                     let number = rng.random_range(0..self.sort.names());
-                    self.get(&ObjectName::namespaced(namespace, format!("object-{number}")))?;
+                    self.get(&NamespacedName::namespaced(namespace, format!("object-{number}")))?;
                 }
             }
             2 => {
@@ -397,7 +397,7 @@ impl<K: View + Content> Reader<K> {
     }
 
     /// Time does not run backwards for a reader, and what it reads is whole.
-    fn get(&mut self, name: &ObjectName) -> Result<(), String> {
+    fn get(&mut self, name: &NamespacedName) -> Result<(), String> {
         let object = match self.informer.lister().get(name) {
             Ok(object) => object,
             Err(error) if error.is_not_found() => return Ok(()),

@@ -5,7 +5,7 @@ use std::{hint::black_box, time::Instant};
 use anyhow::{Context as _, Result};
 use k8s_openapi::api::core::v1::Pod;
 use kube::core::{Expression, Selector};
-use kubewright::{ObjectName, cache::Items};
+use kubewright::{NamespacedName, cache::Items};
 use kubewright_benches::median;
 
 use super::Running;
@@ -18,8 +18,8 @@ pub(super) fn table(running: &Running) -> Result<String> {
     let objects: Vec<_> = lister.list().objects().collect();
     let first = objects.first().context("the store is empty")?;
     let hot = first.name().clone();
-    let absent = ObjectName::namespaced("nowhere", "nothing");
-    let every: Vec<&ObjectName> = objects.iter().map(kubewright::cache::Object::name).collect();
+    let absent = NamespacedName::namespaced("nowhere", "nothing");
+    let every: Vec<&NamespacedName> = objects.iter().map(kubewright::cache::Object::name).collect();
     let pod = lister.get(&hot)?;
     let node = pod.spec.as_ref().and_then(|spec| spec.node_name.clone());
     let node = kubewright::cache::IndexKey::from(&*node.context("the Pod has no node")?);

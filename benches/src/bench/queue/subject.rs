@@ -8,7 +8,7 @@ use std::{
 use anyhow::{Context as _, Result};
 use clap::ValueEnum;
 use kubewright::{
-    ObjectName,
+    NamespacedName,
     workqueue::{ItemExponential, NoQueueMetrics, QueueMetrics, WorkQueue},
 };
 use tokio::task::{JoinSet, coop::consume_budget};
@@ -38,7 +38,7 @@ impl Case {
 /// One thread has so many keys in the queue at once.
 const AT_ONCE: usize = 1000;
 
-type Queue = Arc<WorkQueue<ObjectName>>;
+type Queue = Arc<WorkQueue<NamespacedName>>;
 
 /// The figures of a case: of those that take time, CPU and clock; of lateness, the 99th percentile and the worst.
 pub(super) fn run(case: Case, keys: usize) -> Result<Vec<f64>> {
@@ -77,13 +77,13 @@ fn queue(metrics: Arc<dyn QueueMetrics>) -> Queue {
     Arc::new(WorkQueue::new(Box::new(limiter), metrics))
 }
 
-fn names(count: usize) -> Vec<ObjectName> {
+fn names(count: usize) -> Vec<NamespacedName> {
     (0..count)
-        .map(|i| ObjectName::namespaced(format!("namespace-{}", i % 100), format!("some-object-{i:07}")))
+        .map(|i| NamespacedName::namespaced(format!("namespace-{}", i % 100), format!("some-object-{i:07}")))
         .collect()
 }
 
-async fn one_thread(keys: &[ObjectName]) -> Result<Vec<f64>> {
+async fn one_thread(keys: &[NamespacedName]) -> Result<Vec<f64>> {
     let queue = queue(Arc::new(NoQueueMetrics));
     let watch = Stopwatch::start()?;
     for some in keys.chunks(AT_ONCE) {
@@ -100,9 +100,9 @@ async fn one_thread(keys: &[ObjectName]) -> Result<Vec<f64>> {
 }
 
 /// Producers and as many consumers, all of them tasks.
-async fn crowd(keys: Vec<ObjectName>, size: usize, is_limited: bool) -> Result<Vec<f64>> {
+async fn crowd(keys: Vec<NamespacedName>, size: usize, is_limited: bool) -> Result<Vec<f64>> {
     let (queue, count) = (queue(Arc::new(NoQueueMetrics)), keys.len());
-    let parts: Vec<Vec<ObjectName>> = keys.chunks(count.div_ceil(size)).map(<[_]>::to_vec).collect();
+    let parts: Vec<Vec<NamespacedName>> = keys.chunks(count.div_ceil(size)).map(<[_]>::to_vec).collect();
     drop(keys);
     let (mut producers, mut consumers) = (JoinSet::new(), JoinSet::new());
     let watch = Stopwatch::start()?;
@@ -146,9 +146,9 @@ async fn crowd(keys: Vec<ObjectName>, size: usize, is_limited: bool) -> Result<V
 
 /// Resident bytes a key.
 fn bytes(
-    keys: &[ObjectName],
+    keys: &[NamespacedName],
     metrics: Arc<dyn QueueMetrics>,
-    add: impl Fn(&WorkQueue<ObjectName>, ObjectName),
+    add: impl Fn(&WorkQueue<NamespacedName>, NamespacedName),
 ) -> Result<Vec<f64>> {
     let queue = queue(metrics);
     let before = resident()?;
@@ -174,7 +174,7 @@ fn resident() -> Result<u64> {
 }
 
 /// How many milliseconds after its time a key comes, all keys due within one second.
-async fn late(keys: Vec<ObjectName>) -> Result<Vec<f64>> {
+async fn late(keys: Vec<NamespacedName>) -> Result<Vec<f64>> {
     /// Time to add them all.
     const HEAD_START: Duration = Duration::from_millis(500);
     let queue = queue(Arc::new(NoQueueMetrics));

@@ -12,7 +12,7 @@ use std::{
 };
 
 use ::kubewright::{
-    Manager, ObjectName,
+    Manager, NamespacedName,
     controller::{Action, Pause, ReconcileError, Reconciler, Setup},
 };
 use anyhow::{Context as _, Result};
@@ -32,9 +32,9 @@ const RESYNC: Duration = Duration::from_secs(15);
 struct Nothing;
 
 impl Reconciler for Nothing {
-    async fn reconcile(&self, _: &ObjectName) -> Result<Action, ReconcileError> {
+    async fn reconcile(&self, _: &NamespacedName) -> Result<Action, ReconcileError> {
         reconciling();
-        Ok(Action::done())
+        Ok(Action::await_change())
     }
 }
 

@@ -5,8 +5,8 @@ use std::{hint::black_box, sync::Arc};
 use anyhow::Result;
 use k8s_openapi::api::core::v1::Pod;
 use kubewright::{
-    ObjectName, View,
-    cache::{InformerOptions, Keep, Lister, SharedInformer, SharedInformerFactory},
+    NamespacedName, View,
+    cache::{InformerOptions, Lister, SharedInformer, SharedInformerFactory, StorageMode},
     client::Connection,
     workqueue::{NoQueueMetrics, WorkQueue, default_limiter},
 };
@@ -22,11 +22,11 @@ pub(crate) enum Worker {
     Gets,
 }
 
-/// Whole Pods, kept as `keep` says.
-pub(crate) async fn whole(config: kube::Config, keep: Keep, worker: Worker) -> Result<()> {
+/// Whole Pods, kept as `storage` says.
+pub(crate) async fn whole(config: kube::Config, storage: StorageMode, worker: Worker) -> Result<()> {
     let informers = factory(config)?;
     let options = InformerOptions {
-        keep,
+        storage,
         ..InformerOptions::default()
     };
     let pods = informers.with::<Pod>(options);
@@ -56,7 +56,7 @@ async fn run<V: View>(
     pods: SharedInformer<V>,
     worker: Worker,
 ) -> Result<()> {
-    let queue = Arc::new(WorkQueue::<ObjectName>::new(
+    let queue = Arc::new(WorkQueue::<NamespacedName>::new(
         Box::new(default_limiter()),
         Arc::new(NoQueueMetrics),
     ));
@@ -67,7 +67,11 @@ async fn run<V: View>(
     tokio::spawn(work(queue, pods.lister(), worker)).await?
 }
 
-async fn work<V: View>(queue: Arc<WorkQueue<ObjectName>>, lister: Lister<V>, worker: Worker) -> Result<()> {
+async fn work<V: View>(
+    queue: Arc<WorkQueue<NamespacedName>>,
+    lister: Lister<V>,
+    worker: Worker,
+) -> Result<()> {
     while let Some(key) = queue.get().await {
         if worker == Worker::Gets {
             match lister.get(&key) {

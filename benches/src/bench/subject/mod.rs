@@ -14,7 +14,7 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering},
 };
 
-use ::kubewright::cache::Keep;
+use ::kubewright::cache::StorageMode;
 use anyhow::{Result, anyhow};
 use clap::{Args, ValueEnum};
 use kubewright::Worker;
@@ -66,10 +66,10 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<()> {
 
 async fn keep(subject: Subject, config: kube::Config) -> Result<()> {
     match subject {
-        Subject::Kubewright => kubewright::whole(config, Keep::Compressed, Worker::Looks).await,
-        Subject::KubewrightGets => kubewright::whole(config, Keep::Compressed, Worker::Gets).await,
-        Subject::KubewrightRaw => kubewright::whole(config, Keep::Raw, Worker::Looks).await,
-        Subject::KubewrightDecoded => kubewright::whole(config, Keep::Decoded, Worker::Gets).await,
+        Subject::Kubewright => kubewright::whole(config, StorageMode::Compressed, Worker::Looks).await,
+        Subject::KubewrightGets => kubewright::whole(config, StorageMode::Compressed, Worker::Gets).await,
+        Subject::KubewrightRaw => kubewright::whole(config, StorageMode::Raw, Worker::Looks).await,
+        Subject::KubewrightDecoded => kubewright::whole(config, StorageMode::Decoded, Worker::Gets).await,
         Subject::KubewrightProjected => kubewright::projected(config).await,
         Subject::KubewrightMetadata => kubewright::metadata(config).await,
         Subject::KubeRuntime => kube_runtime::whole(config).await,

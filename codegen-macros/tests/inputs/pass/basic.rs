@@ -35,7 +35,7 @@ pub struct FooController {
 }
 
 /// As a controller uses them.
-pub fn uses(informers: &kubewright::cache::SharedInformerFactory, key: &ObjectName) -> bool {
+pub fn uses(informers: &kubewright::cache::SharedInformerFactory, key: &NamespacedName) -> bool {
     let informer: FooInformer = informers.foos().clone();
     let _: &SharedInformer<Foo> = &informer;
     let lister: FooLister = informer.lister().clone();

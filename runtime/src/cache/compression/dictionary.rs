@@ -47,18 +47,18 @@ impl Dictionary {
 
 /// Compresses; keeps its memory from one object to the next.
 #[derive(Default)]
-pub(super) struct Compressor {
+pub(super) struct DictionaryCompressor {
     context: Option<CCtx<'static>>,
     buffer: Vec<u8>,
 }
 
-impl fmt::Debug for Compressor {
+impl fmt::Debug for DictionaryCompressor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Compressor").finish_non_exhaustive()
+        f.debug_struct("DictionaryCompressor").finish_non_exhaustive()
     }
 }
 
-impl Compressor {
+impl DictionaryCompressor {
     /// None when it would not save an eighth.
     pub(super) fn compress(
         &mut self,

@@ -7,9 +7,9 @@ use parking_lot::RwLock;
 use zstd_safe::DCtx;
 
 use super::{
-    dictionary::{Compressor, Dictionary},
-    difference::restore,
-    families::Exemplar,
+    delta_encoding::restore,
+    delta_group::Base,
+    dictionary::{Dictionary, DictionaryCompressor},
 };
 use crate::cache::prefetch;
 
@@ -24,7 +24,7 @@ pub(in crate::cache) struct Payload {
 enum Form {
     Raw(Bytes),
     /// Raw, in a block that it shares with others: not for long.
-    Fresh(Bytes),
+    Encoder(Bytes),
     Compressed {
         bytes: Box<[u8]>,
         /// None: compressed by itself.
@@ -33,7 +33,7 @@ enum Form {
     /// The difference to another object.
     Different {
         bytes: Box<[u8]>,
-        from: Exemplar,
+        from: Base,
     },
 }
 
@@ -54,12 +54,12 @@ impl Payload {
     pub(super) fn fresh(json: Bytes) -> Self {
         Self {
             length: json.len(),
-            form: RwLock::new(Form::Fresh(json)),
+            form: RwLock::new(Form::Encoder(json)),
         }
     }
 
     /// Kept as the difference of the JSON, which is so long, to another object.
-    pub(super) fn different(length: usize, bytes: Box<[u8]>, from: Exemplar) -> Self {
+    pub(super) fn different(length: usize, bytes: Box<[u8]>, from: Base) -> Self {
         Self {
             length,
             form: RwLock::new(Form::Different { bytes, from }),
@@ -69,7 +69,7 @@ impl Payload {
     /// Has the processor read the beginning of what is kept: beside it stands what is looked at when it is freed.
     pub(in crate::cache) fn prefetch(&self) {
         match &*self.form.read() {
-            Form::Raw(bytes) | Form::Fresh(bytes) => prefetch::first(bytes),
+            Form::Raw(bytes) | Form::Encoder(bytes) => prefetch::first(bytes),
             Form::Compressed { bytes, .. } | Form::Different { bytes, .. } => prefetch::first(bytes),
         }
     }
@@ -82,7 +82,7 @@ impl Payload {
     /// Bytes that are kept of it.
     pub(in crate::cache) fn kept(&self) -> usize {
         match &*self.form.read() {
-            Form::Raw(json) | Form::Fresh(json) => json.len(),
+            Form::Raw(json) | Form::Encoder(json) => json.len(),
             Form::Compressed { bytes, .. } | Form::Different { bytes, .. } => bytes.len(),
         }
     }
@@ -116,11 +116,11 @@ impl Payload {
     /// Compresses the JSON, unless that was done with this dictionary. Says how many bytes it takes now.
     pub(super) fn compress(
         &self,
-        compressor: &mut Compressor,
+        compressor: &mut DictionaryCompressor,
         dictionary: Option<&Arc<Dictionary>>,
     ) -> usize {
         let done = match &*self.form.read() {
-            Form::Raw(_) | Form::Fresh(_) => false,
+            Form::Raw(_) | Form::Encoder(_) => false,
             Form::Compressed { dictionary: used, .. } => same(used.as_ref(), dictionary),
             Form::Different { .. } => true,
         };
@@ -131,7 +131,7 @@ impl Payload {
         let Ok(Some(bytes)) = bytes else {
             // What does not shrink stays raw.
             let mut form = self.form.write();
-            if let Form::Fresh(json) = &*form {
+            if let Form::Encoder(json) = &*form {
                 *form = Form::Raw(Bytes::copy_from_slice(json));
             }
             return self.length;
@@ -158,23 +158,23 @@ impl Payload {
     /// The dictionary that is needed to read it.
     pub(super) fn dictionary(&self) -> Option<Arc<Dictionary>> {
         match &*self.form.read() {
-            Form::Raw(_) | Form::Fresh(_) | Form::Different { .. } => None,
+            Form::Raw(_) | Form::Encoder(_) | Form::Different { .. } => None,
             Form::Compressed { dictionary, .. } => dictionary.clone(),
         }
     }
 
     /// From now on it is kept as this, which must be the difference of its own JSON.
-    pub(super) fn keep_difference(&self, bytes: Box<[u8]>, from: Exemplar) {
+    pub(super) fn keep_difference(&self, bytes: Box<[u8]>, from: Base) {
         *self.form.write() = Form::Different { bytes, from };
     }
 
     pub(super) fn is_raw(&self) -> bool {
-        matches!(&*self.form.read(), Form::Raw(_) | Form::Fresh(_))
+        matches!(&*self.form.read(), Form::Raw(_) | Form::Encoder(_))
     }
 
     pub(in crate::cache) fn raw(&self) -> Option<Bytes> {
         match &*self.form.read() {
-            Form::Raw(json) | Form::Fresh(json) => Some(json.clone()),
+            Form::Raw(json) | Form::Encoder(json) => Some(json.clone()),
             Form::Compressed { .. } | Form::Different { .. } => None,
         }
     }
@@ -186,7 +186,7 @@ impl Payload {
         to.clear();
         to.reserve(self.length);
         match &*self.form.read() {
-            Form::Raw(json) | Form::Fresh(json) => to.extend_from_slice(json),
+            Form::Raw(json) | Form::Encoder(json) => to.extend_from_slice(json),
             Form::Different { bytes, from } => restore(from, bytes, &mut to).ok_or(Damaged)?,
             Form::Compressed { bytes, dictionary } => {
                 let length = CONTEXT.with_borrow_mut(|context| match dictionary {
@@ -225,7 +225,7 @@ mod tests {
         let texts: Vec<Vec<u8>> = (0..300).map(text).collect();
         let dictionary = Dictionary::train(&texts).map(Arc::new).unwrap();
         let other = Dictionary::train(&texts[100..]).map(Arc::new).unwrap();
-        let mut compressor = Compressor::default();
+        let mut compressor = DictionaryCompressor::default();
         for text in &texts {
             let payload = Payload::new(text);
             let read = |payload: &Payload| {
@@ -246,7 +246,7 @@ mod tests {
 
     #[test]
     fn what_does_not_shrink_stays_raw_and_what_is_alike_shrinks_by_itself() {
-        let mut compressor = Compressor::default();
+        let mut compressor = DictionaryCompressor::default();
         let short = Payload::new(b"{\"a\":1}");
         assert_eq!(short.compress(&mut compressor, None), 7);
         assert_eq!(short.json().unwrap(), "{\"a\":1}");
@@ -264,7 +264,7 @@ mod tests {
     fn a_reader_may_read_another() {
         let payloads = [Payload::new(&[b'a'; 500]), Payload::new(&[b'b'; 600])];
         for payload in &payloads {
-            payload.compress(&mut Compressor::default(), None);
+            payload.compress(&mut DictionaryCompressor::default(), None);
         }
         let both =
             payloads[0].with_json(|one| payloads[1].with_json(|other| (one.len(), other.len())).unwrap());

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use hashbrown::HashSet;
 
 use super::{Delta, Fifo, Namespace};
-use crate::ObjectName;
+use crate::NamespacedName;
 
 /// The most keys of one batch.
 pub(super) const MAX_BATCH: usize = 1000;
@@ -32,7 +32,7 @@ impl BatchingFifo {
 
 /// Whether the delta is a batch of its own.
 fn is_alone(delta: &Delta) -> bool {
-    delta.object().is_none() && !matches!(delta, Delta::Reached { .. })
+    delta.object().is_none() && !matches!(delta, Delta::Bookmark { .. })
 }
 
 impl Fifo for BatchingFifo {
@@ -50,7 +50,7 @@ impl Fifo for BatchingFifo {
         }
         // Not more changes than there may be keys: nobody needs to count those.
         let few = self.queue.len() <= MAX_BATCH;
-        let mut keys: HashSet<&ObjectName> = HashSet::new();
+        let mut keys: HashSet<&NamespacedName> = HashSet::new();
         let batched = self.queue.iter().take_while(|delta| {
             !is_alone(delta)
                 && (few || {

@@ -6,7 +6,7 @@ use hashbrown::{HashMap, HashSet};
 
 use super::{Delta, Fifo, Namespace};
 use crate::{
-    ObjectName,
+    NamespacedName,
     cache::{object::StoredObject, store::Store},
 };
 
@@ -21,7 +21,7 @@ pub(super) struct DeltaFifo {
     store: Arc<Store>,
     queue: VecDeque<Place>,
     /// What waits of each key; never an empty list.
-    deltas: HashMap<ObjectName, Vec<Delta>>,
+    deltas: HashMap<NamespacedName, Vec<Delta>>,
     in_process: Option<InProcess>,
     /// Namespaces whose first list was not yet processed.
     unsynced: HashSet<Namespace>,
@@ -30,7 +30,7 @@ pub(super) struct DeltaFifo {
 /// A place in the queue.
 #[derive(Debug)]
 enum Place {
-    Key(ObjectName),
+    Key(NamespacedName),
     /// The list of this namespace, of this version, ends here: each of its keys stands before.
     EndOfList(Namespace, Box<str>),
     /// Each key that changed up to this version stands before.
@@ -41,7 +41,7 @@ enum Place {
 #[derive(Debug, Default)]
 struct InProcess {
     /// The key, and its object when the deltas will have been applied.
-    key: Option<(ObjectName, Option<Arc<StoredObject>>)>,
+    key: Option<(NamespacedName, Option<Arc<StoredObject>>)>,
     lists: Vec<Namespace>,
 }
 
@@ -56,7 +56,7 @@ impl DeltaFifo {
         }
     }
 
-    fn enqueue(&mut self, name: &ObjectName, delta: Delta) {
+    fn enqueue(&mut self, name: &NamespacedName, delta: Delta) {
         if let Some(deltas) = self.deltas.get_mut(name) {
             append(deltas, delta);
         } else {
@@ -66,12 +66,12 @@ impl DeltaFifo {
     }
 
     fn replace(&mut self, namespace: &Namespace, version: Box<str>, objects: Vec<Arc<StoredObject>>) {
-        let listed: HashSet<ObjectName> = objects.iter().map(|object| object.name().clone()).collect();
+        let listed: HashSet<NamespacedName> = objects.iter().map(|object| object.name().clone()).collect();
         for object in objects {
             let name = object.name().clone();
             self.enqueue(&name, Delta::Upserted(object));
         }
-        let is_gone = |name: &ObjectName| {
+        let is_gone = |name: &NamespacedName| {
             (namespace.is_none() || namespace.as_deref() == name.namespace()) && !listed.contains(name)
         };
         let waiting = self.deltas.values().filter_map(|deltas| deltas.last()?.object());
@@ -80,7 +80,7 @@ impl DeltaFifo {
         gone.extend(self.known(|name| is_gone(name) && !self.deltas.contains_key(name)));
         for object in gone {
             let name = object.name().clone();
-            self.enqueue(&name, Delta::Tombstone(object));
+            self.enqueue(&name, Delta::DeletedFinalStateUnknown(object));
         }
         self.queue.push_back(Place::EndOfList(namespace.clone(), version));
     }
@@ -93,7 +93,7 @@ impl DeltaFifo {
     }
 
     /// The store as it will be when what is being processed is in it.
-    fn known(&self, pass: impl Fn(&ObjectName) -> bool) -> Vec<Arc<StoredObject>> {
+    fn known(&self, pass: impl Fn(&NamespacedName) -> bool) -> Vec<Arc<StoredObject>> {
         let (key, newest) = self.key_in_process().unzip();
         let stored = self.store.all();
         let stored = stored
@@ -104,14 +104,14 @@ impl DeltaFifo {
         known
     }
 
-    fn is_known(&self, name: &ObjectName) -> bool {
+    fn is_known(&self, name: &NamespacedName) -> bool {
         match self.key_in_process() {
             Some((key, newest)) if key == name => newest.is_some(),
             _ => self.store.get(name).is_some(),
         }
     }
 
-    fn key_in_process(&self) -> Option<(&ObjectName, Option<&Arc<StoredObject>>)> {
+    fn key_in_process(&self) -> Option<(&NamespacedName, Option<&Arc<StoredObject>>)> {
         let (key, newest) = self.in_process.as_ref()?.key.as_ref()?;
         Some((key, newest.as_ref()))
     }
@@ -128,13 +128,15 @@ impl Fifo for DeltaFifo {
             Delta::Listed { namespace, version } => {
                 self.queue.push_back(Place::EndOfList(namespace, version));
             }
-            Delta::Reached { namespace, version } => self.queue.push_back(Place::Reached(namespace, version)),
+            Delta::Bookmark { namespace, version } => {
+                self.queue.push_back(Place::Reached(namespace, version));
+            }
             Delta::SyncAll => self.resync(),
             Delta::Upserted(ref object) | Delta::Sync(ref object) => {
                 let name = object.name().clone();
                 self.enqueue(&name, delta);
             }
-            Delta::Deleted(ref object) | Delta::Tombstone(ref object) => {
+            Delta::Deleted(ref object) | Delta::DeletedFinalStateUnknown(ref object) => {
                 let name = object.name().clone();
                 // What neither waits nor is known was deleted by a relist.
                 if self.deltas.contains_key(&name) || self.is_known(&name) {
@@ -164,7 +166,7 @@ impl Fifo for DeltaFifo {
                     popped.lists.push(namespace.clone());
                     deltas.push(Delta::Listed { namespace, version });
                 }
-                Place::Reached(namespace, version) => deltas.push(Delta::Reached { namespace, version }),
+                Place::Reached(namespace, version) => deltas.push(Delta::Bookmark { namespace, version }),
             }
             match self.queue.pop_front_if(|place| !matches!(place, Place::Key(_))) {
                 Some(next) => place = next,
@@ -193,8 +195,11 @@ impl Fifo for DeltaFifo {
 /// Appends, unless that makes two deletions in a row: then the one stays that knows the final state, or the older one.
 fn append(deltas: &mut Vec<Delta>, delta: Delta) {
     match (deltas.last_mut(), &delta) {
-        (Some(Delta::Deleted(_)), Delta::Deleted(_) | Delta::Tombstone(_)) => {}
-        (Some(last @ Delta::Tombstone(_)), Delta::Deleted(_) | Delta::Tombstone(_)) => *last = delta,
+        (Some(Delta::Deleted(_)), Delta::Deleted(_) | Delta::DeletedFinalStateUnknown(_)) => {}
+        (
+            Some(last @ Delta::DeletedFinalStateUnknown(_)),
+            Delta::Deleted(_) | Delta::DeletedFinalStateUnknown(_),
+        ) => *last = delta,
         _ => deltas.push(delta),
     }
 }

@@ -44,7 +44,7 @@ pub(super) enum Delta {
     /// The object is gone; this was its last state.
     Deleted(Arc<StoredObject>),
     /// The object is gone; this was the last state that is known.
-    Tombstone(Arc<StoredObject>),
+    DeletedFinalStateUnknown(Arc<StoredObject>),
     /// The namespace holds these objects and no others.
     Replaced {
         namespace: Namespace,
@@ -55,7 +55,7 @@ pub(super) enum Delta {
     /// What a list of this version held was handed out; a queue that hands out its objects one by one says so.
     Listed { namespace: Namespace, version: Box<str> },
     /// Everything of the namespace up to this version was pushed before.
-    Reached { namespace: Namespace, version: Box<str> },
+    Bookmark { namespace: Namespace, version: Box<str> },
     /// Nothing happened to the object; whoever resyncs is told of it again.
     Sync(Arc<StoredObject>),
     /// The same for everything in the store.
@@ -75,10 +75,11 @@ impl Delta {
     /// The object, where the delta is about a single one.
     fn object(&self) -> Option<&Arc<StoredObject>> {
         match self {
-            Self::Upserted(object) | Self::Deleted(object) | Self::Tombstone(object) | Self::Sync(object) => {
-                Some(object)
-            }
-            Self::Replaced { .. } | Self::Listed { .. } | Self::Reached { .. } | Self::SyncAll => None,
+            Self::Upserted(object)
+            | Self::Deleted(object)
+            | Self::DeletedFinalStateUnknown(object)
+            | Self::Sync(object) => Some(object),
+            Self::Replaced { .. } | Self::Listed { .. } | Self::Bookmark { .. } | Self::SyncAll => None,
         }
     }
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
 
-use super::ring::Notification;
-use crate::{ObjectName, cache::store::Stored};
+use super::pending_notifications::Notification;
+use crate::{NamespacedName, cache::store::StoreEvent};
 
 /// Changes in order, of each object at most a deletion and what came after it.
 ///
@@ -17,7 +17,7 @@ pub(super) struct Coalesced {
     queue: BTreeMap<u64, Notification>,
     pushed: u64,
     /// The addition or update that waits.
-    open: HashMap<ObjectName, u64>,
+    open: HashMap<NamespacedName, u64>,
 }
 
 impl Coalesced {
@@ -45,9 +45,9 @@ impl Coalesced {
         self.queue.len()
     }
 
-    fn change(&mut self, change: Stored, is_in_initial_list: bool) {
+    fn change(&mut self, change: StoreEvent, is_in_initial_list: bool) {
         let name = change.name().clone();
-        let is_deletion = matches!(change, Stored::Deleted { .. });
+        let is_deletion = matches!(change, StoreEvent::Deleted { .. });
         let Some(number) = self.open.get(&name).copied() else {
             if !is_deletion {
                 self.open.insert(name, self.pushed);
@@ -83,11 +83,13 @@ impl Coalesced {
 }
 
 /// What two changes of one object come to, the first an addition or an update.
-fn merge(first: Stored, second: Stored) -> Option<Stored> {
+fn merge(first: StoreEvent, second: StoreEvent) -> Option<StoreEvent> {
     Some(match (first, second) {
-        (Stored::Added(_), Stored::Updated { new, .. }) => Stored::Added(new),
-        (Stored::Added(_), Stored::Deleted { .. }) => return None,
-        (Stored::Updated { old, .. }, Stored::Updated { new, .. }) => Stored::Updated { old, new },
+        (StoreEvent::Added(_), StoreEvent::Updated { new, .. }) => StoreEvent::Added(new),
+        (StoreEvent::Added(_), StoreEvent::Deleted { .. }) => return None,
+        (StoreEvent::Updated { old, .. }, StoreEvent::Updated { new, .. }) => {
+            StoreEvent::Updated { old, new }
+        }
         // A deletion; additions come only after deletions.
         (_, second) => second,
     })

@@ -4,9 +4,9 @@
 //! has not changed. The [`Processor`] belongs to the processing task of an informer.
 
 mod coalesced;
+mod pending_notifications;
 mod registration;
 mod resync;
-mod ring;
 #[cfg(test)]
 mod tests;
 
@@ -22,15 +22,15 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 pub use self::registration::HandlerRegistration;
 pub(super) use self::registration::Registrations;
 use self::{
-    registration::{Lease, Waiting},
+    pending_notifications::Notification,
+    registration::{ListenerGuard, Waiting},
     resync::Schedule,
-    ring::Notification,
 };
-use super::{Change, store::Stored};
+use super::{Change, store::StoreEvent};
 use crate::panics::caught;
 
 pub(super) type Sink = Box<dyn Fn(&Change<'_>) + Send + Sync>;
-pub(super) type Handler = Box<dyn Fn(&Stored, bool) + Send + Sync>;
+pub(super) type Handler = Box<dyn Fn(&StoreEvent, bool) + Send + Sync>;
 
 /// Who wants to be told.
 pub(super) enum Listener {
@@ -57,13 +57,16 @@ pub(super) struct Handlers {
 }
 
 struct Running {
-    way: Way,
+    way: Dispatch,
     registration: HandlerRegistration,
     schedule: Schedule,
 }
 
-enum Way {
-    Sink(Sink, #[expect(dead_code, reason = "ends with the sink")] Lease),
+enum Dispatch {
+    Sink(
+        Sink,
+        #[expect(dead_code, reason = "ends with the sink")] ListenerGuard,
+    ),
     Ring,
 }
 
@@ -79,7 +82,7 @@ impl Processor {
     }
 
     /// Forgets listeners that were removed and takes over those that were added; `replay` is the store, which they are told of first.
-    pub(super) fn adopt(&mut self, replay: impl Fn() -> Vec<Stored>, has_synced: bool) {
+    pub(super) fn adopt(&mut self, replay: impl Fn() -> Vec<StoreEvent>, has_synced: bool) {
         self.listeners
             .retain(|listener| !listener.registration.is_removed());
         while let Some(waiting) = self.registrations.next() {
@@ -110,7 +113,7 @@ impl Processor {
         } = waiting;
         let registration = lease.0.clone();
         let way = match listener {
-            Listener::Sink(sink) => Way::Sink(sink, lease),
+            Listener::Sink(sink) => Dispatch::Sink(sink, lease),
             Listener::Handler(handler) => {
                 let Handlers {
                     tracker,
@@ -118,7 +121,7 @@ impl Processor {
                     cancel,
                 } = &self.handlers;
                 tracker.spawn_on(run_handler(lease, handler, cancel.clone()), runtime);
-                Way::Ring
+                Dispatch::Ring
             }
         };
         Running {
@@ -156,7 +159,7 @@ impl Processor {
 
     /// Tells everybody of a change that is in the store, and those who resync of what has not changed. Handlers begin when all was
     /// [`told`](Self::told).
-    pub(super) fn tell(&self, change: &Stored, is_in_initial_list: bool) {
+    pub(super) fn tell(&self, change: &StoreEvent, is_in_initial_list: bool) {
         for listener in &self.listeners {
             if listener.schedule.is_resyncing || !change.is_unchanged() {
                 listener.tell(change, is_in_initial_list);
@@ -185,15 +188,15 @@ impl Drop for Processor {
 }
 
 impl Running {
-    fn tell(&self, change: &Stored, is_in_initial_list: bool) {
+    fn tell(&self, change: &StoreEvent, is_in_initial_list: bool) {
         if self.registration.is_removed() {
             return;
         }
         match &self.way {
-            Way::Sink(sink, _) => contained(self.registration.name(), || {
+            Dispatch::Sink(sink, _) => contained(self.registration.name(), || {
                 sink(&Change::of(change, is_in_initial_list));
             }),
-            Way::Ring => self.registration.ring().push(Notification::Changed {
+            Dispatch::Ring => self.registration.ring().push(Notification::Changed {
                 change: change.clone(),
                 is_in_initial_list,
             }),
@@ -202,8 +205,8 @@ impl Running {
 
     fn synced(&self) {
         match &self.way {
-            Way::Sink(..) => self.registration.set_synced(),
-            Way::Ring => self.registration.ring().push(Notification::Synced),
+            Dispatch::Sink(..) => self.registration.set_synced(),
+            Dispatch::Ring => self.registration.ring().push(Notification::Synced),
         }
     }
 
@@ -213,8 +216,8 @@ impl Running {
 }
 
 /// The lease ends last, after the handler was dropped.
-async fn run_handler(lease: Lease, handler: Handler, cancel: CancellationToken) {
-    let Lease(registration) = &lease;
+async fn run_handler(lease: ListenerGuard, handler: Handler, cancel: CancellationToken) {
+    let ListenerGuard(registration) = &lease;
     while !cancel.is_cancelled() && !registration.is_removed() {
         match registration.ring().pop() {
             Some(Notification::Changed {

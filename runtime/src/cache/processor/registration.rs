@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use super::{Listener, resync, ring::Ring};
+use super::{Listener, pending_notifications::Ring, resync};
 use crate::cache::HandlerOptions;
 
 /// A registered handler or sink. Cloning copies a pointer.
@@ -91,9 +91,9 @@ impl HandlerRegistration {
 }
 
 /// Whoever holds it runs the listener; dropping it says that the listener has ended.
-pub(super) struct Lease(pub(super) HandlerRegistration);
+pub(super) struct ListenerGuard(pub(super) HandlerRegistration);
 
-impl Drop for Lease {
+impl Drop for ListenerGuard {
     fn drop(&mut self) {
         self.0.0.ring.close();
         self.0.0.ended.cancel();
@@ -104,7 +104,7 @@ impl Drop for Lease {
 pub(super) struct Waiting {
     pub(super) listener: Listener,
     pub(super) resync: Option<Duration>,
-    pub(super) lease: Lease,
+    pub(super) lease: ListenerGuard,
 }
 
 /// Where listeners are added.
@@ -156,7 +156,7 @@ impl Registrations {
         let waiting = Waiting {
             listener,
             resync,
-            lease: Lease(registration.clone()),
+            lease: ListenerGuard(registration.clone()),
         };
         if state.phase == Phase::Stopped {
             // What the user's code does when it is dropped is none of the lock's business.

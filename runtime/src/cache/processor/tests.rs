@@ -12,10 +12,10 @@ use std::{
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::{Listener, Registrations, coalesced::Coalesced, ring::Notification};
+use super::{Listener, Registrations, coalesced::Coalesced, pending_notifications::Notification};
 use crate::{
     Kind as _,
-    cache::{HandlerOptions, object::StoredObject, scan::Scanner, store::Stored},
+    cache::{HandlerOptions, object::StoredObject, scan::Scanner, store::StoreEvent},
 };
 
 /// Counts the warnings that this thread logs while the guard lives.
@@ -109,9 +109,9 @@ impl Told {
         let key = change.name().to_string();
         let version = |object: &StoredObject| object.metadata.resource_version().parse().unwrap();
         match change {
-            Stored::Added(new) => Self::Added(key, version(&new), is_in_initial_list),
-            Stored::Updated { old, new } => Self::Updated(key, version(&old), version(&new)),
-            Stored::Deleted { old, .. } => Self::Deleted(key, version(&old)),
+            StoreEvent::Added(new) => Self::Added(key, version(&new), is_in_initial_list),
+            StoreEvent::Updated { old, new } => Self::Updated(key, version(&old), version(&new)),
+            StoreEvent::Deleted { old, .. } => Self::Deleted(key, version(&old)),
         }
     }
 }
@@ -162,15 +162,15 @@ fn run(operations: Vec<Operation>) -> Result<(), TestCaseError> {
             Operation::Put(key) => {
                 let new = stored(key, version);
                 Some(match truth.insert(key, new.clone()) {
-                    Some(old) => Stored::Updated { old, new },
-                    None => Stored::Added(new),
+                    Some(old) => StoreEvent::Updated { old, new },
+                    None => StoreEvent::Added(new),
                 })
             }
-            Operation::Delete(key) => truth.remove(&key).map(|_| Stored::Deleted {
+            Operation::Delete(key) => truth.remove(&key).map(|_| StoreEvent::Deleted {
                 old: stored(key, version),
                 final_state_known: true,
             }),
-            Operation::Resync(key) => truth.get(&key).map(|known| Stored::Updated {
+            Operation::Resync(key) => truth.get(&key).map(|known| StoreEvent::Updated {
                 old: known.clone(),
                 new: known.clone(),
             }),

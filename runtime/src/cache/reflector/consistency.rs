@@ -2,16 +2,16 @@
 
 use std::{collections::HashMap, sync::atomic::Ordering};
 
-use super::{Gathered, Reflector};
-use crate::cache::{ListOptions, versions};
+use super::{Reflector, TemporaryStore};
+use crate::cache::{ListOptions, resource_version};
 
 /// So many differences are named in the log.
 const NAMED: usize = 10;
 
 impl Reflector {
     /// Lists again, at the very same version, and compares. What differs is logged and counted; a list that fails compares nothing.
-    pub(super) async fn check_consistency(&mut self, gathered: &Gathered, version: &str) {
-        if version == "0" || !versions::is_number(version) {
+    pub(super) async fn check_consistency(&mut self, gathered: &TemporaryStore, version: &str) {
+        if version == "0" || !resource_version::is_number(version) {
             return;
         }
         let options = ListOptions {

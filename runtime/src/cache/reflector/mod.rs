@@ -10,11 +10,11 @@
 //! - a watch goes on from the last version; one that has expired costs a list at the last version.
 
 mod consistency;
-mod gathered;
-mod listing;
+mod list;
 mod options;
 mod streaming;
-mod watching;
+mod temporary_store;
+mod watch;
 
 use std::{sync::Arc, time::Duration};
 
@@ -22,35 +22,35 @@ use bytes::Bytes;
 use futures::StreamExt as _;
 use tokio::time::{Instant, sleep, timeout};
 
-use self::gathered::Gathered;
 pub(super) use self::options::ErrorHandler;
 pub use self::options::ReflectorOptions;
+use self::temporary_store::TemporaryStore;
 use super::{
-    Backoff, Chunks, ListerWatcher, SourceError,
-    complaints::{Complaints, VersionFault},
-    core::Core,
+    Backoff, ByteStream, ListWatchError, ListerWatcher,
+    failure_log::{FailureLog, VersionFault},
     fifo::{Delta, Namespace, SharedFifo},
     index::Index,
     object::StoredObject,
-    scan::{Listed, Refused, ScanError, Scanner},
+    resource_version,
+    scan::{Listed, ScanError, ScanFailure, Scanner},
     stats::count,
-    versions,
+    untyped_informer::UntypedInformer,
 };
-use crate::ObjectName;
+use crate::NamespacedName;
 
 /// API servers send a bookmark a minute: silence for thrice as long means that the connection is dead.
 const SILENCE: Duration = Duration::from_mins(3);
 
 /// Lists and watches one namespace, or all, for one informer.
 pub(super) struct Reflector {
-    core: Arc<Core>,
+    core: Arc<UntypedInformer>,
     source: Arc<dyn ListerWatcher>,
     namespace: Namespace,
     fifo: Arc<SharedFifo>,
     options: ReflectorOptions,
     scanner: Scanner,
     backoff: Box<dyn Backoff>,
-    complaints: Complaints,
+    complaints: FailureLog,
     /// The version of the last list, event or bookmark; empty before the first list.
     version: String,
     /// The server refused to list at `version`.
@@ -63,16 +63,16 @@ pub(super) struct Reflector {
 
 impl Reflector {
     pub(super) fn new(
-        core: Arc<Core>,
+        core: Arc<UntypedInformer>,
         source: Arc<dyn ListerWatcher>,
         namespace: Namespace,
         fifo: Arc<SharedFifo>,
         options: ReflectorOptions,
     ) -> Self {
-        let scanner = Scanner::keeping(core.views.clone(), &core.options.keep);
+        let scanner = Scanner::keeping(core.views.clone(), &core.options.storage);
         Self {
             scanner: scanner.into_fresh(core.fresh()),
-            complaints: Complaints::new(core.info(), namespace.as_deref()),
+            complaints: FailureLog::new(core.info(), namespace.as_deref()),
             core,
             source,
             namespace,
@@ -97,7 +97,7 @@ impl Reflector {
     }
 
     /// Returns when a new list is needed.
-    async fn list_and_watch(&mut self) -> Result<(), SourceError> {
+    async fn list_and_watch(&mut self) -> Result<(), ListWatchError> {
         let stream = self.stream_list_if_possible().await?;
         if stream.is_none() {
             self.list().await?;
@@ -106,7 +106,7 @@ impl Reflector {
     }
 
     /// The list is whole: the store is to hold this, as of this version, and nothing else.
-    async fn gathered(&mut self, gathered: Gathered, version: &str) {
+    async fn gathered(&mut self, gathered: TemporaryStore, version: &str) {
         self.version_unavailable = false;
         self.advance(version, None);
         count(&self.core.counters.lists);
@@ -122,9 +122,9 @@ impl Reflector {
 
     /// The server is known to have reached this version. It is followed even where it goes backwards: to ask again for what is known is
     /// safe, to skip what is not is not. Then the version before is returned.
-    fn advance(&mut self, version: &str, object: Option<&ObjectName>) -> Option<Box<str>> {
-        let fault = match versions::compare(&self.version, version) {
-            _ if !versions::is_number(version) => Some(VersionFault::NoNumber),
+    fn advance(&mut self, version: &str, object: Option<&NamespacedName>) -> Option<Box<str>> {
+        let fault = match resource_version::compare(&self.version, version) {
+            _ if !resource_version::is_number(version) => Some(VersionFault::NoNumber),
             Some(std::cmp::Ordering::Greater) => Some(VersionFault::Backwards),
             _ => None,
         };
@@ -146,13 +146,13 @@ impl Reflector {
         before
     }
 
-    async fn failed_and_waits(&mut self, error: &SourceError) {
+    async fn failed_and_waits(&mut self, error: &ListWatchError) {
         self.failed(error);
         let asked = error.retry_after().unwrap_or_default();
         sleep(self.backoff.next().max(asked)).await;
     }
 
-    fn failed(&mut self, error: &SourceError) {
+    fn failed(&mut self, error: &ListWatchError) {
         count(&self.core.counters.failures);
         if let Some(warning) = self.complaints.about(error) {
             tracing::warn!("{warning}");
@@ -171,8 +171,8 @@ impl Reflector {
     }
 }
 
-impl From<Refused> for SourceError {
-    fn from(refused: Refused) -> Self {
+impl From<ScanFailure> for ListWatchError {
+    fn from(refused: ScanFailure) -> Self {
         let problem = refused.error.to_string();
         match refused.object {
             Some(object) => Self::BadObject { object, problem },
@@ -181,24 +181,24 @@ impl From<Refused> for SourceError {
     }
 }
 
-impl From<ScanError> for SourceError {
+impl From<ScanError> for ListWatchError {
     fn from(error: ScanError) -> Self {
-        Refused::from(error).into()
+        ScanFailure::from(error).into()
     }
 }
 
-async fn in_time<T>(response: impl Future<Output = Result<T, SourceError>>) -> Result<T, SourceError> {
-    let unreachable = |_| SourceError::Unreachable {
+async fn in_time<T>(response: impl Future<Output = Result<T, ListWatchError>>) -> Result<T, ListWatchError> {
+    let unreachable = |_| ListWatchError::Unreachable {
         message: format!("no answer within {} s", SILENCE.as_secs()),
         refused: false,
     };
     timeout(SILENCE, response).await.map_err(unreachable)?
 }
 
-async fn next(body: &mut Chunks, patience: Duration) -> Result<Option<Bytes>, SourceError> {
+async fn next(body: &mut ByteStream, patience: Duration) -> Result<Option<Bytes>, ListWatchError> {
     match timeout(patience, body.next()).await {
         Ok(chunk) => chunk.transpose(),
-        Err(_) => Err(SourceError::Broken(format!(
+        Err(_) => Err(ListWatchError::Broken(format!(
             "nothing came for {} s",
             patience.as_secs()
         ))),
@@ -219,17 +219,20 @@ mod tests {
     struct Nothing;
 
     impl ListerWatcher for Nothing {
-        fn list(&self, _: ListOptions) -> futures::future::BoxFuture<'_, Result<Chunks, SourceError>> {
+        fn list(&self, _: ListOptions) -> futures::future::BoxFuture<'_, Result<ByteStream, ListWatchError>> {
             Box::pin(std::future::pending())
         }
 
-        fn watch(&self, _: WatchOptions) -> futures::future::BoxFuture<'_, Result<Chunks, SourceError>> {
+        fn watch(
+            &self,
+            _: WatchOptions,
+        ) -> futures::future::BoxFuture<'_, Result<ByteStream, ListWatchError>> {
             Box::pin(std::future::pending())
         }
     }
 
     fn reflector() -> Reflector {
-        let core = Arc::new(Core::new::<Node>(
+        let core = Arc::new(UntypedInformer::new::<Node>(
             Node::info(),
             InformerOptions::default(),
             Arc::default(),

@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use parking_lot::Mutex;
 
 use crate::{
-    cache::{Backoff, ExponentialBackoff, SourceError},
+    cache::{Backoff, ExponentialBackoff, ListWatchError},
     panics::caught,
 };
 
@@ -63,7 +63,7 @@ impl fmt::Debug for ReflectorOptions {
     }
 }
 
-type Callback = Arc<dyn Fn(&SourceError) + Send + Sync>;
+type Callback = Arc<dyn Fn(&ListWatchError) + Send + Sync>;
 
 /// Who is told of the failures of an informer's lists and watches.
 #[derive(Default)]
@@ -82,7 +82,7 @@ impl ErrorHandler {
     }
 
     /// Tells the handler; its panic ends there.
-    pub(super) fn tell(&self, error: &SourceError) {
+    pub(super) fn tell(&self, error: &ListWatchError) {
         let Some(callback) = self.0.lock().clone() else {
             return;
         };

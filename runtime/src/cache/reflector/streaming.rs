@@ -10,8 +10,8 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::time::{Instant, timeout};
 
-use super::{Gathered, Reflector, SILENCE, watching::Stream};
-use crate::cache::{SourceError, index::Index, scan::WatchEvent, stats::count};
+use super::{Reflector, SILENCE, TemporaryStore, watch::Stream};
+use crate::cache::{ListWatchError, index::Index, scan::WatchEvent, stats::count};
 
 const WARN_EVERY: Duration = Duration::from_secs(10);
 /// After so much silence the end of the initial events is not waited for.
@@ -26,11 +26,11 @@ const ASK_AGAIN: Duration = Duration::from_hours(1);
 enum Failure {
     /// The server does not know how.
     Unsupported(String),
-    Failed(SourceError),
+    Failed(ListWatchError),
 }
 
-impl From<SourceError> for Failure {
-    fn from(error: SourceError) -> Self {
+impl From<ListWatchError> for Failure {
+    fn from(error: ListWatchError) -> Self {
         if error.is_invalid() {
             Self::Unsupported(error.to_string())
         } else {
@@ -42,7 +42,7 @@ impl From<SourceError> for Failure {
 /// The initial events so far.
 #[derive(Default)]
 struct Initial {
-    objects: Gathered,
+    objects: TemporaryStore,
     other_bookmarks: u32,
     /// The version of the bookmark that ended them.
     version: Option<Box<str>>,
@@ -52,7 +52,7 @@ struct Initial {
 
 impl Reflector {
     /// Puts the whole list into the queue as one replacement and returns the stream, to go on with; none when a list is needed instead.
-    pub(super) async fn stream_list_if_possible(&mut self) -> Result<Option<Stream>, SourceError> {
+    pub(super) async fn stream_list_if_possible(&mut self) -> Result<Option<Stream>, ListWatchError> {
         let is_unsupported = self.unstreamed_until.is_some_and(|until| Instant::now() < until);
         if is_unsupported || !self.options.streaming_lists {
             return Ok(None);
@@ -60,10 +60,10 @@ impl Reflector {
         match self.stream_list().await {
             Ok(stream) => return Ok(Some(stream)),
             // A list would not reach it either.
-            Err(Failure::Failed(error @ SourceError::Unreachable { .. })) => return Err(error),
+            Err(Failure::Failed(error @ ListWatchError::Unreachable { .. })) => return Err(error),
             Err(Failure::Failed(error)) => {
                 // After a refusal the list will show what is wrong.
-                if !matches!(error, SourceError::Status(_)) {
+                if !matches!(error, ListWatchError::Status(_)) {
                     self.failed(&error);
                 }
                 tracing::debug!("{}: no streaming list, listing: {error}", self.complaints.place());
@@ -93,7 +93,7 @@ impl Reflector {
                 {
                     self.version_unavailable = true;
                 }
-                Err(Failure::Failed(error @ SourceError::Broken(_))) if torn + 1 < TORN => {
+                Err(Failure::Failed(error @ ListWatchError::Broken(_))) if torn + 1 < TORN => {
                     torn += 1;
                     self.failed_and_waits(&error).await;
                 }
@@ -123,7 +123,7 @@ impl Reflector {
                 continue;
             };
             let Some(chunk) = chunk? else {
-                return Err(SourceError::Broken("it ended before all objects had come".to_owned()).into());
+                return Err(ListWatchError::Broken("it ended before all objects had come".to_owned()).into());
             };
             heard = Instant::now();
             let indexes = self.core.store.indexes();
@@ -133,7 +133,7 @@ impl Reflector {
                 taken.as_ref().map_err(drop).copied()
             });
             taken?;
-            stream.lines.check().map_err(SourceError::from)?;
+            stream.lines.check().map_err(ListWatchError::from)?;
             if let Some(version) = initial.version.take() {
                 break version;
             }
@@ -163,7 +163,7 @@ impl Reflector {
         line: &[u8],
         indexes: &[Arc<Index>],
         initial: &mut Initial,
-    ) -> Result<(), SourceError> {
+    ) -> Result<(), ListWatchError> {
         if initial.version.is_some() {
             initial.rest.extend_from_slice(line);
             initial.rest.push(b'\n');
@@ -180,7 +180,7 @@ impl Reflector {
                 ends_initial_events: true,
             } => initial.version = Some(version),
             WatchEvent::Bookmark { .. } => initial.other_bookmarks += 1,
-            WatchEvent::Error(status) => return Err(SourceError::Status(status)),
+            WatchEvent::Error(status) => return Err(ListWatchError::Status(status)),
         }
         Ok(())
     }

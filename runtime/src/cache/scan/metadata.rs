@@ -14,10 +14,10 @@ use super::{
     cursor::{Cursor, unquoted},
 };
 use crate::{
-    ObjectName, Scope,
+    NamespacedName, Scope,
     cache::{
+        interner::{Asked, Recent},
         metadata::{Identity, Labels, Metadata, OwnerRef},
-        recent::{Asked, Recent},
     },
 };
 
@@ -123,10 +123,10 @@ impl<'a> Found<'a> {
         }
         let name = present("name", self.name)?;
         let name = match scope {
-            Scope::Cluster => ObjectName::cluster(name),
+            Scope::Cluster => NamespacedName::cluster(name),
             Scope::Namespaced => {
                 let namespace = present("namespace", self.namespace)?;
-                ObjectName::written(&namespace, &name, &mut shared.name)
+                NamespacedName::written(&namespace, &name, &mut shared.name)
             }
         };
         let (uid, version) = (

@@ -8,19 +8,19 @@ mod blocks;
 mod cursor;
 #[cfg(test)]
 mod fuzz;
-mod lines;
-mod list;
+mod line_decoder;
+mod list_splitter;
 mod metadata;
 mod object;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod oracle;
 mod prune;
-mod refused;
+mod scan_failure;
 mod watch;
 
 pub(super) use cursor::{Cursor, unquoted};
-pub(super) use lines::Lines;
-pub(super) use list::ListCutter;
+pub(super) use line_decoder::Lines;
+pub(super) use list_splitter::ListSplitter;
 pub(super) use object::{Listed, ScanError, Scanner, text};
-pub(super) use refused::Refused;
+pub(super) use scan_failure::ScanFailure;
 pub(super) use watch::WatchEvent;

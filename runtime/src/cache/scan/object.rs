@@ -6,19 +6,19 @@ use super::{
     cursor::{Cursor, unquoted},
     metadata::{Found, Shared},
     prune::prune,
-    refused::Refused,
+    scan_failure::ScanFailure,
 };
 use crate::{
     Scope,
     cache::{
-        Keep, Transform,
-        compression::{Fresh, Payload},
+        StorageMode, Transform,
+        compression::{Encoder, Payload},
+        decoder::Decoder,
         index::Index,
-        keep::Paths,
         metadata::Metadata,
         object::StoredObject,
+        storage_mode::Paths,
         store::Store,
-        views::Views,
     },
 };
 
@@ -59,36 +59,36 @@ pub(in crate::cache) struct Scanner {
     transform: Option<Transform>,
     transform_failed: bool,
     /// Who reads the objects, and knows whether what is said of one may quote it.
-    views: Arc<Views>,
+    views: Arc<Decoder>,
     /// What is kept of the object that is being scanned.
     kept: Vec<u8>,
     /// What becomes of objects that may be compressed.
-    fresh: Option<Fresh>,
+    fresh: Option<Encoder>,
     shared: Shared,
 }
 
 impl Scanner {
     /// A scanner that keeps everything.
     #[cfg(any(test, fuzzing))]
-    pub(in crate::cache) fn new(info: &crate::KindInfo) -> Self {
-        let views = Views::new(info.clone(), false, Arc::default(), Arc::default());
-        Self::keeping(Arc::new(views), &Keep::Raw)
+    pub(in crate::cache) fn new(info: &crate::ApiResource) -> Self {
+        let views = Decoder::new(info.clone(), false, Arc::default(), Arc::default());
+        Self::keeping(Arc::new(views), &StorageMode::Raw)
     }
 
-    pub(in crate::cache) fn keeping(views: Arc<Views>, keep: &Keep) -> Self {
+    pub(in crate::cache) fn keeping(views: Arc<Decoder>, keep: &StorageMode) -> Self {
         let info = views.info();
         let (api_version, kind) = match keep {
-            Keep::Metadata => ("meta.k8s.io/v1".into(), "PartialObjectMetadata".into()),
+            StorageMode::Metadata => ("meta.k8s.io/v1".into(), "PartialObjectMetadata".into()),
             _ => (info.api_version(), info.kind.to_string()),
         };
         let paths = match keep {
-            Keep::Projection(paths) => Paths::new(paths)
+            StorageMode::Projection(paths) => Paths::new(paths)
                 .inspect_err(|error| tracing::error!("an informer of {kind} keeps whole objects: {error}"))
                 .ok(),
             _ => None,
         };
         let transform = match keep {
-            Keep::Transformed(transform) => Some(transform.clone()),
+            StorageMode::Transformed(transform) => Some(transform.clone()),
             _ => None,
         };
         Self {
@@ -106,7 +106,7 @@ impl Scanner {
     }
 
     /// Lets `fresh` decide how the bytes are kept at first.
-    pub(in crate::cache) fn into_fresh(self, fresh: Option<Fresh>) -> Self {
+    pub(in crate::cache) fn into_fresh(self, fresh: Option<Encoder>) -> Self {
         Self { fresh, ..self }
     }
 
@@ -116,7 +116,7 @@ impl Scanner {
         json: &[u8],
         indexes: &[Arc<Index>],
         store: &Store,
-    ) -> Result<Listed, Refused> {
+    ) -> Result<Listed, ScanFailure> {
         self.item(json, |scanner, found| {
             scanner.finish_unless_known(found, indexes, store)
         })
@@ -127,7 +127,7 @@ impl Scanner {
         &mut self,
         json: &[u8],
         indexes: &[Arc<Index>],
-    ) -> Result<StoredObject, Refused> {
+    ) -> Result<StoredObject, ScanFailure> {
         self.item(json, |scanner, found| scanner.finish(found, indexes))
     }
 
@@ -135,14 +135,14 @@ impl Scanner {
         &mut self,
         json: &[u8],
         finish: impl FnOnce(&mut Self, Found<'_>) -> Result<T, ScanError>,
-    ) -> Result<T, Refused> {
+    ) -> Result<T, ScanFailure> {
         let scanned = || {
             let mut cursor = Cursor::new(text(json)?);
             let found = self.scan(&mut cursor)?;
             cursor.end()?;
             finish(self, found)
         };
-        scanned().map_err(|error| Refused::item(error, json))
+        scanned().map_err(|error| ScanFailure::item(error, json))
     }
 
     /// Scans the object on which the cursor stands; [`Self::finish`] must follow.

@@ -10,7 +10,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
-use super::{list::Envelope, *};
+use super::{list_splitter::Envelope, *};
 use crate::{Kind as _, cache::object::StoredObject};
 
 /// Namespace, name, uid and resource version, if a store can tell the object by them.
@@ -83,8 +83,8 @@ pub(crate) fn check_line_that_parses(document: &Value) {
     check_line(line.as_bytes());
 }
 
-pub(super) fn cut(body: &[u8], cuts: &[usize]) -> Result<(Vec<Vec<u8>>, Envelope), Refused> {
-    let (mut cutter, mut items, mut rest) = (ListCutter::new(), Vec::new(), body);
+pub(super) fn cut(body: &[u8], cuts: &[usize]) -> Result<(Vec<Vec<u8>>, Envelope), ScanFailure> {
+    let (mut cutter, mut items, mut rest) = (ListSplitter::new(), Vec::new(), body);
     for cut in cuts.iter().cycle() {
         let (chunk, after) = rest.split_at((*cut).min(rest.len()));
         cutter.push(chunk, |item| {

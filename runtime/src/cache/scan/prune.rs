@@ -1,7 +1,7 @@
 //! Leaves out of a value what a projection does not want.
 
 use super::{ScanError, cursor::Cursor, object::write_key};
-use crate::cache::keep::Paths;
+use crate::cache::storage_mode::Paths;
 
 /// Appends to `kept` what the paths want of the value on which the cursor stands. No deeper than the paths are.
 ///

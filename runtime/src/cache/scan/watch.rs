@@ -8,7 +8,7 @@ use super::{
     cursor::Cursor,
     metadata::Found,
     object::{Listed, ScanError, Scanner, text},
-    refused::Refused,
+    scan_failure::ScanFailure,
 };
 use crate::cache::{index::Index, object::StoredObject, store::Store};
 
@@ -59,9 +59,9 @@ impl Scanner {
         &mut self,
         line: &[u8],
         indexes: &[Arc<Index>],
-    ) -> Result<WatchEvent, Refused> {
+    ) -> Result<WatchEvent, ScanFailure> {
         self.line(line, |scanner, found| scanner.finish(found, indexes))
-            .map_err(|error| Refused::line(error, line))
+            .map_err(|error| ScanFailure::line(error, line))
     }
 
     /// A line of a streaming list. What is in the store is not made again.
@@ -70,11 +70,11 @@ impl Scanner {
         line: &[u8],
         indexes: &[Arc<Index>],
         store: &Store,
-    ) -> Result<WatchEvent<Listed>, Refused> {
+    ) -> Result<WatchEvent<Listed>, ScanFailure> {
         self.line(line, |scanner, found| {
             scanner.finish_unless_known(found, indexes, store)
         })
-        .map_err(|error| Refused::line(error, line))
+        .map_err(|error| ScanFailure::line(error, line))
     }
 
     fn line<T>(

@@ -15,7 +15,7 @@ struct Slim {
 }
 
 impl Kind for Slim {
-    fn info() -> crate::KindInfo {
+    fn info() -> crate::ApiResource {
         ConfigMap::info()
     }
 }
@@ -101,13 +101,13 @@ async fn several_namespaces_feed_one_store_which_syncs_with_the_last() {
     assert!(
         informer
             .lister()
-            .object(&ObjectName::namespaced("one", "a"))
+            .object(&NamespacedName::namespaced("one", "a"))
             .is_some()
     );
     assert!(
         informer
             .lister()
-            .object(&ObjectName::namespaced("two", "a"))
+            .object(&NamespacedName::namespaced("two", "a"))
             .is_none()
     );
     assert_eq!(informer.stats().lists, 4);

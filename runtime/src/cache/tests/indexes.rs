@@ -50,7 +50,7 @@ fn found(pods: &SharedInformer<Pod>, index: &str, value: impl Into<IndexKey>) ->
         .map(|pod| pod.unwrap().metadata.name.clone().unwrap())
         .collect();
     listed.sort();
-    assert_eq!(keys.iter().map(ObjectName::name).collect::<Vec<_>>(), listed);
+    assert_eq!(keys.iter().map(NamespacedName::name).collect::<Vec<_>>(), listed);
     listed
 }
 

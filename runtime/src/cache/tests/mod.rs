@@ -9,7 +9,7 @@ pub(crate) mod support;
 mod bad_input;
 mod factory;
 mod indexes;
-mod keep;
+mod storage_modes;
 mod store;
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -20,9 +20,9 @@ use serde_json::{Value, json};
 use support::{Diary, config_map, contents, entry, informer, long_after, name, pairs, server, settle};
 
 use super::*;
-use crate::{Kind as _, ObjectName};
+use crate::{Kind as _, NamespacedName};
 
 /// What reads ConfigMaps of no informer.
-fn views() -> views::Views {
-    views::Views::new(ConfigMap::info(), false, Arc::default(), Arc::default())
+fn views() -> decoder::Decoder {
+    decoder::Decoder::new(ConfigMap::info(), false, Arc::default(), Arc::default())
 }

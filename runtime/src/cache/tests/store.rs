@@ -15,7 +15,7 @@ use crate::{
         index::Index,
         object::StoredObject,
         scan::Scanner,
-        store::{Store, Stored},
+        store::{Store, StoreEvent},
         tree::Tree,
     },
 };
@@ -88,20 +88,20 @@ fn operation() -> impl Strategy<Value = Operation> {
 }
 
 /// Keys of two namespaces, in turn.
-fn object_name(key: u8) -> ObjectName {
-    ObjectName::namespaced(format!("ns{}", key % 2), format!("o{key}"))
+fn namespaced_name(key: u8) -> NamespacedName {
+    NamespacedName::namespaced(format!("ns{}", key % 2), format!("o{key}"))
 }
 
 struct World {
     store: Store,
-    model: HashMap<ObjectName, Model>,
+    model: HashMap<NamespacedName, Model>,
     scanner: Scanner,
     versions: u64,
     is_resyncing: bool,
 }
 
 impl World {
-    fn stored(&mut self, name: &ObjectName, model: &Model) -> Arc<StoredObject> {
+    fn stored(&mut self, name: &NamespacedName, model: &Model) -> Arc<StoredObject> {
         let json = json!({
             "metadata": {"name": name.name(), "namespace": name.namespace(), "resourceVersion": model.version.to_string()},
             "data": {"datum": model.datum, "all": model.all},
@@ -141,10 +141,10 @@ impl World {
         let batch = deltas.collect();
         let changes = self.store.apply(batch, self.is_resyncing).into_iter();
         let told = changes.map(|change| match change {
-            Stored::Added(new) => format!("add {}", new.metadata.name()),
+            StoreEvent::Added(new) => format!("add {}", new.metadata.name()),
             unchanged if unchanged.is_unchanged() => format!("again {}", unchanged.name()),
-            Stored::Updated { new, .. } => format!("update {}", new.metadata.name()),
-            Stored::Deleted {
+            StoreEvent::Updated { new, .. } => format!("update {}", new.metadata.name()),
+            StoreEvent::Deleted {
                 old,
                 final_state_known,
             } => format!("delete {} {final_state_known}", old.metadata.name()),
@@ -159,12 +159,12 @@ impl World {
     fn delta(&mut self, operation: Operation, expected: &mut Vec<String>) -> Option<Delta> {
         Some(match operation {
             Operation::Put(key, datum, all) => {
-                let (name, model) = (object_name(key), self.fresh(datum, all));
+                let (name, model) = (namespaced_name(key), self.fresh(datum, all));
                 expected.extend(self.put(&name, &model));
                 Delta::Upserted(self.stored(&name, &model))
             }
             Operation::Repeat(key) => {
-                let name = object_name(key);
+                let name = namespaced_name(key);
                 let model = self.model.get(&name).cloned()?;
                 expected.extend(self.is_resyncing.then(|| format!("again {name}")));
                 Delta::Upserted(self.stored(
@@ -176,17 +176,17 @@ impl World {
                 ))
             }
             Operation::Delete(key) => {
-                let (name, model) = (object_name(key), self.fresh(0, vec![]));
+                let (name, model) = (namespaced_name(key), self.fresh(0, vec![]));
                 expected.extend(self.model.remove(&name).map(|_| format!("delete {name} true")));
                 Delta::Deleted(self.stored(&name, &model))
             }
             Operation::Lose(key) => {
-                let (name, model) = (object_name(key), self.fresh(0, vec![]));
+                let (name, model) = (namespaced_name(key), self.fresh(0, vec![]));
                 expected.extend(self.model.remove(&name).map(|_| format!("delete {name} false")));
-                Delta::Tombstone(self.stored(&name, &model))
+                Delta::DeletedFinalStateUnknown(self.stored(&name, &model))
             }
             Operation::Sync(key) => {
-                let (name, model) = (object_name(key), self.fresh(0, vec![]));
+                let (name, model) = (namespaced_name(key), self.fresh(0, vec![]));
                 expected.extend(self.model.contains_key(&name).then(|| format!("again {name}")));
                 Delta::Sync(self.stored(&name, &model))
             }
@@ -208,10 +208,10 @@ impl World {
         new: Vec<(u8, u8)>,
         expected: &mut Vec<String>,
     ) -> Delta {
-        let inside = |name: &ObjectName| namespace.is_none() || name.namespace() == namespace.as_deref();
-        let mut list: Vec<(ObjectName, Model)> = Vec::new();
+        let inside = |name: &NamespacedName| namespace.is_none() || name.namespace() == namespace.as_deref();
+        let mut list: Vec<(NamespacedName, Model)> = Vec::new();
         for key in (0..8).filter(|key| kept & (1 << key) != 0) {
-            let name = object_name(key);
+            let name = namespaced_name(key);
             list.extend(
                 self.model
                     .get(&name)
@@ -220,7 +220,7 @@ impl World {
             );
         }
         for (key, datum) in new {
-            let name = object_name(key);
+            let name = namespaced_name(key);
             list.retain(|(known, _)| *known != name);
             if inside(&name) {
                 list.push((name, self.fresh(datum, vec![])));
@@ -250,7 +250,7 @@ impl World {
         }
     }
 
-    fn put(&mut self, name: &ObjectName, model: &Model) -> Option<String> {
+    fn put(&mut self, name: &NamespacedName, model: &Model) -> Option<String> {
         match self.model.insert(name.clone(), model.clone()) {
             None => Some(format!("add {name}")),
             Some(old) if old != *model => Some(format!("update {name}")),
@@ -265,7 +265,7 @@ impl World {
                 .map(|object| object.name().clone())
                 .collect::<BTreeSet<_>>()
         };
-        let modelled = |pass: &dyn Fn(&ObjectName, &Model) -> bool| {
+        let modelled = |pass: &dyn Fn(&NamespacedName, &Model) -> bool| {
             self.model
                 .iter()
                 .filter(|(name, model)| pass(name, model))

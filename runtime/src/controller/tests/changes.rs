@@ -15,13 +15,14 @@ use tokio::{sync::mpsc, time::sleep};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    super::{feed::priority, owners::owner_keys, *},
+    super::{enqueue::priority, owners::owner_keys, *},
     Calls, Scripted, deployment, factory, millis, name,
 };
 use crate::{
     Kind,
     cache::{
-        Change, Chunks, ListOptions, ListerWatcher, Object, SharedInformerFactory, SourceError, WatchOptions,
+        ByteStream, Change, ListOptions, ListWatchError, ListerWatcher, Object, SharedInformerFactory,
+        WatchOptions,
     },
     workqueue::Priority,
 };
@@ -118,15 +119,15 @@ struct Source {
 }
 
 impl ListerWatcher for Source {
-    fn list(&self, _: ListOptions) -> BoxFuture<'_, Result<Chunks, SourceError>> {
+    fn list(&self, _: ListOptions) -> BoxFuture<'_, Result<ByteStream, ListWatchError>> {
         let list = Bytes::from(self.list.to_string());
         async { Ok(stream::iter([Ok(list)]).boxed()) }.boxed()
     }
 
-    fn watch(&self, options: WatchOptions) -> BoxFuture<'_, Result<Chunks, SourceError>> {
+    fn watch(&self, options: WatchOptions) -> BoxFuture<'_, Result<ByteStream, ListWatchError>> {
         if options.send_initial_events {
             let status = Status::failure("no streaming lists", "Invalid").with_code(422);
-            return async { Err(SourceError::Status(Box::new(status))) }.boxed();
+            return async { Err(ListWatchError::Status(Box::new(status))) }.boxed();
         }
         let events = self.watch.lock().take();
         async {
@@ -169,8 +170,8 @@ async fn changes_of_all_kinds_wake_the_primary_key() {
     }
     let informers = SharedInformerFactory::from_sources(move |kind, _, _| sources[&*kind.kind].clone());
     let calls = Calls::new();
-    let script = |_: String, _: usize| async { Ok(Action::done()) }.boxed();
-    let mut spec = ControllerSpec::new(
+    let script = |_: String, _: usize| async { Ok(Action::await_change()) }.boxed();
+    let mut spec = ControllerBuilder::new(
         "test".to_owned(),
         Scripted {
             calls: calls.clone(),

@@ -18,18 +18,18 @@ use super::{super::*, factory, millis, name};
 use crate::{
     Kind as _,
     cache::{Change, Object},
-    client::{Call, ClientError, ClientErrorCause},
+    client::{ApiRequest, ClientError, ClientErrorCause},
     workqueue::{NoQueueMetrics, WorkQueue, default_limiter},
 };
 
 fn refused(code: u16, reason: &str) -> ClientError {
-    let call = Call::new(ConfigMap::info(), "create", None).unwrap();
+    let call = ApiRequest::new(ConfigMap::info(), "create", None).unwrap();
     let status = Status::failure("scripted", reason).with_code(code);
     call.fail(ClientErrorCause::Refused(Box::new(status)))
 }
 
 fn lost() -> ClientError {
-    let call = Call::new(ConfigMap::info(), "create", None).unwrap();
+    let call = ApiRequest::new(ConfigMap::info(), "create", None).unwrap();
     let error = kube::Error::Service("the connection is lost".into());
     call.fail(ClientErrorCause::Unanswered(error))
 }

@@ -11,7 +11,7 @@ use tokio::time::sleep;
 use super::{super::*, millis, start};
 use crate::{
     Kind,
-    client::{Call, ClientError, ClientErrorCause},
+    client::{ApiRequest, ClientError, ClientErrorCause},
 };
 
 /// Collects what is logged on this thread.
@@ -55,7 +55,7 @@ async fn logged(results: impl Fn(usize) -> Result<Action, ReconcileError> + Send
 
 /// As the API server answers to what was read too early.
 fn conflict() -> ClientError {
-    let call = Call::new(Deployment::info(), "update", None).unwrap();
+    let call = ApiRequest::new(Deployment::info(), "update", None).unwrap();
     let status = Status::failure("the object has been modified", "Conflict").with_code(409);
     call.fail(ClientErrorCause::Refused(Box::new(status)))
 }
@@ -64,7 +64,7 @@ fn conflict() -> ClientError {
 async fn a_conflict_is_no_error_unless_it_lasts() {
     let log = logged(|call| match call {
         1..=6 => Err(conflict().into()),
-        _ => Ok(Action::done()),
+        _ => Ok(Action::await_change()),
     })
     .await;
     let lines = |part: &str| log.lines().filter(|line| line.contains(part)).count();

@@ -1,10 +1,10 @@
 //! Controllers from the change to the call and back, on a paused clock: here what the tests run, in the files what they assert.
 
 mod changes;
+mod consistency;
 mod expectations;
 mod log;
 mod options;
-mod own_writes;
 mod predicates;
 mod registration;
 mod results;
@@ -27,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::*;
 use crate::{
-    ObjectName,
+    NamespacedName,
     cache::{SharedInformer, SharedInformerFactory},
     client::Connection,
     workqueue::{ItemExponential, QueueMetrics, WorkQueue},
@@ -37,7 +37,7 @@ fn millis(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-fn name(name: &str) -> ObjectName {
+fn name(name: &str) -> NamespacedName {
     name.parse().unwrap()
 }
 
@@ -55,7 +55,7 @@ impl Calls {
         Self(Arc::default(), Instant::now())
     }
 
-    fn record(&self, key: &ObjectName) -> usize {
+    fn record(&self, key: &NamespacedName) -> usize {
         let mut calls = self.0.lock();
         let at = u64::try_from(self.1.elapsed().as_millis()).unwrap();
         let key = key.to_string();
@@ -78,7 +78,7 @@ impl<F> Reconciler for Scripted<F>
 where
     F: Fn(String, usize) -> BoxFuture<'static, Result<Action, ReconcileError>> + Send + Sync + 'static,
 {
-    async fn reconcile(&self, key: &ObjectName) -> Result<Action, ReconcileError> {
+    async fn reconcile(&self, key: &NamespacedName) -> Result<Action, ReconcileError> {
         let call = self.calls.record(key);
         (self.script)(key.to_string(), call).await
     }
@@ -134,12 +134,12 @@ where
     })
 }
 
-fn start_with<F>(grace: Duration, script: F, options: impl FnOnce(&mut ControllerSpec)) -> Running
+fn start_with<F>(grace: Duration, script: F, options: impl FnOnce(&mut ControllerBuilder)) -> Running
 where
     F: Fn(String, usize) -> BoxFuture<'static, Result<Action, ReconcileError>> + Send + Sync + 'static,
 {
     let calls = Calls::new();
-    let mut spec = ControllerSpec::new(
+    let mut spec = ControllerBuilder::new(
         "test".to_owned(),
         Scripted {
             calls: calls.clone(),
@@ -180,7 +180,7 @@ impl Running {
 struct Nothing;
 
 impl Reconciler for Nothing {
-    async fn reconcile(&self, _: &ObjectName) -> Result<Action, ReconcileError> {
-        Ok(Action::done())
+    async fn reconcile(&self, _: &NamespacedName) -> Result<Action, ReconcileError> {
+        Ok(Action::await_change())
     }
 }

@@ -9,7 +9,7 @@ use tokio::{sync::mpsc, time::sleep};
 use super::{super::*, Nothing, Running, deployment, millis, name, seeded, start_with};
 use crate::{cache::Change, client::Connection, events::Recorder};
 
-fn start<F>(script: F, options: impl FnOnce(&mut ControllerSpec)) -> Running
+fn start<F>(script: F, options: impl FnOnce(&mut ControllerBuilder)) -> Running
 where
     F: Fn(String, usize) -> BoxFuture<'static, Result<Action, ReconcileError>> + Send + Sync + 'static,
 {
@@ -17,7 +17,7 @@ where
 }
 
 fn done(_: String, _: usize) -> BoxFuture<'static, Result<Action, ReconcileError>> {
-    async { Ok(Action::done()) }.boxed()
+    async { Ok(Action::await_change()) }.boxed()
 }
 
 /// controller-runtime: "should timeout if the reconciler exceeds the ReconciliationTimeout"
@@ -28,7 +28,7 @@ async fn a_reconcile_that_takes_too_long_is_dropped_and_tried_again() {
             if call < 3 {
                 sleep(Duration::from_hours(1)).await;
             }
-            Ok(Action::done())
+            Ok(Action::await_change())
         }
         .boxed()
     };
@@ -51,7 +51,7 @@ async fn a_paused_controller_starts_nothing_and_loses_nothing() {
             if key == "default/slow" {
                 sleep(millis(100)).await;
             }
-            Ok(Action::done())
+            Ok(Action::await_change())
         }
         .boxed()
     };
@@ -96,7 +96,7 @@ async fn keys_from_outside_wake() {
         Some((receiver.recv().await?, receiver))
     });
     let ended = futures::stream::iter([name("default/once")]);
-    let panicking = futures::stream::iter([()]).map(|()| -> crate::ObjectName { panic!("no key") });
+    let panicking = futures::stream::iter([()]).map(|()| -> crate::NamespacedName { panic!("no key") });
     let running = start(done, |spec| {
         spec.wakes_on(keys).wakes_on(ended).wakes_on(panicking);
     });
@@ -113,7 +113,7 @@ async fn keys_from_outside_wake() {
 
 #[tokio::test]
 async fn conditions_add_up() {
-    let mut spec = ControllerSpec::new("test".to_owned(), Nothing);
+    let mut spec = ControllerBuilder::new("test".to_owned(), Nothing);
     spec.reconciles(&seeded(&[]))
         .when(|change| change.name().name() != "a")
         .when(|change| change.name().name() != "b");
@@ -122,7 +122,7 @@ async fn conditions_add_up() {
         let informer = seeded(&[deployment(name)]);
         let object = informer
             .lister()
-            .object(&crate::ObjectName::namespaced("default", name))
+            .object(&crate::NamespacedName::namespaced("default", name))
             .unwrap();
         let change = Change::Added {
             new: object.metadata(),

@@ -38,7 +38,7 @@ async fn the_permission_for_events_is_that_of_the_chosen_api() {
 /// The API server takes events about cluster-scoped objects in `default` alone; so does a namespaced operator write them there.
 #[tokio::test]
 async fn events_about_a_cluster_scoped_primary_kind_are_permitted_in_default() {
-    let places = |cluster_scoped: bool, records: bool| -> Vec<Place> {
+    let places = |cluster_scoped: bool, records: bool| -> Vec<PermissionScope> {
         let mut setup = setup(&[]);
         let (nodes, deployments) = (
             setup.informers().of::<Node>(),
@@ -61,8 +61,11 @@ async fn events_about_a_cluster_scoped_primary_kind_are_permitted_in_default() {
             .filter(|unit| unit.resources == ["events"] && unit.verbs == ["create", "patch"]);
         events.map(|unit| unit.place).collect()
     };
-    assert_eq!(places(true, true), [Place::Watched, Place::DefaultNamespace]);
-    assert_eq!(places(false, true), [Place::Watched]);
+    assert_eq!(
+        places(true, true),
+        [PermissionScope::Watched, PermissionScope::DefaultNamespace]
+    );
+    assert_eq!(places(false, true), [PermissionScope::Watched]);
     assert_eq!(places(true, false), []);
 }
 
@@ -105,19 +108,35 @@ async fn permissions_follow_from_what_was_registered() {
     let expected = [
         (
             "client Deployment UpdateStatus",
-            Place::Watched,
+            PermissionScope::Watched,
             "deployments/status: update",
         ),
-        ("client ReplicaSet Create", Place::Watched, "replicasets: create"),
-        ("client ReplicaSet Patch", Place::Watched, "replicasets: patch"),
-        ("events", Place::Watched, "events: create,patch"),
-        ("informer Deployment", Place::Watched, "deployments: list,watch"),
-        ("informer Node", Place::Cluster, "nodes: list,watch"),
-        ("informer ReplicaSet", Place::Watched, "replicasets: list,watch"),
-        ("needs get secrets", Place::Watched, "secrets: get"),
+        (
+            "client ReplicaSet Create",
+            PermissionScope::Watched,
+            "replicasets: create",
+        ),
+        (
+            "client ReplicaSet Patch",
+            PermissionScope::Watched,
+            "replicasets: patch",
+        ),
+        ("events", PermissionScope::Watched, "events: create,patch"),
+        (
+            "informer Deployment",
+            PermissionScope::Watched,
+            "deployments: list,watch",
+        ),
+        ("informer Node", PermissionScope::Cluster, "nodes: list,watch"),
+        (
+            "informer ReplicaSet",
+            PermissionScope::Watched,
+            "replicasets: list,watch",
+        ),
+        ("needs get secrets", PermissionScope::Watched, "secrets: get"),
         (
             "owner Deployment",
-            Place::Watched,
+            PermissionScope::Watched,
             "deployments/finalizers: update",
         ),
     ];

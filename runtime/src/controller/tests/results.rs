@@ -14,7 +14,7 @@ async fn errors_are_retried_with_growing_delays_until_a_success() {
             if call < 5 {
                 Err(ReconcileError::new("not yet"))
             } else {
-                Ok(Action::done())
+                Ok(Action::await_change())
             }
         }
         .boxed()
@@ -44,7 +44,7 @@ async fn a_panic_is_an_error_of_its_key_alone() {
             match (&*key, call) {
                 ("default/bad", 2) => panic!("in the future"),
                 ("default/bad", 3) => panic_any(7),
-                _ => Ok(Action::done()),
+                _ => Ok(Action::await_change()),
             }
         }
         .boxed()
@@ -84,9 +84,9 @@ async fn after_and_again_come_back() {
     let running = start(1, millis(0), |key, call| {
         async move {
             Ok(match (&*key, call) {
-                ("default/later", 1) => Action::after(millis(300)),
-                ("default/again", 1..=3) => Action::again(),
-                _ => Action::done(),
+                ("default/later", 1) => Action::requeue_after(millis(300)),
+                ("default/again", 1..=3) => Action::requeue(),
+                _ => Action::await_change(),
             })
         }
         .boxed()
@@ -108,9 +108,9 @@ async fn a_change_comes_before_the_time_of_after() {
     let running = start(1, millis(0), |_, call| {
         async move {
             Ok(if call == 1 {
-                Action::after(millis(300))
+                Action::requeue_after(millis(300))
             } else {
-                Action::done()
+                Action::await_change()
             })
         }
         .boxed()
@@ -128,7 +128,7 @@ async fn workers_share_the_keys_and_never_one_key() {
     let running = start(2, millis(0), |_, _| {
         async {
             sleep(millis(10)).await;
-            Ok(Action::done())
+            Ok(Action::await_change())
         }
         .boxed()
     });
@@ -154,7 +154,7 @@ async fn a_stop_lets_reconciles_end_and_starts_none() {
     let running = start(1, millis(100), |_, _| {
         async {
             sleep(millis(50)).await;
-            Ok(Action::again())
+            Ok(Action::requeue())
         }
         .boxed()
     });
@@ -178,7 +178,7 @@ async fn what_outlasts_the_grace_period_is_cancelled() {
                 millis(60)
             })
             .await;
-            Ok(Action::done())
+            Ok(Action::await_change())
         }
         .boxed()
     });

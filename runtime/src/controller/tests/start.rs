@@ -9,13 +9,13 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::{super::*, Calls, Nothing, Outcomes, Scripted, deployment, factory, millis, name, seeded};
-use crate::{ObjectName, cache::Lister};
+use crate::{NamespacedName, cache::Lister};
 
 #[tokio::test(start_paused = true)]
 async fn workers_begin_when_the_informers_are_synced() {
     let calls = Calls::new();
-    let script = |_: String, _: usize| async { Ok(Action::done()) }.boxed();
-    let mut spec = ControllerSpec::new(
+    let script = |_: String, _: usize| async { Ok(Action::await_change()) }.boxed();
+    let mut spec = ControllerBuilder::new(
         "test".to_owned(),
         Scripted {
             calls: calls.clone(),
@@ -44,7 +44,7 @@ async fn workers_begin_when_the_informers_are_synced() {
 
 #[tokio::test(start_paused = true)]
 async fn a_controller_that_never_syncs_stops_too() {
-    let mut spec = ControllerSpec::new("test".to_owned(), Nothing);
+    let mut spec = ControllerBuilder::new("test".to_owned(), Nothing);
     spec.reconciles(&factory().of::<Deployment>());
     let runner = ControllerRunner::new(spec, Arc::new(NoMetrics)).unwrap();
     let stop = CancellationToken::new();
@@ -59,9 +59,9 @@ async fn a_controller_that_never_syncs_stops_too() {
 async fn an_object_that_does_not_decode_waits_for_a_change() {
     struct Reads(Lister<Deployment>);
     impl Reconciler for Reads {
-        async fn reconcile(&self, key: &ObjectName) -> Result<Action, ReconcileError> {
+        async fn reconcile(&self, key: &NamespacedName) -> Result<Action, ReconcileError> {
             self.0.get(key)?;
-            Ok(Action::done())
+            Ok(Action::await_change())
         }
     }
     let mut bad = deployment("bad");
@@ -78,7 +78,7 @@ async fn an_object_that_does_not_decode_waits_for_a_change() {
         "{text}"
     );
 
-    let mut spec = ControllerSpec::new("test".to_owned(), reads);
+    let mut spec = ControllerBuilder::new("test".to_owned(), reads);
     spec.reconciles(&informer);
     let outcomes = Arc::new(Outcomes::default());
     let runner = ControllerRunner::new(spec, outcomes.clone()).unwrap();

@@ -345,7 +345,7 @@ async fn no_failure_makes_a_busy_loop() {
     }
 }
 
-/// Said once, however often it is tried.
+/// LogOnce once, however often it is tried.
 #[tokio::test(start_paused = true)]
 async fn who_is_not_let_in_is_told_what_to_do() {
     for (code, said) in [

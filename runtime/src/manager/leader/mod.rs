@@ -32,14 +32,14 @@
 //! Lease's holder or duration by hand. Against those only the objects' own versions help: writes that name the version that was read
 //! (`update`), or the uid.
 
-mod candidacy;
 mod election;
 mod elector;
+mod elector_handle;
 mod lease;
 mod timing;
 
-pub(super) use candidacy::Candidacy;
 pub(super) use elector::Elector;
 pub use elector::LostLease;
+pub(super) use elector_handle::Candidacy;
 pub(super) use lease::LeaseLock;
 pub(super) use timing::Timing;

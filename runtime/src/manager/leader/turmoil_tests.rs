@@ -29,7 +29,7 @@ use tokio::{
 
 use super::{super::Candidacy, *};
 use crate::{
-    ObjectName,
+    NamespacedName,
     client::{Connection, Patch, PatchBody, TypedClient},
 };
 
@@ -307,7 +307,7 @@ async fn node(world: Shared, number: usize, weather: Weather, mut stop_leader: w
 
 async fn write(world: Shared, client: TypedClient<ConfigMap, (Patch,)>) {
     let (name, patch) = (
-        ObjectName::namespaced("b", "a"),
+        NamespacedName::namespaced("b", "a"),
         PatchBody::Merge(json!({"data": {}})),
     );
     loop {

@@ -9,7 +9,7 @@ mod schema;
 
 use serde::Serialize;
 
-use crate::controller::{Permission, Place, RegistrationError, Setup};
+use crate::controller::{Permission, PermissionScope, RegistrationError, Setup};
 
 pub(super) use definitions::CustomDefinition;
 pub use definitions::DefinitionError;
@@ -90,7 +90,7 @@ fn leader_election() -> Permission {
     let texts = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect();
     Permission {
         unit: "leader election".to_owned(),
-        place: Place::Operator,
+        scope: PermissionScope::Operator,
         api_groups: texts(&["coordination.k8s.io"]),
         resources: texts(&["leases"]),
         verbs: texts(&["get", "create", "update"]),

@@ -4,7 +4,7 @@ use k8s_openapi::api::rbac::v1::{ClusterRole, PolicyRule, Role};
 use kube::api::ObjectMeta;
 use serde_json::{Value, json};
 
-use crate::controller::{Permission, Place};
+use crate::controller::{Permission, PermissionScope};
 
 /// A ClusterRole for the watched namespaces and the cluster, and a Role for the operator's own namespace.
 pub(super) fn of(operator: &str, permissions: &[Permission]) -> Vec<Value> {
@@ -16,8 +16,8 @@ pub(super) fn of(operator: &str, permissions: &[Permission]) -> Vec<Value> {
         // What holds for the watched namespaces, here all of them, holds for `default`.
         let chosen = permissions
             .iter()
-            .filter(|permission| permission.place != Place::DefaultNamespace)
-            .filter(|permission| (permission.place == Place::Operator) == own);
+            .filter(|permission| permission.scope != PermissionScope::DefaultNamespace)
+            .filter(|permission| (permission.scope == PermissionScope::Operator) == own);
         Some(chosen.map(rule).collect::<Vec<_>>()).filter(|rules| !rules.is_empty())
     };
     let cluster_role = ClusterRole {

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
-    CustomKind, ObjectName,
+    CustomKind, NamespacedName,
     cache::{IndexSpec, IndexType},
     client::{All, Apply, Connection},
     controller::{Action, FixedArgs, ReconcileError, Reconciler},
@@ -109,8 +109,8 @@ mod wrong {
 struct Nothing;
 
 impl Reconciler for Nothing {
-    async fn reconcile(&self, _key: &ObjectName) -> Result<Action, ReconcileError> {
-        Ok(Action::done())
+    async fn reconcile(&self, _key: &NamespacedName) -> Result<Action, ReconcileError> {
+        Ok(Action::await_change())
     }
 }
 

@@ -10,7 +10,7 @@ use prometheus_client::{
 
 use super::controller::QueueLabels;
 use crate::{
-    KindInfo,
+    ApiResource,
     cache::{InformerOptions, InformerStats, SharedInformerFactory},
     events::Recorder,
     workqueue::{Priority, QueueStats},
@@ -34,7 +34,7 @@ struct InformerLabels {
 }
 
 impl InformerLabels {
-    fn new(info: KindInfo, options: InformerOptions) -> Self {
+    fn new(info: ApiResource, options: InformerOptions) -> Self {
         let selectors = [options.label_selector, options.field_selector];
         Self {
             group: info.group.into_owned(),
@@ -46,7 +46,7 @@ impl InformerLabels {
                 Some(names) => names.join(","),
             },
             selector: selectors.into_iter().flatten().collect::<Vec<_>>().join(";"),
-            keep: options.keep.name().to_owned(),
+            keep: options.storage.name().to_owned(),
         }
     }
 }
@@ -54,7 +54,7 @@ impl InformerLabels {
 /// The labels of each informer and its figures. Informers that differ in something else, as two projections do, are numbered: a scrape
 /// with the same series twice is refused as a whole.
 fn labelled(
-    all: impl IntoIterator<Item = (KindInfo, InformerOptions, InformerStats)>,
+    all: impl IntoIterator<Item = (ApiResource, InformerOptions, InformerStats)>,
 ) -> Vec<(InformerLabels, InformerStats)> {
     let mut seen: HashMap<InformerLabels, usize> = HashMap::new();
     let all = all.into_iter().map(|(info, options, stats)| {

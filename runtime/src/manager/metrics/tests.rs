@@ -5,8 +5,8 @@ use serde_json::json;
 
 use super::*;
 use crate::{
-    Kind, KindInfo, ObjectName,
-    cache::{InformerOptions, Keep, Transform},
+    ApiResource, Kind, NamespacedName,
+    cache::{InformerOptions, StorageMode, Transform},
     client::{Connection, Get, TypedClient},
     controller::{ControllerMetrics, Outcome},
     testing::ScriptedApi,
@@ -20,7 +20,7 @@ fn metrics() -> Metrics {
     informers.with::<Deployment>(InformerOptions {
         namespaces: Some(vec![]),
         label_selector: Some("a=b".into()),
-        keep: Keep::Raw,
+        storage: StorageMode::Raw,
         ..InformerOptions::default()
     });
     let deployment = json!({
@@ -107,14 +107,14 @@ async fn no_two_informers_share_a_series() {
     let informers = SharedInformerFactory::new(Connection::late().0);
     for _ in 0..2 {
         informers.with::<Deployment>(InformerOptions {
-            keep: Keep::Transformed(Transform::new(|_| {})),
+            storage: StorageMode::Transformed(Transform::new(|_| {})),
             ..InformerOptions::default()
         });
     }
     informers.metadata_only::<Deployment>();
     informers.of::<Deployment>();
     informers.dynamic(
-        KindInfo {
+        ApiResource {
             version: "v2".into(),
             ..Deployment::info()
         },
@@ -159,7 +159,7 @@ async fn the_table_names_what_is_exported_and_nothing_else() {
     slot.connect(&ScriptedApi::new().connection());
     // Whatever the answer: it counts.
     let client = TypedClient::<Deployment, (Get,)>::new(connection);
-    let _ = client.get(&ObjectName::namespaced("default", "web")).await;
+    let _ = client.get(&NamespacedName::namespaced("default", "web")).await;
     let text = metrics.into_handler()(&Uri::from_static("/metrics")).body;
     let exported: BTreeSet<_> = text
         .lines()

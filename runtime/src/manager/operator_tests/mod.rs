@@ -20,7 +20,7 @@ use tokio::{
 
 use super::*;
 use crate::{
-    Manager, ObjectName,
+    Manager, NamespacedName,
     client::Create,
     controller::{Action, Probe, ReconcileError, Reconciler},
     events::EventType,
@@ -162,7 +162,7 @@ impl Drop for Cancelled {
 }
 
 impl Reconciler for Web {
-    async fn reconcile(&self, key: &ObjectName) -> Result<Action, ReconcileError> {
+    async fn reconcile(&self, key: &NamespacedName) -> Result<Action, ReconcileError> {
         let deployment = self.deployments.get(key)?;
         note(&self.world, format!("reconcile {key}"));
         let guard = Cancelled(self.world.clone());
@@ -170,7 +170,7 @@ impl Reconciler for Web {
         std::mem::forget(guard);
         self.events.event(&*deployment, EventType::Normal, "Seen", "seen");
         note(&self.world, "reconciled");
-        Ok(Action::done())
+        Ok(Action::await_change())
     }
 }
 

@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::*;
-use crate::wakes::{tests::Counted, together};
+use crate::wake_batch::{tests::Counted, together};
 
 /// client-go: TestBasic
 #[tokio::test(start_paused = true)]

@@ -187,7 +187,7 @@ fn a_version_is_reached_once_everything_before_it_was_handed_out() {
     assert!(
         matches!(
             &deltas[..],
-            [Delta::Tombstone(_), Delta::Listed { .. }] | [Delta::Listed { .. }]
+            [Delta::DeletedFinalStateUnknown(_), Delta::Listed { .. }] | [Delta::Listed { .. }]
         ),
         "{deltas:?}"
     );

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
-use crate::cache::store::Stored;
+use crate::cache::store::StoreEvent;
 
 #[derive(Debug, Clone)]
 enum Operation {
@@ -46,7 +46,7 @@ struct Side {
     fifo: Box<dyn Fifo>,
     store: Arc<Store>,
     in_hand: Option<Vec<Delta>>,
-    told: BTreeMap<String, Vec<Stored>>,
+    told: BTreeMap<String, Vec<StoreEvent>>,
 }
 
 impl Side {
@@ -98,9 +98,11 @@ impl Side {
             let (mut first, mut now) = (None, None);
             for change in changes {
                 now = match (change, now) {
-                    (Stored::Added(new), None) => Some(version(new)),
-                    (Stored::Updated { old, new }, Some(now)) if now == version(old) => Some(version(new)),
-                    (Stored::Deleted { .. }, Some(_)) => None,
+                    (StoreEvent::Added(new), None) => Some(version(new)),
+                    (StoreEvent::Updated { old, new }, Some(now)) if now == version(old) => {
+                        Some(version(new))
+                    }
+                    (StoreEvent::Deleted { .. }, Some(_)) => None,
                     (change, now) => {
                         return Err(TestCaseError::fail(format!(
                             "{name} was {now:?}, then {change:?}"
@@ -157,7 +159,7 @@ fn run(operations: Vec<Operation>) -> Result<(), TestCaseError> {
                 }
             }
             Operation::Resync => Delta::SyncAll,
-            Operation::Bookmark => Delta::Reached {
+            Operation::Bookmark => Delta::Bookmark {
                 namespace: None,
                 version: now.to_string().into(),
             },

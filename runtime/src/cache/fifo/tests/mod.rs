@@ -32,7 +32,7 @@ fn parse(text: &str) -> Delta {
         b'+' => Delta::Upserted(parse_object(&text[1..])),
         b'-' => Delta::Deleted(parse_object(&text[1..])),
         b'~' => Delta::SyncAll,
-        b'<' => Delta::Reached {
+        b'<' => Delta::Bookmark {
             namespace: None,
             version: text[1..].into(),
         },
@@ -59,10 +59,10 @@ fn show(delta: &Delta) -> String {
     match delta {
         Delta::Upserted(new) => format!("+{}", object(new)),
         Delta::Deleted(last) => format!("-{}", object(last)),
-        Delta::Tombstone(last) => format!("?{}", object(last)),
+        Delta::DeletedFinalStateUnknown(last) => format!("?{}", object(last)),
         Delta::Sync(known) => format!("~{}", object(known)),
         Delta::SyncAll => "~".into(),
-        Delta::Reached { version, .. } => format!("<{version}"),
+        Delta::Bookmark { version, .. } => format!("<{version}"),
         // Of the tests, only those of versions look at it.
         Delta::Listed { .. } => String::new(),
         Delta::Replaced { objects, .. } => {

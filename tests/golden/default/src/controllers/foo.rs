@@ -47,11 +47,11 @@ impl FooController {
 
 impl Reconciler for FooController {
     /// Called when the Foo or its Deployment changed, and again, ever later, after an error.
-    async fn reconcile(&self, key: &ObjectName) -> Result<Action, ReconcileError> {
+    async fn reconcile(&self, key: &NamespacedName) -> Result<Action, ReconcileError> {
         let foo = match self.foos.get(key) {
             Ok(foo) => foo,
             // Deleted meanwhile; Kubernetes collects what it owned.
-            Err(LookupError::NotFound { .. }) => return Ok(Action::done()),
+            Err(LookupError::NotFound { .. }) => return Ok(Action::await_change()),
             Err(error) => return Err(error.into()),
         };
         let name = key.sibling(foo.spec.deployment_name.as_str());
@@ -83,7 +83,7 @@ impl Reconciler for FooController {
         }
 
         self.update_status(&foo, &after).await?;
-        Ok(Action::done())
+        Ok(Action::await_change())
     }
 }
 
@@ -118,7 +118,7 @@ impl FooController {
 }
 
 /// The whole Deployment, from the spec alone: what is not said here is left to Kubernetes and to others.
-fn wanted_deployment(name: &ObjectName, foo: &Foo) -> Deployment {
+fn wanted_deployment(name: &NamespacedName, foo: &Foo) -> Deployment {
     let labels = BTreeMap::from([
         ("app.kubernetes.io/name".to_owned(), "nginx".to_owned()),
         (

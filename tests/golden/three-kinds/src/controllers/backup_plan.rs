@@ -47,11 +47,11 @@ impl BackupPlanController {
 
 impl Reconciler for BackupPlanController {
     /// Called when the BackupPlan or its Deployment changed, and again, ever later, after an error.
-    async fn reconcile(&self, key: &ObjectName) -> Result<Action, ReconcileError> {
+    async fn reconcile(&self, key: &NamespacedName) -> Result<Action, ReconcileError> {
         let backup_plan = match self.backup_plans.get(key) {
             Ok(backup_plan) => backup_plan,
             // Deleted meanwhile; Kubernetes collects what it owned.
-            Err(LookupError::NotFound { .. }) => return Ok(Action::done()),
+            Err(LookupError::NotFound { .. }) => return Ok(Action::await_change()),
             Err(error) => return Err(error.into()),
         };
         let name = key.sibling(backup_plan.spec.deployment_name.as_str());
@@ -87,7 +87,7 @@ impl Reconciler for BackupPlanController {
         }
 
         self.update_status(&backup_plan, &after).await?;
-        Ok(Action::done())
+        Ok(Action::await_change())
     }
 }
 
@@ -123,7 +123,7 @@ impl BackupPlanController {
 }
 
 /// The whole Deployment, from the spec alone: what is not said here is left to Kubernetes and to others.
-fn wanted_deployment(name: &ObjectName, backup_plan: &BackupPlan) -> Deployment {
+fn wanted_deployment(name: &NamespacedName, backup_plan: &BackupPlan) -> Deployment {
     let labels = BTreeMap::from([
         ("app.kubernetes.io/name".to_owned(), "nginx".to_owned()),
         (

@@ -47,15 +47,15 @@ impl DNSPolicyController {
 
 impl Reconciler for DNSPolicyController {
     /// Called when the DNSPolicy or its Deployment changed, and again, ever later, after an error.
-    async fn reconcile(&self, key: &ObjectName) -> Result<Action, ReconcileError> {
+    async fn reconcile(&self, key: &NamespacedName) -> Result<Action, ReconcileError> {
         let dns_policy = match self.dns_policies.get(key) {
             Ok(dns_policy) => dns_policy,
             // Deleted meanwhile; Kubernetes collects what it owned.
-            Err(LookupError::NotFound { .. }) => return Ok(Action::done()),
+            Err(LookupError::NotFound { .. }) => return Ok(Action::await_change()),
             Err(error) => return Err(error.into()),
         };
         let spec = &dns_policy.spec;
-        let name = ObjectName::namespaced(&*spec.deployment_namespace, &*spec.deployment_name);
+        let name = NamespacedName::namespaced(&*spec.deployment_namespace, &*spec.deployment_name);
         let before = match self.deployments.get(&name) {
             Ok(deployment) => Some(deployment),
             Err(LookupError::NotFound { .. }) => None,
@@ -88,7 +88,7 @@ impl Reconciler for DNSPolicyController {
         }
 
         self.update_status(&dns_policy, &after).await?;
-        Ok(Action::done())
+        Ok(Action::await_change())
     }
 }
 
@@ -124,7 +124,7 @@ impl DNSPolicyController {
 }
 
 /// The whole Deployment, from the spec alone: what is not said here is left to Kubernetes and to others.
-fn wanted_deployment(name: &ObjectName, dns_policy: &DNSPolicy) -> Deployment {
+fn wanted_deployment(name: &NamespacedName, dns_policy: &DNSPolicy) -> Deployment {
     let labels = BTreeMap::from([
         ("app.kubernetes.io/name".to_owned(), "nginx".to_owned()),
         (

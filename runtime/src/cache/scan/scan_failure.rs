@@ -1,0 +1,145 @@
+//! What cannot be used, with the name of the object, for whoever has to look for it.
+
+use std::fmt;
+
+use super::object::ScanError;
+
+/// No more is looked through: it is for a log, and the API server may send it again and again.
+const LOOKED_THROUGH: usize = 1 << 20;
+/// No name in Kubernetes is longer.
+const LONGEST_NAME: usize = 253;
+
+/// A [`ScanError`], and which object it is about, as far as that can be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::cache) struct ScanFailure {
+    /// Namespace and name.
+    pub(in crate::cache) object: Option<String>,
+    pub(in crate::cache) error: ScanError,
+}
+
+impl ScanFailure {
+    /// An item of a list, or an object by itself.
+    #[cold]
+    pub(super) fn item(error: ScanError, json: &[u8]) -> Self {
+        let object = name_in(json, 1);
+        Self { object, error }
+    }
+
+    /// A line of a watch.
+    #[cold]
+    pub(super) fn line(error: ScanError, line: &[u8]) -> Self {
+        let object = name_in(line, 2);
+        Self { object, error }
+    }
+}
+
+impl From<ScanError> for ScanFailure {
+    fn from(error: ScanError) -> Self {
+        Self { object: None, error }
+    }
+}
+
+impl fmt::Display for ScanFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(object) = &self.object {
+            write!(f, "{object}: ")?;
+        }
+        self.error.fmt(f)
+    }
+}
+
+impl std::error::Error for ScanFailure {}
+
+/// The name in the `metadata` that stands `level` brackets deep, in bytes that need be neither whole nor text. The first one counts.
+fn name_in(json: &[u8], level: usize) -> Option<String> {
+    let json = &json[..json.len().min(LOOKED_THROUGH)];
+    let (mut namespace, mut name) = (None, None);
+    let (mut depth, mut is_metadata, mut key, mut at) = (0_usize, false, None, 0);
+    while let Some(&byte) = json.get(at) {
+        at += 1;
+        match byte {
+            b'{' | b'[' => {
+                is_metadata |= depth == level && key == Some(&b"metadata"[..]);
+                depth += 1;
+                key = None;
+            }
+            b'}' | b']' => {
+                depth = depth.saturating_sub(1);
+                is_metadata &= depth > level;
+            }
+            b',' => key = None,
+            b'"' => {
+                let text = string(&json[at..]);
+                at += text.len() + 1;
+                match key.take() {
+                    None => key = Some(text),
+                    Some(b"name") if is_metadata && depth == level + 1 => name = name.or(Some(text)),
+                    Some(b"namespace") if is_metadata && depth == level + 1 => {
+                        namespace = namespace.or(Some(text));
+                    }
+                    Some(_) => {}
+                }
+            }
+            _ => {}
+        }
+    }
+    let shown = |text: &[u8]| {
+        let text = String::from_utf8_lossy(text);
+        let shown = text.chars().filter(|character| !character.is_control());
+        shown.take(LONGEST_NAME).collect::<String>()
+    };
+    let name = name.map(shown)?;
+    Some(match namespace {
+        Some(namespace) => format!("{}/{name}", shown(namespace)),
+        None => name,
+    })
+}
+
+/// Up to the closing quote, or to the end.
+fn string(json: &[u8]) -> &[u8] {
+    let mut is_escaped = false;
+    let end = json.iter().position(|byte| {
+        let ends = *byte == b'"' && !is_escaped;
+        is_escaped = *byte == b'\\' && !is_escaped;
+        ends
+    });
+    &json[..end.unwrap_or(json.len())]
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn the_name_is_found_in_what_is_damaged() {
+        for (json, expected) in [
+            (&br#"{"metadata":{"name":"spy","namespace":"shop"}}"#[..], Some("shop/spy")),
+            (br#"{"metadata":{"name":"spy","namespace":"shop","uid":"#, Some("shop/spy")),
+            (br#"{"metadata":{"namespace":"shop","name":"sp"#, Some("shop/sp")),
+            (b"{\"data\":\"\xff\",\"metadata\":{\"name\":\"s\xffy\"}}", Some("s\u{fffd}y")),
+            (br#"{"metadata" : { "name" : "spy", "name" : "other" } }"#, Some("spy")),
+            (br#"{"spec":{"metadata":{"name":"x"}},"metadata":{"labels":{"name":"y"},"name":"spy"}}"#, Some("spy")),
+            (br#"{"a":"\",\"metadata\":{\"name\":\"x\"","metadata":{"ownerReferences":[{"name":"x"}],"name":"spy"}}"#, Some("spy")),
+            (br#"{"metadata":{"labels":{}},"data":{"name":"x"}}"#, None),
+            (br#"{"metadata":"x","name":"x"}"#, None),
+            (b"\x1f\x8b\x08\x00\"\"\"", None),
+        ] {
+            let line = [b"{\"type\":\"ADDED\",\"object\":", json].concat();
+            let shown = String::from_utf8_lossy(json);
+            assert_eq!(name_in(json, 1).as_deref(), expected, "{shown}");
+            assert_eq!(name_in(&line, 2).as_deref(), expected, "{shown}");
+        }
+        let long = format!(r#"{{"metadata":{{"name":"{}"#, "x\n".repeat(5000));
+        assert_eq!(name_in(long.as_bytes(), 1), Some("x".repeat(LONGEST_NAME)));
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_makes_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), json in r#"[{}\[\]",:\\metadata name]{0,80}"#) {
+            name_in(&bytes, 1);
+            name_in(json.as_bytes(), 1);
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Which keys wait for what of one informer.
+
+use std::{cmp::Ordering, collections::BTreeMap};
+
+use hashbrown::HashSet;
+
+use crate::{NamespacedName, cache::InformerHandle};
+
+/// The keys that wait for versions of one informer, or for deletions.
+#[derive(Debug, Default)]
+pub(super) struct WaitList {
+    /// By namespace, then in the order in which the informer will get there. An informer that lists namespaces one by one is further in
+    /// one than in another.
+    versions: BTreeMap<Box<str>, BTreeMap<Version, Vec<Waiting>>>,
+    deletions: HashSet<NamespacedName>,
+}
+
+/// A key, and the object that it wrote.
+type Waiting = (NamespacedName, NamespacedName);
+
+/// A version that is a decimal number.
+#[derive(Debug, PartialEq, Eq)]
+struct Version(Box<str>);
+
+impl Ord for Version {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let (one, other) = (&self.0, &other.0);
+        one.len().cmp(&other.len()).then_with(|| one.cmp(other))
+    }
+}
+
+impl PartialOrd for Version {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl WaitList {
+    pub(super) fn version(&mut self, key: &NamespacedName, object: &NamespacedName, version: &str) {
+        let namespace = object.namespace().unwrap_or_default();
+        if !self.versions.contains_key(namespace) {
+            self.versions.insert(namespace.into(), BTreeMap::new());
+        }
+        if let Some(versions) = self.versions.get_mut(namespace) {
+            let waiting = versions.entry(Version(version.into())).or_default();
+            waiting.push((key.clone(), object.clone()));
+        }
+    }
+
+    pub(super) fn deletion(&mut self, key: &NamespacedName) {
+        self.deletions.insert(key.clone());
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.versions.values().map(BTreeMap::len).sum::<usize>() + self.deletions.len()
+    }
+
+    /// Takes out the keys that wait for a version that was reached, and all that wait for deletions.
+    pub(super) fn take_reached(&mut self, informer: &InformerHandle) -> HashSet<NamespacedName> {
+        let mut taken = std::mem::take(&mut self.deletions);
+        self.versions.retain(|_, versions| {
+            while let Some(first) = versions.first_entry() {
+                let object = first.get().first().map(|(_, object)| object);
+                let is_reached = object.and_then(|object| informer.has_reached(object, &first.key().0));
+                if is_reached == Some(false) {
+                    break;
+                }
+                taken.extend(first.remove().into_iter().map(|(key, _)| key));
+            }
+            !versions.is_empty()
+        });
+        taken
+    }
+
+    /// Takes out everybody.
+    pub(super) fn take_all(&mut self) -> HashSet<NamespacedName> {
+        let mut taken = std::mem::take(&mut self.deletions);
+        let versions = std::mem::take(&mut self.versions).into_values();
+        taken.extend(
+            versions
+                .flat_map(BTreeMap::into_values)
+                .flatten()
+                .map(|(key, _)| key),
+        );
+        taken
+    }
+}

@@ -1,0 +1,341 @@
+//! Own events: what a reconcile wrote does not wake its key, and everything else does.
+
+use std::{sync::atomic::Ordering, time::Duration};
+
+use futures::FutureExt as _;
+use serde_json::json;
+use tokio::time::sleep;
+
+use super::{
+    super::{super::*, millis},
+    support::{config_map, name},
+    world::{Controller, World, datum},
+};
+use crate::{cache::Change, client::PatchBody};
+
+fn seconds(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+/// Runs a controller that writes a new datum in each reconcile of `a`; its calls.
+async fn always_writing(world: &World, register: impl FnOnce(&mut ControllerBuilder)) -> Controller {
+    let client = world.client.clone();
+    let script = move |key: String, call: usize| {
+        let (client, name) = (client.clone(), key.parse().unwrap());
+        async move {
+            if key == "default/a" {
+                match client.patch(&name, &datum(&format!("own-{call}"))).await {
+                    Err(error) if error.is_not_found() => {}
+                    written => drop(written?),
+                }
+            }
+            Ok(Action::await_change())
+        }
+        .boxed()
+    };
+    world.run(register, script).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_controller_that_writes_in_each_reconcile_goes_quiet() {
+    let world = World::new(&["a"]);
+    let controller = always_writing(&world, |_| {}).await;
+    sleep(seconds(10)).await;
+    assert_eq!(controller.count("a"), 1, "the initial list, and nothing after it");
+    assert_eq!(controller.counts.own_events.load(Ordering::Relaxed), 1);
+    world.foreign("a", "foreign");
+    sleep(seconds(10)).await;
+    assert_eq!(controller.count("a"), 2, "what others write wakes it");
+    assert_eq!(world.datum("a"), "own-2");
+    sleep(seconds(10)).await;
+    assert_eq!(controller.count("a"), 2);
+    controller.stop().await;
+}
+
+/// The test above can fail.
+#[tokio::test(start_paused = true)]
+async fn it_never_goes_quiet_where_own_events_wake() {
+    let world = World::new(&["a"]);
+    world.quirks.lock().delay = millis(10);
+    let controller = always_writing(&world, |spec| {
+        spec.own_events(OwnEvents::Enqueue);
+    })
+    .await;
+    sleep(seconds(10)).await;
+    assert!(controller.count("a") > 900, "{}", controller.count("a"));
+    controller.stop().await;
+}
+
+/// As most controllers do, with a value that is never the same.
+#[tokio::test(start_paused = true)]
+async fn a_controller_that_writes_status_on_each_reconcile_goes_quiet() {
+    for own_events in [OwnEvents::Ignore, OwnEvents::Enqueue] {
+        let world = World::new(&["a"]);
+        world.quirks.lock().delay = millis(10);
+        let client = world.client.clone();
+        let script = move |key: String, call: usize| {
+            let (client, name) = (client.clone(), key.parse().unwrap());
+            async move {
+                let status = PatchBody::Merge(json!({"status": {"calls": call}}));
+                client.patch_status(&name, &status).await?;
+                Ok(Action::await_change())
+            }
+            .boxed()
+        };
+        let register = |spec: &mut ControllerBuilder| {
+            spec.own_events(own_events);
+        };
+        let controller = world.run(register, script).await;
+        let status = || world.server.get("default", "a").unwrap()["status"]["calls"].clone();
+        assert_eq!((controller.count("a"), status()), (1, json!(1)));
+        sleep(seconds(10)).await;
+        if own_events == OwnEvents::Ignore {
+            assert_eq!(controller.count("a"), 1, "no reconcile in ten seconds");
+            world.foreign("a", "foreign");
+            sleep(seconds(10)).await;
+            assert_eq!((controller.count("a"), status()), (2, json!(2)));
+        } else {
+            assert!(controller.count("a") > 900, "{}", controller.count("a"));
+        }
+        controller.stop().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_event_may_overtake_the_answer() {
+    let world = World::new(&["a"]);
+    world.quirks.lock().delay = millis(100);
+    let controller = always_writing(&world, |_| {}).await;
+    sleep(seconds(10)).await;
+    assert_eq!(
+        controller.count("a"),
+        1,
+        "the event came while the answer was on its way"
+    );
+    controller.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_others_write_while_it_runs_is_kept_and_wakes() {
+    let world = World::new(&["a"]);
+    world.quirks.lock().delay = millis(100);
+    let controller = always_writing(&world, |_| {}).await;
+    sleep(millis(50)).await;
+    // After its own write, before the answer to it.
+    world.foreign("a", "foreign");
+    sleep(seconds(10)).await;
+    assert_eq!(controller.count("a"), 2);
+    assert_eq!(world.datum("a"), "own-2");
+    controller.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_whose_answer_was_lost_is_foreign() {
+    let world = World::new(&["a"]);
+    world.quirks.lock().lose_next = true;
+    let client = world.client.clone();
+    let script = move |key: String, call: usize| {
+        let (client, name) = (client.clone(), key.parse().unwrap());
+        async move {
+            if call == 1 {
+                // Not even an error: only the event tells of it.
+                client.patch(&name, &datum("lost")).await.unwrap_err();
+            }
+            Ok(Action::await_change())
+        }
+        .boxed()
+    };
+    let controller = world.run(|_| {}, script).await;
+    sleep(seconds(1)).await;
+    assert_eq!(controller.count("a"), 2);
+    controller.stop().await;
+}
+
+/// The watch missed the write, and a list tells of it: what else was missed nobody knows.
+#[tokio::test(start_paused = true)]
+async fn what_a_list_tells_wakes() {
+    for streaming in [true, false] {
+        let world = World::new(&["a"]);
+        if !streaming {
+            world.server.streaming(super::support::server::Streaming::Refused);
+        }
+        world.quirks.lock().unseen = true;
+        let controller = always_writing(&world, |_| {}).await;
+        world.quirks.lock().unseen = false;
+        assert_eq!(controller.count("a"), 1);
+        world.server.reset();
+        sleep(seconds(5)).await;
+        assert_eq!(controller.count("a"), 2, "streaming: {streaming}");
+        controller.stop().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn resyncs_wake() {
+    let world = World::new(&["a"]);
+    let controller = always_writing(&world, |spec| {
+        spec.resync(seconds(60));
+    })
+    .await;
+    sleep(seconds(59)).await;
+    assert_eq!(controller.count("a"), 1);
+    sleep(seconds(62)).await;
+    assert_eq!(controller.count("a"), 3);
+    controller.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn requeues_and_errors_are_never_swallowed() {
+    let world = World::new(&["a"]);
+    let client = world.client.clone();
+    let script = move |key: String, call: usize| {
+        let (client, name) = (client.clone(), key.parse().unwrap());
+        async move {
+            client.patch(&name, &datum(&call.to_string())).await?;
+            match call {
+                1 => Ok(Action::requeue()),
+                2 => Err(ReconcileError::new("not yet")),
+                3 => panic!("not yet"),
+                4 => Ok(Action::requeue_after(millis(50))),
+                _ => Ok(Action::await_change()),
+            }
+        }
+        .boxed()
+    };
+    let controller = world.run(|_| {}, script).await;
+    sleep(seconds(10)).await;
+    assert_eq!(controller.count("a"), 5);
+    controller.stop().await;
+}
+
+/// `a` writes `b`.
+#[tokio::test(start_paused = true)]
+async fn other_keys_and_other_controllers_wake() {
+    let world = World::new(&["a", "b"]);
+    let idle = |_: String, _: usize| async { Ok(Action::await_change()) }.boxed();
+    let other = world.run(|_| {}, idle).await;
+    let client = world.client.clone();
+    let script = move |key: String, call: usize| {
+        let client = client.clone();
+        async move {
+            if key == "default/a" && call > 1 {
+                client.patch(&name("b"), &datum("from a")).await?;
+            }
+            Ok(Action::await_change())
+        }
+        .boxed()
+    };
+    // A change of `b` wakes `a`, too.
+    let informer = world.informer.clone();
+    let register = move |spec: &mut ControllerBuilder| {
+        spec.watches(&informer, |change| match change.name().name() {
+            "b" => vec![name("a")],
+            _ => Vec::new(),
+        })
+        .when(|change| !matches!(change, Change::Added { .. }));
+    };
+    let controller = world.run(register, script).await;
+    let before = [controller.count("a"), controller.count("b"), other.count("b")];
+    assert_eq!(before, [1, 1, 1]);
+    controller.add("a");
+    sleep(seconds(10)).await;
+    assert_eq!(
+        controller.count("a"),
+        2,
+        "its own write does not wake it through another source"
+    );
+    assert_eq!(controller.count("b"), 2, "the key of what was written");
+    assert_eq!(other.count("b"), 2, "another controller, with the same cache");
+    controller.stop().await;
+    other.stop().await;
+}
+
+/// The write takes the object out of the informer's selector: a deletion, as far as the watch goes.
+#[tokio::test(start_paused = true)]
+async fn a_deletion_wakes_though_it_is_a_write_of_its_own() {
+    let world = World::new(&["a"]);
+    world.quirks.lock().unseen = true;
+    let controller = always_writing(&world, |_| {}).await;
+    let written = world.server.get("default", "a").unwrap();
+    let mut object = written.clone();
+    object["kind"] = "ConfigMap".into();
+    object["apiVersion"] = "v1".into();
+    world
+        .server
+        .send(&json!({"type": "DELETED", "object": object}).to_string());
+    sleep(seconds(1)).await;
+    assert_eq!(controller.count("a"), 2);
+    controller.stop().await;
+}
+
+/// The first watch event of a version that an object had before, of another object.
+#[tokio::test(start_paused = true)]
+async fn an_object_made_again_is_another() {
+    let world = World::new(&["a"]);
+    let controller = always_writing(&world, |_| {}).await;
+    sleep(seconds(1)).await;
+    world.server.delete("default", "a");
+    sleep(seconds(1)).await;
+    let calls = controller.count("a");
+    world.server.put(&config_map("a", "new"));
+    sleep(seconds(1)).await;
+    assert_eq!(controller.count("a"), calls + 1);
+    controller.stop().await;
+}
+
+/// The finalizer is on, and the same call goes on.
+#[tokio::test(start_paused = true)]
+async fn a_finalizer_is_put_on_and_the_same_reconcile_goes_on() {
+    let world = World::new(&["a"]);
+    let (client, lister) = (world.client.clone(), world.lister());
+    let script = move |key: String, _| {
+        let (client, object) = (client.clone(), lister.get(&key.parse().unwrap()));
+        async move {
+            let object = finalizer::ensure(&client, object?, "demo.dev/cleanup").await?;
+            let mut object = (*object).clone();
+            // With the version that the first write made: the object is the one that it answered.
+            object.data = Some([("datum".to_owned(), "made".to_owned())].into());
+            client.update(&object).await?;
+            Ok(Action::await_change())
+        }
+        .boxed()
+    };
+    let controller = world.run(|_| {}, script).await;
+    sleep(seconds(10)).await;
+    assert_eq!(world.datum("a"), "made");
+    assert_eq!(controller.count("a"), 1);
+    controller.stop().await;
+}
+
+/// No watch tells that it came, so none can tell that it went: the write alone shows that something is missing.
+#[tokio::test(start_paused = true)]
+async fn what_was_written_and_went_while_no_watch_told_of_it_wakes_its_key() {
+    let world = World::new(&["a"]);
+    world.factory.start();
+    world.factory.wait_for_cache_sync().await;
+    world.server.hold();
+    let client = world.client.clone();
+    let script = move |key: String, _| {
+        let client = client.clone();
+        async move {
+            if key == "default/a" {
+                let child = serde_json::from_value(config_map("child", "1")).unwrap();
+                client.create(&child).await?;
+            }
+            Ok(Action::await_change())
+        }
+        .boxed()
+    };
+    let controller = world.run(|_| {}, script).await;
+    sleep(millis(10)).await;
+    assert_eq!(controller.count("a"), 1);
+    world.server.delete("default", "child");
+    world.server.cut_held();
+    world.server.compact();
+    sleep(seconds(10)).await;
+    assert_eq!(controller.count("a"), 2);
+    assert!(world.server.get("default", "child").is_some());
+    sleep(seconds(60)).await;
+    assert_eq!((controller.count("a"), controller.count("child")), (2, 1));
+    controller.stop().await;
+}

@@ -1,0 +1,342 @@
+//! Whatever happens on the way: no reconcile reads an older cache than its key wrote, and no foreign change is lost.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use futures::{FutureExt as _, future::BoxFuture};
+use parking_lot::Mutex;
+use proptest::prelude::*;
+use rand::{SeedableRng as _, rngs::StdRng};
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
+
+use super::{
+    super::{super::*, millis},
+    support::{
+        config_map,
+        server::{Server, Streaming},
+    },
+    world::{Controller, World, cached, datum},
+};
+use crate::{
+    NamespacedName,
+    client::{DeleteParams, PatchBody},
+    workqueue::ItemExponential,
+};
+
+/// In each world.
+const LOOPS: usize = 1000;
+const WORLDS: u64 = 10;
+const PARENTS: [&str; 5] = ["a0", "a1", "a2", "a3", "a4"];
+
+/// What a reconcile of `key` writes: itself, and what it makes and deletes.
+fn family(key: &str) -> [String; 3] {
+    [key.to_owned(), format!("{key}-x"), format!("{key}-y")]
+}
+
+/// Holds the watch back: half of the time for moments, else for up to 9 s, less than the bound.
+async fn hold_back(server: Arc<Server>, mut random: StdRng) {
+    loop {
+        server.hold();
+        let most = if random.random_bool(0.5) {
+            20_000
+        } else {
+            9_000_000
+        };
+        sleep(Duration::from_micros(random.random_range(1..most))).await;
+        server.release();
+        sleep(Duration::from_micros(random.random_range(1..5_000))).await;
+    }
+}
+
+/// How many of the loops read something older than what a call before had written, and how often keys waited. Each call looks at its
+/// whole family and then patches, creates or deletes one of it.
+async fn stale_reads_of(seed: u64, write_wait: Option<Duration>) -> (usize, u64) {
+    let mut random = StdRng::seed_from_u64(seed);
+    let (keys, workers) = (random.random_range(1..=PARENTS.len()), random.random_range(1..=4));
+    let world = World::new(&PARENTS[..keys]);
+    let (client, lister) = (world.client.clone(), world.lister());
+    let (loops, stale) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
+    let (looped, counted) = (loops.clone(), stale.clone());
+    // The datum of each; none when it was deleted.
+    let written = Arc::<Mutex<HashMap<String, Option<String>>>>::default();
+    let dice = Mutex::new(StdRng::seed_from_u64(random.random()));
+    let script = move |key: String, _| {
+        if key.contains('-') {
+            // The event of a child.
+            return async { Ok(Action::await_change()) }.boxed();
+        }
+        let mut family = family(&key);
+        let is_old = |name: &String| {
+            let written = written.lock();
+            written
+                .get(name)
+                .is_some_and(|datum| *datum != cached(&lister, name))
+        };
+        if family.iter().any(is_old) {
+            counted.fetch_add(1, Ordering::Relaxed);
+        }
+        let call = looped.fetch_add(1, Ordering::Relaxed);
+        let (chosen, deletes) = {
+            let mut dice = dice.lock();
+            (dice.random_range(0..family.len()), dice.random_bool(0.5))
+        };
+        let target = std::mem::take(&mut family[chosen]);
+        let is_there = chosen == 0 || matches!(written.lock().get(&target), Some(Some(_)));
+        let (client, written) = (client.clone(), written.clone());
+        async move {
+            if call >= LOOPS {
+                return Ok(Action::await_change());
+            }
+            let (name, new) = (target.parse::<NamespacedName>().unwrap(), call.to_string());
+            let is_deletion = is_there && chosen > 0 && deletes;
+            if is_deletion {
+                client.delete(&name, &DeleteParams::default()).await?;
+            } else if is_there {
+                client.patch(&name, &datum(&new)).await?;
+            } else {
+                let child = serde_json::from_value(config_map(name.name(), &new)).unwrap();
+                client.create(&child).await?;
+            }
+            written.lock().insert(target, (!is_deletion).then_some(new));
+            Ok(Action::requeue())
+        }
+        .boxed()
+    };
+    let register = |spec: &mut ControllerBuilder| {
+        spec.workers(workers)
+            .rate_limiter(ItemExponential::new(millis(1), millis(1)));
+        if let Some(bound) = write_wait {
+            spec.write_wait(bound);
+        }
+    };
+    let proxy = tokio::spawn(hold_back(world.server.clone(), random));
+    let controller = world.run(register, script).await;
+    while loops.load(Ordering::Relaxed) < LOOPS {
+        sleep(Duration::from_secs(1)).await;
+    }
+    assert_eq!(controller.counts.overdue.load(Ordering::Relaxed), 0);
+    proxy.abort();
+    let waits = controller.counts.waits.load(Ordering::Relaxed);
+    controller.stop().await;
+    (stale.load(Ordering::Relaxed), waits)
+}
+
+async fn stale_reads(write_wait: Option<Duration>) -> usize {
+    let (mut stale, mut waits) = (0, 0);
+    for seed in 0..WORLDS {
+        let (more_stale, more_waits) = stale_reads_of(seed, write_wait).await;
+        stale += more_stale;
+        waits += more_waits;
+    }
+    if write_wait.is_none() {
+        assert!(waits > 1000, "the proxy held nothing back: {waits}");
+    }
+    stale
+}
+
+#[tokio::test(start_paused = true)]
+async fn ten_thousand_writes_are_read_by_the_next_call() {
+    assert_eq!(stale_reads(None).await, 0);
+}
+
+/// The test above can fail.
+#[tokio::test(start_paused = true)]
+async fn they_are_not_where_keys_do_not_wait() {
+    let stale = stale_reads(Some(Duration::ZERO)).await;
+    assert!(stale > 1000, "{stale}");
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    /// Somebody asks for something else.
+    Ask(u8),
+    Delete(u8),
+    /// The same, while the watch misses it.
+    AskUnseen(u8),
+    Bookmark,
+    Cut,
+    Expire,
+    Hold,
+    Release,
+    Streaming(Streaming),
+    Delay(u8),
+    LoseNext,
+    Resync,
+    Wait(u16),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let key = 0u8..3;
+    prop_oneof![
+        8 => key.clone().prop_map(Step::Ask),
+        2 => key.clone().prop_map(Step::Delete),
+        1 => key.prop_map(Step::AskUnseen),
+        1 => Just(Step::Bookmark),
+        2 => Just(Step::Cut),
+        2 => Just(Step::Expire),
+        2 => Just(Step::Hold),
+        3 => Just(Step::Release),
+        1 => prop::sample::select(vec![Streaming::Known, Streaming::Refused]).prop_map(Step::Streaming),
+        3 => (0u8..50).prop_map(Step::Delay),
+        1 => Just(Step::LoseNext),
+        1 => Just(Step::Resync),
+        10 => (0u16..200).prop_map(Step::Wait),
+    ]
+}
+
+/// What is asked for stands in `asked`, what was done in `done`.
+fn asked(name: &str, datum: usize) -> Value {
+    json!({"data": {"asked": datum.to_string()}, "metadata": {"namespace": "default", "name": name}})
+}
+
+/// The uid and version that each key wrote last.
+type Written = Arc<Mutex<HashMap<String, (String, u64)>>>;
+
+/// Does what is asked for; says whether it read an older cache than it wrote.
+fn doing(
+    world: &World,
+    is_stale: Arc<AtomicBool>,
+) -> impl Fn(String, usize) -> BoxFuture<'static, Result<Action, ReconcileError>> + Send + Sync + 'static {
+    let (client, lister, written) = (world.client.clone(), world.lister(), Written::default());
+    move |key: String, call: usize| {
+        let object = lister.get(&key.parse().unwrap()).ok();
+        if let (Some(object), Some((uid, version))) = (&object, written.lock().get(&key)) {
+            let read: u64 = object
+                .metadata
+                .resource_version
+                .as_ref()
+                .unwrap()
+                .parse()
+                .unwrap();
+            if object.metadata.uid.as_ref() == Some(uid) && read < *version {
+                is_stale.store(true, Ordering::Relaxed);
+            }
+        }
+        let (client, name, written) = (client.clone(), key.parse().unwrap(), written.clone());
+        async move {
+            let Some(object) = object else {
+                return Ok(Action::await_change());
+            };
+            let data = object.data.clone().unwrap_or_default();
+            // As a controller whose status has a time in it: each reconcile changes something.
+            let done = json!({"data": {"done": data.get("asked"), "at": call.to_string()}});
+            match client.patch(&name, &PatchBody::Merge(done)).await {
+                Ok(object) => {
+                    let version = object.metadata.resource_version.unwrap().parse().unwrap();
+                    written
+                        .lock()
+                        .insert(key, (object.metadata.uid.unwrap(), version));
+                    Ok(Action::await_change())
+                }
+                Err(error) if error.is_not_found() => Ok(Action::await_change()),
+                Err(error) => Err(error.into()),
+            }
+        }
+        .boxed()
+    }
+}
+
+const NAMES: [&str; 3] = ["a0", "a1", "a2"];
+
+/// Carries out the steps; the watches are held back for five seconds at most, less than the bound.
+async fn happen(world: &World, controller: &Controller, steps: Vec<Step>) {
+    let name = |key: u8| NAMES[usize::from(key)];
+    // The rest of the object stays.
+    let merged = |key: u8, datum| {
+        let mut object = world
+            .server
+            .get("default", name(key))
+            .unwrap_or_else(|| asked(name(key), datum));
+        object["data"]["asked"] = datum.to_string().into();
+        object
+    };
+    let mut held: Option<Instant> = None;
+    for (datum, step) in steps.into_iter().enumerate() {
+        let ends_watches = matches!(step, Step::Cut | Step::Expire | Step::AskUnseen(_));
+        match step {
+            Step::Ask(key) => world.server.put(&merged(key, datum)),
+            // Somebody must notice, or nobody could ever know.
+            Step::AskUnseen(key) => world.server.put_unseen(&merged(key, datum)),
+            Step::Delete(key) => world.server.delete("default", name(key)),
+            // Bookmarks come behind what is held back.
+            Step::Bookmark if held.is_some() => {}
+            Step::Bookmark => world.server.bookmark(),
+            Step::Cut | Step::Expire => {}
+            Step::Hold => {
+                world.server.hold();
+                held.get_or_insert_with(Instant::now);
+            }
+            Step::Release => {
+                world.server.release();
+                held = None;
+            }
+            Step::Streaming(streaming) => world.server.streaming(streaming),
+            Step::Delay(delay) => world.quirks.lock().delay = millis(delay.into()),
+            Step::LoseNext => world.quirks.lock().lose_next = true,
+            Step::Resync => controller.add(NAMES[0]),
+            Step::Wait(time) => sleep(millis(time.into())).await,
+        }
+        if ends_watches {
+            held = None;
+            world.server.cut_held();
+            if !matches!(step, Step::Cut) {
+                world.server.reset();
+            }
+        }
+        if held.is_some_and(|since| since.elapsed() > Duration::from_secs(5)) {
+            world.server.release();
+            held = None;
+        }
+    }
+    world.server.release();
+}
+
+async fn run(steps: Vec<Step>) -> Result<(), TestCaseError> {
+    let world = World::new(&NAMES);
+    let is_stale = Arc::<AtomicBool>::default();
+    let two = |spec: &mut ControllerBuilder| {
+        spec.workers(2);
+    };
+    let controller = world.run(two, doing(&world, is_stale.clone())).await;
+    happen(&world, &controller, steps).await;
+    sleep(Duration::from_mins(3)).await;
+    for name in NAMES {
+        let Some(object) = world.server.get("default", name) else {
+            continue;
+        };
+        let (asked, done) = (&object["data"]["asked"], &object["data"]["done"]);
+        prop_assert_eq!(asked, done, "a change of {} was lost", name);
+    }
+    prop_assert!(
+        !is_stale.load(Ordering::Relaxed),
+        "a key read an older cache than it wrote"
+    );
+    let counts = || NAMES.map(|name| controller.count(name));
+    let before = counts();
+    sleep(Duration::from_mins(1)).await;
+    prop_assert_eq!(before, counts(), "it does not go quiet");
+    controller.stop().await;
+    world.factory.shutdown().await;
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_foreign_change_is_lost(steps in prop::collection::vec(step(), 1..60)) {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .start_paused(true)
+            .build()
+            .unwrap();
+        runtime.block_on(run(steps))?;
+    }
+}
