@@ -455,7 +455,7 @@ async fn answers_that_are_none_are_told_apart() {
 
     api.reply_with(|_| true, Reply::object(StatusCode::OK, "<html>"));
     let html = client.get(&web()).await.unwrap_err();
-    assert!(matches!(html.cause(), ClientErrorCause::Answer(_)), "{html}");
+    assert!(matches!(html.cause(), ClientErrorCause::Decode(_)), "{html}");
     api.reply_with(|_| true, Reply::object(StatusCode::BAD_GATEWAY, "<html>"));
     let proxy = client.get(&web()).await.unwrap_err();
     assert!(proxy.is_overloaded());

@@ -10,8 +10,8 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kubewright::{
     NamespacedName,
     client::{
-        All, Answer, ClientError, ClientErrorCause, Connection, DeleteParams, ListParams, PatchBody,
-        Preconditions, TypedClient, WatchEvent, WatchParams,
+        All, ClientError, ClientErrorCause, Connection, DeleteParams, ListParams, PatchBody, Preconditions,
+        ResponseFuture, TypedClient, WatchEvent, WatchParams,
     },
     kube::{Client, client::Body},
 };
@@ -72,11 +72,11 @@ fn object() -> ConfigMap {
         .unwrap()
 }
 
-fn unit<T: 'static>(answer: Answer<T>) -> Answer<()> {
+fn unit<T: 'static>(answer: ResponseFuture<T>) -> ResponseFuture<()> {
     Box::pin(async { answer.await.map(drop) })
 }
 
-type Send<'a> = Box<dyn Fn(&TypedClient<ConfigMap, All>) -> Answer<()> + 'a>;
+type Send<'a> = Box<dyn Fn(&TypedClient<ConfigMap, All>) -> ResponseFuture<()> + 'a>;
 
 /// client-go: TestCheckRetryHandles429And5xx, TestCheckRetryClosesBody of rest/request_test.go; there for every verb.
 #[tokio::test(start_paused = true)]
@@ -296,11 +296,11 @@ async fn bad_watches_are_told_apart() {
         ),
         ((429, Some("1"), "{}"), ClientError::is_too_many_requests),
         ((200, None, "<html>Please log in</html>\n"), |error| {
-            matches!(error.cause(), ClientErrorCause::Answer(_))
+            matches!(error.cause(), ClientErrorCause::Decode(_))
         }),
         (
             (200, None, "{\"type\":\"ADDED\",\"object\":{\"data\":3}}\n"),
-            |error| matches!(error.cause(), ClientErrorCause::Answer(_)),
+            |error| matches!(error.cause(), ClientErrorCause::Decode(_)),
         ),
     ];
     for (answer, is) in cases {

@@ -189,7 +189,7 @@ mod tests {
     fn permission(scope: PermissionScope, group: &str, resources: &[&str], verbs: &[&str]) -> Permission {
         let owned = |texts: &[&str]| texts.iter().map(ToString::to_string).collect();
         Permission {
-            place,
+            scope,
             api_groups: vec![group.into()],
             resources: owned(resources),
             resource_names: vec![],

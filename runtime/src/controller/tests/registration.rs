@@ -59,7 +59,7 @@ async fn events_about_a_cluster_scoped_primary_kind_are_permitted_in_default() {
         let events = permissions
             .iter()
             .filter(|unit| unit.resources == ["events"] && unit.verbs == ["create", "patch"]);
-        events.map(|unit| unit.place).collect()
+        events.map(|unit| unit.scope).collect()
     };
     assert_eq!(
         places(true, true),
@@ -100,7 +100,7 @@ async fn permissions_follow_from_what_was_registered() {
         .map(|unit| {
             (
                 unit.unit,
-                unit.place,
+                unit.scope,
                 format!("{}: {}", unit.resources.join(","), unit.verbs.join(",")),
             )
         })
