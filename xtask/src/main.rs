@@ -9,6 +9,8 @@ mod bench;
 mod control_plane;
 mod fuzz;
 mod go_structs;
+mod import_cycles;
+mod public_names;
 mod soak;
 mod yaml;
 
@@ -24,6 +26,14 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Chore {
+    /// Fails when the top-level modules of a package import each other in a circle
+    ImportCycles,
+    /// Counts the names that the runtime publishes, and fails when there are too many
+    PublicNames {
+        /// Print them
+        #[arg(long)]
+        list: bool,
+    },
     /// Writes the API server's table of built-in types from the OpenAPI documents in the k8s.io/kubernetes module
     ///
     /// Needs Go, which downloads the module once.
@@ -91,6 +101,8 @@ enum Chore {
 
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().chore {
+        Chore::ImportCycles => import_cycles::run(),
+        Chore::PublicNames { list } => public_names::run(list),
         Chore::ApiTypes { check } => api_types::run(check),
         Chore::ControlPlane { print } => control_plane::run(print),
         Chore::ApiKinds { check } => api_kinds::run(check),
