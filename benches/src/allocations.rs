@@ -13,7 +13,7 @@ use k8s_openapi::api::core::v1::Pod;
 use kubewright::cache::SharedInformerFactory;
 use kubewright_benches::{
     memory::{MemorySource, modified},
-    pods::{APPS, PodVersion, Pods},
+    pods::{APPS, DataSet, PodVersion, Pods},
 };
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 use tokio::sync::Notify;
@@ -71,7 +71,7 @@ async fn main() -> Result<()> {
 
 /// One list, then one event for each object.
 async fn measure() -> Result<Figures> {
-    let pods = Pods::new(APPS, 1)?;
+    let pods = Pods::new(APPS, 1, DataSet::Pods)?;
     let source = MemorySource::new(&pods, OBJECTS);
     let events: Vec<Bytes> = (0..EVENTS)
         .map(|event| {

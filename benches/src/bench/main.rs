@@ -12,6 +12,7 @@ mod cache;
 mod lister;
 mod manager;
 mod operator;
+mod pairs;
 mod process;
 mod queue;
 mod reconcile;
@@ -34,6 +35,8 @@ enum Command {
     Manager(manager::Arguments),
     /// Compares a whole operator
     Operator(operator::Arguments),
+    /// Compares builds of this program: what a change or a mechanism costs and brings
+    Pairs(pairs::Arguments),
     /// Compares work queues
     Queue(queue::Arguments),
     /// Compares what a reconcile costs beside what it does
@@ -51,6 +54,7 @@ fn main() -> Result<()> {
         Command::Lister(arguments) => lister::measure(&arguments),
         Command::Manager(arguments) => manager::measure(&arguments),
         Command::Operator(arguments) => operator::measure(&arguments),
+        Command::Pairs(arguments) => pairs::compare(&arguments),
         Command::Queue(arguments) => queue::measure(&arguments),
         Command::Reconcile(arguments) => reconcile::measure(&arguments),
         Command::Server(arguments) => server::serve(&arguments),

@@ -5,11 +5,13 @@
 
 mod app;
 mod blanks;
+mod custom;
 mod managed;
 
 use rand::{SeedableRng as _, rngs::StdRng};
 
 pub use blanks::{Form, FormError};
+pub use custom::CUSTOM_PREFIX;
 
 /// How the JSON of a Pod begins; within a list the API server leaves out what stands behind the brace.
 pub const PREFIX: &str = r#"{"kind":"Pod","apiVersion":"v1","#;
@@ -37,17 +39,57 @@ pub struct Pods {
     protobuf: Vec<Form>,
     /// The place of each template's Pods among all, by their namespaces and names.
     ranks: Vec<usize>,
+    data: DataSet,
+}
+
+/// What the load server serves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum DataSet {
+    /// Pods of applications: those of one application are replicas of each other
+    #[default]
+    Pods,
+    /// Custom resources of 1 to 4 KB, each different
+    Custom,
+}
+
+impl DataSet {
+    /// How the JSON of an object begins in a watch event.
+    pub fn prefix(self) -> &'static str {
+        match self {
+            Self::Pods => PREFIX,
+            Self::Custom => CUSTOM_PREFIX,
+        }
+    }
+
+    /// How the JSON of an object begins in a list: the API server leaves kind and version out for built-in kinds only.
+    pub fn item_prefix(self) -> &'static str {
+        match self {
+            Self::Pods => "{",
+            Self::Custom => CUSTOM_PREFIX,
+        }
+    }
+
+    /// How the JSON of a list begins.
+    pub fn list_prefix(self) -> &'static str {
+        match self {
+            Self::Pods => r#"{"kind":"PodList","apiVersion":"v1""#,
+            Self::Custom => r#"{"apiVersion":"bench.dev/v1","kind":"MixedList""#,
+        }
+    }
 }
 
 impl Pods {
-    /// The same for the same seed.
-    pub fn new(apps: usize, seed: u64) -> Result<Self, FormError> {
+    /// The same for the same seed. `apps` is the number of templates: of applications, or of custom resources.
+    pub fn new(apps: usize, seed: u64, data: DataSet) -> Result<Self, FormError> {
         let mut random = StdRng::seed_from_u64(seed);
         let (mut json, mut metadata, mut keys) = (Vec::new(), Vec::new(), Vec::new());
         for app in 0..apps {
-            let text = app::template(app, &mut random);
+            let text = match data {
+                DataSet::Pods => app::template(app, &mut random),
+                DataSet::Custom => custom::template(app, &mut random),
+            };
             let of_metadata = text.split(r#","spec":"#).next().unwrap_or_default();
-            let of_metadata = of_metadata.replacen(PREFIX, METADATA_PREFIX, 1) + "}";
+            let of_metadata = of_metadata.replacen(data.prefix(), METADATA_PREFIX, 1) + "}";
             keys.push((key(&text), app));
             metadata.push(Form::json(of_metadata.into_bytes())?);
             json.push(Form::json(text.into_bytes())?);
@@ -62,6 +104,7 @@ impl Pods {
             metadata,
             protobuf: Vec::new(),
             ranks,
+            data,
         })
     }
 
@@ -71,6 +114,11 @@ impl Pods {
             let ordinal = pod.ordinal as usize;
             (self.ranks[ordinal % self.ranks.len()], ordinal)
         });
+    }
+
+    /// Which data set it is.
+    pub fn data(&self) -> DataSet {
+        self.data
     }
 
     /// The templates as JSON.
@@ -94,7 +142,11 @@ impl Pods {
 
     /// Appends the Pod as JSON; without kind and version of the API when it is an item of a list.
     pub fn write_json(&self, pod: PodVersion, is_item: bool, to: &mut Vec<u8>) {
-        let skipped = if is_item { PREFIX.len() - 1 } else { 0 };
+        let skipped = if is_item {
+            self.data.prefix().len() - self.data.item_prefix().len()
+        } else {
+            0
+        };
         write(&self.json, pod, skipped, to);
     }
 

@@ -3,8 +3,8 @@
 //! Each [`Subject`] runs in a process of its own against a load server of its own, in turn, round by round; CPU time
 //! and memory are read from outside. Read `subjects` → `run` → `table`.
 
-mod run;
-mod subjects;
+pub(crate) mod run;
+pub(crate) mod subjects;
 mod table;
 
 use std::{
@@ -16,7 +16,7 @@ use std::{
 use anyhow::{Context as _, Result, ensure};
 use clap::Args;
 use kubewright_benches::{
-    pods::{APPS, Pods},
+    pods::{APPS, DataSet, Pods},
     report,
 };
 
@@ -57,7 +57,7 @@ pub(crate) fn compare(arguments: &Arguments) -> Result<()> {
     let programs = Programs {
         this: std::env::current_exe()?,
         peers: arguments.peers.clone(),
-        protobuf: folder.path().join("pods.protobuf"),
+        protobuf: Some(folder.path().join("pods.protobuf")),
     };
     encode(&programs)?;
     let wanted = |subject: &&Subject| {
@@ -66,7 +66,7 @@ pub(crate) fn compare(arguments: &Arguments) -> Result<()> {
     };
     let subjects: Vec<&Subject> = SUBJECTS.iter().filter(wanted).collect();
     ensure!(!subjects.is_empty(), "no subject has that text in its label");
-    let (size, managed_fields) = Pods::new(APPS, SEED)?.mean_sizes();
+    let (size, managed_fields) = Pods::new(APPS, SEED, DataSet::Pods)?.mean_sizes();
     let head = format!(
         "{}\n\nPods of {size} bytes of JSON on average, {managed_fields} of them managedFields, of {APPS} applications. \
          Medians of {} interleaved rounds; in brackets the ratio to the first row.",
@@ -78,6 +78,7 @@ pub(crate) fn compare(arguments: &Arguments) -> Result<()> {
             objects,
             events: arguments.events.unwrap_or(objects.max(20_000)),
             seed: SEED,
+            data: DataSet::Pods,
         };
         let figures = measure(&programs, &subjects, load, arguments.rounds)?;
         let table = table::markdown(&subjects, &figures);
@@ -103,7 +104,8 @@ fn measure(
     let mut figures = vec![Vec::new(); subjects.len()];
     for round in 1..=rounds {
         for (subject, figures) in subjects.iter().zip(&mut figures) {
-            let measured = run::run(programs, subject, load).with_context(|| subject.label)?;
+            let measured =
+                run::run(programs, &programs.this, subject, load).with_context(|| subject.label)?;
             eprintln!(
                 "{} objects, round {round}: {}: {measured:.1?}",
                 load.objects, subject.label
@@ -116,6 +118,9 @@ fn measure(
 
 /// Lets the Go program make the protobuf form of the Pods, and compare it with JSON.
 fn encode(programs: &Programs) -> Result<()> {
+    let Some(protobuf) = &programs.protobuf else {
+        return Ok(());
+    };
     let mut printing = Command::new(&programs.this)
         .args(["server", "--print-templates", "--seed", &SEED.to_string()])
         .stdout(Stdio::piped())
@@ -124,7 +129,7 @@ fn encode(programs: &Programs) -> Result<()> {
     let encoding = Command::new(&programs.peers)
         .arg("encode")
         .stdin(templates)
-        .stdout(fs::File::create(&programs.protobuf)?)
+        .stdout(fs::File::create(protobuf)?)
         .status()
         .with_context(|| format!("cannot run {}", programs.peers.display()))?;
     ensure!(
@@ -135,6 +140,7 @@ fn encode(programs: &Programs) -> Result<()> {
         objects: 2000,
         events: 0,
         seed: SEED,
+        data: DataSet::Pods,
     };
     let (_server, url) = run::start_server(programs, load, false)?;
     let compared = Command::new(&programs.peers).args(["compare", &url]).status()?;

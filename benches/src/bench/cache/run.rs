@@ -3,11 +3,13 @@
 use std::{
     io::{Read as _, Write as _},
     net::TcpStream,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::Command,
 };
 
 use anyhow::{Context as _, Result, ensure};
+
+use kubewright_benches::pods::DataSet;
 
 use super::subjects::{Program, Subject};
 use crate::process::Process;
@@ -22,7 +24,7 @@ pub(crate) struct Programs {
     /// This one: it is server and subject, too.
     pub(crate) this: PathBuf,
     pub(crate) peers: PathBuf,
-    pub(crate) protobuf: PathBuf,
+    pub(crate) protobuf: Option<PathBuf>,
 }
 
 /// What the server is asked for.
@@ -31,6 +33,7 @@ pub(crate) struct Load {
     pub(crate) objects: u32,
     pub(crate) events: u32,
     pub(crate) seed: u64,
+    pub(crate) data: DataSet,
 }
 
 /// What one run cost.
@@ -70,8 +73,17 @@ pub(crate) fn start_server(
             "--seed",
             &load.seed.to_string(),
         ])
-        .arg("--protobuf")
-        .arg(&programs.protobuf);
+        .args([
+            "--data",
+            if load.data == DataSet::Pods {
+                "pods"
+            } else {
+                "custom"
+            },
+        ]);
+    if let Some(protobuf) = &programs.protobuf {
+        command.arg("--protobuf").arg(protobuf);
+    }
     if without_streaming {
         command.arg("--refuse-streaming");
     }
@@ -80,11 +92,12 @@ pub(crate) fn start_server(
     Ok((server, format!("http://{address}")))
 }
 
-pub(crate) fn run(programs: &Programs, subject: &Subject, load: Load) -> Result<Figures> {
+/// `program` is the executable of Rust subjects: this one, or another build of it.
+pub(crate) fn run(programs: &Programs, program: &Path, subject: &Subject, load: Load) -> Result<Figures> {
     let (_server, url) = start_server(programs, load, subject.without_streaming)?;
     let mut command = match subject.program {
         Program::Rust(name) => {
-            let mut command = Command::new(&programs.this);
+            let mut command = Command::new(program);
             command.args(["subject", name]);
             command
         }

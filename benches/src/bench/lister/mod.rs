@@ -11,7 +11,7 @@ use k8s_openapi::api::core::v1::Pod;
 use kubewright::cache::{IndexSpec, IndexType, SharedInformer, SharedInformerFactory};
 use kubewright_benches::{
     memory::MemorySource,
-    pods::{APPS, Pods},
+    pods::{APPS, DataSet, Pods},
     report,
 };
 
@@ -48,7 +48,7 @@ const NODES: IndexSpec = IndexSpec {
 
 #[tokio::main]
 pub(crate) async fn measure(arguments: &Arguments) -> Result<()> {
-    let pods = Pods::new(APPS, 1)?;
+    let pods = Pods::new(APPS, 1, DataSet::Pods)?;
     let source = MemorySource::new(&pods, arguments.objects);
     let sources = source.clone();
     let informers = SharedInformerFactory::from_sources(move |_, _, _| Arc::new(sources.clone()));

@@ -61,7 +61,7 @@ impl Server {
                 self.feed.expire(percent.parse().unwrap_or_default());
                 plain(StatusCode::OK, "")
             }
-            ("GET", ["api", "v1", "pods"]) => {
+            ("GET", ["api", "v1", "pods"] | ["apis", "bench.dev", "v1", "mixeds"]) => {
                 let accept = request.headers().get(header::ACCEPT);
                 let accept = accept.and_then(|value| value.to_str().ok()).unwrap_or_default();
                 let encoding = if accept.contains("as=PartialObjectMetadata") {

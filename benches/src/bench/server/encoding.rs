@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use kubewright_benches::pods::{self, Pods};
+use kubewright_benches::pods::{self, DataSet, Pods};
 
 use super::{
     feed::{Event, Snapshot},
@@ -28,18 +28,18 @@ impl Encoding {
     }
 
     /// How an object begins in JSON.
-    fn head(self) -> &'static str {
+    fn head(self, data: DataSet) -> &'static str {
         match self {
             Self::Metadata => pods::METADATA_PREFIX,
-            _ => pods::PREFIX,
+            _ => data.prefix(),
         }
     }
 
     /// How an item of a list does.
-    fn item_head(self) -> &'static str {
+    fn item_head(self, data: DataSet) -> &'static str {
         match self {
             Self::Metadata => pods::METADATA_PREFIX,
-            _ => "{",
+            _ => data.item_prefix(),
         }
     }
 
@@ -57,7 +57,7 @@ impl Encoding {
             Self::Json | Self::Metadata => {
                 let head = match self {
                     Self::Metadata => r#"{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1""#,
-                    _ => r#"{"kind":"PodList","apiVersion":"v1""#,
+                    _ => pods.data().list_prefix(),
                 };
                 let token = match token {
                     "" => String::new(),
@@ -94,7 +94,11 @@ impl Encoding {
                 match all.pods.get(number) {
                     Some(pod) if self == Self::Json => pods.write_json(*pod, true, to),
                     Some(pod) => pods.write_metadata(*pod, to),
-                    None => to.extend_from_slice(pods::marker(all.marker, self.item_head()).as_bytes()),
+                    None => {
+                        to.extend_from_slice(
+                            pods::marker(all.marker, self.item_head(pods.data())).as_bytes(),
+                        );
+                    }
                 }
             }
             Self::Protobuf => match all.pods.get(number) {
@@ -111,8 +115,8 @@ impl Encoding {
     pub(crate) fn initial_event(self, pods: &Pods, all: &Snapshot, number: usize, to: &mut Vec<u8>) {
         match all.pods.get(number) {
             Some(pod) => self.event(pods, Event::Added(*pod), to),
-            None if all.is_marker(number) => self.marker("ADDED", all.marker, to),
-            None => self.bookmark(all.version, true, to),
+            None if all.is_marker(number) => self.marker(pods.data(), "ADDED", all.marker, to),
+            None => self.bookmark(pods.data(), all.version, true, to),
         }
     }
 
@@ -121,8 +125,8 @@ impl Encoding {
             Event::Added(pod) => ("ADDED", pod),
             Event::Modified(pod) => ("MODIFIED", pod),
             Event::Deleted(pod) => ("DELETED", pod),
-            Event::Marker(version) => return self.marker("MODIFIED", version, to),
-            Event::Bookmark(version) => return self.bookmark(version, false, to),
+            Event::Marker(version) => return self.marker(pods.data(), "MODIFIED", version, to),
+            Event::Bookmark(version) => return self.bookmark(pods.data(), version, false, to),
             Event::Expired => return self.expired(to),
         };
         match self {
@@ -144,14 +148,14 @@ impl Encoding {
         }
     }
 
-    fn marker(self, kind: &str, version: u32, to: &mut Vec<u8>) {
+    fn marker(self, data: DataSet, kind: &str, version: u32, to: &mut Vec<u8>) {
         match self {
-            Self::Json | Self::Metadata => json_event(kind, &pods::marker(version, self.head()), to),
+            Self::Json | Self::Metadata => json_event(kind, &pods::marker(version, self.head(data)), to),
             Self::Protobuf => protobuf::event(kind, "Pod", &protobuf::marker(version), to),
         }
     }
 
-    fn bookmark(self, version: u32, ends_initial_events: bool, to: &mut Vec<u8>) {
+    fn bookmark(self, data: DataSet, version: u32, ends_initial_events: bool, to: &mut Vec<u8>) {
         let version = pods::resource_version(version);
         match self {
             Self::Json | Self::Metadata => {
@@ -160,7 +164,7 @@ impl Encoding {
                 } else {
                     ""
                 };
-                let head = self.head();
+                let head = self.head(data);
                 let pod = format!(
                     r#"{head}"metadata":{{"resourceVersion":"{version}","creationTimestamp":null{annotations}}}}}"#
                 );

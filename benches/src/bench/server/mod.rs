@@ -17,7 +17,7 @@ use anyhow::{Context as _, Result};
 use clap::Args;
 use hyper::{server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
-use kubewright_benches::pods::{APPS, Pods};
+use kubewright_benches::pods::{APPS, DataSet, Pods};
 use tokio::net::TcpListener;
 
 use answer::Server;
@@ -35,6 +35,9 @@ pub(crate) struct Arguments {
     /// The templates as protobuf, each behind its length in four bytes, big-endian
     #[arg(long)]
     protobuf: Option<PathBuf>,
+    /// Which objects there are
+    #[arg(long, value_enum, default_value_t)]
+    data: DataSet,
     /// Refuse streaming lists, as servers before 1.32 do
     #[arg(long)]
     refuse_streaming: bool,
@@ -52,7 +55,11 @@ pub(crate) struct Arguments {
 /// One thread: the other processors are left to who is measured.
 #[tokio::main(flavor = "current_thread")]
 pub(crate) async fn serve(arguments: &Arguments) -> Result<()> {
-    let mut pods = Pods::new(APPS, arguments.seed)?;
+    let templates = match arguments.data {
+        DataSet::Pods => APPS,
+        DataSet::Custom => arguments.objects as usize,
+    };
+    let mut pods = Pods::new(templates, arguments.seed, arguments.data)?;
     if arguments.print_templates {
         for template in pods.templates() {
             println!("{}", String::from_utf8_lossy(template));

@@ -5,7 +5,7 @@ use std::{hint::black_box, sync::Arc};
 use anyhow::Result;
 use k8s_openapi::api::core::v1::Pod;
 use kubewright::{
-    NamespacedName, View,
+    ApiResource, NamespacedName, Scope, View,
     cache::{InformerOptions, Lister, SharedInformer, SharedInformerFactory, StorageMode},
     client::Connection,
     workqueue::{NoQueueMetrics, WorkQueue, default_limiter},
@@ -31,6 +31,20 @@ pub(crate) async fn whole(config: kube::Config, storage: StorageMode, worker: Wo
     };
     let pods = informers.with::<Pod>(options);
     run(&informers, pods, worker).await
+}
+
+/// Custom resources, kept as an operator that knows their kind only at run time keeps them.
+pub(crate) async fn custom(config: kube::Config) -> Result<()> {
+    let informers = factory(config)?;
+    let kind = ApiResource {
+        group: "bench.dev".into(),
+        version: "v1".into(),
+        kind: "Mixed".into(),
+        plural: "mixeds".into(),
+        scope: Scope::Namespaced,
+    };
+    let objects = informers.dynamic(kind, InformerOptions::default());
+    run(&informers, objects, Worker::Looks).await
 }
 
 /// A few fields.

@@ -25,6 +25,8 @@ use kubewright_benches::pods::MARKER_NAMESPACE;
 enum Subject {
     /// kubewright; the worker reads extracted metadata
     Kubewright,
+    /// kubewright; the worker reads extracted metadata of custom resources
+    KubewrightCustom,
     /// kubewright; the worker decodes each object
     KubewrightGets,
     /// kubewright, raw JSON kept
@@ -67,6 +69,7 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<()> {
 async fn keep(subject: Subject, config: kube::Config) -> Result<()> {
     match subject {
         Subject::Kubewright => kubewright::whole(config, StorageMode::Compressed, Worker::Looks).await,
+        Subject::KubewrightCustom => kubewright::custom(config).await,
         Subject::KubewrightGets => kubewright::whole(config, StorageMode::Compressed, Worker::Gets).await,
         Subject::KubewrightRaw => kubewright::whole(config, StorageMode::Raw, Worker::Looks).await,
         Subject::KubewrightDecoded => kubewright::whole(config, StorageMode::Decoded, Worker::Gets).await,

@@ -1,0 +1,169 @@
+//! Compares builds of this program in pairs: `bench pairs --other LABEL=PROGRAM …` measures this build and each other one in turn.
+//!
+//! The whole path is measured as `bench cache` does: socket, cache, work queue, worker. A difference counts only where it is greater than
+//! the spread of the pairs, half the distance between their quartiles. One load server, of this build, serves both sides of a pair.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, ensure};
+use clap::Args;
+use kubewright_benches::{pods::DataSet, report};
+
+use super::cache::{
+    run::{self, Figures, Load, Programs},
+    subjects::{Program, Subject},
+};
+
+/// Arguments of `bench pairs`.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// Another build, as LABEL=PROGRAM; may be given several times
+    #[arg(long, required = true)]
+    other: Vec<String>,
+    /// How many objects: each number makes a table
+    #[arg(long, value_delimiter = ',', default_value = "10000,100000")]
+    objects: Vec<u32>,
+    /// Which objects: each data set makes a table
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "pods,custom")]
+    data: Vec<DataSet>,
+    /// How many pairs are measured
+    #[arg(long, default_value_t = 7)]
+    rounds: usize,
+}
+
+type Column = (&'static str, fn(&Figures) -> f64);
+
+const COLUMNS: [Column; 5] = [
+    ("CPU µs a listed object", |figures| figures.list_cpu),
+    ("CPU µs a watch event", |figures| figures.event_cpu),
+    ("CPU µs a relisted object", |figures| figures.relist_cpu),
+    ("KB an object after events", |figures| figures.watched),
+    ("peak of a relist / before", |figures| figures.relist_peak),
+];
+/// Watch events, where there are fewer objects.
+const MIN_EVENTS: u32 = 20_000;
+const SEED: u64 = 1;
+
+pub(crate) fn compare(arguments: &Arguments) -> Result<()> {
+    let others: Vec<(&str, PathBuf)> = arguments
+        .other
+        .iter()
+        .map(|other| {
+            let (label, program) = other.split_once('=').context("--other wants LABEL=PROGRAM")?;
+            ensure!(
+                Path::new(program).is_file(),
+                "{program} is no file: build it first"
+            );
+            Ok((label, program.into()))
+        })
+        .collect::<Result<_>>()?;
+    let this = std::env::current_exe()?;
+    let programs = Programs {
+        this: this.clone(),
+        peers: PathBuf::new(),
+        protobuf: None,
+    };
+    println!("{}", report::machine());
+    for &data in &arguments.data {
+        let subject = subject(data);
+        for &objects in &arguments.objects {
+            let load = Load {
+                objects,
+                events: objects.max(MIN_EVENTS),
+                seed: SEED,
+                data,
+            };
+            let mut pairs: Vec<Vec<(Figures, Figures)>> = vec![Vec::new(); others.len()];
+            for round in 1..=arguments.rounds {
+                for ((label, other), pairs) in others.iter().zip(&mut pairs) {
+                    let measure = |program: &Path| run::run(&programs, program, &subject, load);
+                    // The order alternates, so that neither side always follows the other.
+                    let (base, changed) = if round % 2 == 0 {
+                        let base = measure(&this)?;
+                        (base, measure(other)?)
+                    } else {
+                        let changed = measure(other)?;
+                        (measure(&this)?, changed)
+                    };
+                    eprintln!(
+                        "{data:?} {objects}, pair {round}, {label}: event {:.2} and {:.2} µs",
+                        base.event_cpu, changed.event_cpu
+                    );
+                    pairs.push((base, changed));
+                }
+            }
+            print_table(data, load, &others, &pairs);
+        }
+    }
+    println!("{}", report::conditions(arguments.rounds));
+    Ok(())
+}
+
+fn subject(data: DataSet) -> Subject {
+    Subject {
+        label: "kubewright",
+        program: Program::Rust(match data {
+            DataSet::Pods => "kubewright",
+            DataSet::Custom => "kubewright-custom",
+        }),
+        without_streaming: false,
+    }
+}
+
+fn print_table(data: DataSet, load: Load, others: &[(&str, PathBuf)], pairs: &[Vec<(Figures, Figures)>]) {
+    println!(
+        "\n### {data:?}: {} objects, {} events\n",
+        load.objects, load.events
+    );
+    let names: Vec<&str> = COLUMNS.iter().map(|(name, _)| *name).collect();
+    println!(
+        "| | {} |\n|---|{}",
+        names.join(" | "),
+        "---:|".repeat(names.len())
+    );
+    for ((label, _), pairs) in others.iter().zip(pairs) {
+        let cells: Vec<String> = COLUMNS.iter().map(|(_, read)| cell(pairs, *read)).collect();
+        println!("| {label} | {} |", cells.join(" | "));
+    }
+}
+
+/// The medians of both sides and of their ratio, with the spread of the ratio.
+fn cell(pairs: &[(Figures, Figures)], read: fn(&Figures) -> f64) -> String {
+    let base = quantile(pairs.iter().map(|(base, _)| read(base)), 0.5);
+    let other = quantile(pairs.iter().map(|(_, other)| read(other)), 0.5);
+    let ratios = || pairs.iter().map(|(base, other)| read(other) / read(base));
+    let ratio = quantile(ratios(), 0.5);
+    let spread = (quantile(ratios(), 0.75) - quantile(ratios(), 0.25)) / 2.0;
+    let verdict = if (ratio - 1.0).abs() <= spread {
+        ", none"
+    } else {
+        ""
+    };
+    format!("{base:.2} → {other:.2} ({ratio:.2} ± {spread:.2}{verdict})")
+}
+
+/// The value below which that part of the values lies, interpolated.
+fn quantile(values: impl Iterator<Item = f64>, part: f64) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    #[expect(clippy::cast_precision_loss, reason = "a few rounds")]
+    let position = part * (values.len().saturating_sub(1)) as f64;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an index")]
+    let below = position.floor() as usize;
+    let at = |index: usize| values.get(index).copied().unwrap_or(f64::NAN);
+    let above = at((below + 1).min(values.len().saturating_sub(1)));
+    at(below) + (above - at(below)) * position.fract()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_interpolated() {
+        let values = || [4.0, 1.0, 3.0, 2.0].into_iter();
+        assert!((quantile(values(), 0.5) - 2.5).abs() < 1e-9);
+        assert!((quantile(values(), 0.0) - 1.0).abs() < 1e-9);
+        assert!((quantile([7.0].into_iter(), 0.75) - 7.0).abs() < 1e-9);
+    }
+}
