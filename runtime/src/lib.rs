@@ -128,7 +128,7 @@ pub use kubewright_macros::{Informer, Projection};
 pub use manager::{Error, Manager, Result};
 
 /// The crates whose types appear in this library's signatures, in the versions that it was built with.
-pub use {clap, k8s_openapi, kube, schemars, serde, serde_json, tokio_util};
+pub use {clap, k8s_openapi, kube, prometheus_client, schemars, serde, serde_json, tokio_util};
 
 /// What an operator's files import: `use kubewright::prelude::*;`.
 pub mod prelude {

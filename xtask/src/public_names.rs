@@ -117,6 +117,7 @@ fn is_foreign(name: &str) -> bool {
         "clap",
         "k8s_openapi",
         "kube",
+        "prometheus_client",
         "schemars",
         "serde",
         "serde_json",

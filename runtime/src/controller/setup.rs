@@ -4,6 +4,7 @@ use std::{collections::BTreeSet, error::Error, time::Duration};
 
 use clap::Args;
 use k8s_openapi::api::rbac::v1::PolicyRule;
+use prometheus_client::registry::Registry;
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -34,6 +35,7 @@ pub struct Setup {
     runnables: Vec<Runnable>,
     resync: Option<Duration>,
     health_checks: Vec<HealthCheck>,
+    metrics: Registry,
 }
 
 /// What is wrong with what was registered.
@@ -87,6 +89,14 @@ pub enum RegistrationError {
         /// Their name.
         name: String,
     },
+    /// A metric whose name the manager's own metrics use.
+    #[error("metric {name:?} has a prefix of the manager's own metrics, {prefix:?}: give it another name")]
+    ReservedMetric {
+        /// The name of the metric.
+        name: String,
+        /// The reserved prefix.
+        prefix: &'static str,
+    },
 }
 
 impl Setup {
@@ -111,7 +121,32 @@ impl Setup {
             runnables: Vec::new(),
             resync: None,
             health_checks: Vec::new(),
+            metrics: Registry::default(),
         }
+    }
+
+    /// The registry of the operator's own metrics, which the manager serves at `/metrics` beside its own.
+    ///
+    /// Names have no prefix: begin them with the operator's name. The prefixes of the manager's metrics (`controller_runtime_`,
+    /// `workqueue_`, `rest_client_`, `leader_election_`, `kubewright_`) are refused at the start, where the metric has a value by then.
+    ///
+    /// ```
+    /// # use kubewright::controller::Setup;
+    /// use kubewright::prometheus_client::metrics::counter::Counter;
+    ///
+    /// fn register(setup: &mut Setup) {
+    ///     let backups = Counter::<u64>::default();
+    ///     setup.metrics().register("shop_backups", "Backups that were made", backups.clone());
+    ///     // `backups.inc()` in the reconciler.
+    /// }
+    /// ```
+    pub fn metrics(&mut self) -> &mut Registry {
+        &mut self.metrics
+    }
+
+    /// Takes the registry of the operator's own metrics.
+    pub(crate) fn take_metrics(&mut self) -> Registry {
+        std::mem::take(&mut self.metrics)
     }
 
     /// The operator's name.

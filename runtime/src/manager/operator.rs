@@ -95,6 +95,9 @@ impl Operator {
         informers.set_namespaces(args.watched_namespaces());
         let mut metrics = Metrics::new(setup.operator(), informers.clone(), recorder);
         metrics.count_requests(slot.requests());
+        metrics
+            .add_operator(setup.take_metrics())
+            .map_err(Error::Registration)?;
         setup
             .connection()
             .limit()

@@ -8,20 +8,36 @@ use std::sync::Arc;
 
 use http::{StatusCode, Uri};
 use prometheus_client::{
-    encoding::{EncodeLabelSet, text::encode},
+    encoding::{
+        EncodeLabelSet,
+        text::{encode_eof, encode_registry},
+    },
     metrics::{family::Family, gauge::Gauge},
     registry::Registry,
 };
 
 use super::server::{Answer, Handler};
-use crate::{cache::SharedInformerFactory, client::Requests, events::Recorder};
+use crate::{
+    cache::SharedInformerFactory, client::Requests, controller::RegistrationError, events::Recorder,
+};
 
 pub(super) use collectors::Queue;
 pub(super) use controller::{ControllerFamilies, MeteredController};
 
+/// Prefixes of the manager's own metrics.
+const RESERVED_PREFIXES: [&str; 5] = [
+    "controller_runtime_",
+    "workqueue_",
+    "rest_client_",
+    "leader_election_",
+    "kubewright_",
+];
+
 /// All metrics of one manager.
 pub(super) struct Metrics {
     registry: Registry,
+    /// The metrics of the operator itself.
+    operator: Registry,
     controllers: ControllerFamilies,
     leading: Gauge,
 }
@@ -49,7 +65,31 @@ impl Metrics {
                 name: lease.to_owned(),
             }),
             registry,
+            operator: Registry::default(),
         }
+    }
+
+    /// Serves the operator's own metrics, too. Fails where a metric has a reserved prefix.
+    pub(super) fn add_operator(&mut self, operator: Registry) -> Result<(), Vec<RegistrationError>> {
+        let mut text = String::new();
+        // Writing to a String fails only where a metric of the operator's does: the scrape reports that.
+        let _ = encode_registry(&mut text, &operator);
+        let names = text
+            .lines()
+            .filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next());
+        let errors: Vec<_> = names
+            .filter_map(|name| {
+                let prefix = RESERVED_PREFIXES
+                    .into_iter()
+                    .find(|prefix| name.starts_with(prefix))?;
+                Some(RegistrationError::ReservedMetric {
+                    name: name.to_owned(),
+                    prefix,
+                })
+            })
+            .collect();
+        self.operator = operator;
+        if errors.is_empty() { Ok(()) } else { Err(errors) }
     }
 
     /// Exports the requests of the operator's connection.
@@ -87,7 +127,10 @@ impl Metrics {
 
     fn answer(&self) -> Answer {
         let mut body = String::new();
-        match encode(&mut body, &self.registry) {
+        let encoded = encode_registry(&mut body, &self.registry)
+            .and_then(|()| encode_registry(&mut body, &self.operator))
+            .and_then(|()| encode_eof(&mut body));
+        match encoded {
             Ok(()) => Answer {
                 status: StatusCode::OK,
                 content_type: "application/openmetrics-text; version=1.0.0; charset=utf-8",

@@ -1,6 +1,7 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use k8s_openapi::api::apps::v1::Deployment;
+use prometheus_client::metrics::counter::Counter;
 use serde_json::json;
 
 use super::*;
@@ -170,4 +171,38 @@ async fn the_table_names_what_is_exported_and_nothing_else() {
         })
         .collect();
     assert_eq!(documented(), exported);
+}
+
+#[tokio::test]
+async fn operator_metrics_are_served_beside_the_manager_metrics() {
+    let counter = Counter::<u64>::default();
+    let mut operator = Registry::default();
+    operator.register("shop_backups", "Backups that were made", counter.clone());
+    let mut metrics = metrics();
+    metrics.add_operator(operator).unwrap();
+    counter.inc();
+    let body = metrics.answer().body;
+    assert!(body.contains("shop_backups_total 1\n"), "{body}");
+    assert!(
+        body.contains("# TYPE leader_election_master_status gauge"),
+        "{body}"
+    );
+    assert_eq!(body.matches("# EOF").count(), 1);
+    assert!(body.ends_with("# EOF\n"));
+}
+
+#[tokio::test]
+async fn operator_metric_with_a_reserved_prefix_is_refused() {
+    let mut operator = Registry::default();
+    operator.register("workqueue_depth", "Mine", Counter::<u64>::default());
+    let errors = metrics().add_operator(operator).unwrap_err();
+    assert_eq!(
+        errors,
+        [RegistrationError::ReservedMetric {
+            name: "workqueue_depth".into(),
+            prefix: "workqueue_",
+        }]
+    );
+    let message = errors[0].to_string();
+    assert!(message.ends_with("give it another name"), "{message}");
 }
