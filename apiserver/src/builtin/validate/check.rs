@@ -1,19 +1,19 @@
-//! What the checks of all kinds share: the faults so far, and the simplest rules.
+//! The error collector that the validation of all kinds shares, with the simplest rules.
 
 use super::names;
 use crate::field::FieldError;
 use crate::meta::text;
-use crate::types::{self, Empties};
+use crate::types::{self, ExplicitEmptyFields};
 use serde_json::Value;
 
-/// The faults so far, and the checks that many kinds share. A path is that of the value.
+/// Collects the errors of an object. The `path` that a method takes is that of the value, unless it takes a holder and names.
 #[derive(Default)]
 pub(super) struct Check {
     pub(super) errors: Vec<FieldError>,
-    pub(super) empties: Empties,
+    pub(super) empties: ExplicitEmptyFields,
 }
 
-/// The path of a field of what lies at a path; at the top that is empty.
+/// Returns the path of a field below a path, which is empty at the top level.
 fn child(path: &str, name: &str) -> String {
     if path.is_empty() {
         return name.to_owned();
@@ -21,7 +21,7 @@ fn child(path: &str, name: &str) -> String {
     format!("{path}.{name}")
 }
 
-/// The items of a list, with their paths.
+/// Returns the items of a list with their paths.
 pub(super) fn items<'a>(
     holder: &'a Value,
     name: &str,
@@ -36,7 +36,7 @@ pub(super) fn items<'a>(
         .map(move |(index, item)| (item, format!("{path}[{index}]")))
 }
 
-/// The fields of an object; none when it is not one.
+/// Returns the fields of an object; none if the value is not an object.
 pub(super) fn fields(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
     value.as_object().into_iter().flatten()
 }
@@ -46,12 +46,12 @@ impl Check {
         self.errors.push(error);
     }
 
-    /// A field's value as the real server's own type, such as `core.PodSpec`.
+    /// Formats a field's value as kube-apiserver's internal type, such as `core.PodSpec`.
     pub(super) fn shown(&self, value: &Value, path: &str, ty: &str) -> String {
-        types::internal(&self.empties.restored(value, path), ty)
+        types::format_internal(&self.empties.restore_field(value, path), ty)
     }
 
-    /// The value is there: not absent, null or empty.
+    /// Reports an absent, null or empty value. Returns whether the value is present.
     pub(super) fn required(&mut self, value: &Value, path: &str) -> bool {
         let missing = match value {
             Value::Null => true,
@@ -65,17 +65,17 @@ impl Check {
         !missing
     }
 
-    /// Bytes of a text.
-    pub(super) fn no_longer(&mut self, text: &str, most: usize, path: &str) {
-        if text.len() > most {
-            self.push(FieldError::too_long(path, most as u64));
+    /// Limits the length of a text in bytes.
+    pub(super) fn no_longer(&mut self, text: &str, max: usize, path: &str) {
+        if text.len() > max {
+            self.push(FieldError::too_long(path, max as u64));
         }
     }
 
-    pub(super) fn at_most(&mut self, list: &Value, most: usize, path: &str) {
+    pub(super) fn at_most(&mut self, list: &Value, max: usize, path: &str) {
         let count = list.as_array().map_or(0, Vec::len);
-        if count > most {
-            self.push(FieldError::too_many(path, count, most as u64));
+        if count > max {
+            self.push(FieldError::too_many(path, count, max as u64));
         }
     }
 
@@ -91,7 +91,7 @@ impl Check {
         }
     }
 
-    /// The field, if it is there, has one of the values.
+    /// Requires the field, if present, to have one of the values.
     pub(super) fn one_of(&mut self, holder: &Value, name: &str, path: &str, allowed: &[&str]) {
         if let Some(value) = holder[name].as_str().filter(|value| !allowed.contains(value)) {
             self.push(FieldError::not_supported(
@@ -102,7 +102,7 @@ impl Check {
         }
     }
 
-    /// The same for a field that lies at the top.
+    /// The same, with the path of the field itself.
     pub(super) fn one_of_at(&mut self, holder: &Value, name: &str, path: &str, allowed: &[&str]) {
         if let Some(value) = holder[name].as_str().filter(|value| !allowed.contains(value)) {
             self.push(FieldError::not_supported(path, value, allowed));
@@ -119,11 +119,11 @@ impl Check {
         }
     }
 
-    /// A port by number or name.
+    /// Validates a port number or name.
     pub(super) fn port_or_name(&mut self, value: &Value, path: &str) {
         self.port(value, path);
         if let Some(name) = value.as_str() {
-            self.messages(path, name, &names::port_name(name));
+            self.messages(path, name, &names::port_name_errors(name));
         }
     }
 
@@ -156,10 +156,10 @@ impl Check {
                 )),
             }
             let key = text(requirement, "key");
-            self.messages(&format!("{path}.key"), key, &names::qualified(key));
+            self.messages(&format!("{path}.key"), key, &names::qualified_name_errors(key));
             for (value, path) in items(requirement, "values", &path) {
                 let value = value.as_str().unwrap_or_default();
-                self.messages(&path, value, &names::label_value(value));
+                self.messages(&path, value, &names::label_value_errors(value));
             }
         }
     }

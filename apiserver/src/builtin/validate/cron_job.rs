@@ -1,4 +1,4 @@
-//! Cron jobs.
+//! Validation of CronJobs.
 
 use super::{Check, job, schedule, text};
 use crate::field::FieldError;
@@ -7,7 +7,7 @@ use serde_json::Value;
 pub(super) fn cron_job(check: &mut Check, object: &Value, old: Option<&Value>) {
     let (cron, path) = (&object["spec"], "spec");
     let name = text(&object["metadata"], "name");
-    // Its jobs' names are longer by eleven.
+    // The names of its jobs have a suffix of eleven characters.
     if old.is_none() && name.len() > 52 {
         check.push(FieldError::invalid(
             "metadata.name",
@@ -58,7 +58,7 @@ fn time_zone(check: &mut Check, zone: &str) {
         local if local.eq_ignore_ascii_case("local") => {
             "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones".to_owned()
         }
-        zone if schedule::is_unknown(zone) => format!("unknown time zone {zone}"),
+        zone if schedule::is_unknown_time_zone(zone) => format!("unknown time zone {zone}"),
         _ => return,
     };
     check.push(FieldError::invalid(field, zone, detail));

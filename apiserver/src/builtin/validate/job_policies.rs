@@ -1,4 +1,4 @@
-//! What a job does when its pods fail, and when some of them suffice.
+//! Validation of a job's pod failure policy and success policy.
 
 use super::{Check, items, job_indexes, names, text};
 use crate::field::FieldError;
@@ -8,16 +8,16 @@ use std::collections::BTreeSet;
 const ACTIONS: [&str; 4] = ["Count", "FailIndex", "FailJob", "Ignore"];
 const OPERATORS: [&str; 2] = ["In", "NotIn"];
 const STATUSES: [&str; 3] = ["False", "True", "Unknown"];
-const MOST_RULES: usize = 20;
-const MOST_CONDITIONS: usize = 20;
-const MOST_CODES: usize = 255;
-const MOST_INDEXES: usize = 64 * 1024;
+const MAX_RULES: usize = 20;
+const MAX_CONDITIONS: usize = 20;
+const MAX_EXIT_CODES: usize = 255;
+const MAX_INDEXES_BYTES: usize = 64 * 1024;
 
-/// What is done when a pod fails.
-pub(super) fn failure(check: &mut Check, spec: &Value, path: &str) {
+/// Validates `podFailurePolicy`.
+pub(super) fn pod_failure_policy(check: &mut Check, spec: &Value, path: &str) {
     let policy = &spec["podFailurePolicy"];
     let path = format!("{path}.podFailurePolicy");
-    check.at_most(&policy["rules"], MOST_RULES, &format!("{path}.rules"));
+    check.at_most(&policy["rules"], MAX_RULES, &format!("{path}.rules"));
     for (rule, path) in items(policy, "rules", &path) {
         let field = format!("{path}.action");
         match text(rule, "action") {
@@ -25,18 +25,18 @@ pub(super) fn failure(check: &mut Check, spec: &Value, path: &str) {
                 let detail = "requires the backoffLimitPerIndex to be set";
                 check.push(FieldError::invalid(&field, "FailIndex", detail));
             }
-            _ => one_of(check, rule, "action", &path, &ACTIONS),
+            _ => required_value(check, rule, "action", &path, &ACTIONS),
         }
         let codes = &rule["onExitCodes"];
         if codes.is_object() {
             exit_codes(check, codes, spec, &format!("{path}.onExitCodes"));
         }
         let list = format!("{path}.onPodConditions");
-        check.at_most(&rule["onPodConditions"], MOST_CONDITIONS, &list);
+        check.at_most(&rule["onPodConditions"], MAX_CONDITIONS, &list);
         for (condition, path) in items(rule, "onPodConditions", &path) {
             let kind = text(condition, "type");
-            check.messages(&format!("{path}.type"), kind, &names::qualified(kind));
-            one_of(check, condition, "status", &path, &STATUSES);
+            check.messages(&format!("{path}.type"), kind, &names::qualified_name_errors(kind));
+            required_value(check, condition, "status", &path, &STATUSES);
         }
         let conditions = rule["onPodConditions"]
             .as_array()
@@ -50,8 +50,8 @@ pub(super) fn failure(check: &mut Check, spec: &Value, path: &str) {
     }
 }
 
-/// The field has one of the values, which are told when it has none.
-fn one_of(check: &mut Check, holder: &Value, name: &str, path: &str, allowed: &[&str]) {
+/// Requires the field to have one of the values; the error for a missing value lists them.
+fn required_value(check: &mut Check, holder: &Value, name: &str, path: &str, allowed: &[&str]) {
     if text(holder, name).is_empty() {
         let allowed: Vec<String> = allowed.iter().map(|value| format!("{value:?}")).collect();
         let detail = format!("valid values: [{}]", allowed.join(" "));
@@ -62,7 +62,7 @@ fn one_of(check: &mut Check, holder: &Value, name: &str, path: &str, allowed: &[
 }
 
 fn exit_codes(check: &mut Check, codes: &Value, spec: &Value, path: &str) {
-    one_of(check, codes, "operator", path, &OPERATORS);
+    required_value(check, codes, "operator", path, &OPERATORS);
     if let Some(container) = codes["containerName"].as_str() {
         let template = &spec["template"]["spec"];
         let mut known = ["containers", "initContainers"]
@@ -78,17 +78,17 @@ fn exit_codes(check: &mut Check, codes: &Value, spec: &Value, path: &str) {
         }
     }
     let field = format!("{path}.values");
-    let values = check.empties.restored(&codes["values"], &field);
-    let all: Vec<i64> = items(codes, "values", path)
+    let values = check.empties.restore_field(&codes["values"], &field);
+    let parsed: Vec<i64> = items(codes, "values", path)
         .filter_map(|(value, _)| value.as_i64())
         .collect();
-    if all.is_empty() {
+    if parsed.is_empty() {
         let detail = "at least one value is required";
         check.push(FieldError::invalid(&field, values.clone(), detail));
     }
-    check.at_most(&values, MOST_CODES, &field);
+    check.at_most(&values, MAX_EXIT_CODES, &field);
     let mut seen = BTreeSet::new();
-    for (at, code) in all.iter().enumerate() {
+    for (at, code) in parsed.iter().enumerate() {
         let field = format!("{field}[{at}]");
         if text(codes, "operator") == "In" && *code == 0 {
             check.push(FieldError::invalid(
@@ -101,30 +101,30 @@ fn exit_codes(check: &mut Check, codes: &Value, spec: &Value, path: &str) {
             check.push(FieldError::duplicate(&field, *code));
         }
     }
-    if !all.is_sorted() {
+    if !parsed.is_sorted() {
         check.push(FieldError::invalid(&field, values, "must be ordered"));
     }
 }
 
-/// Which pods suffice.
-pub(super) fn success(check: &mut Check, spec: &Value, path: &str) {
+/// Validates `successPolicy`.
+pub(super) fn success_policy(check: &mut Check, spec: &Value, path: &str) {
     let policy = &spec["successPolicy"];
     let path = format!("{path}.successPolicy");
     if policy.is_null() {
         return;
     }
     if spec["completionMode"] != "Indexed" {
-        let shown = check.shown(policy, &path, "batch.SuccessPolicy");
+        let formatted = check.shown(policy, &path, "batch.SuccessPolicy");
         let detail = "requires indexed completion mode";
-        return check.push(FieldError::invalid(&path, "", detail).showing(shown));
+        return check.push(FieldError::invalid(&path, "", detail).showing(formatted));
     }
     let rules = format!("{path}.rules");
     if items(policy, "rules", &path).next().is_none() {
         let detail = "at least one rules must be specified when the successPolicy is specified";
         check.push(FieldError::required(&rules, detail));
     }
-    check.at_most(&policy["rules"], MOST_RULES, &rules);
-    // Of a job without completions the real server says nothing at all: it fails.
+    check.at_most(&policy["rules"], MAX_RULES, &rules);
+    // For a job without completions, kube-apiserver reports nothing at all: it panics.
     let completions = spec["completions"].as_i64().unwrap_or_default();
     for (rule, path) in items(policy, "rules", &path) {
         let (count, field) = (&rule["succeededCount"], format!("{path}.succeededCount"));
@@ -136,7 +136,7 @@ pub(super) fn success(check: &mut Check, spec: &Value, path: &str) {
         let mut total = 0;
         if let Some(indexes) = indexes {
             let field = format!("{path}.succeededIndexes");
-            check.no_longer(indexes, MOST_INDEXES, &field);
+            check.no_longer(indexes, MAX_INDEXES_BYTES, &field);
             match job_indexes::count(indexes, completions) {
                 Ok(count) => total = count,
                 Err(why) => {

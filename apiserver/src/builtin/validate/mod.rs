@@ -1,7 +1,7 @@
-//! What the real server refuses in objects of built-in kinds: the rules that people run into. It has many more; an object that passes
-//! here may be refused there.
+//! Validation of built-in kinds: the rules of kube-apiserver that users commonly hit. It has more rules, so an object that is valid here
+//! may be rejected there.
 //!
-//! `check.rs` has what all share, `metadata.rs` what is looked at in every object; then each kind has its file, or shares one.
+//! `check.rs` has what all kinds share and `metadata.rs` the validation of object metadata; each kind has its own file or shares one.
 
 mod addresses;
 mod annotations;
@@ -31,11 +31,12 @@ mod network;
 mod network_policy;
 mod node_selector;
 mod nodes;
-mod persistent_source;
 mod persistent_volume;
+mod persistent_volume_source;
 mod pod;
 mod pod_resize;
 mod pod_status;
+mod pod_template;
 mod pod_update;
 mod policy;
 mod probe;
@@ -46,7 +47,6 @@ mod resources;
 mod schedule;
 mod scheduling;
 mod security;
-mod selected;
 mod service;
 mod status;
 mod storage;
@@ -58,25 +58,29 @@ mod webhooks;
 mod windows;
 mod workload;
 
-pub(crate) use addresses::padded;
+pub(crate) use addresses::parse_ipv4_sloppy;
 pub(crate) use container::amount;
-pub(crate) use policy::SYSTEM as SYSTEM_PRIORITIES;
-pub(crate) use service::{is_balanced, is_checked, is_external};
+pub(crate) use policy::SYSTEM_PRIORITIES;
+pub(crate) use service::{is_externally_accessible, is_load_balancer, needs_health_check};
 
 pub use names::{is_label, is_label_key, is_label_value, is_subdomain};
 
 use crate::field::FieldError;
 use crate::meta::text;
-use crate::types::Empties;
+use crate::types::ExplicitEmptyFields;
 use serde_json::Value;
 
 use check::{Check, fields, items};
 
-/// What is wrong with an object that has its defaults: with its labels and such, and with what its kind says. `old` is the stored object
-/// in an update, for what may not change; `empties` what was sent empty; `part` is what changes, if it is written on a path
-/// of its own, such as `status`. The object's name
-/// is not looked at.
-pub fn validate(object: &Value, old: Option<&Value>, empties: &Empties, part: &str) -> Vec<FieldError> {
+/// Validates an object with its defaults: metadata except for the name, and the rules of its kind. `old` is the stored object in an update,
+/// for immutable fields; `empties` has the lists and maps that were explicitly empty in the request; `part` is the subresource if only that
+/// is written, such as `status`.
+pub fn validate(
+    object: &Value,
+    old: Option<&Value>,
+    empties: &ExplicitEmptyFields,
+    part: &str,
+) -> Vec<FieldError> {
     let mut check = Check {
         empties: empties.clone(),
         ..Check::default()
@@ -105,7 +109,7 @@ pub fn validate(object: &Value, old: Option<&Value>, empties: &Empties, part: &s
         "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration" => {
             webhooks::configuration(&mut check, object);
         }
-        "StorageClass" => storage::class(&mut check, object, old),
+        "StorageClass" => storage::storage_class(&mut check, object, old),
         "Ingress" => network::ingress(&mut check, object, old),
         "IngressClass" => network::ingress_class(&mut check, spec, old),
         "NetworkPolicy" => network_policy::network_policy(&mut check, spec),
@@ -136,8 +140,8 @@ pub fn validate(object: &Value, old: Option<&Value>, empties: &Empties, part: &s
     check.errors
 }
 
-/// Kinds whose updates are checked as a change and as a whole, so that faults of metadata are found twice.
-const CHECKED_WHOLE: &[&str] = &[
+/// Kinds whose updates kube-apiserver validates both as an update and as a whole, so that metadata errors occur twice.
+const VALIDATED_TWICE_ON_UPDATE: &[&str] = &[
     "ClusterRole",
     "ClusterRoleBinding",
     "ConfigMap",
@@ -158,24 +162,24 @@ const CHECKED_WHOLE: &[&str] = &[
     "StorageClass",
 ];
 
-/// How often a kind's own rules look at the metadata, and whether they know which finalizers are standard.
+/// Returns how often a kind's own validation checks the metadata, and whether it knows the standard finalizers.
 fn metadata_checks(object: &Value, updates: bool, of_status: bool) -> (usize, bool) {
     match (text(object, "apiVersion"), text(object, "kind")) {
         ("v1", "Event") | (_, "PodDisruptionBudget") => (usize::from(!updates), false),
         (_, "Lease" | "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration") => (1, false),
-        (_, kind) if updates && !of_status && CHECKED_WHOLE.contains(&kind) => (2, true),
+        (_, kind) if updates && !of_status && VALIDATED_TWICE_ON_UPDATE.contains(&kind) => (2, true),
         _ => (1, true),
     }
 }
 
-/// What is wrong with the metadata of an object, at this path: its labels, annotations, finalizers and owner references.
+/// Validates labels, annotations, finalizers and owner references of metadata at this path.
 pub fn validate_metadata(metadata: &Value, path: &str) -> Vec<FieldError> {
     let mut check = Check::default();
     check.metadata(metadata, path, false);
     check.errors
 }
 
-/// What is wrong with the addresses of a service and their families, which is looked at before all else. `old` is what it was before.
+/// Validates the IP families and cluster IPs of a service, which comes before all other validation. `old` is the previous spec.
 pub fn service_addresses(spec: &Value, old: Option<&Value>) -> Vec<FieldError> {
     let mut check = Check::default();
     cluster_ips::cluster_ips(&mut check, spec, old);

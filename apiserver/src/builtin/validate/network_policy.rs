@@ -1,4 +1,4 @@
-//! Network policies.
+//! Validation of NetworkPolicies.
 
 use super::{Check, addresses, fields, items, text};
 use crate::field::FieldError;
@@ -70,7 +70,7 @@ fn policy_peer(check: &mut Check, peer: &Value, path: &str) {
         check.selector(&peer[name], &format!("{path}.{name}"));
     }
     if block.is_object() {
-        blocked(check, block, &format!("{path}.ipBlock"));
+        ip_block(check, block, &format!("{path}.ipBlock"));
     }
     match fields(peer).filter(|(_, part)| part.is_object()).count() {
         0 => check.push(FieldError::required(path, "must specify a peer")),
@@ -84,25 +84,25 @@ fn policy_peer(check: &mut Check, peer: &Value, path: &str) {
     }
 }
 
-/// A range of addresses, and what is not in it.
-fn blocked(check: &mut Check, block: &Value, path: &str) {
-    let (range, field) = (text(block, "cidr"), format!("{path}.cidr"));
+/// Validates an IP block with its exceptions.
+fn ip_block(check: &mut Check, block: &Value, path: &str) {
+    let (cidr, field) = (text(block, "cidr"), format!("{path}.cidr"));
     if !check.required(&block["cidr"], &field) {
         return;
     }
-    if let Some(why) = addresses::range_fault(range) {
-        check.push(FieldError::invalid(&field, range, why));
+    if let Some(why) = addresses::cidr_error(cidr) {
+        check.push(FieldError::invalid(&field, cidr, why));
     }
-    // Of what is no range nothing can be a part.
-    if addresses::is_part(range, range).is_none() {
+    // Exceptions are not checked against an invalid CIDR.
+    if addresses::is_strict_subnet(cidr, cidr).is_none() {
         return;
     }
     for (except, path) in items(block, "except", path) {
         let except = except.as_str().unwrap_or_default();
-        if let Some(why) = addresses::range_fault(except) {
+        if let Some(why) = addresses::cidr_error(except) {
             check.push(FieldError::invalid(&path, except, why));
         }
-        if addresses::is_part(except, range) == Some(false) {
+        if addresses::is_strict_subnet(except, cidr) == Some(false) {
             let detail = "must be a strict subset of `cidr`";
             check.push(FieldError::invalid(&path, except, detail));
         }

@@ -1,23 +1,23 @@
-//! Which nodes are meant, by their labels and names.
+//! Validation of node selectors.
 
 use super::{Check, items, names, text};
 use crate::field::FieldError;
 use serde_json::Value;
 
-/// Which nodes will do, by terms of which one must hold.
-pub(super) fn selector(check: &mut Check, selector: &Value, path: &str) {
+/// Validates a node selector, whose terms are ORed.
+pub(super) fn node_selector(check: &mut Check, selector: &Value, path: &str) {
     let mut terms = items(selector, "nodeSelectorTerms", path).peekable();
     if terms.peek().is_none() {
         let detail = "must have at least one node selector term";
         check.push(FieldError::required(&format!("{path}.nodeSelectorTerms"), detail));
     }
     for (term, path) in terms {
-        self::term(check, term, true, &path);
+        self::node_selector_term(check, term, true, &path);
     }
 }
 
-/// Labels and names of nodes; `with_values`: values are looked at, too.
-pub(super) fn term(check: &mut Check, term: &Value, with_values: bool, path: &str) {
+/// Validates a term; label values only if `with_values`.
+pub(super) fn node_selector_term(check: &mut Check, term: &Value, with_values: bool, path: &str) {
     for (requirement, path) in items(term, "matchExpressions", path) {
         label_requirement(check, requirement, with_values, &path);
     }
@@ -46,14 +46,14 @@ fn label_requirement(check: &mut Check, requirement: &Value, with_values: bool, 
         other => unknown_operator(check, other, path),
     }
     let key = text(requirement, "key");
-    check.messages(&format!("{path}.key"), key, &names::qualified(key));
+    check.messages(&format!("{path}.key"), key, &names::qualified_name_errors(key));
     for (value, path) in items(requirement, "values", path).filter(|_| with_values) {
         let value = value.as_str().unwrap_or_default();
-        check.messages(&path, value, &names::label_value(value));
+        check.messages(&path, value, &names::label_value_errors(value));
     }
 }
 
-/// A requirement of what is no label: of the name.
+/// Validates a field requirement; the only field is `metadata.name`.
 fn field_requirement(check: &mut Check, requirement: &Value, path: &str) {
     match text(requirement, "operator") {
         "In" | "NotIn" => {
@@ -73,7 +73,7 @@ fn field_requirement(check: &mut Check, requirement: &Value, path: &str) {
     }
     for (value, path) in items(requirement, "values", path) {
         let value = value.as_str().unwrap_or_default();
-        check.messages(&path, value, &names::subdomain(value));
+        check.messages(&path, value, &names::subdomain_errors(value));
     }
 }
 

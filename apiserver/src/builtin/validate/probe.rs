@@ -1,4 +1,4 @@
-//! Probes, and what is done when a container starts and stops.
+//! Validation of probes and lifecycle hooks.
 
 use super::{Check, items, names, text};
 use crate::field::FieldError;
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 const PROBES: [&str; 3] = ["livenessProbe", "readinessProbe", "startupProbe"];
 
-/// Hooks and probes of a container that is there while the pod runs.
+/// Validates the probes and hooks of a container or sidecar.
 pub(super) fn probes(check: &mut Check, container: &Value, path: &str, grace: Option<i64>) {
     for name in ["postStart", "preStop"] {
         let hook = &container["lifecycle"][name];
@@ -24,8 +24,8 @@ pub(super) fn probes(check: &mut Check, container: &Value, path: &str, grace: Op
     }
 }
 
-/// A container that ends before the others start has neither.
-pub(super) fn none(check: &mut Check, container: &Value, path: &str) {
+/// Rejects probes and hooks of init containers.
+pub(super) fn no_probes(check: &mut Check, container: &Value, path: &str) {
     for name in ["lifecycle"].iter().chain(&PROBES) {
         if container[*name].is_object() {
             let detail = "may not be set for init containers without restartPolicy=Always";
@@ -53,7 +53,7 @@ fn probe(check: &mut Check, probe: &Value, path: &str, succeeds_once: bool, grac
         ],
         path,
     );
-    let mut refuse = |name: &str, detail: &str| {
+    let mut reject = |name: &str, detail: &str| {
         check.push(FieldError::invalid(
             &format!("{path}.{name}"),
             probe[name].clone(),
@@ -62,14 +62,14 @@ fn probe(check: &mut Check, probe: &Value, path: &str, succeeds_once: bool, grac
     };
     let seconds = "terminationGracePeriodSeconds";
     if probe[seconds].as_i64().is_some_and(|seconds| seconds <= 0) {
-        refuse(seconds, "must be greater than 0");
+        reject(seconds, "must be greater than 0");
     }
     let times = probe["successThreshold"].as_i64();
     if succeeds_once && times.is_some_and(|times| times != 1) {
-        refuse("successThreshold", "must be 1");
+        reject("successThreshold", "must be 1");
     }
     if !succeeds_once && probe[seconds].is_number() {
-        refuse(seconds, "must not be set for readinessProbes");
+        reject(seconds, "must not be set for readinessProbes");
     }
 }
 
@@ -80,42 +80,42 @@ fn http_get(check: &mut Check, action: &Value, path: &str) {
     for (header, _) in items(action, "httpHeaders", path) {
         let name = text(header, "name");
         let field = format!("{path}.httpHeaders");
-        check.messages(&field, name, &names::header(name));
+        check.messages(&field, name, &names::http_header_errors(name));
     }
 }
 
 fn handler(check: &mut Check, holder: &Value, path: &str, kinds: &[&str], grace: Option<i64>) {
-    let mut found = 0;
+    let mut count = 0;
     for kind in kinds {
         let action = &holder[*kind];
         if !action.is_object() {
             continue;
         }
-        found += 1;
-        let below = format!("{path}.{kind}");
-        if found > 1 {
+        count += 1;
+        let handler_path = format!("{path}.{kind}");
+        if count > 1 {
             check.push(FieldError::forbidden(
-                &below,
+                &handler_path,
                 "may not specify more than 1 handler type",
             ));
             continue;
         }
         match *kind {
-            "exec" => drop(check.required(&action["command"], &format!("{below}.command"))),
-            "httpGet" => http_get(check, action, &below),
+            "exec" => drop(check.required(&action["command"], &format!("{handler_path}.command"))),
+            "httpGet" => http_get(check, action, &handler_path),
             "sleep" => {
                 let seconds = action["seconds"].as_i64().unwrap_or_default();
                 if let Some(grace) = grace.filter(|grace| !(0..=*grace).contains(&seconds)) {
                     let detail =
                         format!("must be non-negative and less than terminationGracePeriodSeconds ({grace})");
-                    check.push(FieldError::invalid(&below, seconds, detail));
+                    check.push(FieldError::invalid(&handler_path, seconds, detail));
                 }
             }
-            "tcpSocket" | "grpc" => check.port_or_name(&action["port"], &format!("{below}.port")),
+            "tcpSocket" | "grpc" => check.port_or_name(&action["port"], &format!("{handler_path}.port")),
             _ => {}
         }
     }
-    if found == 0 {
+    if count == 0 {
         check.push(FieldError::required(path, "must specify a handler type"));
     }
 }

@@ -1,4 +1,4 @@
-//! Who pods and containers run as, and within which bounds.
+//! Validation of security contexts and of the pod's operating system.
 
 use super::{Check, container, items, text, windows};
 use crate::field::FieldError;
@@ -6,8 +6,8 @@ use crate::types;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// What holds for all containers of a pod. Who shares what with the host stands in the pod itself.
-pub(super) fn of_pod(check: &mut Check, spec: &Value, path: &str) {
+/// Validates the pod's security context. Fields about host namespaces are in the pod spec itself.
+pub(super) fn pod_security_context(check: &mut Check, spec: &Value, path: &str) {
     let (context, path) = (&spec["securityContext"], format!("{path}.securityContext"));
     ids(check, context, &["fsGroup", "runAsUser", "runAsGroup"], &path);
     for (id, path) in items(context, "supplementalGroups", &path) {
@@ -22,15 +22,15 @@ pub(super) fn of_pod(check: &mut Check, spec: &Value, path: &str) {
     let policies = ["Always", "OnRootMismatch"];
     check.one_of(context, "fsGroupChangePolicy", &path, &policies);
     seccomp(check, context, &path);
-    windows::options(check, context, &path);
+    windows::windows_options(check, context, &path);
     app_armor(check, context, &path);
     check.one_of(context, "supplementalGroupsPolicy", &path, &["Merge", "Strict"]);
-    // What else there is to choose comes with a feature that is off.
+    // The other policies require a feature gate that is off.
     check.one_of(context, "seLinuxChangePolicy", &path, &["Recursive"]);
 }
 
-/// What holds for one container; whether it shares its users with the host.
-pub(super) fn of_container(check: &mut Check, context: &Value, path: &str, host_users: bool) {
+/// Validates the security context of a container. `host_users`: it uses the host's user namespace.
+pub(super) fn container_security_context(check: &mut Check, context: &Value, path: &str, host_users: bool) {
     ids(check, context, &["runAsUser", "runAsGroup"], path);
     check.one_of(context, "procMount", path, &["Default", "Unmasked"]);
     if host_users && context["procMount"] == "Unmasked" {
@@ -40,21 +40,21 @@ pub(super) fn of_container(check: &mut Check, context: &Value, path: &str, host_
     }
     seccomp(check, context, path);
     if context["allowPrivilegeEscalation"] == false {
-        let mut refuse = |other: &str| {
+        let mut reject = |other: &str| {
             let detail = format!("cannot set `allowPrivilegeEscalation` to false and {other}");
             let shown = check.shown(context, path, "core.SecurityContext");
             check.push(FieldError::invalid(path, "", detail).showing(shown));
         };
         if context["privileged"] == true {
-            refuse("`privileged` to true");
+            reject("`privileged` to true");
         }
         for capability in context["capabilities"]["add"].as_array().into_iter().flatten() {
             if capability == "CAP_SYS_ADMIN" {
-                refuse("`capabilities.Add` CAP_SYS_ADMIN");
+                reject("`capabilities.Add` CAP_SYS_ADMIN");
             }
         }
     }
-    windows::options(check, context, path);
+    windows::windows_options(check, context, path);
     app_armor(check, context, path);
 }
 
@@ -71,15 +71,18 @@ pub(super) fn id(check: &mut Check, id: &Value, path: &str) {
     }
 }
 
-/// Settings of the kernel; none that the pod shares with its host.
+/// Validates sysctls; those of a namespace that the pod shares with the host are rejected.
 fn sysctls(check: &mut Check, spec: &Value, context: &Value, path: &str) {
     const DETAIL: &str = "must have at most 253 characters and match regex \
                           ^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$";
-    let plain = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let is_lower_alphanumeric = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     let is_part = |part: &str| {
         let ends = [part.bytes().next(), part.bytes().last()];
-        ends.iter().all(|end| end.as_ref().is_some_and(plain))
-            && part.bytes().all(|byte| plain(&byte) || b"-_".contains(&byte))
+        ends.iter()
+            .all(|end| end.as_ref().is_some_and(is_lower_alphanumeric))
+            && part
+                .bytes()
+                .all(|byte| is_lower_alphanumeric(&byte) || b"-_".contains(&byte))
     };
     let mut seen = BTreeSet::new();
     for (setting, path) in items(context, "sysctls", path) {
@@ -94,9 +97,9 @@ fn sysctls(check: &mut Check, spec: &Value, context: &Value, path: &str) {
         }
         seen.insert(name);
         let dotted = name.replace('/', ".");
-        let of_network = dotted.starts_with("net.");
-        let between_processes = dotted.starts_with("fs.mqueue.") || BETWEEN_PROCESSES.contains(&&*dotted);
-        for (shared, is_shared) in [("hostNetwork", of_network), ("hostIPC", between_processes)] {
+        let is_net = dotted.starts_with("net.");
+        let is_ipc = dotted.starts_with("fs.mqueue.") || IPC_SYSCTLS.contains(&&*dotted);
+        for (shared, is_shared) in [("hostNetwork", is_net), ("hostIPC", is_ipc)] {
             if is_shared && spec[shared] == true {
                 let detail = format!("may not be specified when '{shared}' is true");
                 check.push(FieldError::invalid(&path, name, detail));
@@ -105,7 +108,7 @@ fn sysctls(check: &mut Check, spec: &Value, context: &Value, path: &str) {
     }
 }
 
-const BETWEEN_PROCESSES: &[&str] = &[
+const IPC_SYSCTLS: &[&str] = &[
     "kernel.sem",
     "kernel.shm",
     "kernel.shmall",
@@ -118,15 +121,15 @@ const BETWEEN_PROCESSES: &[&str] = &[
     "kernel.msgmni",
 ];
 
-const KINDS: [&str; 3] = ["Localhost", "RuntimeDefault", "Unconfined"];
+const PROFILE_TYPES: [&str; 3] = ["Localhost", "RuntimeDefault", "Unconfined"];
 
-fn kind(check: &mut Check, profile: &Value, name: &str, path: &str) {
-    let (kind, path) = (text(profile, "type"), format!("{path}.type"));
-    if kind.is_empty() {
+fn profile_type(check: &mut Check, profile: &Value, name: &str, path: &str) {
+    let (profile_type, path) = (text(profile, "type"), format!("{path}.type"));
+    if profile_type.is_empty() {
         let detail = format!("type is required when {name} is set");
         check.push(FieldError::required(&path, detail));
-    } else if !KINDS.contains(&kind) {
-        check.push(FieldError::not_supported(&path, kind, KINDS));
+    } else if !PROFILE_TYPES.contains(&profile_type) {
+        check.push(FieldError::not_supported(&path, profile_type, PROFILE_TYPES));
     }
 }
 
@@ -135,20 +138,20 @@ fn seccomp(check: &mut Check, context: &Value, path: &str) {
     if !profile.is_object() {
         return;
     }
-    kind(check, profile, "seccompProfile", &path);
+    profile_type(check, profile, "seccompProfile", &path);
     let (file, field) = (
         profile["localhostProfile"].as_str(),
         format!("{path}.localhostProfile"),
     );
     match (text(profile, "type"), file) {
-        ("Localhost", Some(file)) => check.descending(file, &field),
+        ("Localhost", Some(file)) => check.local_path(file, &field),
         ("Localhost", None) => {
             let detail = "must be set when seccomp type is Localhost";
             check.push(FieldError::required(&field, detail));
         }
         (_, Some(file)) => {
             let detail = "can only be set when seccomp type is Localhost";
-            let shown = types::internal(profile, "core.SeccompProfile");
+            let shown = types::format_internal(profile, "core.SeccompProfile");
             check.push(FieldError::invalid(&field, file, detail).showing(shown));
         }
         (_, None) => {}
@@ -156,12 +159,12 @@ fn seccomp(check: &mut Check, context: &Value, path: &str) {
 }
 
 fn app_armor(check: &mut Check, context: &Value, path: &str) {
-    const MOST: usize = 4095;
+    const MAX_PROFILE_BYTES: usize = 4095;
     let (profile, path) = (&context["appArmorProfile"], format!("{path}.appArmorProfile"));
     if !profile.is_object() {
         return;
     }
-    kind(check, profile, "appArmorProfile", &path);
+    profile_type(check, profile, "appArmorProfile", &path);
     let field = format!("{path}.localhostProfile");
     match (text(profile, "type"), profile["localhostProfile"].as_str()) {
         ("Localhost", None | Some("")) => {
@@ -173,7 +176,7 @@ fn app_armor(check: &mut Check, context: &Value, path: &str) {
                 let detail = "must not be padded with whitespace";
                 check.push(FieldError::invalid(&field, file, detail));
             }
-            check.no_longer(file, MOST, &field);
+            check.no_longer(file, MAX_PROFILE_BYTES, &field);
         }
         ("RuntimeDefault" | "Unconfined", Some(file)) => {
             let detail = "can only be set when AppArmor type is Localhost";
@@ -183,10 +186,10 @@ fn app_armor(check: &mut Check, context: &Value, path: &str) {
     }
 }
 
-/// The system that the pod is made for, and what that does not have.
-pub(super) fn system(check: &mut Check, spec: &Value, path: &str) {
+/// Validates `os` and fields that the operating system does not support.
+pub(super) fn os(check: &mut Check, spec: &Value, path: &str) {
     let (name, field) = (&spec["os"]["name"], format!("{path}.os"));
-    let containers = || container::all(spec, path);
+    let containers = || container::all_containers(spec, path);
     match name.as_str().unwrap_or_default() {
         _ if !spec["os"].is_object() => {}
         "" => drop(check.required(name, &format!("{field}.name"))),
@@ -200,15 +203,20 @@ pub(super) fn system(check: &mut Check, spec: &Value, path: &str) {
             }
         }
         "windows" => {
-            absent(check, spec, NOT_WINDOWS_HOST, path);
-            let below = |path: &str| format!("{path}.securityContext");
-            absent(check, &spec["securityContext"], NOT_WINDOWS_POD, &below(path));
+            windows_forbidden(check, spec, WINDOWS_FORBIDDEN_POD_FIELDS, path);
+            let context_path = |path: &str| format!("{path}.securityContext");
+            windows_forbidden(
+                check,
+                &spec["securityContext"],
+                WINDOWS_FORBIDDEN_POD_CONTEXT_FIELDS,
+                &context_path(path),
+            );
             for (container, path) in containers() {
-                absent(
+                windows_forbidden(
                     check,
                     &container["securityContext"],
-                    NOT_WINDOWS_CONTAINER,
-                    &below(&path),
+                    WINDOWS_FORBIDDEN_CONTAINER_CONTEXT_FIELDS,
+                    &context_path(&path),
                 );
             }
         }
@@ -216,15 +224,15 @@ pub(super) fn system(check: &mut Check, spec: &Value, path: &str) {
     }
 }
 
-fn absent(check: &mut Check, holder: &Value, names: &[&str], path: &str) {
+fn windows_forbidden(check: &mut Check, holder: &Value, names: &[&str], path: &str) {
     for name in names.iter().filter(|name| !holder[**name].is_null()) {
         let detail = "cannot be set for a windows pod";
         check.push(FieldError::forbidden(&format!("{path}.{name}"), detail));
     }
 }
 
-const NOT_WINDOWS_HOST: &[&str] = &["hostUsers", "hostPID", "hostIPC", "shareProcessNamespace"];
-const NOT_WINDOWS_POD: &[&str] = &[
+const WINDOWS_FORBIDDEN_POD_FIELDS: &[&str] = &["hostUsers", "hostPID", "hostIPC", "shareProcessNamespace"];
+const WINDOWS_FORBIDDEN_POD_CONTEXT_FIELDS: &[&str] = &[
     "appArmorProfile",
     "seLinuxOptions",
     "seccompProfile",
@@ -237,7 +245,7 @@ const NOT_WINDOWS_POD: &[&str] = &[
     "supplementalGroupsPolicy",
     "seLinuxChangePolicy",
 ];
-const NOT_WINDOWS_CONTAINER: &[&str] = &[
+const WINDOWS_FORBIDDEN_CONTAINER_CONTEXT_FIELDS: &[&str] = &[
     "appArmorProfile",
     "seLinuxOptions",
     "seccompProfile",

@@ -1,4 +1,4 @@
-//! What pods put up with on nodes.
+//! Validation of tolerations.
 
 use super::{Check, items, names, text};
 use crate::field::FieldError;
@@ -14,12 +14,12 @@ pub(super) fn tolerations(check: &mut Check, spec: &Value, path: &str) {
                 "operator must be Exists when `key` is empty, which means \"match all values and all keys\"";
             check.push(FieldError::invalid(&field, operator, detail));
         } else if !key.is_empty() {
-            check.messages(&format!("{path}.key"), key, &names::qualified(key));
+            check.messages(&format!("{path}.key"), key, &names::qualified_name_errors(key));
         }
         let value = text(toleration, "value");
         match operator {
             "" | "Equal" => {
-                let why = names::label_value(value);
+                let why = names::label_value_errors(value);
                 if !why.is_empty() {
                     check.push(FieldError::invalid(&field, value, why.join(";")));
                 }

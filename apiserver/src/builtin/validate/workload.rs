@@ -1,6 +1,6 @@
-//! What keeps pods running: Deployment, ReplicaSet, StatefulSet, DaemonSet, ReplicationController.
+//! Validation of Deployments, ReplicaSets, StatefulSets, DaemonSets and ReplicationControllers.
 
-use super::{Check, claims, fields, names, pod, selected, text};
+use super::{Check, claims, fields, names, pod, pod_template, text};
 use crate::field::FieldError;
 use crate::types;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 pub(super) fn deployment(check: &mut Check, spec: &Value) {
     check.not_negative(spec, &["replicas"], "spec");
-    selected::template(check, spec, "deployment");
+    pod_template::selector_and_template(check, spec, "deployment");
     deployment_strategy(check, &spec["strategy"]);
     check.not_negative(spec, &["minReadySeconds", "revisionHistoryLimit"], "spec");
     if let Some(deadline) = spec["progressDeadlineSeconds"].as_i64() {
@@ -65,7 +65,7 @@ fn deployment_strategy(check: &mut Check, strategy: &Value) {
 
 pub(super) fn replica_set(check: &mut Check, spec: &Value) {
     check.not_negative(spec, &["replicas", "minReadySeconds"], "spec");
-    selected::template(check, spec, "deployment");
+    pod_template::selector_and_template(check, spec, "deployment");
 }
 
 pub(super) fn stateful_set(check: &mut Check, spec: &Value, is_new: bool) {
@@ -84,7 +84,7 @@ pub(super) fn stateful_set(check: &mut Check, spec: &Value, is_new: bool) {
             let ty = "apps.RollingUpdateStatefulSetStrategy";
             check.push(
                 FieldError::invalid("spec.updateStrategy.rollingUpdate", "", detail)
-                    .showing(types::internal(&strategy["rollingUpdate"], ty)),
+                    .showing(types::format_internal(&strategy["rollingUpdate"], ty)),
             );
         }
         "RollingUpdate" => check.not_negative(
@@ -113,11 +113,11 @@ pub(super) fn stateful_set(check: &mut Check, spec: &Value, is_new: bool) {
     }
     let service = text(spec, "serviceName");
     if is_new && !service.is_empty() {
-        check.messages("spec.serviceName", service, &names::label(service));
+        check.messages("spec.serviceName", service, &names::label_errors(service));
     }
     let claims = spec["volumeClaimTemplates"].as_array().filter(|_| is_new);
     for (at, claim) in claims.into_iter().flatten().enumerate() {
-        claims::claimed(
+        claims::claim_spec(
             check,
             &claim["spec"],
             &format!("spec.volumeClaimTemplates[{at}].spec"),
@@ -125,10 +125,10 @@ pub(super) fn stateful_set(check: &mut Check, spec: &Value, is_new: bool) {
     }
     check.not_negative(spec, &["replicas", "minReadySeconds"], "spec");
     check.not_negative(&spec["ordinals"], &["start"], "spec.ordinals");
-    selected::template(check, &with_claims(spec), "statefulset");
+    pod_template::selector_and_template(check, &with_claims(spec), "statefulset");
 }
 
-/// The specification with its claims as volumes of the template, as its pods will have them.
+/// Returns the spec with its claim templates added to the volumes of the pod template.
 fn with_claims(spec: &Value) -> Cow<'_, Value> {
     let claims = spec["volumeClaimTemplates"].as_array().into_iter().flatten();
     let volumes: BTreeMap<&str, Value> = claims
@@ -142,18 +142,18 @@ fn with_claims(spec: &Value) -> Cow<'_, Value> {
         return Cow::Borrowed(spec);
     }
     let mut spec = spec.clone();
-    let own = spec["template"]["spec"]["volumes"].take();
-    let own = own.as_array().into_iter().flatten().cloned();
-    let own = own.filter(|volume| !volumes.contains_key(text(volume, "name")));
-    let own: Vec<Value> = own.collect();
-    spec["template"]["spec"]["volumes"] = volumes.into_values().chain(own).collect();
+    let own_volumes = spec["template"]["spec"]["volumes"].take();
+    let own_volumes = own_volumes.as_array().into_iter().flatten().cloned();
+    let own_volumes = own_volumes.filter(|volume| !volumes.contains_key(text(volume, "name")));
+    let own_volumes: Vec<Value> = own_volumes.collect();
+    spec["template"]["spec"]["volumes"] = volumes.into_values().chain(own_volumes).collect();
     Cow::Owned(spec)
 }
 
 pub(super) fn daemon_set(check: &mut Check, spec: &Value) {
     check.selector(&spec["selector"], "spec.selector");
-    selected::match_labels(check, spec);
-    if selected::is_empty(&spec["selector"]) {
+    pod_template::selector_matches_labels(check, spec);
+    if pod_template::is_empty(&spec["selector"]) {
         check.push(FieldError::invalid(
             "spec.selector",
             spec["selector"].clone(),
@@ -161,7 +161,7 @@ pub(super) fn daemon_set(check: &mut Check, spec: &Value) {
         ));
     }
     pod::template(check, &spec["template"], "spec.template");
-    selected::runs_always(check, spec, "DaemonSet");
+    pod_template::always_restarts(check, spec, "DaemonSet");
     check.not_negative(spec, &["minReadySeconds", "revisionHistoryLimit"], "spec");
     let strategy = &spec["updateStrategy"];
     let path = "spec.updateStrategy.rollingUpdate";
@@ -208,20 +208,20 @@ pub(super) fn replication_controller(check: &mut Check, spec: &Value) {
     if check.required(&spec["template"], "spec.template") {
         let labels = &spec["template"]["metadata"]["labels"];
         if !fields(selector).all(|(key, value)| labels.get(key) == Some(value)) {
-            selected::no_match(check, labels);
+            pod_template::selector_mismatch(check, labels);
         }
         pod::template(check, &spec["template"], "spec.template");
-        selected::runs_always(check, spec, "ReplicationController");
+        pod_template::always_restarts(check, spec, "ReplicationController");
     }
 }
 
 impl Check {
-    /// A number that is not negative, or a percentage.
+    /// Requires a non-negative number or a percentage.
     pub(super) fn count_or_percent(&mut self, value: &Value, path: &str) {
         const PERCENT: &str = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for \
                                validation is '[0-9]+%')";
         match value {
-            Value::String(text) if percent(text).is_none() => {
+            Value::String(text) if parse_percent(text).is_none() => {
                 self.push(FieldError::invalid(path, text.as_str(), PERCENT));
             }
             Value::Number(number) if number.as_i64().is_some_and(|number| number < 0) => {
@@ -232,32 +232,35 @@ impl Check {
         }
     }
 
-    /// At most a hundred percent.
+    /// Requires a percentage to be at most 100%.
     pub(super) fn not_above_all(&mut self, value: &Value, path: &str) {
         if let Some(text) = value
             .as_str()
-            .filter(|text| percent(text).is_some_and(|percent| percent > 100))
+            .filter(|text| parse_percent(text).is_some_and(|percent| percent > 100))
         {
             self.push(FieldError::invalid(path, text, "must not be greater than 100%"));
         }
     }
 }
 
-fn number_or_percent(check: &mut Check, value: &Value, path: &str, at_most_all: bool) {
+fn number_or_percent(check: &mut Check, value: &Value, path: &str, max_100_percent: bool) {
     check.count_or_percent(value, path);
-    if at_most_all {
+    if max_100_percent {
         check.not_above_all(value, path);
     }
 }
 
-fn percent(text: &str) -> Option<u64> {
+fn parse_percent(text: &str) -> Option<u64> {
     text.strip_suffix('%')
         .filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))?
         .parse()
         .ok()
 }
 
-/// A text that is no percentage counts as nothing.
+/// Whether a number or percentage is zero; an invalid percentage counts as zero.
 fn is_zero(value: &Value) -> bool {
-    value.as_i64() == Some(0) || value.as_str().is_some_and(|text| percent(text).unwrap_or(0) == 0)
+    value.as_i64() == Some(0)
+        || value
+            .as_str()
+            .is_some_and(|text| parse_percent(text).unwrap_or(0) == 0)
 }
