@@ -152,7 +152,7 @@ fn default_scaling_behavior(behavior: &mut ObjectFields) {
     }
 }
 
-/// Defaults of a container's limit range item: `apply_defaults` from `max`, and `defaultRequest` from `apply_defaults`, then from `min`.
+/// Defaults of a container's limit range item: `default` from `max`, and `defaultRequest` from `default`, then from `min`.
 fn default_limit_range_item(item: &mut ObjectFields) {
     let entries = |item: &ObjectFields, name: &str| {
         item.get(name)

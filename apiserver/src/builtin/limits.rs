@@ -1,7 +1,7 @@
 //! Admission by limit ranges: default requests and limits of containers, and bounds for containers, pods and claims.
 
-use super::amount;
 use super::pod_resources::{ResourceList, aggregate_container_resources};
+use super::quantity_value;
 use crate::meta;
 use serde_json::{Value, json};
 
@@ -14,16 +14,16 @@ const CONTAINER_LISTS: [(&str, &str); 2] =
 
 /// Sets the default requests and limits of a pod's containers, and lists them in an annotation.
 pub(crate) fn default_container_resources(pod: &mut Value, range: &Value) {
-    let limits = limits(range, "Container");
+    let limits = items_of_type(range, "Container");
     let mut messages = vec![];
     for (list, list_label) in CONTAINER_LISTS {
         for container in pod["spec"][list].as_array_mut().into_iter().flatten() {
             let name = meta::text(container, "name").to_owned();
             let mut fill = |field: &str, default: &str, what: &str| {
-                let current = amounts(&container["resources"][field]);
+                let current = resource_list(&container["resources"][field]);
                 let mut defaults = ResourceList::new();
                 for limit in &limits {
-                    defaults.extend(amounts(&limit[default]));
+                    defaults.extend(resource_list(&limit[default]));
                 }
                 defaults.retain(|resource, _| !current.contains_key(resource));
                 if defaults.is_empty() {
@@ -60,9 +60,9 @@ pub(crate) fn limit_range_errors(kind: &str, object: &Value, range: &Value) -> V
 }
 
 fn claim_errors(claim: &Value, range: &Value) -> Vec<String> {
-    let requests = amounts(&claim["spec"]["resources"]["requests"]);
+    let requests = resource_list(&claim["spec"]["resources"]["requests"]);
     let mut messages = vec![];
-    for limit in limits(range, "PersistentVolumeClaim") {
+    for limit in items_of_type(range, "PersistentVolumeClaim") {
         let none = ResourceList::new();
         messages.extend(bound_errors(limit, "min", |bound| {
             bound.min_error(&requests, &none)
@@ -92,13 +92,16 @@ fn pod_errors(pod: &Value, range: &Value) -> Vec<String> {
             for (list, _) in CONTAINER_LISTS {
                 for container in pod["spec"][list].as_array().into_iter().flatten() {
                     let resources = &container["resources"];
-                    let (requests, limits) = (amounts(&resources["requests"]), amounts(&resources["limits"]));
+                    let (requests, limits) = (
+                        resource_list(&resources["requests"]),
+                        resource_list(&resources["limits"]),
+                    );
                     check(limit, &requests, &limits);
                 }
             }
         } else if limit["type"] == "Pod" {
             let aggregate = |list: &str| -> ResourceList {
-                let own = amounts(&pod["spec"]["resources"][list]);
+                let own = resource_list(&pod["spec"]["resources"][list]);
                 aggregate_container_resources(&pod["spec"], list)
                     .into_iter()
                     .chain(own)
@@ -175,7 +178,7 @@ impl ResourceBound<'_> {
         let value = |amounts: &ResourceList| amounts.get(self.resource).map_or(0.0, milli_value);
         let (request, limit) = (value(requests), value(limits));
         let missing = |what: &str| format!("no {what} is specified or {what} is 0");
-        let why = if request == 0.0 {
+        let explanation = if request == 0.0 {
             missing("request")
         } else if limit == 0.0 {
             missing("limit")
@@ -184,9 +187,9 @@ impl ResourceBound<'_> {
         } else {
             return None;
         };
-        let (resource, limit_type, limits) = (self.resource, self.limit_type, as_text(self.value));
+        let (resource, limit_type, max_ratio) = (self.resource, self.limit_type, as_text(self.value));
         Some(format!(
-            "{resource} max limit to request ratio per {limit_type} is {limits}, but {why}"
+            "{resource} max limit to request ratio per {limit_type} is {max_ratio}, but {explanation}"
         ))
     }
 
@@ -195,27 +198,27 @@ impl ResourceBound<'_> {
     }
 
     #[expect(clippy::unnecessary_wraps, reason = "the callers return an option")]
-    fn usage_error(&self, bound_name: &str, why: &str) -> Option<String> {
+    fn usage_error(&self, bound_name: &str, explanation: &str) -> Option<String> {
         let (resource, limit_type, value) = (self.resource, self.limit_type, as_text(self.value));
         Some(format!(
-            "{bound_name} {resource} usage per {limit_type} is {value}{why}"
+            "{bound_name} {resource} usage per {limit_type} is {value}{explanation}"
         ))
     }
 }
 
 /// Returns the items of a limit range for one type: containers, pods or claims.
-fn limits<'r>(range: &'r Value, limit_type: &str) -> Vec<&'r Value> {
+fn items_of_type<'r>(range: &'r Value, limit_type: &str) -> Vec<&'r Value> {
     let limits = range["spec"]["limits"].as_array().into_iter().flatten();
     limits.filter(|limit| limit["type"] == limit_type).collect()
 }
 
-fn amounts(value: &Value) -> ResourceList {
+fn resource_list(value: &Value) -> ResourceList {
     value.as_object().cloned().unwrap_or_default()
 }
 
 /// Returns a quantity in thousandths, rounded up, which is the precision of comparisons.
 fn milli_value(quantity: &Value) -> f64 {
-    (amount(quantity).unwrap_or(0.0) * 1000.0).ceil()
+    (quantity_value(quantity).unwrap_or(0.0) * 1000.0).ceil()
 }
 
 fn as_text(quantity: &Value) -> &str {

@@ -11,11 +11,12 @@ mod validate;
 pub use defaults::apply_defaults;
 pub(crate) use limits::{default_container_resources, limit_range_errors};
 pub(crate) use validate::{
-    SYSTEM_PRIORITIES, amount, is_externally_accessible, is_load_balancer, needs_health_check,
-    parse_ipv4_sloppy,
+    SYSTEM_PRIORITIES, is_externally_accessible, is_load_balancer, needs_health_check, parse_ipv4_sloppy,
+    quantity_value,
 };
 pub use validate::{
-    is_label, is_label_key, is_label_value, is_subdomain, service_addresses, validate, validate_metadata,
+    is_label, is_label_key, is_label_value, is_subdomain, validate, validate_metadata,
+    validate_service_addresses,
 };
 
 #[cfg(test)]

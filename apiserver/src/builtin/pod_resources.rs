@@ -1,6 +1,6 @@
 //! Resources of a pod as a whole: the sum over its containers, and the defaults of pod-level resources.
 
-use super::amount;
+use super::quantity_value;
 use crate::types;
 use serde_json::{Map, Value};
 
@@ -44,7 +44,7 @@ fn max_in_place(total: &mut ResourceList, others: ResourceList) {
     for (name, quantity) in others {
         if total
             .get(&name)
-            .is_none_or(|entries| amount(entries) < amount(&quantity))
+            .is_none_or(|entries| quantity_value(entries) < quantity_value(&quantity))
         {
             total.insert(name, quantity);
         }

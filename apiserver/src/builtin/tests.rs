@@ -1,5 +1,5 @@
 use super::*;
-use crate::types::{DecodeFault, builtin_kinds};
+use crate::types::{DecodeError, builtin_kinds};
 use crate::types::{ExplicitEmptyFields, builtin, check, normalize};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -121,16 +121,16 @@ fn validation_errors_match_kube_apiserver() {
         assert_eq!(check(&mut object, ty, true), [], "{object}");
         normalize(&mut object, ty);
         apply_defaults(&mut object, ty);
-        let mut ours: Vec<(String, String, String)> = Vec::new();
+        let mut actual: Vec<(String, String, String)> = Vec::new();
         for error in validate(&object, case.get("old"), &ExplicitEmptyFields::default(), "") {
-            let fault = (error.field.clone(), error.kind.reason().to_owned(), error.body());
-            if !ours.contains(&fault) {
-                ours.push(fault);
+            let error = (error.field.clone(), error.kind.reason().to_owned(), error.body());
+            if !actual.contains(&error) {
+                actual.push(error);
             }
         }
         let text = |cause: &Value, name: &str| cause[name].as_str().unwrap().to_owned();
         let observed = case["causes"].as_array().unwrap().iter();
-        let mut theirs: Vec<_> = observed
+        let mut expected: Vec<_> = observed
             .map(|cause| {
                 (
                     text(cause, "field"),
@@ -139,19 +139,19 @@ fn validation_errors_match_kube_apiserver() {
                 )
             })
             .collect();
-        ours.sort();
-        theirs.sort();
-        let messages_match = |ours: &str, theirs: &str| {
-            theirs
+        actual.sort();
+        expected.sort();
+        let messages_match = |actual: &str, expected: &str| {
+            expected
                 .strip_prefix('\u{2026}')
-                .map_or(without_diff(ours) == theirs, |end| ours.ends_with(end))
+                .map_or(without_diff(actual) == expected, |end| actual.ends_with(end))
         };
-        let same = ours.len() == theirs.len()
-            && ours.iter().zip(&theirs).all(|(ours, theirs)| {
-                ours.0 == theirs.0 && ours.1 == theirs.1 && messages_match(&ours.2, &theirs.2)
+        let same = actual.len() == expected.len()
+            && actual.iter().zip(&expected).all(|(actual, expected)| {
+                actual.0 == expected.0 && actual.1 == expected.1 && messages_match(&actual.2, &expected.2)
             });
         if !same {
-            failures.push(format!("{object}\n  ours   {ours:?}\n  theirs {theirs:?}"));
+            failures.push(format!("{object}\n  ours   {actual:?}\n  theirs {expected:?}"));
         }
     }
     assert!(
@@ -258,7 +258,7 @@ proptest! {
             object["kind"] = json!(kind);
         }
         let _ = validate(&object, Some(&old), &ExplicitEmptyFields::default(), "");
-        let mismatches = check(&mut object, ty, true).iter().any(|fault| matches!(fault, DecodeFault::Mismatch(_)));
+        let mismatches = check(&mut object, ty, true).iter().any(|error| matches!(error, DecodeError::Mismatch(_)));
         normalize(&mut object, ty);
         apply_defaults(&mut object, ty);
         let _ = validate(&object, None, &ExplicitEmptyFields::default(), "");

@@ -10,7 +10,7 @@ const CONTENT_TYPE: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGr
 /// Whether the client accepts aggregated discovery.
 pub(super) fn is_accepted(accept: &str) -> bool {
     accept.split(',').any(|clause| {
-        let has_part = |part: &str| clause.split(';').any(|present| present.trim() == part);
+        let has_part = |subresource: &str| clause.split(';').any(|present| present.trim() == subresource);
         has_part("application/json")
             && has_part("as=APIGroupDiscoveryList")
             && has_part("g=apidiscovery.k8s.io")
@@ -67,21 +67,21 @@ fn resource_entry(kind: &Kind) -> Value {
         resource["subresources"] = kind
             .subresources
             .iter()
-            .map(|part| subresource_entry(kind, part))
+            .map(|subresource| subresource_entry(kind, subresource))
             .collect();
     }
     resource
 }
 
-fn subresource_entry(kind: &Kind, part: &Subresource) -> Value {
-    let uses_own_version = part.version.is_empty();
+fn subresource_entry(kind: &Kind, subresource: &Subresource) -> Value {
+    let uses_own_version = subresource.version.is_empty();
     let (group, version) = if uses_own_version {
         (&kind.group, &kind.version)
     } else {
-        (&part.group, &part.version)
+        (&subresource.group, &subresource.version)
     };
     json!({
-        "subresource": part.name, "verbs": part.verbs,
-        "responseKind": { "group": group, "version": version, "kind": part.kind },
+        "subresource": subresource.name, "verbs": subresource.verbs,
+        "responseKind": { "group": group, "version": version, "kind": subresource.kind },
     })
 }

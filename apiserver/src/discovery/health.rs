@@ -56,20 +56,20 @@ mod tests {
 
     #[test]
     fn verbose_lists_each_check() {
-        let of = |endpoint: &str, query: &str| summarize(endpoint, &Query::parse(query));
-        assert_eq!(of("livez", ""), "ok");
-        assert_eq!(of("livez", "exclude=x"), "ok");
-        assert_eq!(of("livez", "verbose"), "[+]ping ok\nlivez check passed\n");
+        let summary_of = |endpoint: &str, query: &str| summarize(endpoint, &Query::parse(query));
+        assert_eq!(summary_of("livez", ""), "ok");
+        assert_eq!(summary_of("livez", "exclude=x"), "ok");
+        assert_eq!(summary_of("livez", "verbose"), "[+]ping ok\nlivez check passed\n");
         assert_eq!(
-            of("readyz", "verbose&exclude=ping&exclude=b&exclude=a&exclude=b"),
+            summary_of("readyz", "verbose&exclude=ping&exclude=b&exclude=a&exclude=b"),
             "[+]ping excluded: ok\nwarn: some health checks cannot be excluded: no matches for \"a\", \"b\"\nreadyz check passed\n"
         );
     }
 
     #[test]
     fn only_known_checks_have_paths() {
-        let of = |subpath: &[&str]| respond("healthz", subpath, &Query::default()).is_some();
-        assert!(of(&[]) && of(&["ping"]));
-        assert!(!of(&["nope"]) && !of(&["ping", "nope"]) && !of(&[""]));
+        let is_found = |subpath: &[&str]| respond("healthz", subpath, &Query::default()).is_some();
+        assert!(is_found(&[]) && is_found(&["ping"]));
+        assert!(!is_found(&["nope"]) && !is_found(&["ping", "nope"]) && !is_found(&[""]));
     }
 }

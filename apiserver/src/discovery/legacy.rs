@@ -87,16 +87,21 @@ pub(super) fn api_resource_list(catalog: &Catalog, group: &str, version: &str) -
             entry["storageVersionHash"] = json!(storage_version_hash(kind));
         }
         resources.push(entry);
-        for part in &kind.subresources {
+        for subresource in &kind.subresources {
             let mut entry = Map::new();
-            entry.insert("name".into(), json!(format!("{}/{}", kind.plural, part.name)));
+            entry.insert(
+                "name".into(),
+                json!(format!("{}/{}", kind.plural, subresource.name)),
+            );
             entry.insert("singularName".into(), json!(""));
             entry.insert("namespaced".into(), json!(kind.namespaced));
-            entry.insert("kind".into(), json!(part.kind));
-            entry.insert("verbs".into(), json!(part.verbs));
-            if !part.version.is_empty() && (part.group != group || part.version != version) {
-                entry.insert("group".into(), json!(part.group));
-                entry.insert("version".into(), json!(part.version));
+            entry.insert("kind".into(), json!(subresource.kind));
+            entry.insert("verbs".into(), json!(subresource.verbs));
+            if !subresource.version.is_empty()
+                && (subresource.group != group || subresource.version != version)
+            {
+                entry.insert("group".into(), json!(subresource.group));
+                entry.insert("version".into(), json!(subresource.version));
             }
             resources.push(Value::Object(entry));
         }

@@ -3,7 +3,7 @@
 use super::deadline;
 use crate::protobuf;
 use crate::status::ApiError;
-use crate::types::{self, DecodeFault, Type, json_kind};
+use crate::types::{self, DecodeError, Type, json_kind};
 use crate::yaml;
 use bytes::Bytes;
 use http::HeaderMap;
@@ -89,7 +89,7 @@ pub(super) fn options(headers: &HeaderMap, body: &[u8], custom: bool) -> Result<
         )));
     }
     for fault in types::check(&mut options, &Type::named("meta.v1.DeleteOptions"), true) {
-        if let DecodeFault::Mismatch(why) = fault {
+        if let DecodeError::Mismatch(why) = fault {
             return Err(ApiError::bad_request(why));
         }
     }

@@ -8,7 +8,7 @@ use crate::kinds::{Catalog, Kind};
 use crate::meta;
 use crate::status::{ApiError, Cause};
 use crate::strategy;
-use crate::types::{self, DecodeFault, Type};
+use crate::types::{self, DecodeError, Type};
 use serde_json::{Map, Value};
 
 /// Why what was sent is no object of the kind.
@@ -116,8 +116,8 @@ fn check_fields(kind: &Kind, object: &mut Value, applied: bool) -> Result<Vec<St
     let mut unknown = vec![];
     for fault in types::check(object, ty, true) {
         match fault {
-            DecodeFault::Unknown(_) => unknown.push(fault.to_string()),
-            DecodeFault::Mismatch(why) => return Err(Undecodable::new(kind, &kind.version, &kind.kind, why)),
+            DecodeError::Unknown(_) => unknown.push(fault.to_string()),
+            DecodeError::Mismatch(why) => return Err(Undecodable::new(kind, &kind.version, &kind.kind, why)),
         }
     }
     // Of a node: what was sent empty is nobody's when it is filled in, as that is done when it has been kept.
@@ -146,8 +146,8 @@ fn check_metadata(kind: &Kind, metadata: &mut Value) -> Result<(), Undecodable> 
 fn mismatch(value: &mut Value, ty: &Type) -> Option<String> {
     let mut faults = types::check(value, ty, false).into_iter();
     faults.find_map(|fault| match fault {
-        DecodeFault::Mismatch(why) => Some(why),
-        DecodeFault::Unknown(_) => None,
+        DecodeError::Mismatch(why) => Some(why),
+        DecodeError::Unknown(_) => None,
     })
 }
 

@@ -59,8 +59,12 @@ pub(super) fn validate(object: &Value, old: Option<&Value>) -> Vec<Cause> {
     let name = format!("{plural}.{group}");
     // For an update, the immutable field is reported instead.
     if meta::name(object) != name && old.is_none() {
-        let why = "must be spec.names.plural+\".\"+spec.group";
-        causes.push(Cause::invalid("metadata.name", &object["metadata"]["name"], why));
+        let reason = "must be spec.names.plural+\".\"+spec.group";
+        causes.push(Cause::invalid(
+            "metadata.name",
+            &object["metadata"]["name"],
+            reason,
+        ));
     }
     if group.is_empty() {
         causes.push(Cause::required("spec.group", ""));
@@ -113,24 +117,24 @@ fn check_versions(object: &Value, causes: &mut Vec<Cause>) {
         .filter(|version| version["storage"] == true)
         .count();
     if stored != 1 {
-        let why = "must have exactly one version marked as storage version";
-        let formatted = format!("Invalid value: {}: {why}", format_versions(object));
+        let reason = "must have exactly one version marked as storage version";
+        let formatted = format!("Invalid value: {}: {reason}", format_versions(object));
         causes.push(Cause::new("FieldValueInvalid", "spec.versions", formatted));
     }
     let known = object["status"]["storedVersions"].as_array();
     if known.is_none_or(Vec::is_empty) {
-        let why = "must have at least one stored version";
-        causes.push(Cause::invalid("status.storedVersions", &Value::Null, why));
+        let reason = "must have at least one stored version";
+        causes.push(Cause::invalid("status.storedVersions", &Value::Null, reason));
     }
     let is_only = versions(object).count() == 1;
     for (at, version) in versions(object).enumerate() {
         let path = format!("spec.versions[{at}]");
         let name = version["name"].as_str().unwrap_or_default();
-        for why in names::dns_1035(name) {
-            causes.push(Cause::invalid(format!("{path}.name"), &version["name"], &why));
+        for reason in names::dns_1035(name) {
+            causes.push(Cause::invalid(format!("{path}.name"), &version["name"], &reason));
             // The deprecated `spec.version` is validated, too.
             if at == 0 {
-                causes.push(Cause::invalid("spec.version", &version["name"], why));
+                causes.push(Cause::invalid("spec.version", &version["name"], reason));
             }
         }
         let parent = if is_only { "spec" } else { path.as_str() };
@@ -139,14 +143,14 @@ fn check_versions(object: &Value, causes: &mut Vec<Cause>) {
         check_scale(version, parent, causes);
         let schema = &version["schema"]["openAPIV3Schema"];
         if schema.is_null() {
-            let why = if version["schema"].is_null() {
+            let reason = if version["schema"].is_null() {
                 "schemas are required"
             } else {
                 ""
             };
-            causes.push(Cause::required(format!("{path}.schema.openAPIV3Schema"), why));
+            causes.push(Cause::required(format!("{path}.schema.openAPIV3Schema"), reason));
         } else {
-            // The schema of an only version is reported at the path where v1beta1 had it.
+            // The schema of a single version is reported at the path where v1beta1 had it.
             let path = if is_only {
                 "spec.validation.openAPIV3Schema".to_owned()
             } else {
@@ -157,12 +161,12 @@ fn check_versions(object: &Value, causes: &mut Vec<Cause>) {
     }
     for version in known.into_iter().flatten() {
         if !versions(object).any(|known| known["name"] == *version) {
-            let why = format!(
+            let reason = format!(
                 "missing from spec.versions; {} was previously a storage version, and must remain in spec.versions until \
                 a storage migration ensures no data remains persisted in {0} and removes {0} from status.storedVersions",
                 version.as_str().unwrap_or_default()
             );
-            causes.push(Cause::invalid("status.storedVersions[0]", version, why));
+            causes.push(Cause::invalid("status.storedVersions[0]", version, reason));
         }
     }
 }
@@ -171,7 +175,7 @@ fn versions(object: &Value) -> impl Iterator<Item = &Value> {
     object["spec"]["versions"].as_array().into_iter().flatten()
 }
 
-/// Formats the versions as kube-apiserver's internal type; the schema of an only version is elsewhere in it.
+/// Formats the versions as kube-apiserver's internal type; the schema of a single version is elsewhere in it.
 fn format_versions(object: &Value) -> String {
     let is_only = versions(object).count() == 1;
     let formatted: Vec<String> = versions(object)
@@ -217,19 +221,19 @@ fn check_names(names: &Value, causes: &mut Vec<Cause>) {
         } else {
             value.to_owned()
         };
-        for why in names::dns_1035(&checked) {
-            let why = if mixed {
-                format!("may have mixed case, but should otherwise match: {why}")
+        for reason in names::dns_1035(&checked) {
+            let reason = if mixed {
+                format!("may have mixed case, but should otherwise match: {reason}")
             } else {
-                why
+                reason
             };
-            causes.push(Cause::invalid(&field, &names[key], why));
+            causes.push(Cause::invalid(&field, &names[key], reason));
         }
     }
     for key in ["shortNames", "categories"] {
         for (at, name) in names[key].as_array().into_iter().flatten().enumerate() {
-            for why in names::dns_1035(name.as_str().unwrap_or_default()) {
-                causes.push(Cause::invalid(format!("spec.names.{key}[{at}]"), name, why));
+            for reason in names::dns_1035(name.as_str().unwrap_or_default()) {
+                causes.push(Cause::invalid(format!("spec.names.{key}[{at}]"), name, reason));
             }
         }
     }
@@ -258,21 +262,21 @@ fn check_columns(version: &Value, path: &str, causes: &mut Vec<Cause>) {
         let kind = column["type"].as_str().unwrap_or_default();
         let known = ["boolean", "date", "integer", "number", "string"];
         if kind.is_empty() {
-            let why = format!("must be one of {}", known.join(","));
-            causes.push(Cause::required(format!("{path}.type"), &why));
+            let reason = format!("must be one of {}", known.join(","));
+            causes.push(Cause::required(format!("{path}.type"), &reason));
         } else if !known.contains(&kind) {
-            let why = format!("must be one of {}", known.join(","));
-            causes.push(Cause::invalid(format!("{path}.type"), &column["type"], why));
+            let reason = format!("must be one of {}", known.join(","));
+            causes.push(Cause::invalid(format!("{path}.type"), &column["type"], reason));
         }
         let json_path = column["jsonPath"].as_str().unwrap_or_default();
         if json_path.is_empty() {
             causes.push(Cause::required(format!("{path}.JSONPath"), ""));
         } else if !json_path.starts_with('.') {
-            let why = "must be a simple json path starting with .";
+            let reason = "must be a simple json path starting with .";
             causes.push(Cause::invalid(
                 format!("{path}.JSONPath"),
                 &column["jsonPath"],
-                why,
+                reason,
             ));
         }
     }
@@ -289,7 +293,7 @@ fn check_selectable(version: &Value, path: &str, causes: &mut Vec<Cause>) {
             .fold(&version["schema"]["openAPIV3Schema"], |schema, key| {
                 &schema["properties"][key]
             });
-        let why = match field_schema["type"].as_str() {
+        let reason = match field_schema["type"].as_str() {
             Some("string" | "integer" | "boolean") => continue,
             None => "is an invalid path: does not refer to a valid field",
             Some(_) => {
@@ -297,7 +301,7 @@ fn check_selectable(version: &Value, path: &str, causes: &mut Vec<Cause>) {
             }
         };
         let field_path = format!("{path}.selectableFields[{at}].jsonPath");
-        causes.push(Cause::invalid(field_path, &field["jsonPath"], why));
+        causes.push(Cause::invalid(field_path, &field["jsonPath"], reason));
     }
 }
 
@@ -312,8 +316,8 @@ fn check_scale(version: &Value, path: &str, causes: &mut Vec<Cause>) {
         if json_path.is_empty() {
             causes.push(Cause::required(field, ""));
         } else if !json_path.starts_with(&format!(".{root}.")) {
-            let why = format!("should be a json path under .{root}");
-            causes.push(Cause::invalid(field, &scale[key], why));
+            let reason = format!("should be a json path under .{root}");
+            causes.push(Cause::invalid(field, &scale[key], reason));
         }
     }
     let json_path = scale["labelSelectorPath"].as_str().unwrap_or_default();
@@ -323,7 +327,7 @@ fn check_scale(version: &Value, path: &str, causes: &mut Vec<Cause>) {
             .any(|root| json_path.starts_with(root))
     {
         let field = format!("{path}.subresources.scale.labelSelectorPath");
-        let why = "should be a json path under either .spec or .status";
-        causes.push(Cause::invalid(field, &scale["labelSelectorPath"], why));
+        let reason = "should be a json path under either .spec or .status";
+        causes.push(Cause::invalid(field, &scale["labelSelectorPath"], reason));
     }
 }

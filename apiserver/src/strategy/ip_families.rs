@@ -33,7 +33,10 @@ pub(super) fn default_ip_families(
         });
         spec.insert("ipFamilyPolicy".to_owned(), before.cloned().unwrap_or(default));
     }
-    reject_if_any(builtin::service_addresses(&Value::Object(spec.clone()), old))?;
+    reject_if_any(builtin::validate_service_addresses(
+        &Value::Object(spec.clone()),
+        old,
+    ))?;
     let single = spec["ipFamilyPolicy"] == SINGLE_STACK;
     reject_if_any(release_secondary(spec, old, single))?;
     let families = list(spec.get("ipFamilies"));
@@ -165,7 +168,7 @@ mod tests {
 
     #[test]
     fn unsupported_families_are_rejected() {
-        for (spec, why) in [
+        for (spec, reason) in [
             (
                 json!({ "ipFamilies": ["IPv6"] }),
                 "not configured on this cluster",
@@ -183,7 +186,7 @@ mod tests {
         ] {
             let messages = families_and_policy(spec.clone(), None).unwrap_err();
             assert!(
-                messages.iter().any(|messages| messages.contains(why)),
+                messages.iter().any(|messages| messages.contains(reason)),
                 "{spec}: {messages:?}"
             );
         }

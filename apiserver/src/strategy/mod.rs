@@ -1,5 +1,5 @@
-//! Strategies of built-in kinds: fields that the server sets beyond defaults (allocation, default admission plugins, controllers' own
-//! metadata), and validation.
+//! Strategies of built-in kinds: fields that the server sets beyond defaults (allocated values, default admission plugins, values
+//! derived from name and uid), and validation.
 
 mod claims;
 mod custom_resource_definitions;
@@ -251,10 +251,10 @@ pub(crate) fn validate(
     kind: &Kind,
     object: &Value,
     old: Option<&Value>,
-    empties: &ExplicitEmptyFields,
+    explicit_empty: &ExplicitEmptyFields,
     part: &str,
 ) -> Vec<Cause> {
-    let mut causes: Vec<Cause> = builtin::validate(object, old, empties, part)
+    let mut causes: Vec<Cause> = builtin::validate(object, old, explicit_empty, part)
         .into_iter()
         .map(Cause::from)
         .collect();

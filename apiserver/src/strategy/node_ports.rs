@@ -72,9 +72,9 @@ pub(super) fn allocate_health_check_port(
 ) -> Result<(), AllocationError> {
     let requested = spec.get("healthCheckNodePort").and_then(Value::as_u64);
     let requested = requested.unwrap_or(0);
-    let allocated = allocator.allocate(requested).map_err(|why| {
-        let why = format!("failed to allocate requested HealthCheck NodePort {requested}: {why}");
-        AllocationError::Internal(ApiError::internal(why))
+    let allocated = allocator.allocate(requested).map_err(|reason| {
+        let reason = format!("failed to allocate requested HealthCheck NodePort {requested}: {reason}");
+        AllocationError::Internal(ApiError::internal(reason))
     })?;
     spec.insert("healthCheckNodePort".to_owned(), json!(allocated));
     Ok(())
@@ -113,9 +113,9 @@ pub(super) fn allocate_new(
                 .find(|(other, allocated)| *other == number && *allocated != 0);
             allocated = other.map_or(0, |&(_, allocated)| allocated);
         }
-        allocated = allocator
-            .allocate(allocated)
-            .map_err(|why| Cause::invalid(format!("spec.ports[{index}].nodePort"), &json!(allocated), why))?;
+        allocated = allocator.allocate(allocated).map_err(|reason| {
+            Cause::invalid(format!("spec.ports[{index}].nodePort"), &json!(allocated), reason)
+        })?;
         shared.entry(number).or_insert(allocated);
         port["nodePort"] = json!(allocated);
     }
@@ -161,17 +161,17 @@ pub(super) fn allocate_updated(
         if requested == 0
             || !previous.contains(&requested) && !seen.iter().any(|(_, seen)| *seen == requested)
         {
-            let allocated = allocator.allocate(requested).map_err(|why| {
+            let allocated = allocator.allocate(requested).map_err(|reason| {
                 let field = format!("spec.ports[{index}].nodePort");
-                Cause::invalid(field, &json!(requested), why)
+                Cause::invalid(field, &json!(requested), reason)
             })?;
             port["nodePort"] = json!(allocated);
         }
         let protocol = text(port, "protocol").to_owned();
         let number = number(port);
         if !seen.insert((protocol.clone(), number)) {
-            let why = format!("duplicate nodePort: {{{protocol} {number}}}");
-            return Err(AllocationError::Internal(ApiError::new(500, "", why)));
+            let reason = format!("duplicate nodePort: {{{protocol} {number}}}");
+            return Err(AllocationError::Internal(ApiError::new(500, "", reason)));
         }
     }
     Ok(())
@@ -218,8 +218,8 @@ mod tests {
                 ports: vec![30000],
                 ..PortAllocator::default()
             };
-            let done = allocate_updated(spec.as_object_mut().unwrap(), &old, &mut allocator, true);
-            done.map(|()| allocated(&spec).collect::<Vec<_>>())
+            let result = allocate_updated(spec.as_object_mut().unwrap(), &old, &mut allocator, true);
+            result.map(|()| allocated(&spec).collect::<Vec<_>>())
         };
         let port = |name: &str, number: u16| json!({ "name": name, "port": number, "protocol": "TCP" });
         assert_eq!(
@@ -232,10 +232,10 @@ mod tests {
             Ok(vec![30005, 30001])
         );
         let duplicate = changed(json!([port("a", 80), port("a", 81)]));
-        let why = "duplicate nodePort: {TCP 30005}";
+        let reason = "duplicate nodePort: {TCP 30005}";
         assert_eq!(
             duplicate,
-            Err(AllocationError::Internal(ApiError::new(500, "", why)))
+            Err(AllocationError::Internal(ApiError::new(500, "", reason)))
         );
         let mut taken_port = port("c", 80);
         taken_port["nodePort"] = json!(30000);

@@ -39,7 +39,7 @@ pub(super) fn key_pair_error(secret: &Value) -> Option<String> {
     };
     let is_key = |name: &String| name == "PRIVATE KEY" || name.ends_with(" PRIVATE KEY");
     let (certificates, keys) = (blocks("tls.crt"), blocks("tls.key"));
-    let why = if certificates.is_empty() {
+    let reason = if certificates.is_empty() {
         "failed to find any PEM data in certificate input".to_owned()
     } else if certificates.iter().any(|name| name == "CERTIFICATE") {
         if keys.is_empty() {
@@ -66,5 +66,5 @@ pub(super) fn key_pair_error(secret: &Value) -> Option<String> {
             certificates.join(" ")
         )
     };
-    Some(format!("tls: {why}"))
+    Some(format!("tls: {reason}"))
 }

@@ -18,7 +18,7 @@ pub(super) fn prepare(service: &mut Value, old: Option<&Value>) {
     spec.entry("sessionAffinity").or_insert(json!("None"));
     let kind = spec["type"].as_str().unwrap_or_default().to_owned();
     if let Some(old) = old {
-        drop_dependent(spec, &old["spec"]);
+        drop_type_dependent_fields(spec, &old["spec"]);
     }
     if kind == "ExternalName" {
         return;
@@ -68,7 +68,7 @@ pub(super) fn prepare(service: &mut Value, old: Option<&Value>) {
 type SupportsField = fn(&Value) -> bool;
 
 /// Drops unchanged fields that the new type does not support.
-fn drop_dependent(spec: &mut Map<String, Value>, old: &Value) {
+fn drop_type_dependent_fields(spec: &mut Map<String, Value>, old: &Value) {
     let is_unchanged = |spec: &Map<String, Value>, key: &str| {
         let value = spec.get(key).unwrap_or(&Value::Null);
         *value == old[key] || *value == ""
@@ -164,7 +164,7 @@ fn allocate_cluster_ip<'a>(
     is_named: bool,
     others: &(impl Iterator<Item = &'a Value> + Clone),
 ) -> Result<(), Cause> {
-    let taken = || {
+    let in_use = || {
         others
             .clone()
             .filter_map(|other| other["spec"]["clusterIP"].as_str())
@@ -174,23 +174,24 @@ fn allocate_cluster_ip<'a>(
         .and_then(Value::as_str)
         .unwrap_or_default()
         .to_owned();
-    let rejected = |why: String| {
+    let rejected = |reason: String| {
         Cause::invalid(
             "spec.clusterIPs",
             &json!([requested]),
-            format!("failed to allocate IP{why}"),
+            format!("failed to allocate IP{reason}"),
         )
     };
     match requested.as_str() {
         "" => {
-            let Some(address) = service_ips().find(|address| !taken().any(|taken| taken == address)) else {
+            let Some(address) = service_ips().find(|address| !in_use().any(|in_use| in_use == address))
+            else {
                 return Err(rejected(": range is full".to_owned()));
             };
             if !is_named {
-                let why = format!(
+                let reason = format!(
                     ": IPAddress.networking.k8s.io {address:?} is invalid: spec.parentRef.name: Required value"
                 );
-                return Err(rejected(why));
+                return Err(rejected(reason));
             }
             spec.insert("clusterIPs".into(), json!([address]));
             spec.insert("clusterIP".into(), json!(address));
@@ -202,7 +203,7 @@ fn allocate_cluster_ip<'a>(
                 " {address}: the provided IP ({address}) is not in the valid range. The range of valid IPs is {first}.{second}.0.0/16"
             )));
         }
-        address if taken().any(|taken| taken == address) => {
+        address if in_use().any(|in_use| in_use == address) => {
             return Err(rejected(format!(" {address}: provided IP is already allocated")));
         }
         _ => {}
@@ -251,17 +252,17 @@ mod tests {
         );
         shared["spec"]["ports"][2]["nodePort"] = json!(31000);
         assert_eq!(allocate(&mut shared, None, [].iter(), false), Ok(()));
-        let given: Vec<_> = (0..3)
+        let node_ports: Vec<_> = (0..3)
             .map(|port| shared["spec"]["ports"][port]["nodePort"].as_u64())
             .collect();
-        assert_eq!(given, [30000, 30000, 31000].map(Some));
-        for (address, why) in [
+        assert_eq!(node_ports, [30000, 30000, 31000].map(Some));
+        for (address, reason) in [
             ("10.0.0.3", "already allocated"),
             ("10.1.0.3", "not in the valid range"),
         ] {
             let mut third = json!({ "metadata": { "name": "b" }, "spec": { "clusterIP": address } });
             let rejected = allocate(&mut third, None, [second.clone()].iter(), false).unwrap_err();
-            assert!(format!("{rejected:?}").contains(why), "{rejected:?}");
+            assert!(format!("{rejected:?}").contains(reason), "{rejected:?}");
         }
     }
 }

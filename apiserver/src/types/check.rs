@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// A problem that kube-apiserver's decoder reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum DecodeFault {
+pub enum DecodeError {
     /// A field that the type does not have: dropped, and an error under `fieldValidation=Strict`. The path has the form
     /// `spec.containers[0].x`.
     Unknown(String),
@@ -13,7 +13,7 @@ pub enum DecodeFault {
     Mismatch(String),
 }
 
-impl std::fmt::Display for DecodeFault {
+impl std::fmt::Display for DecodeError {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Unknown(path) => write!(formatter, "unknown field \"{path}\""),
@@ -25,34 +25,34 @@ impl std::fmt::Display for DecodeFault {
 /// Checks a value of a built-in kind against its type. Returns the mismatches, then the unknown fields, each in the order of the value; but
 /// the first error of a Go type with its own decoder comes first, because decoding stops there. kube-apiserver reports only the first
 /// mismatch. With `prune`, unknown fields are also removed, as decoding does.
-pub fn check(value: &mut Value, ty: &Type, prune: bool) -> Vec<DecodeFault> {
-    let mut checker = Checker::new(Emulated::Decoder, prune);
+pub fn check(value: &mut Value, ty: &Type, prune: bool) -> Vec<DecodeError> {
+    let mut checker = Checker::new(EmulatedComponent::Decoder, prune);
     checker.visit(value, ty, None, &mut ValueLocation::default());
-    let mut faults = checker.mismatches;
-    faults.append(&mut checker.unknown);
-    faults
+    let mut errors = checker.mismatches;
+    errors.append(&mut checker.unknown);
+    errors
 }
 
 /// Returns the first conversion error that kube-apiserver reports for the result of a server-side apply. Some messages of its converter
 /// differ from those of its decoder.
 pub fn conversion_error(value: &mut Value, ty: &Type) -> Option<String> {
-    let mut checker = Checker::new(Emulated::Converter, false);
+    let mut checker = Checker::new(EmulatedComponent::Converter, false);
     checker.visit(value, ty, None, &mut ValueLocation::default());
     checker.mismatches.first().map(ToString::to_string)
 }
 
-/// Whose error messages to use.
+/// The component of kube-apiserver whose error messages to reproduce.
 #[derive(Clone, Copy, PartialEq)]
-enum Emulated {
+enum EmulatedComponent {
     Decoder,
     Converter,
 }
 
 struct Checker {
-    reader: Emulated,
+    component: EmulatedComponent,
     prune: bool,
-    unknown: Vec<DecodeFault>,
-    mismatches: Vec<DecodeFault>,
+    unknown: Vec<DecodeError>,
+    mismatches: Vec<DecodeError>,
     /// Whether a Go type with its own decoder has rejected a value.
     stopped: bool,
 }
@@ -98,9 +98,9 @@ impl ValueLocation {
 }
 
 impl Checker {
-    fn new(reader: Emulated, prune: bool) -> Self {
+    fn new(component: EmulatedComponent, prune: bool) -> Self {
         Self {
-            reader,
+            component,
             prune,
             unknown: Vec::new(),
             mismatches: Vec::new(),
@@ -108,17 +108,17 @@ impl Checker {
         }
     }
 
-    /// `derived_go_type` is the name of the Go type, if it does not follow from `ty`.
+    /// `go_type` is the name of the Go type, if it does not follow from `ty`.
     fn visit(&mut self, value: &mut Value, ty: &Type, go_type: Option<&str>, location: &mut ValueLocation) {
         if value.is_null() {
             return;
         }
         match ty.resolve() {
             Type::Scalar(scalar) => {
-                if let Some(message) = self.reader.mismatch(value, *scalar, go_type, location) {
+                if let Some(message) = self.component.mismatch(value, *scalar, go_type, location) {
                     let stops = scalar.has_custom_decoder() && !std::mem::replace(&mut self.stopped, true);
                     let at = if stops { 0 } else { self.mismatches.len() };
-                    self.mismatches.insert(at, DecodeFault::Mismatch(message));
+                    self.mismatches.insert(at, DecodeError::Mismatch(message));
                 }
             }
             Type::List(list) => match value {
@@ -129,7 +129,7 @@ impl Checker {
                         });
                     }
                 }
-                other => self.refuse(other, ty, go_type, location),
+                other => self.push_mismatch(other, ty, go_type, location),
             },
             Type::Map(map) => match value {
                 Value::Object(object) => {
@@ -141,7 +141,7 @@ impl Checker {
                     self.visit_fields(object, map, go_type.and_then(go_value_type), location);
                     location.struct_name = outer;
                 }
-                other => self.refuse(other, ty, go_type, location),
+                other => self.push_mismatch(other, ty, go_type, location),
             },
             Type::Named(_) | Type::Any | Type::Opaque => {}
         }
@@ -164,7 +164,7 @@ impl Checker {
             };
             location.descend(name, step, |location| {
                 let Some(ty) = map.type_of(name) else {
-                    self.unknown.push(DecodeFault::Unknown(location.path.clone()));
+                    self.unknown.push(DecodeError::Unknown(location.path.clone()));
                     return !self.prune;
                 };
                 self.visit(value, ty, go_type, location);
@@ -173,9 +173,9 @@ impl Checker {
         });
     }
 
-    fn refuse(&mut self, value: &Value, ty: &Type, go_type: Option<&str>, location: &ValueLocation) {
+    fn push_mismatch(&mut self, value: &Value, ty: &Type, go_type: Option<&str>, location: &ValueLocation) {
         let ty = go_type.map_or_else(|| derived_go_type(ty), str::to_owned);
-        self.mismatches.push(DecodeFault::Mismatch(cannot_unmarshal(
+        self.mismatches.push(DecodeError::Mismatch(cannot_unmarshal(
             json_kind(value),
             &ty,
             location,
@@ -206,7 +206,7 @@ fn cannot_unmarshal(found: &str, ty: &str, location: &ValueLocation) -> String {
     )
 }
 
-impl Emulated {
+impl EmulatedComponent {
     fn mismatch(
         self,
         value: &Value,
@@ -235,9 +235,9 @@ impl Emulated {
                     }),
                     None => plain("[]uint8"),
                 },
-                Some(text) => scalars::base64_error(text).map(|why| match self {
-                    Self::Decoder => why,
-                    Self::Converter => format!("error decoding from json: {why}"),
+                Some(text) => scalars::base64_error(text).map(|reason| match self {
+                    Self::Decoder => reason,
+                    Self::Converter => format!("error decoding from json: {reason}"),
                 }),
             },
             Scalar::Quantity => {
@@ -323,19 +323,19 @@ mod tests {
     use crate::types::builtin;
     use serde_json::json;
 
-    fn faults(mut value: Value, prune: bool) -> (Vec<String>, Value) {
+    fn errors(mut value: Value, prune: bool) -> (Vec<String>, Value) {
         let ty = builtin("apps/v1", "Deployment").unwrap();
-        let faults = check(&mut value, ty, prune)
+        let errors = check(&mut value, ty, prune)
             .iter()
             .map(ToString::to_string)
             .collect();
-        (faults, value)
+        (errors, value)
     }
 
     #[test]
     fn unknown_fields_are_reported_with_indices_and_pruned_on_request() {
         let value = json!({"spec": {"x": 1, "template": {"spec": {"containers": [{"name": "a"}, {"name": "b", "y": {"z": 1}}]}}}});
-        let (found, kept) = faults(value.clone(), false);
+        let (found, kept) = errors(value.clone(), false);
         assert_eq!(
             found,
             [
@@ -344,7 +344,7 @@ mod tests {
             ]
         );
         assert_eq!(kept, value);
-        let (_, pruned) = faults(value, true);
+        let (_, pruned) = errors(value, true);
         assert_eq!(
             pruned,
             json!({"spec": {"template": {"spec": {"containers": [{"name": "a"}, {"name": "b"}]}}}})
@@ -392,7 +392,7 @@ mod tests {
             ),
         ];
         for (value, message) in cases {
-            let (found, _) = faults(value.clone(), false);
+            let (found, _) = errors(value.clone(), false);
             assert_eq!(
                 found.iter().map(String::as_str).collect::<Vec<_>>(),
                 [message],
@@ -426,9 +426,9 @@ mod tests {
             ),
             (json!({ "creationTimestamp": "x" }), time.to_owned()),
         ] {
-            let faults = check(&mut metadata, &Type::named("meta.v1.ObjectMeta"), false);
-            let faults: Vec<_> = faults.iter().map(ToString::to_string).collect();
-            assert_eq!(faults, [message], "{metadata}");
+            let errors = check(&mut metadata, &Type::named("meta.v1.ObjectMeta"), false);
+            let errors: Vec<_> = errors.iter().map(ToString::to_string).collect();
+            assert_eq!(errors, [message], "{metadata}");
         }
     }
 }

@@ -120,21 +120,21 @@ fn matching_blocks(old: &[&str], new: &[&str]) -> Vec<MatchingBlock> {
         let mut ending: HashMap<usize, usize> = HashMap::new();
         for at in of_old.clone() {
             let mut next = HashMap::new();
-            for place in positions.get(old[at]).into_iter().flatten() {
-                if !of_new.contains(place) || comparisons_left == 0 {
+            for position in positions.get(old[at]).into_iter().flatten() {
+                if !of_new.contains(position) || comparisons_left == 0 {
                     continue;
                 }
                 comparisons_left -= 1;
-                let length = place
+                let length = position
                     .checked_sub(1)
                     .and_then(|before| ending.get(&before))
                     .unwrap_or(&0)
                     + 1;
-                next.insert(*place, length);
+                next.insert(*position, length);
                 if length > block.length {
                     block = MatchingBlock {
                         old: at + 1 - length,
-                        new: place + 1 - length,
+                        new: position + 1 - length,
                         length,
                     };
                 }

@@ -18,9 +18,9 @@ pub struct ExplicitEmptyFields {
 impl ExplicitEmptyFields {
     /// Collects the explicitly empty values of a decoded object.
     pub fn of(object: &Value) -> Self {
-        let mut found = Self::default();
-        found.visit(object, &mut String::new());
-        found
+        let mut collected = Self::default();
+        collected.visit(object, &mut String::new());
+        collected
     }
 
     /// Takes over the empty CA bundles of another object, if this has none.
@@ -70,9 +70,9 @@ impl ExplicitEmptyFields {
                 fields.insert(name.to_owned(), value);
             }
         }
-        let mut whole = Value::Object(fields);
-        self.restore_ca_bundles(&mut whole);
-        match whole {
+        let mut restored = Value::Object(fields);
+        self.restore_ca_bundles(&mut restored);
+        match restored {
             Value::Object(fields) => fields,
             _ => Map::new(),
         }
@@ -90,13 +90,13 @@ impl ExplicitEmptyFields {
     /// Returns the object without empty CA bundles, or `None` if it has none.
     pub(crate) fn without_empty_ca_bundles(object: &Value) -> Option<Value> {
         let ca_bundle_pointers = Self::of(object).ca_bundle_pointers;
-        let mut shown = (!ca_bundle_pointers.is_empty()).then(|| object.clone())?;
+        let mut result = (!ca_bundle_pointers.is_empty()).then(|| object.clone())?;
         for at in ca_bundle_pointers {
-            if let Some(fields) = parent_of(&mut shown, &at) {
+            if let Some(fields) = parent_of(&mut result, &at) {
                 fields.remove(CA_BUNDLE_FIELD);
             }
         }
-        Some(shown)
+        Some(result)
     }
 
     /// Returns the value of a field, such as `spec.containers[0]`, with the explicitly empty values in it put back.
@@ -104,11 +104,11 @@ impl ExplicitEmptyFields {
         let pointer = format!("/{}", field.replace(['.', '['], "/").replace(']', ""));
         let mut value = value.clone();
         for (at, empty) in &self.empty_collections {
-            let Some(within) = at.strip_prefix(&pointer) else {
+            let Some(remainder) = at.strip_prefix(&pointer) else {
                 continue;
             };
-            match within.rsplit_once('/') {
-                None if within.is_empty() && value.is_null() => value = empty.clone(),
+            match remainder.rsplit_once('/') {
+                None if remainder.is_empty() && value.is_null() => value = empty.clone(),
                 // A template's metadata is shown as JSON, too, unless the message shows only a field of it.
                 Some((holder, _)) if holder.contains("/metadata") => {}
                 Some((holder, name)) => {
@@ -141,37 +141,40 @@ mod tests {
         let sent =
             json!({ "metadata": { "labels": {} }, "spec": { "a": [], "b": [{ "c": {}, "d": 1 }], "e": [] } });
         let empties = ExplicitEmptyFields::of(&sent);
-        let settled = json!({ "b": [{ "d": 1 }], "e": ["default"] });
-        let whole = json!({ "a": [], "b": [{ "c": {}, "d": 1 }], "e": ["default"] });
-        assert_eq!(empties.restore_field(&settled, "spec"), whole);
+        let stored = json!({ "b": [{ "d": 1 }], "e": ["default"] });
+        let restored = json!({ "a": [], "b": [{ "c": {}, "d": 1 }], "e": ["default"] });
+        assert_eq!(empties.restore_field(&stored, "spec"), restored);
         assert_eq!(
-            empties.restore_field(&settled["b"][0], "spec.b[0]"),
-            whole["b"][0]
+            empties.restore_field(&stored["b"][0], "spec.b[0]"),
+            restored["b"][0]
         );
         assert_eq!(empties.restore_field(&Value::Null, "spec.a"), json!([]));
         assert_eq!(
-            ExplicitEmptyFields::default().restore_field(&settled, "spec"),
-            settled
+            ExplicitEmptyFields::default().restore_field(&stored, "spec"),
+            stored
         );
     }
 
     #[test]
     fn empty_ca_bundle_is_kept_but_not_shown() {
         let hook = json!({ "webhooks": [{ "clientConfig": { "caBundle": "" } }] });
-        let bare = json!({ "webhooks": [{ "clientConfig": {} }] });
-        let full = json!({ "webhooks": [{ "clientConfig": { "caBundle": "eA==" } }] });
+        let without_bundle = json!({ "webhooks": [{ "clientConfig": {} }] });
+        let with_bundle = json!({ "webhooks": [{ "clientConfig": { "caBundle": "eA==" } }] });
         assert_eq!(
             ExplicitEmptyFields::without_empty_ca_bundles(&hook),
-            Some(bare.clone())
+            Some(without_bundle.clone())
         );
-        assert_eq!(ExplicitEmptyFields::without_empty_ca_bundles(&bare), None);
-        assert_eq!(ExplicitEmptyFields::without_empty_ca_bundles(&full), None);
-        for (object, kept) in [(&bare, &hook), (&full, &full)] {
+        assert_eq!(
+            ExplicitEmptyFields::without_empty_ca_bundles(&without_bundle),
+            None
+        );
+        assert_eq!(ExplicitEmptyFields::without_empty_ca_bundles(&with_bundle), None);
+        for (object, kept) in [(&without_bundle, &hook), (&with_bundle, &with_bundle)] {
             let mut object = object.clone();
             ExplicitEmptyFields::of(&hook).restore_ca_bundles(&mut object);
             assert_eq!(&object, kept);
         }
-        let fields = bare.as_object().cloned().unwrap_or_default();
+        let fields = without_bundle.as_object().cloned().unwrap_or_default();
         assert_eq!(
             Value::Object(ExplicitEmptyFields::of(&hook).restore_fields(fields)),
             hook

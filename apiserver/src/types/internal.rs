@@ -1,5 +1,5 @@
 //! Formats objects as kube-apiserver does in messages that print its internal Go types: all fields, in Go's order and with Go's names. The
-//! types are in `format_internal.txt`, which `cargo xtask api-types` writes from the Go source; the head of that file describes its format.
+//! types are in `internal.txt`, which `cargo xtask api-types` writes from the Go source; the head of that file describes its format.
 
 use crate::quote;
 use serde_json::{Value, json};

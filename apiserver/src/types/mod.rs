@@ -15,7 +15,7 @@ mod parse;
 mod scalars;
 mod unstructured;
 
-pub use check::{DecodeFault, check, conversion_error};
+pub use check::{DecodeError, check, conversion_error};
 pub use descriptions::description;
 pub use explicit_empty::ExplicitEmptyFields;
 pub use internal::{diff_internal, format_internal};

@@ -10,7 +10,7 @@ pub(crate) fn check_convertible(value: &Value, ty: &Type) -> Result<(), String> 
         return Ok(());
     }
     match (ty.resolve(), value) {
-        (Type::Scalar(wanted), _) => check_scalar(value, *wanted),
+        (Type::Scalar(expected), _) => check_scalar(value, *expected),
         (Type::List(list), Value::Array(items)) => items
             .iter()
             .try_for_each(|item| check_convertible(item, &list.items)),
@@ -27,7 +27,7 @@ pub(crate) fn check_convertible(value: &Value, ty: &Type) -> Result<(), String> 
     }
 }
 
-fn check_scalar(value: &Value, wanted: Scalar) -> Result<(), String> {
+fn check_scalar(value: &Value, expected: Scalar) -> Result<(), String> {
     let go_kind_of_value = go_kind(value);
     let is_whole = value.as_f64().is_some_and(|number| number.fract() == 0.0);
     let json_number = |fits: bool| match value {
@@ -40,7 +40,7 @@ fn check_scalar(value: &Value, wanted: Scalar) -> Result<(), String> {
             json_kind(value)
         )),
     };
-    let name = match wanted {
+    let name = match expected {
         Scalar::Boolean if value.is_boolean() => return Ok(()),
         Scalar::Boolean => "bool",
         Scalar::String if value.is_string() => return Ok(()),
@@ -52,7 +52,11 @@ fn check_scalar(value: &Value, wanted: Scalar) -> Result<(), String> {
         Scalar::Double => "float64",
         Scalar::Int32 | Scalar::Int64 if value.is_i64() || (value.is_number() && is_whole) => return Ok(()),
         Scalar::Int32 | Scalar::Int64 => {
-            let name = if wanted == Scalar::Int32 { "int32" } else { "int64" };
+            let name = if expected == Scalar::Int32 {
+                "int32"
+            } else {
+                "int64"
+            };
             if value.is_number() {
                 return Err(format!("cannot convert float64 to {name}"));
             }
@@ -68,7 +72,7 @@ fn check_scalar(value: &Value, wanted: Scalar) -> Result<(), String> {
         }
         Scalar::DateTime | Scalar::MicroTime => {
             return match value.as_str() {
-                Some(text) => scalars::time_error(text, wanted == Scalar::MicroTime).map_or(Ok(()), Err),
+                Some(text) => scalars::time_error(text, expected == Scalar::MicroTime).map_or(Ok(()), Err),
                 None => Err(format!(
                     "json: cannot unmarshal {} into Go value of type string",
                     json_kind(value)

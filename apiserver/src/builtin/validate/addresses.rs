@@ -19,9 +19,9 @@ pub(super) fn ip_error(text: &str) -> Option<&'static str> {
 
 /// Rejects unspecified, loopback, link-local and link-local multicast addresses.
 pub(super) fn validate_non_special_ip(check: &mut Check, text: &str, path: &str) {
-    let mut refuse = |detail: &str| check.push(FieldError::invalid(path, text, detail));
+    let mut reject = |detail: &str| check.push(FieldError::invalid(path, text, detail));
     let Some(address) = parse_ip_sloppy(text) else {
-        refuse("must be a valid IP address");
+        reject("must be a valid IP address");
         return;
     };
     let (link_local, multicast) = match address {
@@ -32,16 +32,16 @@ pub(super) fn validate_non_special_ip(check: &mut Check, text: &str, path: &str)
         ),
     };
     if address.is_unspecified() {
-        refuse(&format!("may not be unspecified ({text})"));
+        reject(&format!("may not be unspecified ({text})"));
     }
     if address.is_loopback() {
-        refuse("may not be in the loopback range (127.0.0.0/8, ::1/128)");
+        reject("may not be in the loopback range (127.0.0.0/8, ::1/128)");
     }
     if link_local {
-        refuse("may not be in the link-local range (169.254.0.0/16, fe80::/10)");
+        reject("may not be in the link-local range (169.254.0.0/16, fe80::/10)");
     }
     if multicast {
-        refuse("may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)");
+        reject("may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)");
     }
 }
 
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn cidrs_are_canonical_and_subnets_are_recognized() {
-        for (text, why) in [
+        for (text, reason) in [
             ("10.0.0.0/8", None),
             ("::/0", None),
             (
@@ -139,7 +139,7 @@ mod tests {
             ("10.0.0.0/+8", Some(INVALID_CIDR)),
             ("10.0.0.0", Some(INVALID_CIDR)),
         ] {
-            assert_eq!(cidr_error(text), why, "{text}");
+            assert_eq!(cidr_error(text), reason, "{text}");
         }
         for (part, whole, fits) in [
             ("10.1.0.0/16", "10.0.0.0/8", Some(true)),

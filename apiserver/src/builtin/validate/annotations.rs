@@ -17,7 +17,7 @@ pub(super) fn is_mirror(pod: &Value) -> bool {
 }
 
 /// Validates annotations of pods and pod templates. `path` is that of the annotations.
-pub(super) fn annotations(check: &mut Check, metadata: &Value, spec: &Value, path: &str) {
+pub(super) fn validate_annotations(check: &mut Check, metadata: &Value, spec: &Value, path: &str) {
     let all = &metadata["annotations"];
     let at = |key: &str| format!("{path}[{key}]");
     if let Some(value) = all[MIRROR_ANNOTATION]
@@ -38,10 +38,10 @@ pub(super) fn annotations(check: &mut Check, metadata: &Value, spec: &Value, pat
         ));
     }
     if let Some(profile) = all[SECCOMP_POD_ANNOTATION].as_str() {
-        seccomp(check, profile, &format!("{path}.{SECCOMP_POD_ANNOTATION}"));
+        validate_seccomp(check, profile, &format!("{path}.{SECCOMP_POD_ANNOTATION}"));
     }
     for (key, profile) in fields(all).filter(|(key, _)| key.starts_with(SECCOMP_CONTAINER_PREFIX)) {
-        seccomp(
+        validate_seccomp(
             check,
             profile.as_str().unwrap_or_default(),
             &format!("{path}.{key}"),
@@ -72,10 +72,10 @@ fn is_deletion_cost(cost: &str) -> bool {
     starts_well && cost.parse::<i32>().is_ok()
 }
 
-fn seccomp(check: &mut Check, profile: &str, path: &str) {
+fn validate_seccomp(check: &mut Check, profile: &str, path: &str) {
     match profile.strip_prefix(LOCALHOST_PREFIX) {
         _ if matches!(profile, "runtime/default" | "docker/default" | "unconfined") => {}
-        Some(file) => check.local_path(file, path),
+        Some(file) => check.validate_local_path(file, path),
         None => check.push(FieldError::invalid(
             path,
             profile,
@@ -85,7 +85,7 @@ fn seccomp(check: &mut Check, profile: &str, path: &str) {
 }
 
 /// Validates changes of annotations, then the annotations themselves.
-pub(super) fn annotations_update(check: &mut Check, pod: &Value, old: &Value) {
+pub(super) fn validate_annotations_update(check: &mut Check, pod: &Value, old: &Value) {
     const PATH: &str = "metadata.annotations";
     let immutable_kind = |key: &str| {
         let app_armor = key
@@ -106,16 +106,21 @@ pub(super) fn annotations_update(check: &mut Check, pod: &Value, old: &Value) {
             check.push(FieldError::forbidden(&format!("{PATH}[{key}]"), detail));
         }
     }
-    annotations(check, &pod["metadata"], &pod["spec"], PATH);
+    validate_annotations(check, &pod["metadata"], &pod["spec"], PATH);
 }
 
 /// Requires deprecated annotations to match the fields that replace them.
-pub(super) fn annotations_match_fields(check: &mut Check, metadata: &Value, spec: &Value, path: &str) {
+pub(super) fn validate_annotations_match_fields(
+    check: &mut Check,
+    metadata: &Value,
+    spec: &Value,
+    path: &str,
+) {
     let all = &metadata["annotations"];
     let profile = |holder: &Value, name: &str| holder["securityContext"][name].clone();
     let annotated = |key: &str| all[key].as_str();
     if let Some(annotated) = annotated(SECCOMP_POD_ANNOTATION) {
-        profiles_match(
+        validate_profiles_match(
             check,
             annotated,
             &profile(spec, "seccompProfile"),
@@ -127,7 +132,7 @@ pub(super) fn annotations_match_fields(check: &mut Check, metadata: &Value, spec
     for (container, path) in &containers {
         if let Some(annotated) = annotated(&format!("{SECCOMP_CONTAINER_PREFIX}{}", text(container, "name")))
         {
-            profiles_match(
+            validate_profiles_match(
                 check,
                 annotated,
                 &profile(container, "seccompProfile"),
@@ -145,13 +150,19 @@ pub(super) fn annotations_match_fields(check: &mut Check, metadata: &Value, spec
             if own.is_null() {
                 own = profile(spec, "appArmorProfile");
             }
-            profiles_match(check, annotated, &own, path, "apparmor");
+            validate_profiles_match(check, annotated, &own, path, "apparmor");
         }
     }
 }
 
-fn profiles_match(check: &mut Check, annotated: &str, profile: &Value, path: &str, what: &str) {
-    let field = if what == "seccomp" {
+fn validate_profiles_match(
+    check: &mut Check,
+    annotated: &str,
+    profile: &Value,
+    path: &str,
+    kind_label: &str,
+) {
+    let field = if kind_label == "seccomp" {
         "seccompProfile"
     } else {
         "appArmorProfile"
@@ -160,17 +171,17 @@ fn profiles_match(check: &mut Check, annotated: &str, profile: &Value, path: &st
     let (agrees, is_local) = match text(profile, "type") {
         "Unconfined" => (annotated == "unconfined", false),
         "RuntimeDefault" => (
-            annotated == "runtime/default" || what == "seccomp" && annotated == "docker/default",
+            annotated == "runtime/default" || kind_label == "seccomp" && annotated == "docker/default",
             false,
         ),
         "Localhost" => (annotated.starts_with(LOCALHOST_PREFIX), true),
         _ => return,
     };
     if !agrees {
-        let detail = format!("{what} type in annotation and field must match");
+        let detail = format!("{kind_label} type in annotation and field must match");
         check.push(FieldError::forbidden(&format!("{path}.type"), detail));
     } else if is_local && annotated.strip_prefix(LOCALHOST_PREFIX) != profile["localhostProfile"].as_str() {
-        let detail = format!("{what} profile in annotation and field must match");
+        let detail = format!("{kind_label} profile in annotation and field must match");
         check.push(FieldError::forbidden(&format!("{path}.localhostProfile"), detail));
     }
 }

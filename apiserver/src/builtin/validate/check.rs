@@ -10,7 +10,7 @@ use serde_json::Value;
 #[derive(Default)]
 pub(super) struct Check {
     pub(super) errors: Vec<FieldError>,
-    pub(super) empties: ExplicitEmptyFields,
+    pub(super) explicit_empty: ExplicitEmptyFields,
 }
 
 /// Returns the path of a field below a path, which is empty at the top level.
@@ -47,12 +47,12 @@ impl Check {
     }
 
     /// Formats a field's value as kube-apiserver's internal type, such as `core.PodSpec`.
-    pub(super) fn shown(&self, value: &Value, path: &str, ty: &str) -> String {
-        types::format_internal(&self.empties.restore_field(value, path), ty)
+    pub(super) fn format_internal(&self, value: &Value, path: &str, ty: &str) -> String {
+        types::format_internal(&self.explicit_empty.restore_field(value, path), ty)
     }
 
     /// Reports an absent, null or empty value. Returns whether the value is present.
-    pub(super) fn required(&mut self, value: &Value, path: &str) -> bool {
+    pub(super) fn require(&mut self, value: &Value, path: &str) -> bool {
         let missing = match value {
             Value::Null => true,
             Value::String(text) => text.is_empty(),
@@ -66,20 +66,20 @@ impl Check {
     }
 
     /// Limits the length of a text in bytes.
-    pub(super) fn no_longer(&mut self, text: &str, max: usize, path: &str) {
+    pub(super) fn limit_bytes(&mut self, text: &str, max: usize, path: &str) {
         if text.len() > max {
             self.push(FieldError::too_long(path, max as u64));
         }
     }
 
-    pub(super) fn at_most(&mut self, list: &Value, max: usize, path: &str) {
+    pub(super) fn limit_items(&mut self, list: &Value, max: usize, path: &str) {
         let count = list.as_array().map_or(0, Vec::len);
         if count > max {
             self.push(FieldError::too_many(path, count, max as u64));
         }
     }
 
-    pub(super) fn not_negative(&mut self, holder: &Value, names: &[&str], path: &str) {
+    pub(super) fn require_non_negative(&mut self, holder: &Value, names: &[&str], path: &str) {
         for name in names {
             if let Some(number) = holder[*name].as_i64().filter(|number| *number < 0) {
                 self.push(FieldError::invalid(
@@ -92,7 +92,7 @@ impl Check {
     }
 
     /// Requires the field, if present, to have one of the values.
-    pub(super) fn one_of(&mut self, holder: &Value, name: &str, path: &str, allowed: &[&str]) {
+    pub(super) fn require_supported(&mut self, holder: &Value, name: &str, path: &str, allowed: &[&str]) {
         if let Some(value) = holder[name].as_str().filter(|value| !allowed.contains(value)) {
             self.push(FieldError::not_supported(
                 &format!("{path}.{name}"),
@@ -103,13 +103,13 @@ impl Check {
     }
 
     /// The same, with the path of the field itself.
-    pub(super) fn one_of_at(&mut self, holder: &Value, name: &str, path: &str, allowed: &[&str]) {
+    pub(super) fn require_supported_at(&mut self, holder: &Value, name: &str, path: &str, allowed: &[&str]) {
         if let Some(value) = holder[name].as_str().filter(|value| !allowed.contains(value)) {
             self.push(FieldError::not_supported(path, value, allowed));
         }
     }
 
-    pub(super) fn port(&mut self, value: &Value, path: &str) {
+    pub(super) fn validate_port(&mut self, value: &Value, path: &str) {
         if let Some(number) = value.as_i64().filter(|number| !(1..=65535).contains(number)) {
             self.push(FieldError::invalid(
                 path,
@@ -120,21 +120,21 @@ impl Check {
     }
 
     /// Validates a port number or name.
-    pub(super) fn port_or_name(&mut self, value: &Value, path: &str) {
-        self.port(value, path);
+    pub(super) fn validate_port_or_name(&mut self, value: &Value, path: &str) {
+        self.validate_port(value, path);
         if let Some(name) = value.as_str() {
-            self.messages(path, name, &names::port_name_errors(name));
+            self.push_messages(path, name, &names::port_name_errors(name));
         }
     }
 
-    pub(super) fn messages(&mut self, path: &str, value: &str, messages: &[&str]) {
+    pub(super) fn push_messages(&mut self, path: &str, value: &str, messages: &[&str]) {
         for message in messages {
             self.push(FieldError::invalid(path, value, *message));
         }
     }
 
-    pub(super) fn selector(&mut self, selector: &Value, path: &str) {
-        self.labels(&selector["matchLabels"], &format!("{path}.matchLabels"));
+    pub(super) fn validate_label_selector(&mut self, selector: &Value, path: &str) {
+        self.validate_labels(&selector["matchLabels"], &format!("{path}.matchLabels"));
         for (requirement, path) in items(selector, "matchExpressions", path) {
             let values = requirement["values"]
                 .as_array()
@@ -156,10 +156,10 @@ impl Check {
                 )),
             }
             let key = text(requirement, "key");
-            self.messages(&format!("{path}.key"), key, &names::qualified_name_errors(key));
+            self.push_messages(&format!("{path}.key"), key, &names::qualified_name_errors(key));
             for (value, path) in items(requirement, "values", &path) {
                 let value = value.as_str().unwrap_or_default();
-                self.messages(&path, value, &names::label_value_errors(value));
+                self.push_messages(&path, value, &names::label_value_errors(value));
             }
         }
     }

@@ -16,23 +16,23 @@ const RESIZE_STATUSES: [&str; 5] = [
     "NodeResizePending",
 ];
 
-pub(super) fn claim(check: &mut Check, claim: &Value, old: Option<&Value>) {
+pub(super) fn validate_claim(check: &mut Check, claim: &Value, old: Option<&Value>) {
     let spec = &claim["spec"];
-    claim_spec(check, spec, "spec");
+    validate_claim_spec(check, spec, "spec");
     if let Some(old) = old {
-        claim_update(check, claim, old);
-        claim_status(check, &claim["status"]);
+        validate_claim_update(check, claim, old);
+        validate_claim_status(check, &claim["status"]);
     }
 }
 
 /// Validates a claim's status: capacity and resizing.
-fn claim_status(check: &mut Check, status: &Value) {
+fn validate_claim_status(check: &mut Check, status: &Value) {
     for (name, amount) in fields(&status["capacity"]) {
-        check.no_negative_amount(amount, &format!("status.capacity[{name}]"));
+        check.reject_negative_quantity(amount, &format!("status.capacity[{name}]"));
     }
     for (name, state) in fields(&status["allocatedResourceStatuses"]) {
         let path = "status.allocatedResourceStatuses";
-        only_storage(check, name, path);
+        validate_storage_only(check, name, path);
         if !state
             .as_str()
             .is_some_and(|state| RESIZE_STATUSES.contains(&state))
@@ -42,16 +42,16 @@ fn claim_status(check: &mut Check, status: &Value) {
     }
     let path = "status.allocatedResources";
     for (name, amount) in fields(&status["allocatedResources"]) {
-        if only_storage(check, name, path) {
-            check.no_negative_amount(amount, &format!("{path}[{name}]"));
+        if validate_storage_only(check, name, path) {
+            check.reject_negative_quantity(amount, &format!("{path}[{name}]"));
         }
     }
 }
 
 /// Accepts `storage` as the only native resource. Returns whether the name is accepted.
-fn only_storage(check: &mut Check, name: &str, path: &str) -> bool {
+fn validate_storage_only(check: &mut Check, name: &str, path: &str) -> bool {
     let messages = names::qualified_name_errors(name);
-    check.messages(path, name, &messages);
+    check.push_messages(path, name, &messages);
     let rejected = messages.is_empty() && resources::is_native(name) && name != "storage";
     if rejected {
         check.push(FieldError::not_supported(path, name, ["storage"]));
@@ -60,16 +60,16 @@ fn only_storage(check: &mut Check, name: &str, path: &str) -> bool {
 }
 
 /// Validates the spec of a claim, or of a claim template at a path.
-pub(super) fn claim_spec(check: &mut Check, spec: &Value, path: &str) {
-    storage::access_modes(check, spec, path, "at least 1 access mode is required");
-    check.selector(&spec["selector"], &format!("{path}.selector"));
+pub(super) fn validate_claim_spec(check: &mut Check, spec: &Value, path: &str) {
+    storage::validate_access_modes(check, spec, path, "at least 1 access mode is required");
+    check.validate_label_selector(&spec["selector"], &format!("{path}.selector"));
     let requested = format!("{path}.resources[storage]");
     match spec["resources"]["requests"].get("storage") {
         None => check.push(FieldError::required(&requested, "")),
         Some(size) => {
-            if container::amount(size).is_some_and(|size| size <= 0.0) {
-                let why = "must be greater than zero";
-                check.push(FieldError::invalid(&requested, size.clone(), why));
+            if container::quantity_value(size).is_some_and(|size| size <= 0.0) {
+                let reason = "must be greater than zero";
+                check.push(FieldError::invalid(&requested, size.clone(), reason));
             }
         }
     }
@@ -77,23 +77,23 @@ pub(super) fn claim_spec(check: &mut Check, spec: &Value, path: &str) {
         .as_str()
         .filter(|class| !class.is_empty())
     {
-        check.messages(
+        check.push_messages(
             &format!("{path}.storageClassName"),
             class,
             &names::subdomain_errors(class),
         );
     }
-    check.one_of(spec, "volumeMode", path, &["Block", "Filesystem"]);
-    data_sources(check, spec, path);
+    check.require_supported(spec, "volumeMode", path, &["Block", "Filesystem"]);
+    validate_data_sources(check, spec, path);
     let class = text(spec, "volumeAttributesClassName");
     if !class.is_empty() {
         let field = format!("{path}.volumeAttributesClassName");
-        check.messages(&field, class, &names::subdomain_errors(class));
+        check.push_messages(&field, class, &names::subdomain_errors(class));
     }
 }
 
 /// Validates `dataSource` and `dataSourceRef`, which must match unless the latter names a namespace.
-fn data_sources(check: &mut Check, spec: &Value, path: &str) {
+fn validate_data_sources(check: &mut Check, spec: &Value, path: &str) {
     for name in ["dataSource", "dataSourceRef"] {
         let (source, field) = (&spec[name], format!("{path}.{name}"));
         if !source.is_object() {
@@ -101,10 +101,10 @@ fn data_sources(check: &mut Check, spec: &Value, path: &str) {
         }
         let (kind, group) = (text(source, "kind"), text(source, "apiGroup"));
         for name in ["name", "kind"] {
-            check.required(&Value::from(text(source, name)), &format!("{field}.{name}"));
+            check.require(&Value::from(text(source, name)), &format!("{field}.{name}"));
         }
         if !group.is_empty() {
-            check.messages(
+            check.push_messages(
                 &format!("{field}.apiGroup"),
                 group,
                 &names::subdomain_errors(group),
@@ -115,7 +115,7 @@ fn data_sources(check: &mut Check, spec: &Value, path: &str) {
         }
         let namespace = text(source, "namespace");
         if !namespace.is_empty() {
-            check.messages(
+            check.push_messages(
                 &format!("{field}.namespace"),
                 namespace,
                 &names::label_errors(namespace),
@@ -126,7 +126,7 @@ fn data_sources(check: &mut Check, spec: &Value, path: &str) {
     if !source.is_object() || !reference.is_object() {
         return;
     }
-    let why = if !text(reference, "namespace").is_empty() {
+    let reason = if !text(reference, "namespace").is_empty() {
         "may not be specified when dataSourceRef.namespace is specified"
     } else if ["apiGroup", "kind", "name"]
         .iter()
@@ -137,12 +137,12 @@ fn data_sources(check: &mut Check, spec: &Value, path: &str) {
         return;
     };
     // kube-apiserver shows its internal form of the field here.
-    check.push(FieldError::invalid(path, "", why).showing("{}".to_owned()));
+    check.push(FieldError::invalid(path, "", reason).showing("{}".to_owned()));
 }
 
 /// Whether a claim without a class may get one: the class of its annotation, if there is one. The annotation is immutable; it may only be
 /// removed when the field replaces it.
-fn may_set_class(check: &mut Check, claim: &Value, old: &Value) -> bool {
+fn check_class_update(check: &mut Check, claim: &Value, old: &Value) -> bool {
     let annotation = |claim: &Value| {
         claim["metadata"]["annotations"][CLASS_ANNOTATION]
             .as_str()
@@ -162,7 +162,7 @@ fn may_set_class(check: &mut Check, claim: &Value, old: &Value) -> bool {
 }
 
 /// Validates an update: the spec is immutable, except that a bound claim may request more storage.
-fn claim_update(check: &mut Check, claim: &Value, old: &Value) {
+fn validate_claim_update(check: &mut Check, claim: &Value, old: &Value) {
     const DETAIL: &str = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims";
     let bound = old["status"]["phase"] == "Bound";
     let (spec, before) = (&claim["spec"], &old["spec"]);
@@ -172,7 +172,7 @@ fn claim_update(check: &mut Check, claim: &Value, old: &Value) {
     if before.get("volumeName").is_none() {
         mutable.push("volumeName");
     }
-    if may_set_class(check, claim, old) {
+    if check_class_update(check, claim, old) {
         mutable.push("storageClassName");
     }
     if bound {
@@ -191,11 +191,11 @@ fn claim_update(check: &mut Check, claim: &Value, old: &Value) {
         munged["resources"]["requests"]["storage"] = before["resources"]["requests"]["storage"].clone();
     }
     if munged != *before {
-        let munged = check.empties.restore_field(&munged, "spec");
+        let munged = check.explicit_empty.restore_field(&munged, "spec");
         let difference = types::diff_internal(before, &munged, "core.PersistentVolumeClaimSpec");
         check.push(FieldError::forbidden("spec", format!("{DETAIL}\n{difference}")));
     }
-    let size = |size: &Value| container::amount(size).unwrap_or(0.0);
+    let size = |size: &Value| container::quantity_value(size).unwrap_or(0.0);
     let requested_size = size(&spec["resources"]["requests"]["storage"]);
     let capacity = size(&old["status"]["capacity"]["storage"]);
     if requested_size < size(&before["resources"]["requests"]["storage"]) && requested_size <= capacity {

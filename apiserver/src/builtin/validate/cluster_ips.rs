@@ -9,8 +9,8 @@ use std::net::IpAddr;
 const IP_FAMILIES: [&str; 2] = ["IPv4", "IPv6"];
 const CLUSTER_IPS: &str = "spec.clusterIPs";
 
-pub(super) fn cluster_ips(check: &mut Check, spec: &Value, old: Option<&Value>) {
-    let addresses = strings(&spec["clusterIPs"]);
+pub(super) fn validate_cluster_ips(check: &mut Check, spec: &Value, old: Option<&Value>) {
+    let addresses = string_items(&spec["clusterIPs"]);
     let shown = || spec["clusterIPs"].clone();
     let primary = text(spec, "clusterIP");
     match addresses.first() {
@@ -25,9 +25,9 @@ pub(super) fn cluster_ips(check: &mut Check, spec: &Value, old: Option<&Value>) 
         }
         _ => {}
     }
-    families(check, spec);
-    let previous = old.map_or(vec![], |old| strings(&old["clusterIPs"]));
-    if !are_addresses(check, spec, &addresses, &previous) {
+    validate_families(check, spec);
+    let previous = old.map_or(vec![], |old| string_items(&old["clusterIPs"]));
+    if !validate_addresses(check, spec, &addresses, &previous) {
         return;
     }
     let parsed: Vec<IpAddr> = addresses
@@ -38,7 +38,7 @@ pub(super) fn cluster_ips(check: &mut Check, spec: &Value, old: Option<&Value>) 
         let detail = "may specify no more than one IP for each IP family";
         check.push(FieldError::invalid(CLUSTER_IPS, shown(), detail));
     }
-    for (at, (address, family)) in parsed.iter().zip(strings(&spec["ipFamilies"])).enumerate() {
+    for (at, (address, family)) in parsed.iter().zip(string_items(&spec["ipFamilies"])).enumerate() {
         let fits = match family {
             "IPv4" => address.is_ipv4(),
             "IPv6" => address.is_ipv6(),
@@ -56,7 +56,7 @@ pub(super) fn cluster_ips(check: &mut Check, spec: &Value, old: Option<&Value>) 
 }
 
 /// Checks that all values are IP addresses or the only one is `None`. Values that the service already had are not checked.
-fn are_addresses(check: &mut Check, spec: &Value, addresses: &[&str], previous: &[&str]) -> bool {
+fn validate_addresses(check: &mut Check, spec: &Value, addresses: &[&str], previous: &[&str]) -> bool {
     let mut valid = true;
     for (at, address) in addresses.iter().enumerate() {
         if at == 0 && *address == "None" {
@@ -69,12 +69,12 @@ fn are_addresses(check: &mut Check, spec: &Value, addresses: &[&str], previous: 
                     detail,
                 ));
             }
-        } else if let Some(why) = addresses::ip_error(address).filter(|_| !previous.contains(address)) {
+        } else if let Some(reason) = addresses::ip_error(address).filter(|_| !previous.contains(address)) {
             valid = false;
             check.push(FieldError::invalid(
                 &format!("{CLUSTER_IPS}[{at}]"),
                 *address,
-                why,
+                reason,
             ));
         }
     }
@@ -89,7 +89,7 @@ fn are_addresses(check: &mut Check, spec: &Value, addresses: &[&str], previous: 
     valid
 }
 
-fn families(check: &mut Check, spec: &Value) {
+fn validate_families(check: &mut Check, spec: &Value) {
     let mut seen = vec![];
     for (family, path) in items(spec, "ipFamilies", "spec") {
         let family = family.as_str().unwrap_or_default();
@@ -101,7 +101,7 @@ fn families(check: &mut Check, spec: &Value) {
         }
         seen.push(family);
     }
-    check.one_of(
+    check.require_supported(
         spec,
         "ipFamilyPolicy",
         "spec",
@@ -110,7 +110,7 @@ fn families(check: &mut Check, spec: &Value) {
 }
 
 /// Validates updates: primary addresses and families are immutable, secondary ones may be added and removed.
-pub(super) fn update(check: &mut Check, new: &Value, old: &Value) {
+pub(super) fn validate_update(check: &mut Check, new: &Value, old: &Value) {
     const IMMUTABLE: &str = "may not change once set";
     if [new, old].iter().any(|spec| text(spec, "type") == "ExternalName") {
         return;
@@ -118,7 +118,7 @@ pub(super) fn update(check: &mut Check, new: &Value, old: &Value) {
     let headless = (is_headless(new), is_headless(old));
     let single = new["ipFamilyPolicy"] == "SingleStack";
     let policy = || new["ipFamilyPolicy"].clone();
-    let (before, after) = (strings(&old["clusterIPs"]), strings(&new["clusterIPs"]));
+    let (before, after) = (string_items(&old["clusterIPs"]), string_items(&new["clusterIPs"]));
     if headless != (true, true) {
         let shown = || new["clusterIPs"].clone();
         let changed = if before.len() == after.len() {
@@ -149,7 +149,7 @@ pub(super) fn update(check: &mut Check, new: &Value, old: &Value) {
     if headless != (false, false) {
         return;
     }
-    let (before, after) = (strings(&old["ipFamilies"]), strings(&new["ipFamilies"]));
+    let (before, after) = (string_items(&old["ipFamilies"]), string_items(&new["ipFamilies"]));
     let path = "spec.ipFamilies[0]";
     if before.len() == after.len() {
         for _ in before
@@ -169,7 +169,7 @@ pub(super) fn update(check: &mut Check, new: &Value, old: &Value) {
     }
 }
 
-fn strings(list: &Value) -> Vec<&str> {
+fn string_items(list: &Value) -> Vec<&str> {
     let items = list.as_array().into_iter().flatten();
     items.map(|item| item.as_str().unwrap_or_default()).collect()
 }

@@ -12,7 +12,7 @@ const INVALID_REASON: &str = "a condition reason must start with alphabetic char
                       'MyName',  or 'ReasonA,ReasonB',  or 'ReasonA:ReasonB', regex used for validation is \
                       '[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?')";
 
-pub(super) fn conditions(check: &mut Check, status: &Value) {
+pub(super) fn validate_conditions(check: &mut Check, status: &Value) {
     let mut seen = BTreeSet::new();
     for (condition, path) in items(status, "conditions", "status") {
         let at = |name: &str| format!("{path}.{name}");
@@ -20,7 +20,7 @@ pub(super) fn conditions(check: &mut Check, status: &Value) {
         if !seen.insert(kind) {
             check.push(FieldError::duplicate(&at("type"), kind));
         }
-        check.messages(&at("type"), kind, &names::qualified_name_errors(kind));
+        check.push_messages(&at("type"), kind, &names::qualified_name_errors(kind));
         let state = text(condition, "status");
         let known = ["False", "True", "Unknown"];
         if !known.contains(&state) {
@@ -30,15 +30,15 @@ pub(super) fn conditions(check: &mut Check, status: &Value) {
             let detail = "must be greater than or equal to zero";
             check.push(FieldError::invalid(&at("observedGeneration"), generation, detail));
         }
-        check.required(&condition["lastTransitionTime"], &at("lastTransitionTime"));
+        check.require(&condition["lastTransitionTime"], &at("lastTransitionTime"));
         let reason = text(condition, "reason");
-        if check.required(&Value::from(reason), &at("reason")) {
+        if check.require(&Value::from(reason), &at("reason")) {
             if !is_reason(reason) {
                 check.push(FieldError::invalid(&at("reason"), reason, INVALID_REASON));
             }
-            check.no_longer(reason, MAX_REASON_BYTES, &at("reason"));
+            check.limit_bytes(reason, MAX_REASON_BYTES, &at("reason"));
         }
-        check.no_longer(text(condition, "message"), MAX_MESSAGE_BYTES, &at("message"));
+        check.limit_bytes(text(condition, "message"), MAX_MESSAGE_BYTES, &at("message"));
     }
 }
 

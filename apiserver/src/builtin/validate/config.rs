@@ -10,12 +10,12 @@ use serde_json::Value;
 /// Maximum total size of the data of a ConfigMap or Secret, in bytes.
 const MAX_DATA_BYTES: usize = 1 << 20;
 
-pub(super) fn config_map(check: &mut Check, map: &Value) {
+pub(super) fn validate_config_map(check: &mut Check, map: &Value) {
     let mut size = 0;
     for list in ["data", "binaryData"] {
         for (key, value) in fields(&map[list]) {
             let path = format!("{list}[{key}]");
-            check.messages(&path, key, &names::config_key_errors(key));
+            check.push_messages(&path, key, &names::config_key_errors(key));
             if list == "data" && map["binaryData"].get(key).is_some() {
                 check.push(FieldError::invalid(
                     &path,
@@ -32,9 +32,9 @@ pub(super) fn config_map(check: &mut Check, map: &Value) {
 }
 
 /// Validates a secret whose `stringData` is already merged into `data`. Of the contents, only registry credentials are checked.
-pub(super) fn secret(check: &mut Check, secret: &Value, old: Option<&Value>) {
+pub(super) fn validate_secret(check: &mut Check, secret: &Value, old: Option<&Value>) {
     for (key, _) in fields(&secret["data"]) {
-        check.messages(&format!("data[{key}]"), key, &names::config_key_errors(key));
+        check.push_messages(&format!("data[{key}]"), key, &names::config_key_errors(key));
     }
     let ty = text(secret, "type");
     let required: &[&str] = match ty {
@@ -55,8 +55,8 @@ pub(super) fn secret(check: &mut Check, secret: &Value, old: Option<&Value>) {
             None => check.push(FieldError::required(&path, "")),
             Some("") if *key == "ssh-privatekey" => check.push(FieldError::required(&path, "")),
             Some(data) if key.starts_with(".docker") => {
-                if let Err(why) = check_registry_credentials(data) {
-                    check.push(FieldError::invalid(&path, "<secret contents redacted>", why));
+                if let Err(reason) = check_registry_credentials(data) {
+                    check.push(FieldError::invalid(&path, "<secret contents redacted>", reason));
                 }
             }
             Some(_) => {}
@@ -88,7 +88,7 @@ fn check_registry_credentials(data: &str) -> Result<(), String> {
     }
 }
 
-pub(super) fn lease(check: &mut Check, spec: &Value) {
+pub(super) fn validate_lease(check: &mut Check, spec: &Value) {
     if let Some(seconds) = spec["leaseDurationSeconds"]
         .as_i64()
         .filter(|seconds| *seconds <= 0)
@@ -99,11 +99,11 @@ pub(super) fn lease(check: &mut Check, spec: &Value) {
             "must be greater than 0",
         ));
     }
-    check.not_negative(spec, &["leaseTransitions"], "spec");
+    check.require_non_negative(spec, &["leaseTransitions"], "spec");
 }
 
-pub(super) fn revision(check: &mut Check, revision: &Value, old: Option<&Value>) {
-    check.not_negative(revision, &["revision"], "");
+pub(super) fn validate_revision(check: &mut Check, revision: &Value, old: Option<&Value>) {
+    check.require_non_negative(revision, &["revision"], "");
     if old.is_none() && !revision["data"].is_object() {
         let detail = if revision["data"].is_null() {
             "data is mandatory"

@@ -6,8 +6,8 @@ use crate::field::FieldError;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-pub(crate) use resources::amount;
-pub(super) use resources::resource_name;
+pub(crate) use resources::quantity_value;
+pub(super) use resources::validate_container_resource_name;
 
 /// Returns all containers of a pod with their paths, in kube-apiserver's order.
 pub(super) fn all_containers<'a>(spec: &'a Value, path: &str) -> Vec<(&'a Value, String)> {
@@ -16,33 +16,33 @@ pub(super) fn all_containers<'a>(spec: &'a Value, path: &str) -> Vec<(&'a Value,
 }
 
 /// Validates the containers of a pod, which may mount the given volumes.
-pub(super) fn containers(check: &mut Check, spec: &Value, path: &str, volumes: &VolumesByName<'_>) {
+pub(super) fn validate_containers(check: &mut Check, spec: &Value, path: &str, volumes: &VolumesByName<'_>) {
     let grace = spec["terminationGracePeriodSeconds"].as_i64();
     let mut names = BTreeSet::new();
-    if check.required(&spec["containers"], &format!("{path}.containers")) {
+    if check.require(&spec["containers"], &format!("{path}.containers")) {
         for (container, path) in items(spec, "containers", path) {
-            common_container(check, spec, container, &path, volumes);
-            unique_name(check, &mut names, container, &path);
-            probe::probes(check, container, &path, grace);
-            restart_policy(check, container, &path);
+            validate_common_container(check, spec, container, &path, volumes);
+            require_unique_name(check, &mut names, container, &path);
+            probe::validate_probes(check, container, &path, grace);
+            validate_restart_policy(check, container, &path);
         }
-        host_port_conflicts(check, items(spec, "containers", path));
+        reject_host_port_conflicts(check, items(spec, "containers", path));
     }
     for (container, at) in items(spec, "initContainers", path) {
-        common_container(check, spec, container, &at, volumes);
-        restart_policy(check, container, &at);
+        validate_common_container(check, spec, container, &at, volumes);
+        validate_restart_policy(check, container, &at);
         if !text(container, "name").is_empty() {
-            unique_name(check, &mut names, container, &at);
+            require_unique_name(check, &mut names, container, &at);
         }
         // Init containers run one after the other, and kube-apiserver reports each as the first.
-        host_port_conflicts(
+        reject_host_port_conflicts(
             check,
             [(container, format!("{path}.initContainers[0]"))].into_iter(),
         );
         if container["restartPolicy"] == "Always" {
-            probe::probes(check, container, &at, grace);
+            probe::validate_probes(check, container, &at, grace);
         } else {
-            probe::no_probes(check, container, &at);
+            probe::reject_probes(check, container, &at);
             for (policy, path) in items(container, "resizePolicy", &at) {
                 let restart = "RestartContainer";
                 if policy["restartPolicy"] == restart {
@@ -56,11 +56,11 @@ pub(super) fn containers(check: &mut Check, spec: &Value, path: &str, volumes: &
             }
         }
     }
-    ephemeral_containers(check, spec, path, volumes);
+    validate_ephemeral_containers(check, spec, path, volumes);
 }
 
 /// Validates ephemeral containers, which may set only few of the fields of others.
-fn ephemeral_containers(check: &mut Check, spec: &Value, path: &str, volumes: &VolumesByName<'_>) {
+fn validate_ephemeral_containers(check: &mut Check, spec: &Value, path: &str, volumes: &VolumesByName<'_>) {
     const FORBIDDEN_FIELDS: [&str; 9] = [
         "ports",
         "resources",
@@ -78,9 +78,9 @@ fn ephemeral_containers(check: &mut Check, spec: &Value, path: &str, volumes: &V
     let other_names: BTreeSet<&str> = other_names.map(|(other, _)| text(other, "name")).collect();
     let mut names = other_names.clone();
     for (container, path) in items(spec, "ephemeralContainers", path) {
-        common_container(check, spec, container, &path, volumes);
-        pod::image_whitespace(check, container, &path);
-        unique_name(check, &mut names, container, &path);
+        validate_common_container(check, spec, container, &path, volumes);
+        pod::reject_image_whitespace(check, container, &path);
+        require_unique_name(check, &mut names, container, &path);
         let target = text(container, "targetContainerName");
         if !target.is_empty() && !other_names.contains(target) {
             check.push(FieldError::not_found(
@@ -104,7 +104,12 @@ fn ephemeral_containers(check: &mut Check, spec: &Value, path: &str, volumes: &V
     }
 }
 
-fn unique_name<'a>(check: &mut Check, names: &mut BTreeSet<&'a str>, container: &'a Value, path: &str) {
+fn require_unique_name<'a>(
+    check: &mut Check,
+    names: &mut BTreeSet<&'a str>,
+    container: &'a Value,
+    path: &str,
+) {
     let name = text(container, "name");
     if !names.insert(name) {
         check.push(FieldError::duplicate(&format!("{path}.name"), name));
@@ -112,7 +117,7 @@ fn unique_name<'a>(check: &mut Check, names: &mut BTreeSet<&'a str>, container: 
 }
 
 /// Validates what applies to containers of all lists.
-fn common_container(
+fn validate_common_container(
     check: &mut Check,
     spec: &Value,
     container: &Value,
@@ -120,32 +125,32 @@ fn common_container(
     volumes: &VolumesByName<'_>,
 ) {
     let name = text(container, "name");
-    if check.required(&container["name"], &format!("{path}.name")) {
-        check.messages(&format!("{path}.name"), name, &names::label_errors(name));
+    if check.require(&container["name"], &format!("{path}.name")) {
+        check.push_messages(&format!("{path}.name"), name, &names::label_errors(name));
     }
-    check.required(&container["image"], &format!("{path}.image"));
-    check.one_of(
+    check.require(&container["image"], &format!("{path}.image"));
+    check.require_supported(
         container,
         "terminationMessagePolicy",
         path,
         &["File", "FallbackToLogsOnError"],
     );
-    ports(check, container, path);
-    env::env(check, container, path);
-    env::env_from(check, container, path);
-    mounts::volume_mounts(check, container, path, volumes);
-    mounts::volume_devices(check, container, path, volumes);
+    validate_ports(check, container, path);
+    env::validate_env(check, container, path);
+    env::validate_env_from(check, container, path);
+    mounts::validate_volume_mounts(check, container, path, volumes);
+    mounts::validate_volume_devices(check, container, path, volumes);
     let policies = ["Always", "IfNotPresent", "Never"];
-    check.one_of(container, "imagePullPolicy", path, &policies);
-    resources::container_resources(check, container, spec, &format!("{path}.resources"));
-    resize_policy(check, container, spec["restartPolicy"] == "Never", path);
+    check.require_supported(container, "imagePullPolicy", path, &policies);
+    resources::validate_container_resources(check, container, spec, &format!("{path}.resources"));
+    validate_resize_policy(check, container, spec["restartPolicy"] == "Never", path);
     let context = &container["securityContext"];
     let path = format!("{path}.securityContext");
-    security::container_security_context(check, context, &path, spec["hostUsers"] != false);
+    security::validate_container_security_context(check, context, &path, spec["hostUsers"] != false);
 }
 
 /// Validates the resize policy of a container.
-fn resize_policy(check: &mut Check, container: &Value, never_restarts: bool, path: &str) {
+fn validate_resize_policy(check: &mut Check, container: &Value, never_restarts: bool, path: &str) {
     let at = format!("{path}.resizePolicy");
     let mut seen = BTreeSet::new();
     for (policy, path) in items(container, "resizePolicy", path) {
@@ -157,8 +162,8 @@ fn resize_policy(check: &mut Check, container: &Value, never_restarts: bool, pat
             ("resourceName", ["cpu", "memory"]),
             ("restartPolicy", ["NotRequired", "RestartContainer"]),
         ] {
-            if check.required(&policy[name], &at) {
-                check.one_of_at(policy, name, &at, &known);
+            if check.require(&policy[name], &at) {
+                check.require_supported_at(policy, name, &at, &known);
             }
         }
         if never_restarts && restart != "NotRequired" {
@@ -169,7 +174,7 @@ fn resize_policy(check: &mut Check, container: &Value, never_restarts: bool, pat
 }
 
 /// Validates the restart policy and restart rules of a container.
-fn restart_policy(check: &mut Check, container: &Value, path: &str) {
+fn validate_restart_policy(check: &mut Check, container: &Value, path: &str) {
     const MAX_RULES: usize = 20;
     const MAX_EXIT_CODES: usize = 255;
     let count = |list: &Value| list.as_array().map_or(0, Vec::len);
@@ -182,7 +187,7 @@ fn restart_policy(check: &mut Check, container: &Value, path: &str) {
             return;
         }
     }
-    check.one_of(container, "restartPolicy", path, &policies);
+    check.require_supported(container, "restartPolicy", path, &policies);
     if rules > MAX_RULES {
         let field = format!("{path}.restartPolicyRules");
         check.push(FieldError::too_many(&field, rules, MAX_RULES as u64));
@@ -210,13 +215,13 @@ fn restart_policy(check: &mut Check, container: &Value, path: &str) {
     }
 }
 
-fn ports(check: &mut Check, container: &Value, path: &str) {
+fn validate_ports(check: &mut Check, container: &Value, path: &str) {
     let mut seen = BTreeSet::new();
     for (port, path) in items(container, "ports", path) {
         let name = text(port, "name");
         if !name.is_empty() {
             let messages = names::port_name_errors(name);
-            check.messages(&format!("{path}.name"), name, &messages);
+            check.push_messages(&format!("{path}.name"), name, &messages);
             if messages.is_empty() && !seen.insert(name) {
                 check.push(FieldError::duplicate(&format!("{path}.name"), name));
             }
@@ -225,15 +230,15 @@ fn ports(check: &mut Check, container: &Value, path: &str) {
         if number.as_i64().unwrap_or_default() == 0 {
             check.push(FieldError::required(&format!("{path}.containerPort"), ""));
         } else {
-            check.port(number, &format!("{path}.containerPort"));
+            check.validate_port(number, &format!("{path}.containerPort"));
         }
-        check.port(&port["hostPort"], &format!("{path}.hostPort"));
-        check.one_of(port, "protocol", &path, &["SCTP", "TCP", "UDP"]);
+        check.validate_port(&port["hostPort"], &format!("{path}.hostPort"));
+        check.require_supported(port, "protocol", &path, &["SCTP", "TCP", "UDP"]);
     }
 }
 
 /// Rejects two containers with the same host port.
-fn host_port_conflicts<'a>(check: &mut Check, containers: impl Iterator<Item = (&'a Value, String)>) {
+fn reject_host_port_conflicts<'a>(check: &mut Check, containers: impl Iterator<Item = (&'a Value, String)>) {
     let mut seen = BTreeSet::new();
     for (port, path) in containers.flat_map(|(container, path)| items(container, "ports", &path)) {
         let number = port["hostPort"].as_i64().unwrap_or(0);

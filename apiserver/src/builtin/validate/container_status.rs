@@ -13,7 +13,7 @@ const STATUS_LISTS: [(&str, &str); 3] = [
 ];
 
 /// Rejects the restart of terminated containers whose restart policy does not allow it.
-pub(super) fn container_restarts(check: &mut Check, pod: &Value, old: &Value) {
+pub(super) fn reject_container_restarts(check: &mut Check, pod: &Value, old: &Value) {
     let spec = &old["spec"];
     let restarts_all = ["initContainers", "containers"].iter().any(|list| {
         let mut rules =
@@ -71,7 +71,7 @@ fn may_restart(container: &Value, spec: &Value, code: i64) -> bool {
 }
 
 /// Validates the statuses of resource claims.
-pub(super) fn resource_claim_statuses(check: &mut Check, pod: &Value) {
+pub(super) fn validate_resource_claim_statuses(check: &mut Check, pod: &Value) {
     let mut seen = BTreeSet::new();
     for (status, path) in items(&pod["status"], "resourceClaimStatuses", "status") {
         let (name, field) = (text(status, "name"), format!("{path}.name"));
@@ -83,7 +83,7 @@ pub(super) fn resource_claim_statuses(check: &mut Check, pod: &Value) {
             check.push(FieldError::duplicate(&field, name));
         }
         if let Some(claim) = status["resourceClaimName"].as_str() {
-            check.messages(
+            check.push_messages(
                 &format!("{path}.resourceClaimName"),
                 claim,
                 &names::subdomain_errors(claim),
@@ -95,12 +95,12 @@ pub(super) fn resource_claim_statuses(check: &mut Check, pod: &Value) {
         "status.extendedResourceClaimStatus",
     );
     if extended.is_object() {
-        request_mappings(check, extended, &pod["spec"], path);
+        validate_request_mappings(check, extended, &pod["spec"], path);
     }
 }
 
 /// Validates the mapping of requests of a claim to extended resources of containers.
-fn request_mappings(check: &mut Check, extended: &Value, spec: &Value, path: &str) {
+fn validate_request_mappings(check: &mut Check, extended: &Value, spec: &Value, path: &str) {
     if items(extended, "requestMappings", path).next().is_none() {
         let detail = "at least one request mapping is required";
         check.push(FieldError::required(&format!("{path}.requestMappings"), detail));
@@ -135,7 +135,7 @@ fn request_mappings(check: &mut Check, extended: &Value, spec: &Value, path: &st
             }
             Some(_) => {}
         }
-        check.messages(
+        check.push_messages(
             &format!("{path}.requestName"),
             request,
             &names::label_errors(request),
@@ -154,13 +154,13 @@ fn request_mappings(check: &mut Check, extended: &Value, spec: &Value, path: &st
         text(extended, "resourceClaimName"),
         format!("{path}.resourceClaimName"),
     );
-    if check.required(&Value::from(claim), &field) {
-        check.messages(&field, claim, &names::subdomain_errors(claim));
+    if check.require(&Value::from(claim), &field) {
+        check.push_messages(&field, claim, &names::subdomain_errors(claim));
     }
 }
 
 /// Validates the user of containers and the health of their devices.
-pub(super) fn container_statuses(check: &mut Check, pod: &Value) {
+pub(super) fn validate_container_statuses(check: &mut Check, pod: &Value) {
     let status = &pod["status"];
     let of_windows = pod["spec"]["os"]["name"] == "windows";
     for (statuses, _) in STATUS_LISTS {
@@ -169,9 +169,9 @@ pub(super) fn container_statuses(check: &mut Check, pod: &Value) {
             if of_windows && user.is_object() {
                 check.push(FieldError::forbidden(&path, "cannot be set for a windows pod"));
             } else {
-                security::ids(check, user, &["uid", "gid"], &path);
+                security::validate_ids(check, user, &["uid", "gid"], &path);
                 for (group, path) in items(user, "supplementalGroups", &path) {
-                    security::id(check, group, &path);
+                    security::validate_id(check, group, &path);
                 }
             }
         }
@@ -194,7 +194,7 @@ pub(super) fn container_statuses(check: &mut Check, pod: &Value) {
             let container_spec =
                 items(&pod["spec"], list, "").find(|(declared, _)| declared["name"] == container["name"]);
             for (resource, path) in items(container, "allocatedResourcesStatus", &path) {
-                allocated_resource_status(
+                validate_allocated_resource_status(
                     check,
                     resource,
                     container_spec.as_ref().map(|(declared, _)| *declared),
@@ -206,7 +206,12 @@ pub(super) fn container_statuses(check: &mut Check, pod: &Value) {
 }
 
 /// Validates the status of an allocated resource: it must be one that the container requests.
-fn allocated_resource_status(check: &mut Check, resource: &Value, container: Option<&Value>, path: &str) {
+fn validate_allocated_resource_status(
+    check: &mut Check,
+    resource: &Value,
+    container: Option<&Value>,
+    path: &str,
+) {
     let name = text(resource, "name");
     if let Some(container) = container {
         let claimed = |claim: &Value| match text(claim, "request") {
@@ -245,7 +250,7 @@ fn allocated_resource_status(check: &mut Check, resource: &Value, container: Opt
         let field = format!("{path}.message");
         match device["message"].as_str() {
             Some("") => check.push(FieldError::required(&field, "must be non-empty if specified")),
-            message => check.no_longer(message.unwrap_or_default(), MAX_MESSAGE_BYTES, &field),
+            message => check.limit_bytes(message.unwrap_or_default(), MAX_MESSAGE_BYTES, &field),
         }
         if !seen.insert(id) {
             check.push(FieldError::duplicate(&format!("{path}.resourceID"), id));

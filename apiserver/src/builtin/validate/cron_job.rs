@@ -4,7 +4,7 @@ use super::{Check, job, schedule, text};
 use crate::field::FieldError;
 use serde_json::Value;
 
-pub(super) fn cron_job(check: &mut Check, object: &Value, old: Option<&Value>) {
+pub(super) fn validate_cron_job(check: &mut Check, object: &Value, old: Option<&Value>) {
     let (cron, path) = (&object["spec"], "spec");
     let name = text(&object["metadata"], "name");
     // The names of its jobs have a suffix of eleven characters.
@@ -16,15 +16,15 @@ pub(super) fn cron_job(check: &mut Check, object: &Value, old: Option<&Value>) {
         ));
     }
     if let Some(zone) = cron["timeZone"].as_str() {
-        time_zone(check, zone);
+        validate_time_zone(check, zone);
     }
     let schedule = text(cron, "schedule");
-    if check.required(&cron["schedule"], "spec.schedule") {
-        for detail in schedule::errors(schedule) {
+    if check.require(&cron["schedule"], "spec.schedule") {
+        for detail in schedule::schedule_errors(schedule) {
             check.push(FieldError::invalid("spec.schedule", schedule, detail));
         }
     }
-    check.not_negative(
+    check.require_non_negative(
         cron,
         &[
             "startingDeadlineSeconds",
@@ -36,10 +36,10 @@ pub(super) fn cron_job(check: &mut Check, object: &Value, old: Option<&Value>) {
     if cron["concurrencyPolicy"].is_null() {
         check.push(FieldError::required("spec.concurrencyPolicy", ""));
     }
-    check.one_of(cron, "concurrencyPolicy", path, &["Allow", "Forbid", "Replace"]);
+    check.require_supported(cron, "concurrencyPolicy", path, &["Allow", "Forbid", "Replace"]);
     let template = &cron["jobTemplate"]["spec"];
     let path = "spec.jobTemplate.spec";
-    job::spec(check, template, path);
+    job::validate_spec(check, template, path);
     if !template["selector"].is_null() {
         let selector = template["selector"].clone();
         let detail = "`selector` will be auto-generated";
@@ -51,7 +51,7 @@ pub(super) fn cron_job(check: &mut Check, object: &Value, old: Option<&Value>) {
     }
 }
 
-fn time_zone(check: &mut Check, zone: &str) {
+fn validate_time_zone(check: &mut Check, zone: &str) {
     let field = "spec.timeZone";
     let detail = match zone {
         "" => "timeZone must be nil or non-empty string".to_owned(),

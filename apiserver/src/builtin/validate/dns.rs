@@ -8,7 +8,7 @@ const MAX_NAMESERVERS: usize = 3;
 const MAX_SEARCH_PATHS: usize = 32;
 const MAX_SEARCH_CHARACTERS: usize = 2048;
 
-pub(super) fn dns_config(check: &mut Check, spec: &Value, path: &str) {
+pub(super) fn validate_dns_config(check: &mut Check, spec: &Value, path: &str) {
     let config = &spec["dnsConfig"];
     let count = |list: &str| config[list].as_array().map_or(0, Vec::len);
     if spec["dnsPolicy"] == "None" {
@@ -41,7 +41,7 @@ pub(super) fn dns_config(check: &mut Check, spec: &Value, path: &str) {
         }
     }
     for (server, path) in items(config, "nameservers", path) {
-        ip_address(check, server, &path);
+        validate_ip_address(check, server, &path);
     }
     let searches: Vec<&str> = items(config, "searches", path)
         .map(|(search, _)| search.as_str().unwrap_or_default())
@@ -56,7 +56,7 @@ pub(super) fn dns_config(check: &mut Check, spec: &Value, path: &str) {
     for (at, search) in searches.iter().enumerate().filter(|(_, search)| **search != ".") {
         let search = search.strip_suffix('.').unwrap_or(search);
         let field = format!("{path}.searches[{at}]");
-        check.messages(&field, search, &names::subdomain_with_underscores_errors(search));
+        check.push_messages(&field, search, &names::subdomain_with_underscores_errors(search));
     }
     for (option, path) in items(config, "options", path) {
         if text(option, "name").is_empty() {
@@ -66,19 +66,19 @@ pub(super) fn dns_config(check: &mut Check, spec: &Value, path: &str) {
 }
 
 /// Validates host aliases.
-pub(super) fn host_aliases(check: &mut Check, spec: &Value, path: &str) {
+pub(super) fn validate_host_aliases(check: &mut Check, spec: &Value, path: &str) {
     for (alias, path) in items(spec, "hostAliases", path) {
-        ip_address(check, &alias["ip"], &format!("{path}.ip"));
+        validate_ip_address(check, &alias["ip"], &format!("{path}.ip"));
         for (name, path) in items(alias, "hostnames", &path) {
             let name = name.as_str().unwrap_or_default();
-            check.messages(&path, name, &names::subdomain_errors(name));
+            check.push_messages(&path, name, &names::subdomain_errors(name));
         }
     }
 }
 
-fn ip_address(check: &mut Check, value: &Value, path: &str) {
+fn validate_ip_address(check: &mut Check, value: &Value, path: &str) {
     let ip_address = value.as_str().unwrap_or_default();
-    if let Some(why) = addresses::ip_error(ip_address) {
-        check.push(FieldError::invalid(path, ip_address, why));
+    if let Some(reason) = addresses::ip_error(ip_address) {
+        check.push(FieldError::invalid(path, ip_address, reason));
     }
 }

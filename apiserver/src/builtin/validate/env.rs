@@ -37,11 +37,11 @@ const CONTAINER_RESOURCES: &[&str] = &[
     "requests.memory",
 ];
 
-pub(super) fn env(check: &mut Check, container: &Value, path: &str) {
+pub(super) fn validate_env(check: &mut Check, container: &Value, path: &str) {
     const SOURCES: &str = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`";
     for (variable, path) in items(container, "env", path) {
         let name = text(variable, "name");
-        if check.required(&variable["name"], &format!("{path}.name")) && !is_variable_name(name) {
+        if check.require(&variable["name"], &format!("{path}.name")) && !is_variable_name(name) {
             check.push(FieldError::invalid(
                 &format!("{path}.name"),
                 name,
@@ -53,19 +53,19 @@ pub(super) fn env(check: &mut Check, container: &Value, path: &str) {
         let source_path = format!("{path}.valueFrom");
         if source["fieldRef"].is_object() {
             let field = format!("{source_path}.fieldRef");
-            field_ref(check, &source["fieldRef"], &field, ENV_FIELDS);
+            validate_field_ref(check, &source["fieldRef"], &field, ENV_FIELDS);
         }
         if source["resourceFieldRef"].is_object() {
             let field = format!("{source_path}.resourceFieldRef");
-            resource_ref(check, &source["resourceFieldRef"], &field, false);
+            validate_resource_ref(check, &source["resourceFieldRef"], &field, false);
         }
         for name in ["configMapKeyRef", "secretKeyRef"] {
             if source[name].is_object() {
-                key_ref(check, &source[name], &format!("{source_path}.{name}"));
+                validate_key_ref(check, &source[name], &format!("{source_path}.{name}"));
             }
         }
         if source["fileKeyRef"].is_object() {
-            file_ref(check, &source["fileKeyRef"], &format!("{source_path}.fileKeyRef"));
+            validate_file_ref(check, &source["fileKeyRef"], &format!("{source_path}.fileKeyRef"));
         }
         if kinds.is_empty() {
             check.push(FieldError::invalid(&source_path, "", SOURCES));
@@ -80,7 +80,7 @@ pub(super) fn env(check: &mut Check, container: &Value, path: &str) {
 }
 
 /// Validates `envFrom`.
-pub(super) fn env_from(check: &mut Check, container: &Value, path: &str) {
+pub(super) fn validate_env_from(check: &mut Check, container: &Value, path: &str) {
     let list_path = format!("{path}.envFrom");
     for (source, path) in items(container, "envFrom", path) {
         let prefix = text(source, "prefix");
@@ -97,9 +97,9 @@ pub(super) fn env_from(check: &mut Check, container: &Value, path: &str) {
             .collect();
         for kind in &kinds {
             let field = format!("{path}.{kind}.name");
-            if check.required(&source[*kind]["name"], &field) {
+            if check.require(&source[*kind]["name"], &field) {
                 let name = text(&source[*kind], "name");
-                check.messages(&field, name, &names::prefix_errors(name));
+                check.push_messages(&field, name, &names::prefix_errors(name));
             }
         }
         match kinds.len() {
@@ -122,33 +122,33 @@ fn is_variable_name(name: &str) -> bool {
 }
 
 /// Validates a reference to a key of a ConfigMap or Secret.
-fn key_ref(check: &mut Check, reference: &Value, path: &str) {
+fn validate_key_ref(check: &mut Check, reference: &Value, path: &str) {
     let name = text(reference, "name");
-    check.messages(&format!("{path}.name"), name, &names::subdomain_errors(name));
-    if check.required(&reference["key"], &format!("{path}.key")) {
+    check.push_messages(&format!("{path}.name"), name, &names::subdomain_errors(name));
+    if check.require(&reference["key"], &format!("{path}.key")) {
         let key = text(reference, "key");
-        check.messages(&format!("{path}.key"), key, &names::config_key_errors(key));
+        check.push_messages(&format!("{path}.key"), key, &names::config_key_errors(key));
     }
 }
 
 /// Validates a reference to a variable in an env file of a volume.
-fn file_ref(check: &mut Check, reference: &Value, path: &str) {
+fn validate_file_ref(check: &mut Check, reference: &Value, path: &str) {
     let at = |name: &str| format!("{path}.{name}");
     let key = text(reference, "key");
-    if check.required(&reference["key"], &at("key")) && !is_variable_name(key) {
+    if check.require(&reference["key"], &at("key")) && !is_variable_name(key) {
         check.push(FieldError::invalid(&at("key"), key, INVALID_VARIABLE_NAME));
     }
     let volume = text(reference, "volumeName");
-    if check.required(&reference["volumeName"], &at("volumeName")) {
-        check.messages(&at("volumeName"), volume, &names::label_errors(volume));
+    if check.require(&reference["volumeName"], &at("volumeName")) {
+        check.push_messages(&at("volumeName"), volume, &names::label_errors(volume));
     }
-    if check.required(&reference["path"], &at("path")) {
-        check.no_backsteps(text(reference, "path"), &at("path"));
+    if check.require(&reference["path"], &at("path")) {
+        check.reject_backsteps(text(reference, "path"), &at("path"));
     }
 }
 
 /// Validates a reference to a pod field in a downward API volume.
-pub(super) fn volume_field_ref(check: &mut Check, reference: &Value, path: &str) {
+pub(super) fn validate_volume_field_ref(check: &mut Check, reference: &Value, path: &str) {
     const VOLUME_FIELDS: &[&str] = &[
         "metadata.annotations",
         "metadata.labels",
@@ -156,25 +156,25 @@ pub(super) fn volume_field_ref(check: &mut Check, reference: &Value, path: &str)
         "metadata.namespace",
         "metadata.uid",
     ];
-    field_ref(check, reference, path, VOLUME_FIELDS);
+    validate_field_ref(check, reference, path, VOLUME_FIELDS);
 }
 
-fn field_ref(check: &mut Check, reference: &Value, path: &str, known: &[&str]) {
+fn validate_field_ref(check: &mut Check, reference: &Value, path: &str, known: &[&str]) {
     let (version, field) = (text(reference, "apiVersion"), text(reference, "fieldPath"));
     let at = format!("{path}.fieldPath");
-    if !check.required(&reference["apiVersion"], &format!("{path}.apiVersion"))
-        || !check.required(&reference["fieldPath"], &at)
+    if !check.require(&reference["apiVersion"], &format!("{path}.apiVersion"))
+        || !check.require(&reference["fieldPath"], &at)
     {
         return;
     }
     let subscript = field.strip_suffix("']").and_then(|field| field.split_once("['"));
-    let why = match subscript {
+    let reason = match subscript {
         _ if version != "v1" => format!("unsupported pod version: {version}"),
         Some(("metadata.annotations", key)) => {
-            return check.messages(path, key, &names::qualified_name_errors(&key.to_lowercase()));
+            return check.push_messages(path, key, &names::qualified_name_errors(&key.to_lowercase()));
         }
         Some(("metadata.labels", key)) => {
-            return check.messages(path, key, &names::qualified_name_errors(key));
+            return check.push_messages(path, key, &names::qualified_name_errors(key));
         }
         Some((start, _)) if !start.is_empty() => format!("field label does not support subscript: {field}"),
         _ if known.contains(&field) => return,
@@ -188,18 +188,18 @@ fn field_ref(check: &mut Check, reference: &Value, path: &str, known: &[&str]) {
         }
         _ => format!("field label not supported: {field}"),
     };
-    let detail = format!("error converting fieldPath: {why}");
+    let detail = format!("error converting fieldPath: {reason}");
     check.push(FieldError::invalid(&at, field, detail));
 }
 
 /// Validates a reference to a resource of a container. In a downward API volume, it must name the container.
-pub(super) fn resource_ref(check: &mut Check, reference: &Value, path: &str, in_volume: bool) {
+pub(super) fn validate_resource_ref(check: &mut Check, reference: &Value, path: &str, in_volume: bool) {
     let resource = text(reference, "resource");
     let is_huge_page =
         resource.starts_with("limits.hugepages-") || resource.starts_with("requests.hugepages-");
     let at = format!("{path}.resource");
-    if (!in_volume || check.required(&reference["containerName"], &format!("{path}.containerName")))
-        && check.required(&reference["resource"], &at)
+    if (!in_volume || check.require(&reference["containerName"], &format!("{path}.containerName")))
+        && check.require(&reference["resource"], &at)
         && !CONTAINER_RESOURCES.contains(&resource)
         && !is_huge_page
     {

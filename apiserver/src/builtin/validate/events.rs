@@ -24,15 +24,15 @@ const IMMUTABLE_FIELDS: [(&str, &str, &str); 14] = [
 ];
 
 /// Validates an event. Events of `events.k8s.io` have more required and more immutable fields.
-pub(super) fn event(check: &mut Check, event: &Value, old: Option<&Value>) {
+pub(super) fn validate_event(check: &mut Check, event: &Value, old: Option<&Value>) {
     let is_events_v1 = event["apiVersion"] != "v1";
     let namespace = text(&event["metadata"], "namespace");
-    let about = &event[if is_events_v1 {
+    let involved = &event[if is_events_v1 {
         "regarding"
     } else {
         "involvedObject"
     }];
-    let about_namespace = text(about, "namespace");
+    let about_namespace = text(involved, "namespace");
     let has_event_time = !event["eventTime"].is_null();
     let fits = if about_namespace.is_empty() {
         namespace.is_empty() || namespace == "default" || has_event_time && namespace == "kube-system"
@@ -48,7 +48,7 @@ pub(super) fn event(check: &mut Check, event: &Value, old: Option<&Value>) {
         ));
     }
     if has_event_time {
-        reporting_fields(
+        validate_reporting_fields(
             check,
             event,
             if is_events_v1 {
@@ -60,17 +60,17 @@ pub(super) fn event(check: &mut Check, event: &Value, old: Option<&Value>) {
     }
     match old {
         _ if !is_events_v1 => {}
-        None => new_event_fields(check, event, has_event_time),
-        Some(old) => immutable_fields(check, event, old),
+        None => validate_new_event_fields(check, event, has_event_time),
+        Some(old) => reject_immutable_fields(check, event, old),
     }
 }
 
-fn reporting_fields(check: &mut Check, event: &Value, reporter: &str) {
+fn validate_reporting_fields(check: &mut Check, event: &Value, reporter: &str) {
     let controller = text(event, reporter);
-    check.required(&Value::from(controller), reporter);
-    check.messages(reporter, controller, &names::qualified_name_errors(controller));
+    check.require(&Value::from(controller), reporter);
+    check.push_messages(reporter, controller, &names::qualified_name_errors(controller));
     for (name, max) in [("reportingInstance", 128), ("action", 128), ("reason", 128)] {
-        if check.required(&Value::from(text(event, name)), name) && text(event, name).len() > max {
+        if check.require(&Value::from(text(event, name)), name) && text(event, name).len() > max {
             let detail = format!("can have at most {max} characters");
             check.push(FieldError::invalid(name, "", detail));
         }
@@ -85,8 +85,8 @@ fn reporting_fields(check: &mut Check, event: &Value, reporter: &str) {
     }
 }
 
-fn new_event_fields(check: &mut Check, event: &Value, has_event_time: bool) {
-    series(check, &event["series"]);
+fn validate_new_event_fields(check: &mut Check, event: &Value, has_event_time: bool) {
+    validate_series(check, &event["series"]);
     if !has_event_time {
         check.push(FieldError::required("eventTime", ""));
     }
@@ -116,18 +116,18 @@ fn new_event_fields(check: &mut Check, event: &Value, has_event_time: bool) {
     }
 }
 
-fn series(check: &mut Check, series: &Value) {
+fn validate_series(check: &mut Check, series: &Value) {
     if series.is_object() {
         if series["count"].as_i64().unwrap_or(0) < 2 {
             check.push(FieldError::invalid("series.count", "", "should be at least 2"));
         }
-        check.required(&series["lastObservedTime"], "series.lastObservedTime");
+        check.require(&series["lastObservedTime"], "series.lastObservedTime");
     }
 }
 
-fn immutable_fields(check: &mut Check, event: &Value, old: &Value) {
+fn reject_immutable_fields(check: &mut Check, event: &Value, old: &Value) {
     if event["series"] != old["series"] {
-        series(check, &event["series"]);
+        validate_series(check, &event["series"]);
     }
     for (name, field, ty) in IMMUTABLE_FIELDS {
         let value = &event[name];
@@ -138,7 +138,7 @@ fn immutable_fields(check: &mut Check, event: &Value, old: &Value) {
         check.push(match ty {
             "string" => error,
             ty => {
-                let shown = check.shown(value, name, ty);
+                let shown = check.format_internal(value, name, ty);
                 error.showing(shown)
             }
         });

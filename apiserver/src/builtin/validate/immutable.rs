@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 impl Check {
     /// Validates immutable fields that the validation of the kind does not cover.
-    pub(super) fn immutable(&mut self, object: &Value, old: &Value) {
+    pub(super) fn validate_immutable_fields(&mut self, object: &Value, old: &Value) {
         const IMMUTABLE: &str = "field is immutable";
         const MUTABLE_STATEFUL_SET_FIELDS: [&str; 7] = [
             "replicas",

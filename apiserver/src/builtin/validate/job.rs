@@ -20,45 +20,45 @@ const MANY_COMPLETIONS: i64 = 100_000;
 const MAX_WITH_MANY_COMPLETIONS: i64 = 10_000;
 const MAX_MANAGED_BY_BYTES: usize = 63;
 
-pub(super) fn job(check: &mut Check, job: &Value, old: Option<&Value>) {
+pub(super) fn validate_job(check: &mut Check, job: &Value, old: Option<&Value>) {
     // A job without uid has no selector yet.
     let has_uid = !text(&job["metadata"], "uid").is_empty();
     if has_uid {
-        generated_selector(check, job);
+        validate_generated_selector(check, job);
     }
     let validate_whole = |check: &mut Check| {
-        spec(check, &job["spec"], "spec");
+        validate_spec(check, &job["spec"], "spec");
         if has_uid {
-            job_selector(check, &job["spec"]);
+            validate_job_selector(check, &job["spec"]);
         }
     };
     validate_whole(check);
-    pod_host_names(check, job);
+    validate_pod_host_names(check, job);
     if let Some(old) = old {
         // kube-apiserver validates an updated job twice and reports each error twice.
         validate_whole(check);
-        job_update::update(check, job, old);
+        job_update::validate_update(check, job, old);
         if job["status"] != old["status"] {
-            job_status::job_status(check, job, old);
+            job_status::validate_job_status(check, job, old);
         }
     }
 }
 
 /// Checks that the pods of an indexed job, which are named after job and index, have valid host names.
-fn pod_host_names(check: &mut Check, job: &Value) {
+fn validate_pod_host_names(check: &mut Check, job: &Value) {
     let completions = job["spec"]["completions"].as_i64().unwrap_or_default();
     if job["spec"]["completionMode"] == "Indexed" && completions > 0 {
         let name = text(&job["metadata"], "name");
-        let longest = format!("{name}-{}", completions - 1);
-        if !names::is_label(&longest) {
-            let detail = format!("will not able to create pod with invalid DNS label: {longest}");
+        let last_host_name = format!("{name}-{}", completions - 1);
+        if !names::is_label(&last_host_name) {
+            let detail = format!("will not able to create pod with invalid DNS label: {last_host_name}");
             check.push(FieldError::invalid("metadata.name", name, detail));
         }
     }
 }
 
 /// Validates a generated selector.
-fn generated_selector(check: &mut Check, job: &Value) {
+fn validate_generated_selector(check: &mut Check, job: &Value) {
     let spec = &job["spec"];
     if spec["manualSelector"] == true || spec["selector"].is_null() {
         return;
@@ -93,19 +93,19 @@ fn generated_selector(check: &mut Check, job: &Value) {
 }
 
 /// Requires a job to select its own pods.
-fn job_selector(check: &mut Check, spec: &Value) {
+fn validate_job_selector(check: &mut Check, spec: &Value) {
     let selector = &spec["selector"];
     if selector.is_null() {
         check.push(FieldError::required("spec.selector", ""));
     } else {
-        check.selector(selector, "spec.selector");
+        check.validate_label_selector(selector, "spec.selector");
     }
-    pod_template::selector_matches_labels(check, spec);
+    pod_template::require_selector_match(check, spec);
 }
 
 /// Validates the spec of a job, or of the job template of a cron job.
-pub(super) fn spec(check: &mut Check, spec: &Value, path: &str) {
-    check.not_negative(spec, &NON_NEGATIVE_FIELDS, path);
+pub(super) fn validate_spec(check: &mut Check, spec: &Value, path: &str) {
+    check.require_non_negative(spec, &NON_NEGATIVE_FIELDS, path);
     if !spec["maxFailedIndexes"].is_null() && spec["backoffLimitPerIndex"].is_null() {
         let detail = "when maxFailedIndexes is specified";
         check.push(FieldError::required(
@@ -115,19 +115,19 @@ pub(super) fn spec(check: &mut Check, spec: &Value, path: &str) {
     }
     if let Some(manager) = spec["managedBy"].as_str() {
         let field = format!("{path}.managedBy");
-        domain_path(check, manager, &field);
-        check.no_longer(manager, MAX_MANAGED_BY_BYTES, &field);
+        validate_domain_path(check, manager, &field);
+        check.limit_bytes(manager, MAX_MANAGED_BY_BYTES, &field);
     }
-    completion_mode(check, spec, path);
-    job_policies::pod_failure_policy(check, spec, path);
-    job_policies::success_policy(check, spec, path);
+    validate_completion_mode(check, spec, path);
+    job_policies::validate_pod_failure_policy(check, spec, path);
+    job_policies::validate_success_policy(check, spec, path);
     let replacement: &[&str] = if spec["podFailurePolicy"].is_object() {
         &["Failed"]
     } else {
         &["Failed", "TerminatingOrFailed"]
     };
-    check.one_of(spec, "podReplacementPolicy", path, replacement);
-    pod::template(check, &spec["template"], &format!("{path}.template"));
+    check.require_supported(spec, "podReplacementPolicy", path, replacement);
+    pod::validate_template(check, &spec["template"], &format!("{path}.template"));
     let field = format!("{path}.template.spec.restartPolicy");
     match text(&spec["template"]["spec"], "restartPolicy") {
         "" | "Always" => check.push(FieldError::required(
@@ -144,12 +144,12 @@ pub(super) fn spec(check: &mut Check, spec: &Value, path: &str) {
 }
 
 /// Validates the completion mode and the fields of indexed jobs.
-fn completion_mode(check: &mut Check, spec: &Value, path: &str) {
+fn validate_completion_mode(check: &mut Check, spec: &Value, path: &str) {
     let number = |name: &str| spec[name].as_i64();
     let (completions, max_failed) = (number("completions"), number("maxFailedIndexes"));
-    let mut too_many = |name: &str, max: i64, why: &str| {
+    let mut too_many = |name: &str, max: i64, reason: &str| {
         if let Some(number) = number(name).filter(|number| *number > max) {
-            let detail = format!("must be less than or equal to {max}{why}");
+            let detail = format!("must be less than or equal to {max}{reason}");
             check.push(FieldError::invalid(&format!("{path}.{name}"), number, detail));
         }
     };
@@ -163,11 +163,11 @@ fn completion_mode(check: &mut Check, spec: &Value, path: &str) {
         let many = completions.is_some_and(|completions| completions > MANY_COMPLETIONS)
             && !spec["backoffLimitPerIndex"].is_null();
         if many {
-            let why = format!(
+            let reason = format!(
                 " when completions are above {MANY_COMPLETIONS} and used with backoff limit per index"
             );
-            too_many("parallelism", MAX_WITH_MANY_COMPLETIONS, &why);
-            too_many("maxFailedIndexes", MAX_WITH_MANY_COMPLETIONS, &why);
+            too_many("parallelism", MAX_WITH_MANY_COMPLETIONS, &reason);
+            too_many("maxFailedIndexes", MAX_WITH_MANY_COMPLETIONS, &reason);
         }
         if many && max_failed.is_none() {
             let detail = format!("must be specified when completions is above {MANY_COMPLETIONS}");
@@ -190,7 +190,7 @@ fn completion_mode(check: &mut Check, spec: &Value, path: &str) {
         }
         return;
     }
-    check.one_of(spec, "completionMode", path, &["NonIndexed", "Indexed"]);
+    check.require_supported(spec, "completionMode", path, &["NonIndexed", "Indexed"]);
     if matches!(spec["completionMode"].as_str(), None | Some("NonIndexed")) {
         for name in ["backoffLimitPerIndex", "maxFailedIndexes"] {
             if let Some(number) = number(name) {
@@ -202,7 +202,7 @@ fn completion_mode(check: &mut Check, spec: &Value, path: &str) {
 }
 
 /// Validates a domain-prefixed path, such as `acme.io/foo`.
-fn domain_path(check: &mut Check, text: &str, field: &str) {
+fn validate_domain_path(check: &mut Check, text: &str, field: &str) {
     if text.is_empty() {
         return check.push(FieldError::required(field, ""));
     }
@@ -211,7 +211,7 @@ fn domain_path(check: &mut Check, text: &str, field: &str) {
         let detail = "must be a domain-prefixed path (such as \"acme.io/foo\")";
         return check.push(FieldError::invalid(field, text, detail));
     };
-    check.messages(field, host, &names::subdomain_errors(host));
+    check.push_messages(field, host, &names::subdomain_errors(host));
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~%!$&'()*+,;=:".contains(&byte);
     if !path.bytes().all(fits) {
         let detail = "Invalid path (regex used for validation is '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')";

@@ -14,10 +14,10 @@ const MAX_EXIT_CODES: usize = 255;
 const MAX_INDEXES_BYTES: usize = 64 * 1024;
 
 /// Validates `podFailurePolicy`.
-pub(super) fn pod_failure_policy(check: &mut Check, spec: &Value, path: &str) {
+pub(super) fn validate_pod_failure_policy(check: &mut Check, spec: &Value, path: &str) {
     let policy = &spec["podFailurePolicy"];
     let path = format!("{path}.podFailurePolicy");
-    check.at_most(&policy["rules"], MAX_RULES, &format!("{path}.rules"));
+    check.limit_items(&policy["rules"], MAX_RULES, &format!("{path}.rules"));
     for (rule, path) in items(policy, "rules", &path) {
         let field = format!("{path}.action");
         match text(rule, "action") {
@@ -25,18 +25,18 @@ pub(super) fn pod_failure_policy(check: &mut Check, spec: &Value, path: &str) {
                 let detail = "requires the backoffLimitPerIndex to be set";
                 check.push(FieldError::invalid(&field, "FailIndex", detail));
             }
-            _ => required_value(check, rule, "action", &path, &ACTIONS),
+            _ => require_supported_value(check, rule, "action", &path, &ACTIONS),
         }
         let codes = &rule["onExitCodes"];
         if codes.is_object() {
-            exit_codes(check, codes, spec, &format!("{path}.onExitCodes"));
+            validate_exit_codes(check, codes, spec, &format!("{path}.onExitCodes"));
         }
         let list = format!("{path}.onPodConditions");
-        check.at_most(&rule["onPodConditions"], MAX_CONDITIONS, &list);
+        check.limit_items(&rule["onPodConditions"], MAX_CONDITIONS, &list);
         for (condition, path) in items(rule, "onPodConditions", &path) {
             let kind = text(condition, "type");
-            check.messages(&format!("{path}.type"), kind, &names::qualified_name_errors(kind));
-            required_value(check, condition, "status", &path, &STATUSES);
+            check.push_messages(&format!("{path}.type"), kind, &names::qualified_name_errors(kind));
+            require_supported_value(check, condition, "status", &path, &STATUSES);
         }
         let conditions = rule["onPodConditions"]
             .as_array()
@@ -51,18 +51,18 @@ pub(super) fn pod_failure_policy(check: &mut Check, spec: &Value, path: &str) {
 }
 
 /// Requires the field to have one of the values; the error for a missing value lists them.
-fn required_value(check: &mut Check, holder: &Value, name: &str, path: &str, allowed: &[&str]) {
+fn require_supported_value(check: &mut Check, holder: &Value, name: &str, path: &str, allowed: &[&str]) {
     if text(holder, name).is_empty() {
         let allowed: Vec<String> = allowed.iter().map(|value| format!("{value:?}")).collect();
         let detail = format!("valid values: [{}]", allowed.join(" "));
         check.push(FieldError::required(&format!("{path}.{name}"), detail));
     } else {
-        check.one_of(holder, name, path, allowed);
+        check.require_supported(holder, name, path, allowed);
     }
 }
 
-fn exit_codes(check: &mut Check, codes: &Value, spec: &Value, path: &str) {
-    required_value(check, codes, "operator", path, &OPERATORS);
+fn validate_exit_codes(check: &mut Check, codes: &Value, spec: &Value, path: &str) {
+    require_supported_value(check, codes, "operator", path, &OPERATORS);
     if let Some(container) = codes["containerName"].as_str() {
         let template = &spec["template"]["spec"];
         let mut known = ["containers", "initContainers"]
@@ -78,7 +78,7 @@ fn exit_codes(check: &mut Check, codes: &Value, spec: &Value, path: &str) {
         }
     }
     let field = format!("{path}.values");
-    let values = check.empties.restore_field(&codes["values"], &field);
+    let values = check.explicit_empty.restore_field(&codes["values"], &field);
     let parsed: Vec<i64> = items(codes, "values", path)
         .filter_map(|(value, _)| value.as_i64())
         .collect();
@@ -86,7 +86,7 @@ fn exit_codes(check: &mut Check, codes: &Value, spec: &Value, path: &str) {
         let detail = "at least one value is required";
         check.push(FieldError::invalid(&field, values.clone(), detail));
     }
-    check.at_most(&values, MAX_EXIT_CODES, &field);
+    check.limit_items(&values, MAX_EXIT_CODES, &field);
     let mut seen = BTreeSet::new();
     for (at, code) in parsed.iter().enumerate() {
         let field = format!("{field}[{at}]");
@@ -107,14 +107,14 @@ fn exit_codes(check: &mut Check, codes: &Value, spec: &Value, path: &str) {
 }
 
 /// Validates `successPolicy`.
-pub(super) fn success_policy(check: &mut Check, spec: &Value, path: &str) {
+pub(super) fn validate_success_policy(check: &mut Check, spec: &Value, path: &str) {
     let policy = &spec["successPolicy"];
     let path = format!("{path}.successPolicy");
     if policy.is_null() {
         return;
     }
     if spec["completionMode"] != "Indexed" {
-        let formatted = check.shown(policy, &path, "batch.SuccessPolicy");
+        let formatted = check.format_internal(policy, &path, "batch.SuccessPolicy");
         let detail = "requires indexed completion mode";
         return check.push(FieldError::invalid(&path, "", detail).showing(formatted));
     }
@@ -123,8 +123,8 @@ pub(super) fn success_policy(check: &mut Check, spec: &Value, path: &str) {
         let detail = "at least one rules must be specified when the successPolicy is specified";
         check.push(FieldError::required(&rules, detail));
     }
-    check.at_most(&policy["rules"], MAX_RULES, &rules);
-    // For a job without completions, kube-apiserver reports nothing at all: it panics.
+    check.limit_items(&policy["rules"], MAX_RULES, &rules);
+    // For a job without completions, kube-apiserver returns no validation error: the request handler fails.
     let completions = spec["completions"].as_i64().unwrap_or_default();
     for (rule, path) in items(policy, "rules", &path) {
         let (count, field) = (&rule["succeededCount"], format!("{path}.succeededCount"));
@@ -136,16 +136,16 @@ pub(super) fn success_policy(check: &mut Check, spec: &Value, path: &str) {
         let mut total = 0;
         if let Some(indexes) = indexes {
             let field = format!("{path}.succeededIndexes");
-            check.no_longer(indexes, MAX_INDEXES_BYTES, &field);
+            check.limit_bytes(indexes, MAX_INDEXES_BYTES, &field);
             match job_indexes::count(indexes, completions) {
                 Ok(count) => total = count,
-                Err(why) => {
-                    let detail = format!("error parsing succeededIndexes: {why}");
+                Err(reason) => {
+                    let detail = format!("error parsing succeededIndexes: {reason}");
                     check.push(FieldError::invalid(&field, indexes, detail));
                 }
             }
         }
-        check.not_negative(rule, &["succeededCount"], &path);
+        check.require_non_negative(rule, &["succeededCount"], &path);
         let Some(count) = count.as_i64() else { continue };
         if count > completions {
             let detail =

@@ -54,21 +54,21 @@ fn has_condition(status: &Value, condition: &str, expected: &str) -> bool {
 }
 
 /// Validates only what changed, because the job may have changed since the controller observed it.
-pub(super) fn job_status(check: &mut Check, job: &Value, old: &Value) {
+pub(super) fn validate_job_status(check: &mut Check, job: &Value, old: &Value) {
     let (new, before) = (JobStatus::new(job), JobStatus::new(old));
-    check.not_negative(new.status, &COUNT_FIELDS, "status");
-    uncounted_terminated_pods(check, new.status);
-    conditions(check, job, &new, &before);
-    times(check, job, &new, &before);
-    counts(check, job, &new, &before);
-    indexes(check, job, &new, &before);
+    check.require_non_negative(new.status, &COUNT_FIELDS, "status");
+    validate_uncounted_pods(check, new.status);
+    validate_conditions(check, job, &new, &before);
+    validate_times(check, job, &new, &before);
+    validate_counts(check, job, &new, &before);
+    validate_indexes(check, job, &new, &before);
 }
 
-fn differs(new: &JobStatus<'_>, before: &JobStatus<'_>, name: &str) -> bool {
+fn has_changed(new: &JobStatus<'_>, before: &JobStatus<'_>, name: &str) -> bool {
     new.status[name] != before.status[name]
 }
 
-fn uncounted_terminated_pods(check: &mut Check, status: &Value) {
+fn validate_uncounted_pods(check: &mut Check, status: &Value) {
     let path = "status.uncountedTerminatedPods";
     let mut seen = vec![];
     for list in ["succeeded", "failed"] {
@@ -85,7 +85,7 @@ fn uncounted_terminated_pods(check: &mut Check, status: &Value) {
     }
 }
 
-fn conditions(check: &mut Check, job: &Value, new: &JobStatus<'_>, before: &JobStatus<'_>) {
+fn validate_conditions(check: &mut Check, job: &Value, new: &JobStatus<'_>, before: &JobStatus<'_>) {
     let ended = new.is_complete() != before.is_complete();
     let failed = new.is_failed() != before.is_failed();
     let has_success_policy = !job["spec"]["successPolicy"].is_null();
@@ -99,7 +99,7 @@ fn conditions(check: &mut Check, job: &Value, new: &JobStatus<'_>, before: &JobS
             "cannot set Complete=True and FailureTarget=true conditions",
         ),
         (
-            (failed || differs(new, before, "failedIndexes")) && new.is_failed() && !new.is_failing(),
+            (failed || has_changed(new, before, "failedIndexes")) && new.is_failed() && !new.is_failing(),
             "cannot set Failed=True condition without the FailureTarget=true condition",
         ),
         (
@@ -139,10 +139,10 @@ fn conditions(check: &mut Check, job: &Value, new: &JobStatus<'_>, before: &JobS
     }
 }
 
-fn times(check: &mut Check, job: &Value, new: &JobStatus<'_>, before: &JobStatus<'_>) {
+fn validate_times(check: &mut Check, job: &Value, new: &JobStatus<'_>, before: &JobStatus<'_>) {
     let (start, end) = (&new.status["startTime"], &new.status["completionTime"]);
-    let started = differs(new, before, "startTime");
-    let ended = differs(new, before, "completionTime");
+    let started = has_changed(new, before, "startTime");
+    let ended = has_changed(new, before, "completionTime");
     let field = "status.completionTime";
     if new.is_complete() != before.is_complete() || ended {
         if !end.is_null() && !new.is_complete() {
@@ -180,9 +180,9 @@ fn times(check: &mut Check, job: &Value, new: &JobStatus<'_>, before: &JobStatus
     }
 }
 
-fn counts(check: &mut Check, job: &Value, new: &JobStatus<'_>, before: &JobStatus<'_>) {
+fn validate_counts(check: &mut Check, job: &Value, new: &JobStatus<'_>, before: &JobStatus<'_>) {
     let finished = new.is_finished() != before.is_finished();
-    let mut refuse = |name: &str, detail: &str| {
+    let mut reject = |name: &str, detail: &str| {
         check.push(FieldError::invalid(
             &format!("status.{name}"),
             new.count(name),
@@ -193,52 +193,53 @@ fn counts(check: &mut Check, job: &Value, new: &JobStatus<'_>, before: &JobStatu
         ("active", "active>0 is invalid for finished job"),
         ("terminating", "terminating>0 is invalid for finished job"),
     ] {
-        let changed = finished || differs(new, before, name);
+        let changed = finished || has_changed(new, before, name);
         if changed && new.is_finished() && new.count(name) > 0 {
-            refuse(name, detail);
+            reject(name, detail);
         }
     }
-    let changed = differs(new, before, "ready") || differs(new, before, "active");
+    let changed = has_changed(new, before, "ready") || has_changed(new, before, "active");
     if changed && new.count("ready") > new.count("active") {
-        refuse("ready", "cannot set more ready pods than active");
+        reject("ready", "cannot set more ready pods than active");
     }
     if new.count("failed") < before.count("failed") {
-        refuse("failed", "cannot decrease the failed counter");
+        reject("failed", "cannot decrease the failed counter");
     }
     let spec = &job["spec"];
     let may_shrink = spec["completionMode"] == "Indexed" && spec["completions"] == spec["parallelism"];
     if !may_shrink && new.count("succeeded") < before.count("succeeded") {
-        refuse("succeeded", "cannot decrease the succeeded counter");
+        reject("succeeded", "cannot decrease the succeeded counter");
     }
     let pods = &new.status["uncountedTerminatedPods"];
     let has_uncounted = ["failed", "succeeded"]
         .into_iter()
         .any(|list| pods[list].as_array().is_some_and(|list| !list.is_empty()));
-    if (finished || differs(new, before, "uncountedTerminatedPods")) && new.is_finished() && has_uncounted {
+    if (finished || has_changed(new, before, "uncountedTerminatedPods")) && new.is_finished() && has_uncounted
+    {
         let path = "status.uncountedTerminatedPods";
-        let shown = check.shown(pods, path, "batch.UncountedTerminatedPods");
+        let shown = check.format_internal(pods, path, "batch.UncountedTerminatedPods");
         let detail = "must be empty for finished job";
         check.push(FieldError::invalid(path, "", detail).showing(shown));
     }
 }
 
-fn indexes(check: &mut Check, job: &Value, new: &JobStatus<'_>, before: &JobStatus<'_>) {
+fn validate_indexes(check: &mut Check, job: &Value, new: &JobStatus<'_>, before: &JobStatus<'_>) {
     let spec = &job["spec"];
-    let (done, failed) = ("completedIndexes", "failedIndexes");
-    let changed = |name: &str| differs(new, before, name);
+    let (completed, failed) = ("completedIndexes", "failedIndexes");
+    let changed = |name: &str| has_changed(new, before, name);
     let per_index = !spec["backoffLimitPerIndex"].is_null();
     let completions = spec["completions"].as_i64();
-    for (name, counts) in [(done, true), (failed, per_index)] {
+    for (name, counts) in [(completed, true), (failed, per_index)] {
         let (Some(indexes), Some(completions)) = (new.status[name].as_str(), completions) else {
             continue;
         };
-        if let (true, true, Err(why)) = (changed(name), counts, job_indexes::count(indexes, completions)) {
-            let detail = format!("error parsing {name}: {why}");
+        if let (true, true, Err(reason)) = (changed(name), counts, job_indexes::count(indexes, completions)) {
+            let detail = format!("error parsing {name}: {reason}");
             check.push(FieldError::invalid(&format!("status.{name}"), indexes, detail));
         }
     }
-    let completed = text(new.status, done);
-    if changed(done) && !completed.is_empty() && spec["completionMode"] != "Indexed" {
+    let completed = text(new.status, completed);
+    if changed(completed) && !completed.is_empty() && spec["completionMode"] != "Indexed" {
         let detail = "cannot set non-empty completedIndexes when non-indexed completion mode";
         check.push(FieldError::invalid("status.completedIndexes", completed, detail));
     }
@@ -251,7 +252,7 @@ fn indexes(check: &mut Check, job: &Value, new: &JobStatus<'_>, before: &JobStat
         check.push(FieldError::invalid(field, indexes, detail));
     }
     if let Some(completions) = completions
-        && (changed(failed) || changed(done))
+        && (changed(failed) || changed(completed))
         && let Some(index) = job_indexes::overlap(completed, indexes, completions)
     {
         let detail = format!("failedIndexes and completedIndexes overlap at index: {index}");

@@ -16,7 +16,7 @@ const IMMUTABLE_FIELDS: [(&str, Option<&str>); 6] = [
     ("successPolicy", Some("*batch.SuccessPolicy")),
 ];
 
-pub(super) fn update(check: &mut Check, job: &Value, old: &Value) {
+pub(super) fn validate_update(check: &mut Check, job: &Value, old: &Value) {
     let (new, before) = (&job["spec"], &old["spec"]);
     let path = "spec.completions";
     if new["completions"] != before["completions"] {
@@ -51,7 +51,7 @@ pub(super) fn update(check: &mut Check, job: &Value, old: &Value) {
 fn push_immutable(check: &mut Check, value: &Value, path: &str, ty: Option<&str>) {
     let mut error = FieldError::invalid(path, value.clone(), IMMUTABLE);
     if let Some(ty) = ty {
-        error = error.showing(check.shown(value, path, ty));
+        error = error.showing(check.format_internal(value, path, ty));
     }
     check.push(error);
 }
@@ -122,7 +122,7 @@ mod tests {
         let mut job = old.clone();
         change(&mut job["spec"]["template"]["spec"]);
         let mut check = Check::default();
-        update(&mut check, &job, &old);
+        validate_update(&mut check, &job, &old);
         check.errors.iter().map(|error| error.field.clone()).collect()
     }
 

@@ -11,11 +11,11 @@ const FOREGROUND_FINALIZER: &str = "foregroundDeletion";
 
 impl Check {
     /// Validates metadata. With `standard`, finalizers without a prefix must be standard ones.
-    pub(super) fn metadata(&mut self, metadata: &Value, path: &str, standard: bool) {
-        self.not_negative(metadata, &["generation"], path);
-        self.labels_and_annotations(metadata, path);
-        self.owner_references(&metadata["ownerReferences"], &format!("{path}.ownerReferences"));
-        self.finalizers(&metadata["finalizers"], &format!("{path}.finalizers"));
+    pub(super) fn validate_metadata(&mut self, metadata: &Value, path: &str, standard: bool) {
+        self.require_non_negative(metadata, &["generation"], path);
+        self.validate_labels_and_annotations(metadata, path);
+        self.validate_owner_references(&metadata["ownerReferences"], &format!("{path}.ownerReferences"));
+        self.validate_finalizers(&metadata["finalizers"], &format!("{path}.finalizers"));
         if !standard {
             return;
         }
@@ -29,15 +29,15 @@ impl Check {
         }
     }
 
-    pub(super) fn labels_and_annotations(&mut self, metadata: &Value, path: &str) {
-        self.labels(&metadata["labels"], &format!("{path}.labels"));
-        self.annotations(&metadata["annotations"], &format!("{path}.annotations"));
+    pub(super) fn validate_labels_and_annotations(&mut self, metadata: &Value, path: &str) {
+        self.validate_labels(&metadata["labels"], &format!("{path}.labels"));
+        self.validate_annotations(&metadata["annotations"], &format!("{path}.annotations"));
     }
 
-    fn annotations(&mut self, annotations: &Value, path: &str) {
+    fn validate_annotations(&mut self, annotations: &Value, path: &str) {
         let mut size = 0;
         for (key, value) in fields(annotations) {
-            self.messages(path, key, &names::qualified_name_errors(&key.to_lowercase()));
+            self.push_messages(path, key, &names::qualified_name_errors(&key.to_lowercase()));
             size += key.len() + value.as_str().map_or(0, str::len);
         }
         if size > MAX_ANNOTATIONS_BYTES {
@@ -45,7 +45,7 @@ impl Check {
         }
     }
 
-    fn owner_references(&mut self, owner_references: &Value, path: &str) {
+    fn validate_owner_references(&mut self, owner_references: &Value, path: &str) {
         let mut controller: Option<String> = None;
         for owner in owner_references.as_array().into_iter().flatten() {
             for (name, detail) in [
@@ -85,7 +85,7 @@ impl Check {
         }
     }
 
-    fn finalizers(&mut self, finalizers: &Value, path: &str) {
+    fn validate_finalizers(&mut self, finalizers: &Value, path: &str) {
         let names: Vec<&str> = finalizers
             .as_array()
             .into_iter()
@@ -93,7 +93,7 @@ impl Check {
             .map(|name| name.as_str().unwrap_or_default())
             .collect();
         for name in &names {
-            self.messages(path, name, &names::qualified_name_errors(name));
+            self.push_messages(path, name, &names::qualified_name_errors(name));
         }
         if names.contains(&ORPHAN_FINALIZER) && names.contains(&FOREGROUND_FINALIZER) {
             let detail =
@@ -102,11 +102,11 @@ impl Check {
         }
     }
 
-    pub(super) fn labels(&mut self, labels: &Value, path: &str) {
+    pub(super) fn validate_labels(&mut self, labels: &Value, path: &str) {
         for (key, value) in fields(labels) {
-            self.messages(path, key, &names::qualified_name_errors(key));
+            self.push_messages(path, key, &names::qualified_name_errors(key));
             let value = value.as_str().unwrap_or_default();
-            self.messages(path, value, &names::label_value_errors(value));
+            self.push_messages(path, value, &names::label_value_errors(value));
         }
     }
 }

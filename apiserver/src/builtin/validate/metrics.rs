@@ -1,6 +1,6 @@
 //! Validation of an autoscaler's metrics and scaling behavior.
 
-use super::container::{self, amount};
+use super::container::{self, quantity_value};
 use super::{Check, items, names, policy, text};
 use crate::field::FieldError;
 use serde_json::Value;
@@ -9,7 +9,7 @@ const METRIC_TYPES: [&str; 5] = ["ContainerResource", "External", "Object", "Pod
 /// The metric sources in the order of validation.
 const METRIC_SOURCES: [&str; 5] = ["object", "external", "pods", "resource", "containerResource"];
 
-pub(super) fn metrics(check: &mut Check, spec: &Value) {
+pub(super) fn validate_metrics(check: &mut Check, spec: &Value) {
     for (metric, path) in items(spec, "metrics", "spec") {
         let kind = text(metric, "type");
         if kind.is_empty() {
@@ -28,7 +28,7 @@ pub(super) fn metrics(check: &mut Check, spec: &Value) {
             .filter(|name| metric[*name].is_object())
             .collect();
         if let Some(name) = present.first() {
-            metric_source(check, &metric[*name], name, &format!("{path}.{name}"));
+            validate_metric_source(check, &metric[*name], name, &format!("{path}.{name}"));
         }
         let expected = METRIC_SOURCES
             .into_iter()
@@ -54,32 +54,32 @@ pub(super) fn metrics(check: &mut Check, spec: &Value) {
     }
 }
 
-fn metric_source(check: &mut Check, source: &Value, name: &str, path: &str) {
+fn validate_metric_source(check: &mut Check, source: &Value, name: &str, path: &str) {
     match name {
         "object" => {
             let (described, field) = (&source["describedObject"], format!("{path}.describedObject"));
-            policy::object_reference(check, described, &field);
-            policy::api_version(check, described, &field, true);
-            metric(check, &source["metric"], &format!("{path}.metric"));
+            policy::validate_object_reference(check, described, &field);
+            policy::validate_api_version(check, described, &field, true);
+            validate_metric(check, &source["metric"], &format!("{path}.metric"));
         }
-        "external" | "pods" => metric(check, &source["metric"], &format!("{path}.metric")),
+        "external" | "pods" => validate_metric(check, &source["metric"], &format!("{path}.metric")),
         _ => {
             let (resource, field) = (text(source, "name"), format!("{path}.name"));
             if resource.is_empty() {
                 check.push(FieldError::required(&field, "must specify a resource name"));
             } else if name == "containerResource" {
-                container::resource_name(check, resource, &field);
+                container::validate_container_resource_name(check, resource, &field);
             }
             let (container, field) = (text(source, "container"), format!("{path}.container"));
             if name == "containerResource" && container.is_empty() {
                 check.push(FieldError::required(&field, "must specify a container"));
             } else if name == "containerResource" {
-                check.messages(&field, container, &names::label_errors(container));
+                check.push_messages(&field, container, &names::label_errors(container));
             }
         }
     }
     let (metric_target, path) = (&source["target"], format!("{path}.target"));
-    target(check, metric_target, &path);
+    validate_target(check, metric_target, &path);
     let has = |field: &str| !metric_target[field].is_null();
     let missing = match name {
         "object" if !has("value") && !has("averageValue") => {
@@ -118,18 +118,18 @@ fn metric_source(check: &mut Check, source: &Value, name: &str, path: &str) {
 }
 
 /// Validates a metric's name. Its selector is not validated.
-fn metric(check: &mut Check, metric: &Value, path: &str) {
+fn validate_metric(check: &mut Check, metric: &Value, path: &str) {
     let name = text(metric, "name");
     let field = format!("{path}.name");
     if name.is_empty() {
         check.push(FieldError::required(&field, "must specify a metric name"));
     }
-    for why in names::path_segment_errors(name) {
-        check.push(FieldError::invalid(&field, name, why));
+    for reason in names::path_segment_errors(name) {
+        check.push(FieldError::invalid(&field, name, reason));
     }
 }
 
-fn target(check: &mut Check, target: &Value, path: &str) {
+fn validate_target(check: &mut Check, target: &Value, path: &str) {
     let (kind, field) = (text(target, "type"), format!("{path}.type"));
     if kind.is_empty() {
         check.push(FieldError::required(&field, "must specify a metric target type"));
@@ -139,7 +139,7 @@ fn target(check: &mut Check, target: &Value, path: &str) {
         check.push(FieldError::invalid(&field, kind, detail));
     }
     for name in ["value", "averageValue"] {
-        if amount(&target[name]).is_some_and(|amount| amount <= 0.0) {
+        if quantity_value(&target[name]).is_some_and(|amount| amount <= 0.0) {
             let field = format!("{path}.{name}");
             check.push(FieldError::invalid(
                 &field,
@@ -158,7 +158,7 @@ fn target(check: &mut Check, target: &Value, path: &str) {
 }
 
 /// Validates scaling behavior in both directions.
-pub(super) fn behavior(check: &mut Check, spec: &Value) {
+pub(super) fn validate_behavior(check: &mut Check, spec: &Value) {
     const MAX_STABILIZATION_WINDOW_SECONDS: i64 = 3600;
     const MAX_PERIOD_SECONDS: i64 = 1800;
     let directions = ["scaleUp", "scaleDown"].map(|direction| (direction, &spec["behavior"][direction]));
@@ -175,10 +175,13 @@ pub(super) fn behavior(check: &mut Check, spec: &Value) {
                 check.push(FieldError::invalid(&field, seconds, detail));
             }
         }
-        check.one_of(rules, "selectPolicy", &path, &["Disabled", "Max", "Min"]);
+        check.require_supported(rules, "selectPolicy", &path, &["Disabled", "Max", "Min"]);
         let field = format!("{path}.policies");
         // An explicitly empty list is an error; an absent list has been defaulted.
-        let is_explicitly_empty = check.empties.restore_field(&Value::Null, &field).is_array();
+        let is_explicitly_empty = check
+            .explicit_empty
+            .restore_field(&Value::Null, &field)
+            .is_array();
         if is_explicitly_empty || rules["policies"].as_array().is_none_or(Vec::is_empty) {
             let detail = "must specify at least one Policy";
             check.push(FieldError::required(&field, detail));
@@ -205,7 +208,7 @@ pub(super) fn behavior(check: &mut Check, spec: &Value) {
                 check.push(FieldError::invalid(&field, seconds, detail));
             }
         }
-        if amount(&rules["tolerance"]).is_some_and(|percent| percent < 0.0) {
+        if quantity_value(&rules["tolerance"]).is_some_and(|percent| percent < 0.0) {
             let detail = "must be greater than or equal to 0";
             let field = format!("{path}.tolerance");
             check.push(FieldError::invalid(&field, rules["tolerance"].clone(), detail));

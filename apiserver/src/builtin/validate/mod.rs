@@ -59,7 +59,7 @@ mod windows;
 mod workload;
 
 pub(crate) use addresses::parse_ipv4_sloppy;
-pub(crate) use container::amount;
+pub(crate) use container::quantity_value;
 pub(crate) use policy::SYSTEM_PRIORITIES;
 pub(crate) use service::{is_externally_accessible, is_load_balancer, needs_health_check};
 
@@ -72,70 +72,70 @@ use serde_json::Value;
 
 use check::{Check, fields, items};
 
-/// Validates an object with its defaults: metadata except for the name, and the rules of its kind. `old` is the stored object in an update,
-/// for immutable fields; `empties` has the lists and maps that were explicitly empty in the request; `part` is the subresource if only that
-/// is written, such as `status`.
+/// Validates an object with its defaults: metadata except for the name, and the rules of its kind. `old` is the stored object in an
+/// update, for immutable fields; `explicit_empty` has the lists and maps that were explicitly empty in the request; `subresource` is the
+/// one that is written, such as `status`, or empty for the whole object.
 pub fn validate(
     object: &Value,
     old: Option<&Value>,
-    empties: &ExplicitEmptyFields,
-    part: &str,
+    explicit_empty: &ExplicitEmptyFields,
+    subresource: &str,
 ) -> Vec<FieldError> {
     let mut check = Check {
-        empties: empties.clone(),
+        explicit_empty: explicit_empty.clone(),
         ..Check::default()
     };
-    let (times, standard) = metadata_checks(object, old.is_some(), part == "status");
+    let (times, standard) = metadata_checks(object, old.is_some(), subresource == "status");
     for _ in 0..times {
-        check.metadata(&object["metadata"], "metadata", standard);
+        check.validate_metadata(&object["metadata"], "metadata", standard);
     }
     let spec = &object["spec"];
     match object["kind"].as_str().unwrap_or_default() {
-        "Pod" => pod::pod(&mut check, object, old, part),
-        "ReplicationController" => workload::replication_controller(&mut check, spec),
-        "Deployment" => workload::deployment(&mut check, spec),
-        "ReplicaSet" => workload::replica_set(&mut check, spec),
-        "PodTemplate" => pod::template(&mut check, &object["template"], "template"),
-        "ControllerRevision" => config::revision(&mut check, object, old),
-        "StatefulSet" => workload::stateful_set(&mut check, spec, old.is_none()),
-        "DaemonSet" => workload::daemon_set(&mut check, spec),
-        "Job" => job::job(&mut check, object, old),
-        "CronJob" => cron_job::cron_job(&mut check, object, old),
-        "Service" => service::service(&mut check, object, old),
-        "ConfigMap" => config::config_map(&mut check, object),
-        "Secret" => config::secret(&mut check, object, old),
-        "PersistentVolume" => persistent_volume::volume(&mut check, object, old),
-        "Node" => nodes::node(&mut check, object, old),
+        "Pod" => pod::validate_pod(&mut check, object, old, subresource),
+        "ReplicationController" => workload::validate_replication_controller(&mut check, spec),
+        "Deployment" => workload::validate_deployment(&mut check, spec),
+        "ReplicaSet" => workload::validate_replica_set(&mut check, spec),
+        "PodTemplate" => pod::validate_template(&mut check, &object["template"], "template"),
+        "ControllerRevision" => config::validate_revision(&mut check, object, old),
+        "StatefulSet" => workload::validate_stateful_set(&mut check, spec, old.is_none()),
+        "DaemonSet" => workload::validate_daemon_set(&mut check, spec),
+        "Job" => job::validate_job(&mut check, object, old),
+        "CronJob" => cron_job::validate_cron_job(&mut check, object, old),
+        "Service" => service::validate_service(&mut check, object, old),
+        "ConfigMap" => config::validate_config_map(&mut check, object),
+        "Secret" => config::validate_secret(&mut check, object, old),
+        "PersistentVolume" => persistent_volume::validate_volume(&mut check, object, old),
+        "Node" => nodes::validate_node(&mut check, object, old),
         "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration" => {
-            webhooks::configuration(&mut check, object);
+            webhooks::validate_configuration(&mut check, object);
         }
-        "StorageClass" => storage::storage_class(&mut check, object, old),
-        "Ingress" => network::ingress(&mut check, object, old),
-        "IngressClass" => network::ingress_class(&mut check, spec, old),
-        "NetworkPolicy" => network_policy::network_policy(&mut check, spec),
-        "Endpoints" => endpoints::endpoints(&mut check, object, old),
-        "EndpointSlice" => endpoints::slice(&mut check, object, old),
-        "PodDisruptionBudget" => policy::disruption_budget(&mut check, spec),
-        "HorizontalPodAutoscaler" => policy::autoscaler(&mut check, spec, old),
-        "LimitRange" => policy::limit_range(&mut check, spec),
-        "PriorityClass" => policy::priority_class(&mut check, object, old),
-        "Event" => events::event(&mut check, object, old),
-        "PersistentVolumeClaim" => claims::claim(&mut check, object, old),
-        "Lease" => config::lease(&mut check, spec),
+        "StorageClass" => storage::validate_storage_class(&mut check, object, old),
+        "Ingress" => network::validate_ingress(&mut check, object, old),
+        "IngressClass" => network::validate_ingress_class(&mut check, spec, old),
+        "NetworkPolicy" => network_policy::validate_network_policy(&mut check, spec),
+        "Endpoints" => endpoints::validate_endpoints(&mut check, object, old),
+        "EndpointSlice" => endpoints::validate_slice(&mut check, object, old),
+        "PodDisruptionBudget" => policy::validate_disruption_budget(&mut check, spec),
+        "HorizontalPodAutoscaler" => policy::validate_autoscaler(&mut check, spec, old),
+        "LimitRange" => policy::validate_limit_range(&mut check, spec),
+        "PriorityClass" => policy::validate_priority_class(&mut check, object, old),
+        "Event" => events::validate_event(&mut check, object, old),
+        "PersistentVolumeClaim" => claims::validate_claim(&mut check, object, old),
+        "Lease" => config::validate_lease(&mut check, spec),
         "Role" | "ClusterRole" => {
-            rbac::role(&mut check, object);
-            rbac::aggregation(&mut check, object);
+            rbac::validate_role(&mut check, object);
+            rbac::validate_aggregation(&mut check, object);
         }
-        "RoleBinding" | "ClusterRoleBinding" => rbac::binding(&mut check, object, old),
+        "RoleBinding" | "ClusterRoleBinding" => rbac::validate_binding(&mut check, object, old),
         _ => {}
     }
     if let Some(old) = old {
         let kind = text(object, "kind");
-        if kind == "Namespace" && part == "status" {
-            status::namespace(&mut check, object);
+        if kind == "Namespace" && subresource == "status" {
+            status::validate_namespace(&mut check, object);
         }
-        status::status(&mut check, kind, &object["status"], &old["status"]);
-        check.immutable(object, old);
+        status::validate_status(&mut check, kind, &object["status"], &old["status"]);
+        check.validate_immutable_fields(object, old);
     }
     check.errors
 }
@@ -175,13 +175,13 @@ fn metadata_checks(object: &Value, updates: bool, of_status: bool) -> (usize, bo
 /// Validates labels, annotations, finalizers and owner references of metadata at this path.
 pub fn validate_metadata(metadata: &Value, path: &str) -> Vec<FieldError> {
     let mut check = Check::default();
-    check.metadata(metadata, path, false);
+    check.validate_metadata(metadata, path, false);
     check.errors
 }
 
 /// Validates the IP families and cluster IPs of a service, which comes before all other validation. `old` is the previous spec.
-pub fn service_addresses(spec: &Value, old: Option<&Value>) -> Vec<FieldError> {
+pub fn validate_service_addresses(spec: &Value, old: Option<&Value>) -> Vec<FieldError> {
     let mut check = Check::default();
-    cluster_ips::cluster_ips(&mut check, spec, old);
+    cluster_ips::validate_cluster_ips(&mut check, spec, old);
     check.errors
 }

@@ -8,22 +8,27 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The volumes of a pod by name.
 pub(super) type VolumesByName<'a> = BTreeMap<&'a str, &'a Value>;
 
-pub(super) fn volume_mounts(check: &mut Check, container: &Value, path: &str, volumes: &VolumesByName<'_>) {
+pub(super) fn validate_volume_mounts(
+    check: &mut Check,
+    container: &Value,
+    path: &str,
+    volumes: &VolumesByName<'_>,
+) {
     let mut seen = BTreeSet::new();
     // kube-apiserver's paths of some fields lack the index.
     let list_path = format!("{path}.volumeMounts");
     for (mount, path) in items(container, "volumeMounts", path) {
         let (name, target_path) = (text(mount, "name"), text(mount, "mountPath"));
         let (name_field, path_field) = (format!("{path}.name"), format!("{path}.mountPath"));
-        check.required(&mount["name"], &name_field);
+        check.require(&mount["name"], &name_field);
         if !volumes.contains_key(name) {
             check.push(FieldError::not_found(&name_field, name));
         }
-        check.required(&mount["mountPath"], &path_field);
+        check.require(&mount["mountPath"], &path_field);
         if !seen.insert(target_path) {
             check.push(FieldError::invalid(&path_field, target_path, "must be unique"));
         }
-        not_in_other_list(
+        reject_in_other_list(
             check,
             &container["volumeDevices"],
             "volumeDevices",
@@ -31,7 +36,7 @@ pub(super) fn volume_mounts(check: &mut Check, container: &Value, path: &str, vo
             ("devicePath", &path_field, target_path),
         );
         let (sub_path, expression) = (text(mount, "subPath"), text(mount, "subPathExpr"));
-        check.local_path(sub_path, &format!("{list_path}.subPath"));
+        check.validate_local_path(sub_path, &format!("{list_path}.subPath"));
         if !expression.is_empty() && !sub_path.is_empty() {
             let detail = "subPathExpr and subPath are mutually exclusive";
             check.push(FieldError::invalid(
@@ -40,21 +45,21 @@ pub(super) fn volume_mounts(check: &mut Check, container: &Value, path: &str, vo
                 detail,
             ));
         }
-        check.local_path(expression, &format!("{list_path}.subPathExpr"));
-        mount_propagation(check, mount, container, &list_path);
+        check.validate_local_path(expression, &format!("{list_path}.subPathExpr"));
+        validate_mount_propagation(check, mount, container, &list_path);
     }
 }
 
-fn mount_propagation(check: &mut Check, mount: &Value, container: &Value, path: &str) {
+fn validate_mount_propagation(check: &mut Check, mount: &Value, container: &Value, path: &str) {
     let known = ["Bidirectional", "HostToContainer", "None"];
-    check.one_of(mount, "mountPropagation", path, &known);
+    check.require_supported(mount, "mountPropagation", path, &known);
     let mount_propagation = mount["mountPropagation"].as_str().unwrap_or("None");
     if mount_propagation == known[0] && container["securityContext"]["privileged"] != true {
         let detail = "Bidirectional mount propagation is available only to privileged containers";
         check.push(FieldError::forbidden(&format!("{path}.mountPropagation"), detail));
     }
     let known = ["Disabled", "Enabled", "IfPossible"];
-    check.one_of(mount, "recursiveReadOnly", path, &known);
+    check.require_supported(mount, "recursiveReadOnly", path, &known);
     if known[1..].contains(&text(mount, "recursiveReadOnly")) {
         let field = format!("{path}.recursiveReadOnly");
         if mount["readOnly"] != true {
@@ -69,12 +74,17 @@ fn mount_propagation(check: &mut Check, mount: &Value, container: &Value, path: 
 }
 
 /// Validates the block devices of a container.
-pub(super) fn volume_devices(check: &mut Check, container: &Value, path: &str, volumes: &VolumesByName<'_>) {
+pub(super) fn validate_volume_devices(
+    check: &mut Check,
+    container: &Value,
+    path: &str,
+    volumes: &VolumesByName<'_>,
+) {
     let (mut seen, mut seen_paths) = (BTreeSet::new(), BTreeSet::new());
     for (device, path) in items(container, "volumeDevices", path) {
         let (name, target_path) = (text(device, "name"), text(device, "devicePath"));
         let (name_field, path_field) = (format!("{path}.name"), format!("{path}.devicePath"));
-        if check.required(&device["name"], &name_field) && !seen.insert(name) {
+        if check.require(&device["name"], &name_field) && !seen.insert(name) {
             check.push(FieldError::invalid(&name_field, name, "must be unique"));
         }
         match volumes.get(name) {
@@ -86,7 +96,7 @@ pub(super) fn volume_devices(check: &mut Check, container: &Value, path: &str, v
             }
             Some(_) => {}
         }
-        check.required(&device["devicePath"], &path_field);
+        check.require(&device["devicePath"], &path_field);
         if seen_paths.contains(target_path) {
             check.push(FieldError::invalid(&path_field, target_path, "must be unique"));
         }
@@ -96,7 +106,7 @@ pub(super) fn volume_devices(check: &mut Check, container: &Value, path: &str, v
         } else {
             seen_paths.insert(target_path);
         }
-        not_in_other_list(
+        reject_in_other_list(
             check,
             &container["volumeMounts"],
             "volumeMounts",
@@ -107,7 +117,7 @@ pub(super) fn volume_devices(check: &mut Check, container: &Value, path: &str, v
 }
 
 /// Rejects a volume or path that is also in the container's other list.
-fn not_in_other_list(
+fn reject_in_other_list(
     check: &mut Check,
     others: &Value,
     list: &str,

@@ -6,19 +6,19 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Validates a node; kube-apiserver validates taints twice in an update.
-pub(super) fn node(check: &mut Check, node: &Value, old: Option<&Value>) {
+pub(super) fn validate_node(check: &mut Check, node: &Value, old: Option<&Value>) {
     let spec = &node["spec"];
     for _ in 0..=usize::from(old.is_some()) {
-        taints(check, spec);
+        validate_taints(check, spec);
     }
-    node_status(check, &node["status"]);
+    validate_node_status(check, &node["status"]);
     if old.is_none() {
-        swap_capacity(check, &node["status"]);
+        validate_swap_capacity(check, &node["status"]);
     }
-    declared_features(check, &node["status"]);
-    pod_cidrs(check, spec);
+    validate_declared_features(check, &node["status"]);
+    validate_pod_cidrs(check, spec);
     let Some(old) = old else { return };
-    node_addresses(check, &node["status"]);
+    validate_node_addresses(check, &node["status"]);
     let before = &old["spec"];
     let list = |spec: &Value| spec["podCIDRs"].as_array().cloned().unwrap_or_default();
     let (cidrs, cidrs_before) = (list(spec), list(before));
@@ -44,33 +44,34 @@ pub(super) fn node(check: &mut Check, node: &Value, old: Option<&Value>) {
 }
 
 /// Validates taints. kube-apiserver's paths start with `metadata`.
-fn taints(check: &mut Check, spec: &Value) {
+fn validate_taints(check: &mut Check, spec: &Value) {
     let mut seen = BTreeSet::new();
     for (taint, path) in items(spec, "taints", "metadata") {
         let (key, value, effect) = (text(taint, "key"), text(taint, "value"), text(taint, "effect"));
-        check.messages(&format!("{path}.key"), key, &names::qualified_name_errors(key));
+        check.push_messages(&format!("{path}.key"), key, &names::qualified_name_errors(key));
         let messages = names::label_value_errors(value);
         if !messages.is_empty() {
             let detail = messages.join(";");
             check.push(FieldError::invalid(&format!("{path}.value"), value, detail));
         }
-        if check.required(&Value::from(effect), &format!("{path}.effect")) {
+        if check.require(&Value::from(effect), &format!("{path}.effect")) {
             let known = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
-            check.one_of(taint, "effect", &path, &known);
+            check.require_supported(taint, "effect", &path, &known);
         }
         if !seen.insert((key, effect)) {
-            let mut error = FieldError::duplicate(&path, "").showing(check.shown(taint, &path, "core.Taint"));
+            let mut error =
+                FieldError::duplicate(&path, "").showing(check.format_internal(taint, &path, "core.Taint"));
             "taints must be unique by key and effect pair".clone_into(&mut error.detail);
             check.push(error);
         }
     }
 }
 
-fn node_status(check: &mut Check, status: &Value) {
+fn validate_node_status(check: &mut Check, status: &Value) {
     for list in ["capacity", "allocatable"] {
         for (name, amount) in fields(&status[list]) {
             let path = format!("status.{list}.{name}");
-            let Some(number) = container::amount(amount) else {
+            let Some(number) = container::quantity_value(amount) else {
                 continue;
             };
             if number < 0.0 {
@@ -86,7 +87,7 @@ fn node_status(check: &mut Check, status: &Value) {
 }
 
 /// Validates swap capacity. The path is that of kube-apiserver.
-fn swap_capacity(check: &mut Check, status: &Value) {
+fn validate_swap_capacity(check: &mut Check, status: &Value) {
     let capacity = status["nodeInfo"]["swap"]["capacity"].as_i64();
     if let Some(capacity) = capacity.filter(|capacity| *capacity <= 0) {
         let field = "metadata.nodeSwapStatus.capacity";
@@ -95,7 +96,7 @@ fn swap_capacity(check: &mut Check, status: &Value) {
 }
 
 /// Validates declared features: sorted, without duplicates.
-fn declared_features(check: &mut Check, status: &Value) {
+fn validate_declared_features(check: &mut Check, status: &Value) {
     let mut last: Option<&str> = None;
     for (feature, path) in items(status, "declaredFeatures", "status") {
         let feature = feature.as_str().unwrap_or_default();
@@ -104,7 +105,7 @@ fn declared_features(check: &mut Check, status: &Value) {
                 && part.bytes().all(|byte| byte.is_ascii_alphanumeric())
         };
         let is_named = feature.starts_with(|c: char| c.is_ascii_uppercase());
-        let why = if feature.len() > 253 {
+        let reason = if feature.len() > 253 {
             "must be no more than 253 characters"
         } else if !is_named || !feature.split('/').all(is_segment) {
             "must start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., MyFeature or \
@@ -121,8 +122,8 @@ fn declared_features(check: &mut Check, status: &Value) {
             }
             _ => {}
         }
-        if !why.is_empty() {
-            let detail = format!("invalid feature name {feature:?}: {why}");
+        if !reason.is_empty() {
+            let detail = format!("invalid feature name {feature:?}: {reason}");
             check.push(FieldError::invalid(&path, feature, detail));
         }
         last = Some(feature);
@@ -130,7 +131,7 @@ fn declared_features(check: &mut Check, status: &Value) {
 }
 
 /// Rejects duplicate addresses.
-fn node_addresses(check: &mut Check, status: &Value) {
+fn validate_node_addresses(check: &mut Check, status: &Value) {
     let mut seen = BTreeSet::new();
     for (address, path) in items(status, "addresses", "status") {
         let (ty, value) = (text(address, "type"), text(address, "address"));
@@ -146,18 +147,18 @@ fn node_addresses(check: &mut Check, status: &Value) {
 }
 
 /// Validates the pod CIDRs: at most one per IP family.
-fn pod_cidrs(check: &mut Check, spec: &Value) {
+fn validate_pod_cidrs(check: &mut Check, spec: &Value) {
     let cidrs = spec["podCIDRs"].as_array().map_or(&[][..], Vec::as_slice);
     let cidrs: Vec<&str> = cidrs.iter().filter_map(Value::as_str).collect();
     let mut first_invalid = None;
     for (index, cidr) in cidrs.iter().enumerate() {
-        if let Some(why) = addresses::cidr_error(cidr) {
+        if let Some(reason) = addresses::cidr_error(cidr) {
             check.push(FieldError::invalid(
                 &format!("spec.podCIDRs[{index}]"),
                 *cidr,
-                why,
+                reason,
             ));
-            if why == addresses::INVALID_CIDR && first_invalid.is_none() {
+            if reason == addresses::INVALID_CIDR && first_invalid.is_none() {
                 first_invalid = Some(index);
             }
         }

@@ -1,6 +1,6 @@
 //! Validation of PersistentVolumes.
 
-use super::persistent_volume_source::{SOURCES, persistent_sources};
+use super::persistent_volume_source::{SOURCES, validate_persistent_sources};
 use super::{Check, container, fields, names, node_selector, storage, text};
 use crate::field::FieldError;
 use crate::types;
@@ -45,10 +45,10 @@ const RENAMED_LABELS: &[(&str, &str)] = &[
 ];
 
 /// Validates a volume; kube-apiserver validates an updated spec twice.
-pub(super) fn volume(check: &mut Check, volume: &Value, old: Option<&Value>) {
+pub(super) fn validate_volume(check: &mut Check, volume: &Value, old: Option<&Value>) {
     let spec = &volume["spec"];
     let name = text(&volume["metadata"], "name");
-    persistent_volume_spec(check, spec, name);
+    validate_persistent_volume_spec(check, spec, name);
     let supports_mount_options = MOUNT_OPTION_SOURCES
         .iter()
         .any(|source| spec[*source].is_object());
@@ -58,26 +58,26 @@ pub(super) fn volume(check: &mut Check, volume: &Value, old: Option<&Value>) {
         check.push(FieldError::forbidden(&field, detail));
     }
     if let Some(old) = old {
-        persistent_volume_spec(check, spec, name);
-        persistent_volume_update(check, spec, &old["spec"]);
+        validate_persistent_volume_spec(check, spec, name);
+        validate_persistent_volume_update(check, spec, &old["spec"]);
     }
 }
 
-fn persistent_volume_spec(check: &mut Check, spec: &Value, name: &str) {
-    storage::access_modes(check, spec, "spec", "");
-    capacity(check, &spec["capacity"]);
+fn validate_persistent_volume_spec(check: &mut Check, spec: &Value, name: &str) {
+    storage::validate_access_modes(check, spec, "spec", "");
+    validate_capacity(check, &spec["capacity"]);
     let policies = ["Delete", "Recycle", "Retain"];
     if !text(spec, "persistentVolumeReclaimPolicy").is_empty() {
-        check.one_of(spec, "persistentVolumeReclaimPolicy", "spec", &policies);
+        check.require_supported(spec, "persistentVolumeReclaimPolicy", "spec", &policies);
     }
     let affinity = &spec["nodeAffinity"];
     if affinity["required"].is_object() {
-        node_selector::node_selector(check, &affinity["required"], "spec.nodeAffinity.required");
+        node_selector::validate_node_selector(check, &affinity["required"], "spec.nodeAffinity.required");
     } else if affinity.is_object() {
         let detail = "must specify required node constraints";
         check.push(FieldError::required("spec.nodeAffinity.required", detail));
     }
-    persistent_sources(check, spec, name);
+    validate_persistent_sources(check, spec, name);
     if spec["persistentVolumeReclaimPolicy"] == "Recycle" && is_root(text(&spec["hostPath"], "path")) {
         let detail = "may not be 'recycle' for a hostPath mount of '/'";
         check.push(FieldError::forbidden(
@@ -87,15 +87,15 @@ fn persistent_volume_spec(check: &mut Check, spec: &Value, name: &str) {
     }
     let class = text(spec, "storageClassName");
     if !class.is_empty() {
-        check.messages("spec.storageClassName", class, &names::subdomain_errors(class));
+        check.push_messages("spec.storageClassName", class, &names::subdomain_errors(class));
     }
-    check.one_of(spec, "volumeMode", "spec", &["Block", "Filesystem"]);
+    check.require_supported(spec, "volumeMode", "spec", &["Block", "Filesystem"]);
     if let Some(class) = spec["volumeAttributesClassName"].as_str() {
         let path = "spec.volumeAttributesClassName";
         if class.is_empty() {
             check.push(FieldError::required(path, "an empty string is disallowed"));
         } else {
-            check.messages(path, class, &names::subdomain_errors(class));
+            check.push_messages(path, class, &names::subdomain_errors(class));
         }
         if !spec["csi"].is_object() {
             let detail = "has to be specified when using volumeAttributesClassName";
@@ -105,20 +105,20 @@ fn persistent_volume_spec(check: &mut Check, spec: &Value, name: &str) {
 }
 
 /// Validates the capacity: storage only.
-fn capacity(check: &mut Check, capacity: &Value) {
+fn validate_capacity(check: &mut Check, capacity: &Value) {
     if fields(capacity).next().is_none() {
         check.push(FieldError::required("spec.capacity", ""));
     }
     if capacity["storage"].is_null() || fields(capacity).count() > 1 {
-        let formatted = check.empties.restore_field(capacity, "spec.capacity");
+        let formatted = check.explicit_empty.restore_field(capacity, "spec.capacity");
         check.push(FieldError::not_supported("spec.capacity", formatted, ["storage"]));
     }
     for (name, size) in fields(capacity) {
         let field = format!("spec.capacity[{name}]");
-        let Some(amount) = container::amount(size) else {
+        let Some(amount) = container::quantity_value(size) else {
             continue;
         };
-        check.no_negative_amount(size, &field);
+        check.reject_negative_quantity(size, &field);
         if amount <= 0.0 {
             let detail = "must be greater than zero";
             check.push(FieldError::invalid(&field, size.clone(), detail));
@@ -132,7 +132,7 @@ fn is_root(path: &str) -> bool {
 }
 
 /// Validates an update: the source is immutable.
-fn persistent_volume_update(check: &mut Check, spec: &Value, old: &Value) {
+fn validate_persistent_volume_update(check: &mut Check, spec: &Value, old: &Value) {
     let mut source = spec.clone();
     // The secret for expansion may be set once.
     if old["csi"].is_object()
@@ -142,7 +142,7 @@ fn persistent_volume_update(check: &mut Check, spec: &Value, old: &Value) {
         driver.remove("controllerExpandSecretRef");
     }
     if SOURCES.iter().any(|(name, _)| source[*name] != old[*name]) {
-        let source = check.empties.restore_field(&source, "spec");
+        let source = check.explicit_empty.restore_field(&source, "spec");
         let difference = types::diff_internal(old, &source, SOURCE_TYPE);
         let detail = format!("spec.persistentvolumesource is immutable after creation\n{difference}");
         check.push(FieldError::forbidden("spec.persistentvolumesource", detail));
@@ -153,7 +153,7 @@ fn persistent_volume_update(check: &mut Check, spec: &Value, old: &Value) {
     }
     let affinity = &spec["nodeAffinity"];
     if old["nodeAffinity"].is_object() && with_renamed_labels(&old["nodeAffinity"], affinity) != *affinity {
-        let formatted = check.shown(affinity, "spec.nodeAffinity", "*core.VolumeNodeAffinity");
+        let formatted = check.format_internal(affinity, "spec.nodeAffinity", "*core.VolumeNodeAffinity");
         let detail = "field is immutable, except for updating from beta label to GA";
         check.push(FieldError::invalid("nodeAffinity", "", detail).showing(formatted));
     }

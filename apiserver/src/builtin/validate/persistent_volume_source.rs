@@ -40,7 +40,7 @@ const CSI_SECRET_FIELDS: &[&str] = &[
 ];
 
 /// Requires exactly one source. `volume` is the name of the volume.
-pub(super) fn persistent_sources(check: &mut Check, spec: &Value, volume: &str) {
+pub(super) fn validate_persistent_sources(check: &mut Check, spec: &Value, volume: &str) {
     let mut found = false;
     for (name, required_fields) in SOURCES.iter().filter(|(name, _)| spec[*name].is_object()) {
         if found && *name != "flexVolume" {
@@ -58,9 +58,9 @@ pub(super) fn persistent_sources(check: &mut Check, spec: &Value, volume: &str) 
         let path = format!("spec.{path_name}");
         let source = &spec[*name];
         for required in *required_fields {
-            check.required(&source[*required], &format!("{path}.{required}"));
+            check.require(&source[*required], &format!("{path}.{required}"));
         }
-        persistent_source(check, spec, name, volume, &path);
+        validate_persistent_source(check, spec, name, volume, &path);
     }
     if !found {
         check.push(FieldError::required("spec", "must specify a volume type"));
@@ -68,14 +68,14 @@ pub(super) fn persistent_sources(check: &mut Check, spec: &Value, volume: &str) 
 }
 
 /// Validates a source beyond its required fields.
-fn persistent_source(check: &mut Check, spec: &Value, name: &str, volume: &str, path: &str) {
+fn validate_persistent_source(check: &mut Check, spec: &Value, name: &str, volume: &str, path: &str) {
     let source = &spec[name];
     let source_path = text(source, "path");
     let field = format!("{path}.path");
     match name {
-        "hostPath" if !source_path.is_empty() => super::volume::host_path(check, source, path),
+        "hostPath" if !source_path.is_empty() => super::volume::validate_host_path(check, source, path),
         "local" => {
-            check.no_backsteps(source_path, &field);
+            check.reject_backsteps(source_path, &field);
             if !spec["nodeAffinity"].is_object() {
                 let detail = "Local volume requires node affinity";
                 check.push(FieldError::required("spec.nodeAffinity", detail));
@@ -84,30 +84,30 @@ fn persistent_source(check: &mut Check, spec: &Value, name: &str, volume: &str, 
         "csi" => {
             let driver = text(source, "driver");
             if !driver.is_empty() {
-                super::volume::driver_name(check, driver, &format!("{path}.driver"));
+                super::volume::validate_driver_name(check, driver, &format!("{path}.driver"));
             }
             for secret in CSI_SECRET_FIELDS {
-                secret_reference(check, &source[*secret], &format!("{path}.{secret}"));
+                validate_secret_reference(check, &source[*secret], &format!("{path}.{secret}"));
             }
         }
-        _ => volume_source::source(check, name, source, Some(volume), path),
+        _ => volume_source::validate_source(check, name, source, Some(volume), path),
     }
 }
 
 /// Validates a reference to a secret with its namespace.
-fn secret_reference(check: &mut Check, secret: &Value, path: &str) {
+fn validate_secret_reference(check: &mut Check, secret: &Value, path: &str) {
     if !secret.is_object() {
         return;
     }
     for name in ["name", "namespace"] {
         let (value, field) = (text(secret, name), format!("{path}.{name}"));
-        if check.required(&Value::from(value), &field) {
+        if check.require(&Value::from(value), &field) {
             let messages = if name == "name" {
                 names::subdomain_errors(value)
             } else {
                 names::label_errors(value)
             };
-            check.messages(&field, value, &messages);
+            check.push_messages(&field, value, &messages);
         }
     }
 }

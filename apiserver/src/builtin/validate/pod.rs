@@ -10,35 +10,37 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Validates a new pod, or an update: of the pod, its status, its resources or its ephemeral containers.
-pub(super) fn pod(check: &mut Check, pod: &Value, old: Option<&Value>, part: &str) {
+pub(super) fn validate_pod(check: &mut Check, pod: &Value, old: Option<&Value>, subresource: &str) {
     let spec = &pod["spec"];
-    if let Some(old) = old.filter(|_| part == "status") {
-        annotations::annotations_update(check, pod, old);
-        return pod_status::pod_status(check, pod, old);
+    if let Some(old) = old.filter(|_| subresource == "status") {
+        annotations::validate_annotations_update(check, pod, old);
+        return pod_status::validate_pod_status(check, pod, old);
     }
-    annotations::annotations(check, &pod["metadata"], spec, "metadata.annotations");
-    pod_spec(check, spec, Some(pod), "spec");
+    annotations::validate_annotations(check, &pod["metadata"], spec, "metadata.annotations");
+    validate_pod_spec(check, spec, Some(pod), "spec");
     if text(spec, "serviceAccountName").is_empty() {
-        projected::tokens_without_account(check, spec, "spec");
+        projected::reject_tokens_without_account(check, spec, "spec");
     }
     for list in ["containers", "initContainers"] {
         for (container, path) in items(spec, list, "spec") {
-            image_whitespace(check, container, &path);
+            reject_image_whitespace(check, container, &path);
         }
     }
-    match (old, part) {
-        (None, _) => new_pod(check, pod),
-        (Some(old), "ephemeralcontainers") => pod_update::ephemeral_containers_update(check, pod, old),
-        (Some(old), "resize") => pod_resize::resize(check, pod, old),
+    match (old, subresource) {
+        (None, _) => validate_new_pod(check, pod),
+        (Some(old), "ephemeralcontainers") => {
+            pod_update::validate_ephemeral_containers_update(check, pod, old)
+        }
+        (Some(old), "resize") => pod_resize::validate_resize(check, pod, old),
         (Some(old), _) => {
-            annotations::annotations_update(check, pod, old);
-            pod_update::pod_update(check, spec, &old["spec"]);
+            annotations::validate_annotations_update(check, pod, old);
+            pod_update::validate_pod_update(check, spec, &old["spec"]);
         }
     }
 }
 
 /// Validates what only applies to new pods.
-fn new_pod(check: &mut Check, pod: &Value) {
+fn validate_new_pod(check: &mut Check, pod: &Value) {
     let spec = &pod["spec"];
     if spec["ephemeralContainers"].is_array() {
         check.push(FieldError::forbidden(
@@ -51,11 +53,11 @@ fn new_pod(check: &mut Check, pod: &Value) {
         let detail = "cannot be set until all schedulingGates have been cleared";
         check.push(FieldError::forbidden("spec.nodeName", detail));
     }
-    annotations::annotations_match_fields(check, &pod["metadata"], spec, "spec");
+    annotations::validate_annotations_match_fields(check, &pod["metadata"], spec, "spec");
 }
 
 /// Rejects image names with surrounding whitespace, which pod templates may have.
-pub(super) fn image_whitespace(check: &mut Check, container: &Value, path: &str) {
+pub(super) fn reject_image_whitespace(check: &mut Check, container: &Value, path: &str) {
     let image = text(container, "image");
     if image.trim() != image {
         check.push(FieldError::invalid(
@@ -67,14 +69,14 @@ pub(super) fn image_whitespace(check: &mut Check, container: &Value, path: &str)
 }
 
 /// Validates a pod template.
-pub(super) fn template(check: &mut Check, template: &Value, path: &str) {
+pub(super) fn validate_template(check: &mut Check, template: &Value, path: &str) {
     // kube-apiserver's paths lack `metadata`.
-    check.labels_and_annotations(&template["metadata"], path);
+    check.validate_labels_and_annotations(&template["metadata"], path);
     let (metadata, spec) = (&template["metadata"], &template["spec"]);
-    annotations::annotations(check, metadata, spec, &format!("{path}.annotations"));
+    annotations::validate_annotations(check, metadata, spec, &format!("{path}.annotations"));
     let path = format!("{path}.spec");
-    pod_spec(check, spec, None, &path);
-    annotations::annotations_match_fields(check, metadata, spec, &path);
+    validate_pod_spec(check, spec, None, &path);
+    annotations::validate_annotations_match_fields(check, metadata, spec, &path);
     if spec["ephemeralContainers"].is_array() {
         let detail = "ephemeral containers not allowed in pod template";
         check.push(FieldError::forbidden(
@@ -85,45 +87,45 @@ pub(super) fn template(check: &mut Check, template: &Value, path: &str) {
 }
 
 /// Validates the spec of a pod or template. `pod` is `None` for a template.
-fn pod_spec(check: &mut Check, spec: &Value, pod: Option<&Value>, path: &str) {
+fn validate_pod_spec(check: &mut Check, spec: &Value, pod: Option<&Value>, path: &str) {
     let at = |name: &str| format!("{path}.{name}");
-    let volumes = volume::volumes(check, spec, pod.map(meta::name), path);
-    resource_claims::pod_resource_claims(check, spec, pod.is_some_and(annotations::is_mirror), path);
-    container::containers(check, spec, path, &volumes);
-    resources::pod_level_resources(check, spec, path);
-    host_network_ports(check, spec, pod.is_some(), path);
-    check.one_of(spec, "restartPolicy", path, &["Always", "OnFailure", "Never"]);
+    let volumes = volume::validate_volumes(check, spec, pod.map(meta::name), path);
+    resource_claims::validate_pod_resource_claims(check, spec, pod.is_some_and(annotations::is_mirror), path);
+    container::validate_containers(check, spec, path, &volumes);
+    resources::validate_pod_level_resources(check, spec, path);
+    validate_host_network_ports(check, spec, pod.is_some(), path);
+    check.require_supported(spec, "restartPolicy", path, &["Always", "OnFailure", "Never"]);
     let policies = ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
-    check.one_of(spec, "dnsPolicy", path, &policies);
-    check.labels(&spec["nodeSelector"], &at("nodeSelector"));
-    security::pod_security_context(check, spec, path);
-    scheduling::affinity(check, spec, path);
-    dns::dns_config(check, spec, &at("dnsConfig"));
-    gates(check, spec, path);
-    scheduling::topology_spread(check, spec, path);
-    windows::host_processes(check, spec, path);
-    user_namespace(check, spec, path);
-    hostname_override(check, spec, path);
-    optional_name(check, spec, "serviceAccountName", path, names::subdomain_errors);
-    optional_name(check, spec, "nodeName", path, names::subdomain_errors);
+    check.require_supported(spec, "dnsPolicy", path, &policies);
+    check.validate_labels(&spec["nodeSelector"], &at("nodeSelector"));
+    security::validate_pod_security_context(check, spec, path);
+    scheduling::validate_affinity(check, spec, path);
+    dns::validate_dns_config(check, spec, &at("dnsConfig"));
+    validate_gates(check, spec, path);
+    scheduling::validate_topology_spread(check, spec, path);
+    windows::validate_host_processes(check, spec, path);
+    validate_user_namespace(check, spec, path);
+    validate_hostname_override(check, spec, path);
+    validate_optional_name(check, spec, "serviceAccountName", path, names::subdomain_errors);
+    validate_optional_name(check, spec, "nodeName", path, names::subdomain_errors);
     if let Some(seconds) = spec["activeDeadlineSeconds"].as_i64() {
-        seconds_range(check, seconds, 1, &at("activeDeadlineSeconds"));
+        validate_seconds_range(check, seconds, 1, &at("activeDeadlineSeconds"));
     }
-    optional_name(check, spec, "hostname", path, names::label_errors);
-    optional_name(check, spec, "subdomain", path, names::label_errors);
-    tolerations::tolerations(check, spec, path);
-    dns::host_aliases(check, spec, path);
-    optional_name(check, spec, "priorityClassName", path, names::subdomain_errors);
+    validate_optional_name(check, spec, "hostname", path, names::label_errors);
+    validate_optional_name(check, spec, "subdomain", path, names::label_errors);
+    tolerations::validate_tolerations(check, spec, path);
+    dns::validate_host_aliases(check, spec, path);
+    validate_optional_name(check, spec, "priorityClassName", path, names::subdomain_errors);
     if let Some(class) = spec["runtimeClassName"].as_str() {
-        check.messages(&at("runtimeClassName"), class, &names::subdomain_errors(class));
+        check.push_messages(&at("runtimeClassName"), class, &names::subdomain_errors(class));
     }
-    preemption_policy(check, spec, &at("preemptionPolicy"));
-    security::os(check, spec, path);
-    env_file_volumes(check, spec, path);
+    validate_preemption_policy(check, spec, &at("preemptionPolicy"));
+    security::validate_os(check, spec, path);
+    validate_env_file_volumes(check, spec, path);
 }
 
 /// Requires the seconds to be in the range from `min` to the largest 32-bit integer. Returns whether they are.
-pub(super) fn seconds_range(check: &mut Check, seconds: i64, min: i64, path: &str) -> bool {
+pub(super) fn validate_seconds_range(check: &mut Check, seconds: i64, min: i64, path: &str) -> bool {
     let fits = (min..=i64::from(i32::MAX)).contains(&seconds);
     if !fits {
         let detail = format!("must be between {min} and 2147483647, inclusive");
@@ -133,7 +135,7 @@ pub(super) fn seconds_range(check: &mut Check, seconds: i64, min: i64, path: &st
 }
 
 /// Validates an optional field that contains a name.
-fn optional_name(
+fn validate_optional_name(
     check: &mut Check,
     spec: &Value,
     field: &str,
@@ -142,12 +144,12 @@ fn optional_name(
 ) {
     let name = text(spec, field);
     if !name.is_empty() {
-        check.messages(&format!("{path}.{field}"), name, &messages(name));
+        check.push_messages(&format!("{path}.{field}"), name, &messages(name));
     }
 }
 
 /// Requires host ports to equal container ports on the host network. In a template they may be unset.
-fn host_network_ports(check: &mut Check, spec: &Value, in_pod: bool, path: &str) {
+fn validate_host_network_ports(check: &mut Check, spec: &Value, in_pod: bool, path: &str) {
     if spec["hostNetwork"] != true {
         return;
     }
@@ -163,10 +165,10 @@ fn host_network_ports(check: &mut Check, spec: &Value, in_pod: bool, path: &str)
 }
 
 /// Validates readiness gates and scheduling gates.
-fn gates(check: &mut Check, spec: &Value, path: &str) {
+fn validate_gates(check: &mut Check, spec: &Value, path: &str) {
     for (gate, path) in items(spec, "readinessGates", path) {
         let condition = text(gate, "conditionType");
-        check.messages(
+        check.push_messages(
             &format!("{path}.conditionType"),
             condition,
             &names::qualified_name_errors(condition),
@@ -175,7 +177,7 @@ fn gates(check: &mut Check, spec: &Value, path: &str) {
     let mut seen = BTreeSet::new();
     for (gate, path) in items(spec, "schedulingGates", path) {
         let name = text(gate, "name");
-        check.messages(&path, name, &names::qualified_name_errors(name));
+        check.push_messages(&path, name, &names::qualified_name_errors(name));
         if !seen.insert(name) {
             check.push(FieldError::duplicate(&path, name));
         }
@@ -183,7 +185,7 @@ fn gates(check: &mut Check, spec: &Value, path: &str) {
 }
 
 /// Validates what a pod in its own user namespace must not use.
-fn user_namespace(check: &mut Check, spec: &Value, path: &str) {
+fn validate_user_namespace(check: &mut Check, spec: &Value, path: &str) {
     const DETAIL: &str = "when `hostUsers` is false";
     if spec["hostUsers"] != false {
         return;
@@ -206,7 +208,7 @@ fn user_namespace(check: &mut Check, spec: &Value, path: &str) {
 }
 
 /// Validates `hostnameOverride`.
-fn hostname_override(check: &mut Check, spec: &Value, path: &str) {
+fn validate_hostname_override(check: &mut Check, spec: &Value, path: &str) {
     const MAX_BYTES: usize = 64;
     let Some(name) = spec["hostnameOverride"].as_str() else {
         return;
@@ -218,12 +220,12 @@ fn hostname_override(check: &mut Check, spec: &Value, path: &str) {
             check.push(FieldError::forbidden(&field, detail));
         }
     }
-    check.no_longer(name, MAX_BYTES, &field);
-    check.messages(&field, name, &names::subdomain_errors(name));
+    check.limit_bytes(name, MAX_BYTES, &field);
+    check.push_messages(&field, name, &names::subdomain_errors(name));
 }
 
 /// Requires the volumes of env files to be `emptyDir`.
-fn env_file_volumes(check: &mut Check, spec: &Value, path: &str) {
+fn validate_env_file_volumes(check: &mut Check, spec: &Value, path: &str) {
     let volumes: Vec<&Value> = items(spec, "volumes", path).map(|(volume, _)| volume).collect();
     let containers = container::all_containers(spec, path).into_iter();
     for (variable, path) in containers.flat_map(|(container, path)| items(container, "env", &path)) {
@@ -245,11 +247,11 @@ fn env_file_volumes(check: &mut Check, spec: &Value, path: &str) {
 }
 
 /// Validates `preemptionPolicy`.
-pub(super) fn preemption_policy(check: &mut Check, holder: &Value, path: &str) {
+pub(super) fn validate_preemption_policy(check: &mut Check, holder: &Value, path: &str) {
     if holder["preemptionPolicy"] == "" {
         check.push(FieldError::required(path, ""));
     } else {
-        check.one_of_at(
+        check.require_supported_at(
             holder,
             "preemptionPolicy",
             path,

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 const RESOURCE_LISTS: [&str; 2] = ["requests", "limits"];
 
-pub(super) fn resize(check: &mut Check, pod: &Value, old: &Value) {
+pub(super) fn validate_resize(check: &mut Check, pod: &Value, old: &Value) {
     let (new, before) = (&pod["spec"], &old["spec"]);
     let unsupported = if annotations::is_mirror(old) {
         Some("static pods cannot be resized")
@@ -39,13 +39,13 @@ pub(super) fn resize(check: &mut Check, pod: &Value, old: &Value) {
         let detail = "Pod running on node without support for resize";
         check.push(FieldError::forbidden("spec", detail));
     }
-    let munged_pod_resources = pod_level_resources(check, &new["resources"], &before["resources"]);
-    if !unchanged_container_names(check, new, before) {
+    let munged_pod_resources = validate_pod_level_resources(check, &new["resources"], &before["resources"]);
+    if !validate_container_names(check, new, before) {
         return;
     }
     for list in ["initContainers", "containers"] {
         for ((updated, path), before) in container_pairs(new, before, list) {
-            no_removed_resources(
+            reject_removed_resources(
                 check,
                 &updated["resources"],
                 &before["resources"],
@@ -88,7 +88,7 @@ pub(super) fn resize(check: &mut Check, pod: &Value, old: &Value) {
 }
 
 /// Returns the pod-level resources with mutable ones reset to the old values, after validating them.
-fn pod_level_resources(check: &mut Check, new: &Value, old: &Value) -> Value {
+fn validate_pod_level_resources(check: &mut Check, new: &Value, old: &Value) -> Value {
     let sizes = |resources: &Value| {
         RESOURCE_LISTS
             .iter()
@@ -102,7 +102,7 @@ fn pod_level_resources(check: &mut Check, new: &Value, old: &Value) -> Value {
         check.push(FieldError::forbidden("spec.resources", detail));
         return Value::Null;
     }
-    no_removed_resources(check, new, old, "spec.resources", "pod-level resource");
+    reject_removed_resources(check, new, old, "spec.resources", "pod-level resource");
     let (mut updated, mut before) = (new.clone(), old.clone());
     set_cpu_and_memory(&mut updated, old);
     set_cpu_and_memory(&mut before, old);
@@ -115,7 +115,7 @@ fn pod_level_resources(check: &mut Check, new: &Value, old: &Value) -> Value {
 }
 
 /// Rejects the removal of resources.
-fn no_removed_resources(check: &mut Check, new: &Value, old: &Value, path: &str, what: &str) {
+fn reject_removed_resources(check: &mut Check, new: &Value, old: &Value, path: &str, what: &str) {
     for list in RESOURCE_LISTS {
         if resource_map(&old[list])
             .keys()
@@ -127,7 +127,7 @@ fn no_removed_resources(check: &mut Check, new: &Value, old: &Value, path: &str,
     }
 }
 
-fn unchanged_container_names(check: &mut Check, new: &Value, old: &Value) -> bool {
+fn validate_container_names(check: &mut Check, new: &Value, old: &Value) -> bool {
     let before = check.errors.len();
     for list in ["containers", "initContainers"] {
         let count = |spec: &Value| spec[list].as_array().map_or(0, Vec::len);
@@ -156,25 +156,25 @@ fn container_pairs<'a>(
 
 /// Returns a container with the CPU and memory of another one and without claims.
 fn with_old_cpu_and_memory(container: &Value, old: &Value) -> Value {
-    let mut masked = container.clone();
+    let mut result = container.clone();
     let mut resources = json!({});
     for list in RESOURCE_LISTS {
         resources[list] = container["resources"][list].clone();
     }
     set_cpu_and_memory(&mut resources, &old["resources"]);
-    masked["resources"] = resources;
-    masked
+    result["resources"] = resources;
+    result
 }
 
 /// Returns a container with explicit, possibly empty, resources and without claims.
 fn with_explicit_resources(container: &Value) -> Value {
-    let mut settled = container.clone();
+    let mut result = container.clone();
     let own = container["resources"].clone();
-    if !settled["resources"].is_object() {
-        settled["resources"] = json!({});
+    if !result["resources"].is_object() {
+        result["resources"] = json!({});
     }
-    set_cpu_and_memory(&mut settled["resources"], &own);
-    settled
+    set_cpu_and_memory(&mut result["resources"], &own);
+    result
 }
 
 fn set_cpu_and_memory(resources: &mut Value, old: &Value) {

@@ -10,7 +10,7 @@ const BUILTIN_CONDITIONS: [&str; 3] = ["PodScheduled", "Ready", "Initialized"];
 const NOT_NEGATIVE: &str = "must be a non-negative integer";
 
 /// Validates an update of the status.
-pub(super) fn pod_status(check: &mut Check, pod: &Value, old: &Value) {
+pub(super) fn validate_pod_status(check: &mut Check, pod: &Value, old: &Value) {
     let (status, before) = (&pod["status"], &old["status"]);
     for (condition, path) in items(status, "conditions", "status") {
         if let Some(generation) = condition["observedGeneration"].as_i64().filter(|it| *it < 0) {
@@ -22,12 +22,12 @@ pub(super) fn pod_status(check: &mut Check, pod: &Value, old: &Value) {
         }
         let kind = text(condition, "type");
         if !BUILTIN_CONDITIONS.contains(&kind) {
-            check.messages(&format!("{path}.Type"), kind, &names::qualified_name_errors(kind));
+            check.push_messages(&format!("{path}.Type"), kind, &names::qualified_name_errors(kind));
         }
     }
     let (node, field) = (text(status, "nominatedNodeName"), "status.nominatedNodeName");
     if node != text(before, "nominatedNodeName") && !node.is_empty() {
-        check.messages(field, node, &names::subdomain_errors(node));
+        check.push_messages(field, node, &names::subdomain_errors(node));
         if !text(&old["spec"], "nodeName").is_empty() {
             let detail = "may not be set on pods that are already bound to a node";
             check.push(FieldError::forbidden(field, detail));
@@ -40,9 +40,9 @@ pub(super) fn pod_status(check: &mut Check, pod: &Value, old: &Value) {
             NOT_NEGATIVE,
         ));
     }
-    container_status::container_restarts(check, pod, old);
-    container_status::resource_claim_statuses(check, pod);
-    ip_list(check, status, before, "podIPs");
+    container_status::reject_container_restarts(check, pod, old);
+    container_status::validate_resource_claim_statuses(check, pod);
+    validate_ip_list(check, status, before, "podIPs");
     let first = status["hostIPs"].get(0).map(|first| text(first, "ip"));
     if let Some(first) = first.filter(|first| *first != text(status, "hostIP")) {
         check.push(FieldError::invalid(
@@ -51,20 +51,20 @@ pub(super) fn pod_status(check: &mut Check, pod: &Value, old: &Value) {
             "must be equal to `hostIP`",
         ));
     }
-    ip_list(check, status, before, "hostIPs");
-    container_status::container_statuses(check, pod);
+    validate_ip_list(check, status, before, "hostIPs");
+    container_status::validate_container_statuses(check, pod);
 }
 
 /// Validates addresses: at most one per IP family. Addresses that the pod already had are not checked.
-fn ip_list(check: &mut Check, status: &Value, before: &Value, list: &str) {
+fn validate_ip_list(check: &mut Check, status: &Value, before: &Value, list: &str) {
     let previous: Vec<&str> = items(before, list, "")
         .map(|(entry, _)| text(entry, "ip"))
         .collect();
     let mut families = vec![];
     for (entry, path) in items(status, list, "status") {
         let address = text(entry, "ip");
-        if let Some(why) = addresses::ip_error(address).filter(|_| !previous.contains(&address)) {
-            check.push(FieldError::invalid(&path, address, why));
+        if let Some(reason) = addresses::ip_error(address).filter(|_| !previous.contains(&address)) {
+            check.push(FieldError::invalid(&path, address, reason));
         }
         families.push((
             address,

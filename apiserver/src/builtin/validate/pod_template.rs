@@ -7,12 +7,12 @@ use serde_json::Value;
 const NO_MATCH: &str = "`selector` does not match template `labels`";
 
 /// Validates a required, non-empty selector and the template that it must match.
-pub(super) fn selector_and_template(check: &mut Check, spec: &Value, kind: &str) {
+pub(super) fn validate_selector_and_template(check: &mut Check, spec: &Value, kind: &str) {
     let selector = &spec["selector"];
     if selector.is_null() {
         check.push(FieldError::required("spec.selector", ""));
     } else {
-        check.selector(selector, "spec.selector");
+        check.validate_label_selector(selector, "spec.selector");
         if is_empty(selector) {
             check.push(FieldError::invalid(
                 "spec.selector",
@@ -22,18 +22,18 @@ pub(super) fn selector_and_template(check: &mut Check, spec: &Value, kind: &str)
         }
     }
     if is_valid(selector) {
-        selector_matches_labels(check, spec);
-        pod::template(check, &spec["template"], "spec.template");
+        require_selector_match(check, spec);
+        pod::validate_template(check, &spec["template"], "spec.template");
         if kind == "statefulset" {
             // kube-apiserver reports these twice, too.
-            check.labels_and_annotations(&spec["template"]["metadata"], "spec.template");
+            check.validate_labels_and_annotations(&spec["template"]["metadata"], "spec.template");
         }
         let owner_kind = if kind == "statefulset" {
             "StatefulSet"
         } else {
             "ReplicaSet"
         };
-        always_restarts(check, spec, owner_kind);
+        require_restart_always(check, spec, owner_kind);
     } else {
         check.push(FieldError::invalid(
             "spec.selector",
@@ -48,7 +48,7 @@ pub(super) fn selector_and_template(check: &mut Check, spec: &Value, kind: &str)
 }
 
 /// Validates a template whose pods must always restart. `kind` is the kind that kube-apiserver's message names.
-pub(super) fn always_restarts(check: &mut Check, spec: &Value, kind: &str) {
+pub(super) fn require_restart_always(check: &mut Check, spec: &Value, kind: &str) {
     if let Some(policy) = spec["template"]["spec"]["restartPolicy"]
         .as_str()
         .filter(|policy| *policy != "Always")
@@ -68,16 +68,16 @@ pub(super) fn always_restarts(check: &mut Check, spec: &Value, kind: &str) {
     }
 }
 
-pub(super) fn selector_matches_labels(check: &mut Check, spec: &Value) {
+pub(super) fn require_selector_match(check: &mut Check, spec: &Value) {
     let labels = &spec["template"]["metadata"]["labels"];
     if is_valid(&spec["selector"]) && !matches(&spec["selector"], labels) {
-        selector_mismatch(check, labels);
+        push_selector_mismatch(check, labels);
     }
 }
 
-pub(super) fn selector_mismatch(check: &mut Check, labels: &Value) {
+pub(super) fn push_selector_mismatch(check: &mut Check, labels: &Value) {
     let path = "spec.template.metadata.labels";
-    let labels = check.empties.restore_field(labels, path);
+    let labels = check.explicit_empty.restore_field(labels, path);
     check.push(FieldError::invalid(path, labels, NO_MATCH));
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 /// Validates an update: only images, the deadline and tolerations may change. kube-apiserver's message contains a diff of its internal
 /// types.
-pub(super) fn pod_update(check: &mut Check, new: &Value, old: &Value) {
+pub(super) fn validate_pod_update(check: &mut Check, new: &Value, old: &Value) {
     const DETAIL: &str = "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,\
                           `spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),\
                           `spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
@@ -22,15 +22,16 @@ pub(super) fn pod_update(check: &mut Check, new: &Value, old: &Value) {
         }
         // kube-apiserver checks images of all pods, and here again.
         for (container, path) in items(new, list, "spec") {
-            check.required(&container["image"], &format!("{path}.image"));
-            pod::image_whitespace(check, container, &path);
+            check.require(&container["image"], &format!("{path}.image"));
+            pod::reject_image_whitespace(check, container, &path);
         }
     }
     let (before, after) = (
         old["activeDeadlineSeconds"].as_i64(),
         new["activeDeadlineSeconds"].as_i64(),
     );
-    if after.is_some_and(|after| !pod::seconds_range(check, after, 0, "spec.activeDeadlineSeconds")) {
+    if after.is_some_and(|after| !pod::validate_seconds_range(check, after, 0, "spec.activeDeadlineSeconds"))
+    {
         return;
     }
     match (before, after) {
@@ -52,27 +53,28 @@ pub(super) fn pod_update(check: &mut Check, new: &Value, old: &Value) {
         }
         _ => {}
     }
-    only_added_tolerations(check, new, old);
-    only_removed_gates(check, new, old);
+    validate_added_tolerations(check, new, old);
+    validate_removed_gates(check, new, old);
     let is_gated = old["schedulingGates"]
         .as_array()
         .is_some_and(|gates| !gates.is_empty());
     if is_gated {
-        gated_pod_placement(check, new, old);
+        validate_gated_pod_placement(check, new, old);
     }
-    let munged = munged(new, old, is_gated);
+    let munged = with_old_mutable_fields(new, old, is_gated);
     if munged != *old {
-        let munged = self::munged(&check.empties.restore_field(new, "spec"), old, is_gated);
+        let munged =
+            self::with_old_mutable_fields(&check.explicit_empty.restore_field(new, "spec"), old, is_gated);
         let detail = format!("{DETAIL}\n{}", types::diff_internal(old, &munged, "core.PodSpec"));
         check.push(FieldError::forbidden("spec", detail));
     }
 }
 
 /// Validates an update of ephemeral containers: they may be added, but not changed or removed.
-pub(super) fn ephemeral_containers_update(check: &mut Check, pod: &Value, old: &Value) {
+pub(super) fn validate_ephemeral_containers_update(check: &mut Check, pod: &Value, old: &Value) {
     const LIST: &str = "ephemeralContainers";
     const PATH: &str = "spec.ephemeralContainers";
-    annotations::annotations_update(check, pod, old);
+    annotations::validate_annotations_update(check, pod, old);
     if annotations::is_mirror(old) {
         check.errors.clear();
         let detail = "static pods do not support ephemeral containers";
@@ -94,7 +96,7 @@ pub(super) fn ephemeral_containers_update(check: &mut Check, pod: &Value, old: &
 }
 
 /// Returns the new spec with mutable fields reset to the old values.
-fn munged(new: &Value, old: &Value, is_gated: bool) -> Value {
+fn with_old_mutable_fields(new: &Value, old: &Value, is_gated: bool) -> Value {
     let mut munged = new.clone();
     for list in ["containers", "initContainers"] {
         let containers = munged.get_mut(list).and_then(Value::as_array_mut);
@@ -142,7 +144,7 @@ fn reset_node_affinity(spec: &mut Map<String, Value>, old: &Value) {
 }
 
 /// Validates node selector and affinity of a pod with scheduling gates, which may only become narrower.
-fn gated_pod_placement(check: &mut Check, new: &Value, old: &Value) {
+fn validate_gated_pod_placement(check: &mut Check, new: &Value, old: &Value) {
     let mut labels = fields(&old["nodeSelector"]);
     if labels.any(|(key, value)| new["nodeSelector"].get(key) != Some(value)) {
         let selected = new["nodeSelector"].as_object().cloned().unwrap_or_default();
@@ -157,7 +159,7 @@ fn gated_pod_placement(check: &mut Check, new: &Value, old: &Value) {
     let (before, after) = (terms(old), terms(new));
     if !before.is_empty() && before.len() != after.len() {
         let detail = "no additions/deletions to non-empty NodeSelectorTerms list are allowed";
-        let formatted = check.shown(&json!(after), path, "[]core.NodeSelectorTerm");
+        let formatted = check.format_internal(&json!(after), path, "[]core.NodeSelectorTerm");
         return check.push(FieldError::invalid(path, "", detail).showing(formatted));
     }
     for (index, (before, after)) in before.iter().zip(&after).enumerate() {
@@ -176,13 +178,13 @@ fn gated_pod_placement(check: &mut Check, new: &Value, old: &Value) {
                 "only additions are allowed (no mutations or deletions)",
                 format!("{path}[{index}]"),
             );
-            let formatted = check.shown(after, &path, "core.NodeSelectorTerm");
+            let formatted = check.format_internal(after, &path, "core.NodeSelectorTerm");
             check.push(FieldError::invalid(&path, "", detail).showing(formatted));
         }
     }
 }
 
-fn only_added_tolerations(check: &mut Check, new: &Value, old: &Value) {
+fn validate_added_tolerations(check: &mut Check, new: &Value, old: &Value) {
     let is_kept = |toleration: &Value| {
         let same = |other: &Value| {
             let without_seconds = |toleration: &Value| {
@@ -207,11 +209,11 @@ fn only_added_tolerations(check: &mut Check, new: &Value, old: &Value) {
         check.push(FieldError::forbidden("spec.tolerations", detail));
     } else {
         // kube-apiserver validates tolerations with the pod, and here again.
-        tolerations::tolerations(check, new, "spec");
+        tolerations::validate_tolerations(check, new, "spec");
     }
 }
 
-fn only_removed_gates(check: &mut Check, new: &Value, old: &Value) {
+fn validate_removed_gates(check: &mut Check, new: &Value, old: &Value) {
     for (gate, path) in items(new, "schedulingGates", "spec") {
         let name = text(gate, "name");
         if !items(old, "schedulingGates", "spec").any(|(gate, _)| text(gate, "name") == name) {

@@ -12,18 +12,18 @@ pub(crate) const SYSTEM_PRIORITIES: &[(&str, i64)] = &[
     ("system-cluster-critical", 2_000_000_000),
 ];
 
-pub(super) fn disruption_budget(check: &mut Check, spec: &Value) {
+pub(super) fn validate_disruption_budget(check: &mut Check, spec: &Value) {
     if !spec["minAvailable"].is_null() && !spec["maxUnavailable"].is_null() {
         let detail = "minAvailable and maxUnavailable cannot be both set";
-        let shown = check.shown(spec, "spec", "policy.PodDisruptionBudgetSpec");
+        let shown = check.format_internal(spec, "spec", "policy.PodDisruptionBudgetSpec");
         check.push(FieldError::invalid("spec", "", detail).showing(shown));
     }
     for name in ["minAvailable", "maxUnavailable"] {
-        check.count_or_percent(&spec[name], &format!("spec.{name}"));
-        check.not_above_all(&spec[name], &format!("spec.{name}"));
+        check.validate_count_or_percent(&spec[name], &format!("spec.{name}"));
+        check.limit_percent(&spec[name], &format!("spec.{name}"));
     }
-    check.selector(&spec["selector"], "spec.selector");
-    check.one_of(
+    check.validate_label_selector(&spec["selector"], "spec.selector");
+    check.require_supported(
         spec,
         "unhealthyPodEvictionPolicy",
         "spec",
@@ -31,7 +31,7 @@ pub(super) fn disruption_budget(check: &mut Check, spec: &Value) {
     );
 }
 
-pub(super) fn priority_class(check: &mut Check, class: &Value, old: Option<&Value>) {
+pub(super) fn validate_priority_class(check: &mut Check, class: &Value, old: Option<&Value>) {
     if let Some(old) = old {
         if old["value"] != class["value"] {
             check.push(FieldError::forbidden("value", "may not be changed in an update."));
@@ -52,7 +52,7 @@ pub(super) fn priority_class(check: &mut Check, class: &Value, old: Option<&Valu
     );
     let known = SYSTEM_PRIORITIES.iter().find(|(system, _)| *system == name);
     if name.starts_with("system-") {
-        let why = match known {
+        let reason = match known {
             Some((_, system_value)) if *system_value != value => {
                 format!("value of {name} PriorityClass must be {system_value}")
             }
@@ -62,9 +62,9 @@ pub(super) fn priority_class(check: &mut Check, class: &Value, old: Option<&Valu
             Some(_) => String::new(),
             None => format!("{name} is not a known system priority class"),
         };
-        if !why.is_empty() {
+        if !reason.is_empty() {
             let detail = format!(
-                "priority class names with 'system-' prefix are reserved for system use only. error: {why}"
+                "priority class names with 'system-' prefix are reserved for system use only. error: {reason}"
             );
             check.push(FieldError::forbidden("metadata.name", detail));
         }
@@ -72,10 +72,10 @@ pub(super) fn priority_class(check: &mut Check, class: &Value, old: Option<&Valu
         let detail = format!("maximum allowed value of a user defined priority is {MAX_USER_PRIORITY}");
         check.push(FieldError::forbidden("value", detail));
     }
-    pod::preemption_policy(check, class, "preemptionPolicy");
+    pod::validate_preemption_policy(check, class, "preemptionPolicy");
 }
 
-pub(super) fn autoscaler(check: &mut Check, spec: &Value, old: Option<&Value>) {
+pub(super) fn validate_autoscaler(check: &mut Check, spec: &Value, old: Option<&Value>) {
     let (min, max) = (
         spec["minReplicas"].as_i64(),
         spec["maxReplicas"].as_i64().unwrap_or(0),
@@ -96,15 +96,15 @@ pub(super) fn autoscaler(check: &mut Check, spec: &Value, old: Option<&Value>) {
         check.push(FieldError::invalid("spec.maxReplicas", max, detail));
     }
     let (target, path) = (&spec["scaleTargetRef"], "spec.scaleTargetRef");
-    object_reference(check, target, path);
+    validate_object_reference(check, target, path);
     // kube-apiserver does not validate the API version if API version and kind are unchanged.
     let is_unchanged =
         |name: &str| old.is_some_and(|old| old["spec"]["scaleTargetRef"][name] == target[name]);
     if !(is_unchanged("apiVersion") && is_unchanged("kind")) {
-        api_version(check, target, path, target["kind"] == "ReplicationController");
+        validate_api_version(check, target, path, target["kind"] == "ReplicationController");
     }
-    metrics::metrics(check, spec);
-    metrics::behavior(check, spec);
+    metrics::validate_metrics(check, spec);
+    metrics::validate_behavior(check, spec);
     let is_object_or_external = |metric: &Value| metric["type"] == "Object" || metric["type"] == "External";
     if min == Some(0)
         && !spec["metrics"]
@@ -118,19 +118,19 @@ pub(super) fn autoscaler(check: &mut Check, spec: &Value, old: Option<&Value>) {
 }
 
 /// Validates a reference to another object.
-pub(super) fn object_reference(check: &mut Check, reference: &Value, path: &str) {
+pub(super) fn validate_object_reference(check: &mut Check, reference: &Value, path: &str) {
     for name in ["kind", "name"] {
         let (value, field) = (text(reference, name), format!("{path}.{name}"));
-        if check.required(&reference[name], &field) {
-            for why in names::path_segment_errors(value) {
-                check.push(FieldError::invalid(&field, value, why));
+        if check.require(&reference[name], &field) {
+            for reason in names::path_segment_errors(value) {
+                check.push(FieldError::invalid(&field, value, reason));
             }
         }
     }
 }
 
 /// Validates the API version of a reference. Only the core group has no group in it.
-pub(super) fn api_version(check: &mut Check, reference: &Value, path: &str, may_lack_group: bool) {
+pub(super) fn validate_api_version(check: &mut Check, reference: &Value, path: &str, may_lack_group: bool) {
     let (version, field) = (text(reference, "apiVersion"), format!("{path}.apiVersion"));
     if version.matches('/').count() > 1 {
         let detail = format!("unexpected GroupVersion string: {version}");
@@ -141,12 +141,12 @@ pub(super) fn api_version(check: &mut Check, reference: &Value, path: &str, may_
     }
 }
 
-pub(super) fn limit_range(check: &mut Check, spec: &Value) {
+pub(super) fn validate_limit_range(check: &mut Check, spec: &Value) {
     let mut seen = vec![];
     for (item, path) in items(spec, "limits", "spec") {
         let ty = text(item, "type");
         let messages = names::qualified_name_errors(ty);
-        check.messages(&format!("{path}.type"), ty, &messages);
+        check.push_messages(&format!("{path}.type"), ty, &messages);
         let standard = ["Pod", "Container", "PersistentVolumeClaim"].contains(&ty);
         if messages.is_empty() && !ty.contains('/') && !standard {
             let detail = "must be a standard limit type or fully qualified";
@@ -167,9 +167,9 @@ pub(super) fn limit_range(check: &mut Check, spec: &Value) {
             for (name, _) in fields(&item[list]) {
                 let field = format!("{path}.{list}[{name}]");
                 if ["Pod", "Container"].contains(&ty) {
-                    container::resource_name(check, name, &field);
+                    container::validate_container_resource_name(check, name, &field);
                 } else {
-                    check.messages(&field, name, &names::qualified_name_errors(name));
+                    check.push_messages(&field, name, &names::qualified_name_errors(name));
                 }
             }
         }
@@ -180,12 +180,12 @@ pub(super) fn limit_range(check: &mut Check, spec: &Value) {
             let detail = "either minimum or maximum storage value is required, but neither was provided";
             check.push(FieldError::required(&format!("{path}.limits"), detail));
         }
-        limit_consistency(check, item, &path);
+        validate_limit_consistency(check, item, &path);
     }
 }
 
 /// Checks that the amounts of a limit are consistent.
-fn limit_consistency(check: &mut Check, item: &Value, path: &str) {
+fn validate_limit_consistency(check: &mut Check, item: &Value, path: &str) {
     let mut resources: Vec<&String> = ["max", "min", "default", "defaultRequest"]
         .iter()
         .flat_map(|list| fields(&item[*list]).map(|(name, _)| name))
@@ -227,7 +227,7 @@ fn limit_consistency(check: &mut Check, item: &Value, path: &str) {
         for (lower_field, lower_name, upper_field, upper_name, field, value) in rules {
             let (lower, upper) = (&item[lower_field][resource], &item[upper_field][resource]);
             if let (Some(lower_amount), Some(upper_amount)) =
-                (container::amount(lower), container::amount(upper))
+                (container::quantity_value(lower), container::quantity_value(upper))
                 && lower_amount > upper_amount
             {
                 let format_quantity =

@@ -7,25 +7,25 @@ use serde_json::Value;
 const PROBES: [&str; 3] = ["livenessProbe", "readinessProbe", "startupProbe"];
 
 /// Validates the probes and hooks of a container or sidecar.
-pub(super) fn probes(check: &mut Check, container: &Value, path: &str, grace: Option<i64>) {
+pub(super) fn validate_probes(check: &mut Check, container: &Value, path: &str, grace: Option<i64>) {
     for name in ["postStart", "preStop"] {
         let hook = &container["lifecycle"][name];
         if hook.is_object() {
             let kinds = ["exec", "httpGet", "tcpSocket", "sleep"];
-            handler(check, hook, &format!("{path}.lifecycle.{name}"), &kinds, grace);
+            validate_handler(check, hook, &format!("{path}.lifecycle.{name}"), &kinds, grace);
         }
     }
     for name in PROBES {
         if container[name].is_object() {
             let succeeds_once = name != "readinessProbe";
             let path = format!("{path}.{name}");
-            probe(check, &container[name], &path, succeeds_once, grace);
+            validate_probe(check, &container[name], &path, succeeds_once, grace);
         }
     }
 }
 
-/// Rejects probes and hooks of init containers.
-pub(super) fn no_probes(check: &mut Check, container: &Value, path: &str) {
+/// Rejects probes and hooks of init containers that are not sidecars.
+pub(super) fn reject_probes(check: &mut Check, container: &Value, path: &str) {
     for name in ["lifecycle"].iter().chain(&PROBES) {
         if container[*name].is_object() {
             let detail = "may not be set for init containers without restartPolicy=Always";
@@ -34,15 +34,15 @@ pub(super) fn no_probes(check: &mut Check, container: &Value, path: &str) {
     }
 }
 
-fn probe(check: &mut Check, probe: &Value, path: &str, succeeds_once: bool, grace: Option<i64>) {
-    handler(
+fn validate_probe(check: &mut Check, probe: &Value, path: &str, succeeds_once: bool, grace: Option<i64>) {
+    validate_handler(
         check,
         probe,
         path,
         &["exec", "httpGet", "tcpSocket", "grpc"],
         grace,
     );
-    check.not_negative(
+    check.require_non_negative(
         probe,
         &[
             "initialDelaySeconds",
@@ -73,18 +73,18 @@ fn probe(check: &mut Check, probe: &Value, path: &str, succeeds_once: bool, grac
     }
 }
 
-fn http_get(check: &mut Check, action: &Value, path: &str) {
-    check.required(&action["path"], &format!("{path}.path"));
-    check.port_or_name(&action["port"], &format!("{path}.port"));
-    check.one_of(action, "scheme", path, &["HTTP", "HTTPS"]);
+fn validate_http_get(check: &mut Check, action: &Value, path: &str) {
+    check.require(&action["path"], &format!("{path}.path"));
+    check.validate_port_or_name(&action["port"], &format!("{path}.port"));
+    check.require_supported(action, "scheme", path, &["HTTP", "HTTPS"]);
     for (header, _) in items(action, "httpHeaders", path) {
         let name = text(header, "name");
         let field = format!("{path}.httpHeaders");
-        check.messages(&field, name, &names::http_header_errors(name));
+        check.push_messages(&field, name, &names::http_header_errors(name));
     }
 }
 
-fn handler(check: &mut Check, holder: &Value, path: &str, kinds: &[&str], grace: Option<i64>) {
+fn validate_handler(check: &mut Check, holder: &Value, path: &str, kinds: &[&str], grace: Option<i64>) {
     let mut count = 0;
     for kind in kinds {
         let action = &holder[*kind];
@@ -101,8 +101,8 @@ fn handler(check: &mut Check, holder: &Value, path: &str, kinds: &[&str], grace:
             continue;
         }
         match *kind {
-            "exec" => drop(check.required(&action["command"], &format!("{handler_path}.command"))),
-            "httpGet" => http_get(check, action, &handler_path),
+            "exec" => drop(check.require(&action["command"], &format!("{handler_path}.command"))),
+            "httpGet" => validate_http_get(check, action, &handler_path),
             "sleep" => {
                 let seconds = action["seconds"].as_i64().unwrap_or_default();
                 if let Some(grace) = grace.filter(|grace| !(0..=*grace).contains(&seconds)) {
@@ -111,7 +111,9 @@ fn handler(check: &mut Check, holder: &Value, path: &str, kinds: &[&str], grace:
                     check.push(FieldError::invalid(&handler_path, seconds, detail));
                 }
             }
-            "tcpSocket" | "grpc" => check.port_or_name(&action["port"], &format!("{handler_path}.port")),
+            "tcpSocket" | "grpc" => {
+                check.validate_port_or_name(&action["port"], &format!("{handler_path}.port"))
+            }
             _ => {}
         }
     }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 const RBAC_GROUP: &str = "rbac.authorization.k8s.io";
 
-pub(super) fn role(check: &mut Check, role: &Value) {
+pub(super) fn validate_role(check: &mut Check, role: &Value) {
     let namespaced = role["kind"] == "Role";
     for (index, rule) in role["rules"].as_array().into_iter().flatten().enumerate() {
         let path = format!("rules[{index}]");
@@ -53,7 +53,7 @@ pub(super) fn role(check: &mut Check, role: &Value) {
 }
 
 /// Validates the aggregation rule of a ClusterRole.
-pub(super) fn aggregation(check: &mut Check, role: &Value) {
+pub(super) fn validate_aggregation(check: &mut Check, role: &Value) {
     let aggregation = &role["aggregationRule"];
     let selectors = aggregation["clusterRoleSelectors"]
         .as_array()
@@ -68,7 +68,7 @@ pub(super) fn aggregation(check: &mut Check, role: &Value) {
     for (index, selector) in selectors.iter().enumerate() {
         let path = format!("aggregationRule.clusterRoleSelectors[{index}]");
         let error_count = check.errors.len();
-        check.selector(selector, &path);
+        check.validate_label_selector(selector, &path);
         if check.errors.len() > error_count {
             let detail = "invalid label selector.";
             check.push(FieldError::invalid(&path, Value::Null, detail));
@@ -77,7 +77,7 @@ pub(super) fn aggregation(check: &mut Check, role: &Value) {
 }
 
 /// Validates a binding.
-pub(super) fn binding(check: &mut Check, binding: &Value, old: Option<&Value>) {
+pub(super) fn validate_binding(check: &mut Check, binding: &Value, old: Option<&Value>) {
     let namespaced = binding["kind"] == "RoleBinding";
     let reference = &binding["roleRef"];
     if reference["apiGroup"] != RBAC_GROUP {
@@ -99,10 +99,10 @@ pub(super) fn binding(check: &mut Check, binding: &Value, old: Option<&Value>) {
             kinds,
         ));
     }
-    if check.required(&reference["name"], "roleRef.name") {
+    if check.require(&reference["name"], "roleRef.name") {
         let name = text(reference, "name");
-        for why in names::path_segment_errors(name) {
-            check.push(FieldError::invalid("roleRef.name", name, why));
+        for reason in names::path_segment_errors(name) {
+            check.push(FieldError::invalid("roleRef.name", name, reason));
         }
     }
     for (index, subject) in binding["subjects"].as_array().into_iter().flatten().enumerate() {
@@ -119,15 +119,15 @@ pub(super) fn binding(check: &mut Check, binding: &Value, old: Option<&Value>) {
 
 fn validate_subject(check: &mut Check, subject: &Value, namespaced: bool, path: &str) {
     let group = text(subject, "apiGroup");
-    check.required(&subject["name"], &format!("{path}.name"));
+    check.require(&subject["name"], &format!("{path}.name"));
     let expected = match text(subject, "kind") {
         "ServiceAccount" => {
             let name = text(subject, "name");
             if !name.is_empty() {
-                check.messages(&format!("{path}.name"), name, &names::subdomain_errors(name));
+                check.push_messages(&format!("{path}.name"), name, &names::subdomain_errors(name));
             }
             if !namespaced {
-                check.required(&subject["namespace"], &format!("{path}.namespace"));
+                check.require(&subject["namespace"], &format!("{path}.namespace"));
             }
             ""
         }

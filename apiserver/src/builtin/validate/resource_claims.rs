@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Validates the resource claims of a pod.
-pub(super) fn pod_resource_claims(check: &mut Check, spec: &Value, is_mirror: bool, path: &str) {
+pub(super) fn validate_pod_resource_claims(check: &mut Check, spec: &Value, is_mirror: bool, path: &str) {
     let mut seen = BTreeSet::new();
     for (claim, path) in items(spec, "resourceClaims", path) {
         if is_mirror {
@@ -17,9 +17,9 @@ pub(super) fn pod_resource_claims(check: &mut Check, spec: &Value, is_mirror: bo
             continue;
         }
         let (name, field) = (text(claim, "name"), format!("{path}.name"));
-        if check.required(&claim["name"], &field) {
+        if check.require(&claim["name"], &field) {
             if seen.insert(name) {
-                check.messages(&field, name, &names::label_errors(name));
+                check.push_messages(&field, name, &names::label_errors(name));
             } else {
                 check.push(FieldError::duplicate(&field, name));
             }
@@ -33,19 +33,19 @@ pub(super) fn pod_resource_claims(check: &mut Check, spec: &Value, is_mirror: bo
             _ => None,
         };
         if let Some(detail) = detail {
-            let formatted = check.shown(claim, &path, "core.PodResourceClaim");
+            let formatted = check.format_internal(claim, &path, "core.PodResourceClaim");
             check.push(FieldError::invalid(&path, "", detail).showing(formatted));
         }
         for source in sources {
             if let Some(name) = claim[source].as_str() {
-                check.messages(&format!("{path}.{source}"), name, &names::subdomain_errors(name));
+                check.push_messages(&format!("{path}.{source}"), name, &names::subdomain_errors(name));
             }
         }
     }
 }
 
 /// Validates that a container's claims are among those of the pod, without duplicates.
-pub(super) fn container_claims(check: &mut Check, resources: &Value, spec: &Value, path: &str) {
+pub(super) fn validate_container_claims(check: &mut Check, resources: &Value, spec: &Value, path: &str) {
     let claims = items(spec, "resourceClaims", "").map(|(claim, _)| text(claim, "name"));
     let claims: BTreeSet<&str> = claims.filter(|name| !name.is_empty()).collect();
     let mut seen: BTreeSet<(&str, &str)> = BTreeSet::new();
@@ -59,7 +59,7 @@ pub(super) fn container_claims(check: &mut Check, resources: &Value, spec: &Valu
             check.push(FieldError::duplicate(&path, name));
         } else {
             if !request.is_empty() {
-                check.messages(&format!("{path}.request"), request, &names::label_errors(request));
+                check.push_messages(&format!("{path}.request"), request, &names::label_errors(request));
                 if seen.contains(&(name, request)) {
                     check.push(FieldError::duplicate(&path, format!("{name}/{request}")));
                 }

@@ -6,14 +6,14 @@ use crate::field::FieldError;
 use serde_json::Value;
 
 /// Validates limits, requests and claims of a container.
-pub(super) fn container_resources(check: &mut Check, container: &Value, spec: &Value, path: &str) {
+pub(super) fn validate_container_resources(check: &mut Check, container: &Value, spec: &Value, path: &str) {
     let resources = &container["resources"];
-    requests_and_limits(check, resources, path, resource_name);
-    resource_claims::container_claims(check, resources, spec, path);
+    validate_requests_and_limits(check, resources, path, validate_container_resource_name);
+    resource_claims::validate_container_claims(check, resources, spec, path);
 }
 
 /// Validates pod-level resources.
-pub(super) fn pod_level_resources(check: &mut Check, spec: &Value, path: &str) {
+pub(super) fn validate_pod_level_resources(check: &mut Check, spec: &Value, path: &str) {
     let resources = &spec["resources"];
     let path = format!("{path}.resources");
     if !resources.is_object() {
@@ -26,21 +26,23 @@ pub(super) fn pod_level_resources(check: &mut Check, spec: &Value, path: &str) {
         let detail = "claims may not be set for Resources at pod-level";
         check.push(FieldError::forbidden(&format!("{path}.claims"), detail));
     }
-    requests_and_limits(check, resources, &path, |check, name, path| {
-        let is_valid = check.standard_resource(name, path);
+    validate_requests_and_limits(check, resources, &path, |check, name, path| {
+        let is_valid = check.validate_resource_name(name, path);
         if is_valid && !matches!(name, "cpu" | "memory") && !is_huge_page(name) {
             let known = ["cpu", "hugepages-", "memory"];
             check.push(FieldError::not_supported(path, name, known));
         }
     });
-    resource_claims::container_claims(check, resources, spec, &path);
-    containers_within_pod(check, spec, &path);
+    resource_claims::validate_container_claims(check, resources, spec, &path);
+    validate_containers_within_pod(check, spec, &path);
 }
 
 /// Requires the aggregate container requests to fit into those of the pod, and each container's limits into those of the pod.
-fn containers_within_pod(check: &mut Check, spec: &Value, path: &str) {
+fn validate_containers_within_pod(check: &mut Check, spec: &Value, path: &str) {
     let pod_level = &spec["resources"];
-    let exceeds = |first: &Value, second: &Value| amount(first) > amount(second) && amount(second).is_some();
+    let exceeds = |first: &Value, second: &Value| {
+        quantity_value(first) > quantity_value(second) && quantity_value(second).is_some()
+    };
     for list in ["requests", "limits"] {
         for (name, aggregate) in &pod_resources::aggregate_container_resources(spec, list) {
             let quantity = &pod_level[list][name];
@@ -69,7 +71,7 @@ fn containers_within_pod(check: &mut Check, spec: &Value, path: &str) {
     }
 }
 
-fn requests_and_limits(
+fn validate_requests_and_limits(
     check: &mut Check,
     resources: &Value,
     path: &str,
@@ -80,9 +82,9 @@ fn requests_and_limits(
         for (name, quantity) in fields(&resources[list]) {
             let quantity_path = format!("{path}.{list}[{name}]");
             check_name(check, name, &quantity_path);
-            quantity_of(check, name, quantity, &quantity_path);
+            validate_quantity_of(check, name, quantity, &quantity_path);
             if list == "requests" {
-                request_within_limit(check, name, quantity, &resources["limits"], path);
+                validate_request_within_limit(check, name, quantity, &resources["limits"], path);
             }
             if is_huge_page(name) && !is_divisible(name, quantity) {
                 let detail = format!(
@@ -102,8 +104,10 @@ fn requests_and_limits(
     }
 }
 
-fn quantity_of(check: &mut Check, name: &str, quantity: &Value, path: &str) {
-    let Some(amount) = amount(quantity) else { return };
+fn validate_quantity_of(check: &mut Check, name: &str, quantity: &Value, path: &str) {
+    let Some(amount) = quantity_value(quantity) else {
+        return;
+    };
     if amount < 0.0 {
         let detail = "must be greater than or equal to 0";
         check.push(FieldError::invalid(path, quantity.clone(), detail));
@@ -114,7 +118,7 @@ fn quantity_of(check: &mut Check, name: &str, quantity: &Value, path: &str) {
     }
 }
 
-fn request_within_limit(check: &mut Check, name: &str, request: &Value, limits: &Value, path: &str) {
+fn validate_request_within_limit(check: &mut Check, name: &str, request: &Value, limits: &Value, path: &str) {
     let is_overcommitable = is_native(name) && !is_huge_page(name);
     let Some(limit) = limits.get(name) else {
         if !is_overcommitable {
@@ -123,7 +127,7 @@ fn request_within_limit(check: &mut Check, name: &str, request: &Value, limits: 
         }
         return;
     };
-    let (Some(requested), Some(allowed)) = (amount(request), amount(limit)) else {
+    let (Some(requested), Some(allowed)) = (quantity_value(request), quantity_value(limit)) else {
         return;
     };
     let relation = match is_overcommitable {
@@ -167,7 +171,7 @@ fn is_huge_page(name: &str) -> bool {
 /// Whether the amount is a multiple of the page size in the resource name.
 fn is_divisible(name: &str, quantity: &Value) -> bool {
     let size = name.strip_prefix("hugepages-").map(Value::from);
-    match (size.as_ref().and_then(amount), amount(quantity)) {
+    match (size.as_ref().and_then(quantity_value), quantity_value(quantity)) {
         (Some(size), Some(amount)) => size >= 1.0 && size.fract() == 0.0 && amount.ceil() % size == 0.0,
         _ => false,
     }
@@ -186,8 +190,8 @@ fn is_extended(name: &str) -> bool {
 
 impl Check {
     /// Rejects a negative quantity; kube-apiserver shows it rounded away from zero.
-    pub(super) fn no_negative_amount(&mut self, quantity: &Value, path: &str) {
-        if let Some(amount) = amount(quantity).filter(|amount| *amount < 0.0) {
+    pub(super) fn reject_negative_quantity(&mut self, quantity: &Value, path: &str) {
+        if let Some(amount) = quantity_value(quantity).filter(|amount| *amount < 0.0) {
             #[expect(clippy::cast_possible_truncation, reason = "a size")]
             let whole = amount.floor() as i64;
             let detail = "must be a valid resource quantity";
@@ -196,9 +200,9 @@ impl Check {
     }
 
     /// Validates a resource name. Returns whether it is valid.
-    fn standard_resource(&mut self, name: &str, path: &str) -> bool {
+    fn validate_resource_name(&mut self, name: &str, path: &str) -> bool {
         let messages = names::qualified_name_errors(name);
-        self.messages(path, name, &messages);
+        self.push_messages(path, name, &messages);
         if !messages.is_empty() {
             return false;
         }
@@ -219,8 +223,8 @@ impl Check {
 }
 
 /// Rejects a resource that containers cannot have.
-pub(super) fn resource_name(check: &mut Check, name: &str, path: &str) {
-    check.standard_resource(name, path);
+pub(super) fn validate_container_resource_name(check: &mut Check, name: &str, path: &str) {
+    check.validate_resource_name(name, path);
     if !name.contains('/') {
         if !CONTAINER_RESOURCES.contains(&name) && !is_huge_page(name) {
             let detail = "must be a standard resource for containers";
@@ -251,7 +255,7 @@ const SUFFIXES: [(&str, f64); 15] = [
 ];
 
 /// Returns a quantity as a floating-point number, possibly rounded; `None` if it is invalid.
-pub(crate) fn amount(quantity: &Value) -> Option<f64> {
+pub(crate) fn quantity_value(quantity: &Value) -> Option<f64> {
     if let Some(number) = quantity.as_f64() {
         return Some(number);
     }

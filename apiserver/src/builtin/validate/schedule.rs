@@ -40,7 +40,7 @@ const CRON_FIELDS: [CronField; 5] = [
 ];
 
 /// Returns the errors of a schedule.
-pub(super) fn errors(schedule: &str) -> Vec<String> {
+pub(super) fn schedule_errors(schedule: &str) -> Vec<String> {
     let zoned = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead";
     let zoned = schedule.contains("TZ").then(|| zoned.to_owned());
     zoned_schedule_error(schedule).into_iter().chain(zoned).collect()
@@ -79,7 +79,7 @@ fn schedule_error(schedule: &str) -> Option<String> {
         return match descriptor.strip_prefix("every ") {
             Some(time) => duration::parse(time)
                 .err()
-                .map(|why| format!("failed to parse duration {schedule}: time: {why}")),
+                .map(|reason| format!("failed to parse duration {schedule}: time: {reason}")),
             None if known.contains(&descriptor) => None,
             None => Some(format!("unrecognized descriptor: {schedule}")),
         };
@@ -181,7 +181,7 @@ mod tests {
         ] {
             assert_eq!(schedule_error(good), None, "{good}");
         }
-        for (bad, why) in [
+        for (bad, reason) in [
             ("60 * * * *", "end of range (60) above maximum (59): 60"),
             ("* * 0 * *", "beginning of range (0) below minimum (1): 0"),
             (
@@ -192,7 +192,7 @@ mod tests {
             ("1-2-3 * * * *", "too many hyphens: 1-2-3"),
             ("* * * *", "expected exactly 5 fields, found 4: [* * * *]"),
         ] {
-            assert_eq!(schedule_error(bad).as_deref(), Some(why));
+            assert_eq!(schedule_error(bad).as_deref(), Some(reason));
         }
         assert!(
             schedule_error("x * * * *")

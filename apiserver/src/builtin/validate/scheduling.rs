@@ -4,33 +4,33 @@ use super::{Check, fields, items, names, node_selector, text};
 use crate::field::FieldError;
 use serde_json::Value;
 
-pub(super) fn affinity(check: &mut Check, spec: &Value, path: &str) {
+pub(super) fn validate_affinity(check: &mut Check, spec: &Value, path: &str) {
     let path = format!("{path}.affinity");
-    node_affinity(
+    validate_node_affinity(
         check,
         &spec["affinity"]["nodeAffinity"],
         &format!("{path}.nodeAffinity"),
     );
     for kind in ["podAffinity", "podAntiAffinity"] {
-        pod_affinity(check, &spec["affinity"][kind], &format!("{path}.{kind}"));
+        validate_pod_affinity(check, &spec["affinity"][kind], &format!("{path}.{kind}"));
     }
 }
 
-fn node_affinity(check: &mut Check, affinity: &Value, path: &str) {
+fn validate_node_affinity(check: &mut Check, affinity: &Value, path: &str) {
     let required = &affinity["requiredDuringSchedulingIgnoredDuringExecution"];
     if required.is_object() {
         let path = format!("{path}.requiredDuringSchedulingIgnoredDuringExecution");
-        node_selector::node_selector(check, required, &path);
+        node_selector::validate_node_selector(check, required, &path);
     }
     for (term, path) in items(affinity, "preferredDuringSchedulingIgnoredDuringExecution", path) {
-        weight(check, term, &path);
+        validate_weight(check, term, &path);
         let preference = &term["preference"];
-        // Invalid label values are accepted in preferences, as kube-apiserver does.
-        node_selector::node_selector_term(check, preference, false, &format!("{path}.preference"));
+        // kube-apiserver accepts invalid label values in preferences: they only match no node.
+        node_selector::validate_node_selector_term(check, preference, false, &format!("{path}.preference"));
     }
 }
 
-fn weight(check: &mut Check, term: &Value, path: &str) {
+fn validate_weight(check: &mut Check, term: &Value, path: &str) {
     let weight = term["weight"].as_i64().unwrap_or(0);
     if !(1..=100).contains(&weight) {
         let detail = "must be in the range 1-100";
@@ -39,13 +39,13 @@ fn weight(check: &mut Check, term: &Value, path: &str) {
 }
 
 /// Validates pod affinity or anti-affinity.
-fn pod_affinity(check: &mut Check, affinity: &Value, path: &str) {
+fn validate_pod_affinity(check: &mut Check, affinity: &Value, path: &str) {
     for (term, path) in items(affinity, "requiredDuringSchedulingIgnoredDuringExecution", path) {
-        affinity_term(check, term, &path);
+        validate_affinity_term(check, term, &path);
     }
     for (weighted, path) in items(affinity, "preferredDuringSchedulingIgnoredDuringExecution", path) {
-        weight(check, weighted, &path);
-        affinity_term(
+        validate_weight(check, weighted, &path);
+        validate_affinity_term(
             check,
             &weighted["podAffinityTerm"],
             &format!("{path}.podAffinityTerm"),
@@ -53,29 +53,29 @@ fn pod_affinity(check: &mut Check, affinity: &Value, path: &str) {
     }
 }
 
-fn affinity_term(check: &mut Check, term: &Value, path: &str) {
+fn validate_affinity_term(check: &mut Check, term: &Value, path: &str) {
     for selector in ["labelSelector", "namespaceSelector"] {
-        check.selector(&term[selector], &format!("{path}.{selector}"));
+        check.validate_label_selector(&term[selector], &format!("{path}.{selector}"));
     }
     for namespace in term["namespaces"].as_array().into_iter().flatten() {
         let namespace = namespace.as_str().unwrap_or_default();
         // kube-apiserver's path lacks the index.
-        check.messages(
+        check.push_messages(
             &format!("{path}.namespace"),
             namespace,
             &names::label_errors(namespace),
         );
     }
-    label_keys(check, term, path);
+    validate_label_keys(check, term, path);
     let (key, path) = (text(term, "topologyKey"), format!("{path}.topologyKey"));
     if key.is_empty() {
         check.push(FieldError::required(&path, "can not be empty"));
     }
-    check.messages(&path, key, &names::qualified_name_errors(key));
+    check.push_messages(&path, key, &names::qualified_name_errors(key));
 }
 
 /// Validates topology spread constraints.
-pub(super) fn topology_spread(check: &mut Check, spec: &Value, path: &str) {
+pub(super) fn validate_topology_spread(check: &mut Check, spec: &Value, path: &str) {
     let all = spec["topologySpreadConstraints"].as_array();
     for (index, (constraint, path)) in items(spec, "topologySpreadConstraints", path).enumerate() {
         let skew = constraint["maxSkew"].as_i64().unwrap_or(0);
@@ -117,15 +117,15 @@ pub(super) fn topology_spread(check: &mut Check, spec: &Value, path: &str) {
             }
         }
         for policy in ["nodeAffinityPolicy", "nodeTaintsPolicy"] {
-            check.one_of(constraint, policy, &path, &["Honor", "Ignore"]);
+            check.require_supported(constraint, policy, &path, &["Honor", "Ignore"]);
         }
-        label_keys(check, constraint, &path);
-        check.selector(&constraint["labelSelector"], &format!("{path}.labelSelector"));
+        validate_label_keys(check, constraint, &path);
+        check.validate_label_selector(&constraint["labelSelector"], &format!("{path}.labelSelector"));
     }
 }
 
 /// Validates `matchLabelKeys` and `mismatchLabelKeys`.
-fn label_keys(check: &mut Check, term: &Value, path: &str) {
+fn validate_label_keys(check: &mut Check, term: &Value, path: &str) {
     for list in ["matchLabelKeys", "mismatchLabelKeys"] {
         let mut keys = items(term, list, path).peekable();
         if keys.peek().is_some() && term["labelSelector"].is_null() {
@@ -135,7 +135,7 @@ fn label_keys(check: &mut Check, term: &Value, path: &str) {
         }
         for (key, path) in keys {
             let key = key.as_str().unwrap_or_default();
-            check.messages(&path, key, &names::qualified_name_errors(key));
+            check.push_messages(&path, key, &names::qualified_name_errors(key));
         }
     }
     let match_keys: Vec<&Value> = term["matchLabelKeys"].as_array().into_iter().flatten().collect();

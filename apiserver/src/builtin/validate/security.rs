@@ -7,42 +7,47 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Validates the pod's security context. Fields about host namespaces are in the pod spec itself.
-pub(super) fn pod_security_context(check: &mut Check, spec: &Value, path: &str) {
+pub(super) fn validate_pod_security_context(check: &mut Check, spec: &Value, path: &str) {
     let (context, path) = (&spec["securityContext"], format!("{path}.securityContext"));
-    ids(check, context, &["fsGroup", "runAsUser", "runAsGroup"], &path);
+    validate_ids(check, context, &["fsGroup", "runAsUser", "runAsGroup"], &path);
     for (id, path) in items(context, "supplementalGroups", &path) {
-        self::id(check, id, &path);
+        self::validate_id(check, id, &path);
     }
     if spec["shareProcessNamespace"] == true && spec["hostPID"] == true {
         let detail = "ShareProcessNamespace and HostPID cannot both be enabled";
         let field = format!("{path}.shareProcessNamespace");
         check.push(FieldError::invalid(&field, true, detail));
     }
-    sysctls(check, spec, context, &path);
+    validate_sysctls(check, spec, context, &path);
     let policies = ["Always", "OnRootMismatch"];
-    check.one_of(context, "fsGroupChangePolicy", &path, &policies);
-    seccomp(check, context, &path);
-    windows::windows_options(check, context, &path);
-    app_armor(check, context, &path);
-    check.one_of(context, "supplementalGroupsPolicy", &path, &["Merge", "Strict"]);
+    check.require_supported(context, "fsGroupChangePolicy", &path, &policies);
+    validate_seccomp(check, context, &path);
+    windows::validate_windows_options(check, context, &path);
+    validate_app_armor(check, context, &path);
+    check.require_supported(context, "supplementalGroupsPolicy", &path, &["Merge", "Strict"]);
     // The other policies require a feature gate that is off.
-    check.one_of(context, "seLinuxChangePolicy", &path, &["Recursive"]);
+    check.require_supported(context, "seLinuxChangePolicy", &path, &["Recursive"]);
 }
 
 /// Validates the security context of a container. `host_users`: it uses the host's user namespace.
-pub(super) fn container_security_context(check: &mut Check, context: &Value, path: &str, host_users: bool) {
-    ids(check, context, &["runAsUser", "runAsGroup"], path);
-    check.one_of(context, "procMount", path, &["Default", "Unmasked"]);
+pub(super) fn validate_container_security_context(
+    check: &mut Check,
+    context: &Value,
+    path: &str,
+    host_users: bool,
+) {
+    validate_ids(check, context, &["runAsUser", "runAsGroup"], path);
+    check.require_supported(context, "procMount", path, &["Default", "Unmasked"]);
     if host_users && context["procMount"] == "Unmasked" {
         let detail = "`hostUsers` must be false to use `Unmasked`";
         let field = format!("{path}.procMount");
         check.push(FieldError::invalid(&field, "Unmasked", detail));
     }
-    seccomp(check, context, path);
+    validate_seccomp(check, context, path);
     if context["allowPrivilegeEscalation"] == false {
         let mut reject = |other: &str| {
             let detail = format!("cannot set `allowPrivilegeEscalation` to false and {other}");
-            let shown = check.shown(context, path, "core.SecurityContext");
+            let shown = check.format_internal(context, path, "core.SecurityContext");
             check.push(FieldError::invalid(path, "", detail).showing(shown));
         };
         if context["privileged"] == true {
@@ -54,17 +59,17 @@ pub(super) fn container_security_context(check: &mut Check, context: &Value, pat
             }
         }
     }
-    windows::windows_options(check, context, path);
-    app_armor(check, context, path);
+    windows::validate_windows_options(check, context, path);
+    validate_app_armor(check, context, path);
 }
 
-pub(super) fn ids(check: &mut Check, context: &Value, names: &[&str], path: &str) {
+pub(super) fn validate_ids(check: &mut Check, context: &Value, names: &[&str], path: &str) {
     for name in names {
-        id(check, &context[*name], &format!("{path}.{name}"));
+        validate_id(check, &context[*name], &format!("{path}.{name}"));
     }
 }
 
-pub(super) fn id(check: &mut Check, id: &Value, path: &str) {
+pub(super) fn validate_id(check: &mut Check, id: &Value, path: &str) {
     if let Some(id) = id.as_i64().filter(|id| !(0..=i64::from(i32::MAX)).contains(id)) {
         let detail = "must be between 0 and 2147483647, inclusive";
         check.push(FieldError::invalid(path, id, detail));
@@ -72,7 +77,7 @@ pub(super) fn id(check: &mut Check, id: &Value, path: &str) {
 }
 
 /// Validates sysctls; those of a namespace that the pod shares with the host are rejected.
-fn sysctls(check: &mut Check, spec: &Value, context: &Value, path: &str) {
+fn validate_sysctls(check: &mut Check, spec: &Value, context: &Value, path: &str) {
     const DETAIL: &str = "must have at most 253 characters and match regex \
                           ^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$";
     let is_lower_alphanumeric = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
@@ -88,7 +93,7 @@ fn sysctls(check: &mut Check, spec: &Value, context: &Value, path: &str) {
     for (setting, path) in items(context, "sysctls", path) {
         let (name, path) = (text(setting, "name"), format!("{path}.name"));
         let is_name = name.len() <= 253 && name.split(['.', '/']).all(is_part);
-        if check.required(&setting["name"], &path) {
+        if check.require(&setting["name"], &path) {
             if !is_name {
                 check.push(FieldError::invalid(&path, name, DETAIL));
             } else if seen.contains(name) {
@@ -123,7 +128,7 @@ const IPC_SYSCTLS: &[&str] = &[
 
 const PROFILE_TYPES: [&str; 3] = ["Localhost", "RuntimeDefault", "Unconfined"];
 
-fn profile_type(check: &mut Check, profile: &Value, name: &str, path: &str) {
+fn validate_profile_type(check: &mut Check, profile: &Value, name: &str, path: &str) {
     let (profile_type, path) = (text(profile, "type"), format!("{path}.type"));
     if profile_type.is_empty() {
         let detail = format!("type is required when {name} is set");
@@ -133,18 +138,18 @@ fn profile_type(check: &mut Check, profile: &Value, name: &str, path: &str) {
     }
 }
 
-fn seccomp(check: &mut Check, context: &Value, path: &str) {
+fn validate_seccomp(check: &mut Check, context: &Value, path: &str) {
     let (profile, path) = (&context["seccompProfile"], format!("{path}.seccompProfile"));
     if !profile.is_object() {
         return;
     }
-    profile_type(check, profile, "seccompProfile", &path);
+    validate_profile_type(check, profile, "seccompProfile", &path);
     let (file, field) = (
         profile["localhostProfile"].as_str(),
         format!("{path}.localhostProfile"),
     );
     match (text(profile, "type"), file) {
-        ("Localhost", Some(file)) => check.local_path(file, &field),
+        ("Localhost", Some(file)) => check.validate_local_path(file, &field),
         ("Localhost", None) => {
             let detail = "must be set when seccomp type is Localhost";
             check.push(FieldError::required(&field, detail));
@@ -158,13 +163,13 @@ fn seccomp(check: &mut Check, context: &Value, path: &str) {
     }
 }
 
-fn app_armor(check: &mut Check, context: &Value, path: &str) {
+fn validate_app_armor(check: &mut Check, context: &Value, path: &str) {
     const MAX_PROFILE_BYTES: usize = 4095;
     let (profile, path) = (&context["appArmorProfile"], format!("{path}.appArmorProfile"));
     if !profile.is_object() {
         return;
     }
-    profile_type(check, profile, "appArmorProfile", &path);
+    validate_profile_type(check, profile, "appArmorProfile", &path);
     let field = format!("{path}.localhostProfile");
     match (text(profile, "type"), profile["localhostProfile"].as_str()) {
         ("Localhost", None | Some("")) => {
@@ -176,7 +181,7 @@ fn app_armor(check: &mut Check, context: &Value, path: &str) {
                 let detail = "must not be padded with whitespace";
                 check.push(FieldError::invalid(&field, file, detail));
             }
-            check.no_longer(file, MAX_PROFILE_BYTES, &field);
+            check.limit_bytes(file, MAX_PROFILE_BYTES, &field);
         }
         ("RuntimeDefault" | "Unconfined", Some(file)) => {
             let detail = "can only be set when AppArmor type is Localhost";
@@ -187,12 +192,12 @@ fn app_armor(check: &mut Check, context: &Value, path: &str) {
 }
 
 /// Validates `os` and fields that the operating system does not support.
-pub(super) fn os(check: &mut Check, spec: &Value, path: &str) {
+pub(super) fn validate_os(check: &mut Check, spec: &Value, path: &str) {
     let (name, field) = (&spec["os"]["name"], format!("{path}.os"));
     let containers = || container::all_containers(spec, path);
     match name.as_str().unwrap_or_default() {
         _ if !spec["os"].is_object() => {}
-        "" => drop(check.required(name, &format!("{field}.name"))),
+        "" => drop(check.require(name, &format!("{field}.name"))),
         "linux" => {
             for (holder, path) in [(spec, path.to_owned())].into_iter().chain(containers()) {
                 if holder["securityContext"]["windowsOptions"].is_object() {
@@ -203,16 +208,16 @@ pub(super) fn os(check: &mut Check, spec: &Value, path: &str) {
             }
         }
         "windows" => {
-            windows_forbidden(check, spec, WINDOWS_FORBIDDEN_POD_FIELDS, path);
+            reject_windows_fields(check, spec, WINDOWS_FORBIDDEN_POD_FIELDS, path);
             let context_path = |path: &str| format!("{path}.securityContext");
-            windows_forbidden(
+            reject_windows_fields(
                 check,
                 &spec["securityContext"],
                 WINDOWS_FORBIDDEN_POD_CONTEXT_FIELDS,
                 &context_path(path),
             );
             for (container, path) in containers() {
-                windows_forbidden(
+                reject_windows_fields(
                     check,
                     &container["securityContext"],
                     WINDOWS_FORBIDDEN_CONTAINER_CONTEXT_FIELDS,
@@ -224,7 +229,7 @@ pub(super) fn os(check: &mut Check, spec: &Value, path: &str) {
     }
 }
 
-fn windows_forbidden(check: &mut Check, holder: &Value, names: &[&str], path: &str) {
+fn reject_windows_fields(check: &mut Check, holder: &Value, names: &[&str], path: &str) {
     for name in names.iter().filter(|name| !holder[**name].is_null()) {
         let detail = "cannot be set for a windows pod";
         check.push(FieldError::forbidden(&format!("{path}.{name}"), detail));

@@ -5,46 +5,46 @@ use crate::field::FieldError;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-pub(super) fn service(check: &mut Check, service: &Value, old: Option<&Value>) {
+pub(super) fn validate_service(check: &mut Check, service: &Value, old: Option<&Value>) {
     let spec = &service["spec"];
     let ty = text(spec, "type");
     let headless = is_headless(spec);
     let path = "spec";
-    topology_annotations(check, &service["metadata"]["annotations"]);
+    validate_topology_annotations(check, &service["metadata"]["annotations"]);
     match ty {
-        "ExternalName" => external_name(check, spec),
+        "ExternalName" => validate_external_name(check, spec),
         "LoadBalancer" | "NodePort" if headless => {
             let detail = format!("may not be set to 'None' for {ty} services");
             check.push(FieldError::invalid("spec.clusterIPs[0]", "None", detail));
         }
-        _ if !headless => drop(check.required(&spec["ports"], "spec.ports")),
+        _ if !headless => drop(check.require(&spec["ports"], "spec.ports")),
         _ => {}
     }
-    check.one_of(
+    check.require_supported(
         spec,
         "type",
         path,
         &["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"],
     );
-    check.one_of(spec, "sessionAffinity", path, &["ClientIP", "None"]);
-    session_affinity(check, spec);
-    check.labels(&spec["selector"], "spec.selector");
-    ports(check, spec, ty);
+    check.require_supported(spec, "sessionAffinity", path, &["ClientIP", "None"]);
+    validate_session_affinity(check, spec);
+    check.validate_labels(&spec["selector"], "spec.selector");
+    validate_ports(check, spec, ty);
     if ty != "ExternalName" {
-        cluster_ips::cluster_ips(check, spec, old.map(|old| &old["spec"]));
+        cluster_ips::validate_cluster_ips(check, spec, old.map(|old| &old["spec"]));
     }
-    external_ips(check, spec, old.map(|old| &old["spec"]));
-    load_balancer_fields(check, spec);
-    traffic_policies(check, spec);
+    validate_external_ips(check, spec, old.map(|old| &old["spec"]));
+    validate_load_balancer_fields(check, spec);
+    validate_traffic_policies(check, spec);
     let ingress_points = service["status"]["loadBalancer"]["ingress"].as_array();
     if ty != "LoadBalancer" && ingress_points.is_some_and(|points| !points.is_empty()) {
         let detail = "may only be used when `spec.type` is 'LoadBalancer'";
         check.push(FieldError::forbidden("status.loadBalancer.ingress", detail));
     } else {
-        load_balancer_with_ip_modes(check, &service["status"]["loadBalancer"]);
+        validate_load_balancer_with_ip_modes(check, &service["status"]["loadBalancer"]);
     }
     if let Some(old) = old {
-        cluster_ips::update(check, spec, &old["spec"]);
+        cluster_ips::validate_update(check, spec, &old["spec"]);
         let both_load_balancers = [spec, &old["spec"]]
             .iter()
             .all(|spec| text(spec, "type") == "LoadBalancer");
@@ -54,7 +54,7 @@ pub(super) fn service(check: &mut Check, service: &Value, old: Option<&Value>) {
             check.push(FieldError::invalid("spec.loadBalancerClass", class, detail));
         }
         // kube-apiserver validates this twice.
-        load_balancer_class(check, spec);
+        validate_load_balancer_class(check, spec);
         let port = |spec: &Value| needs_health_check(spec).then(|| spec["healthCheckNodePort"].clone());
         if let (Some(new), Some(old)) = (port(spec), port(&old["spec"]))
             && new != old
@@ -70,7 +70,7 @@ pub(super) fn is_headless(spec: &Value) -> bool {
 }
 
 /// Requires the topology annotation and its deprecated form to match.
-fn topology_annotations(check: &mut Check, annotations: &Value) {
+fn validate_topology_annotations(check: &mut Check, annotations: &Value) {
     const TOPOLOGY_MODE: &str = "service.kubernetes.io/topology-mode";
     const TOPOLOGY_HINTS: &str = "service.kubernetes.io/topology-aware-hints";
     if let (Some(mode), Some(hints)) = (annotations.get(TOPOLOGY_MODE), annotations.get(TOPOLOGY_HINTS))
@@ -82,7 +82,7 @@ fn topology_annotations(check: &mut Check, annotations: &Value) {
     }
 }
 
-fn external_name(check: &mut Check, spec: &Value) {
+fn validate_external_name(check: &mut Check, spec: &Value) {
     let detail = "may not be set for ExternalName services";
     for list in ["clusterIPs", "ipFamilies"] {
         if spec[list].as_array().is_some_and(|list| !list.is_empty()) {
@@ -97,11 +97,11 @@ fn external_name(check: &mut Check, spec: &Value) {
     if name.is_empty() {
         check.push(FieldError::required("spec.externalName", ""));
     } else {
-        check.messages("spec.externalName", name, &names::subdomain_errors(name));
+        check.push_messages("spec.externalName", name, &names::subdomain_errors(name));
     }
 }
 
-fn session_affinity(check: &mut Check, spec: &Value) {
+fn validate_session_affinity(check: &mut Check, spec: &Value) {
     let config = &spec["sessionAffinityConfig"];
     let path = "spec.sessionAffinityConfig";
     match text(spec, "sessionAffinity") {
@@ -135,14 +135,14 @@ fn session_affinity(check: &mut Check, spec: &Value) {
 }
 
 /// Validates external IPs.
-fn external_ips(check: &mut Check, spec: &Value, old: Option<&Value>) {
+fn validate_external_ips(check: &mut Check, spec: &Value, old: Option<&Value>) {
     let previous = old.and_then(|old| old["externalIPs"].as_array());
     let was_present = |address: &Value| previous.is_some_and(|previous| previous.contains(address));
     for (address, path) in items(spec, "externalIPs", "spec") {
         let was_present = was_present(address);
         let address = address.as_str().unwrap_or_default();
         match addresses::ip_error(address).filter(|_| !was_present) {
-            Some(why) => check.push(FieldError::invalid(&path, address, why)),
+            Some(reason) => check.push(FieldError::invalid(&path, address, reason)),
             None => addresses::validate_non_special_ip(check, address, &path),
         }
     }
@@ -150,7 +150,7 @@ fn external_ips(check: &mut Check, spec: &Value, old: Option<&Value>) {
 
 const ONLY_LOAD_BALANCER: &str = "may only be used when `type` is 'LoadBalancer'";
 
-fn load_balancer_fields(check: &mut Check, spec: &Value) {
+fn validate_load_balancer_fields(check: &mut Check, spec: &Value) {
     let is_load_balancer_type = text(spec, "type") == "LoadBalancer";
     let ranges = spec["loadBalancerSourceRanges"].as_array();
     let ranges = ranges.map(Vec::as_slice).unwrap_or_default();
@@ -160,23 +160,23 @@ fn load_balancer_fields(check: &mut Check, spec: &Value) {
     }
     for (index, range) in ranges.iter().enumerate() {
         let range = range.as_str().unwrap_or_default().trim();
-        if let Some(why) = addresses::cidr_error(range) {
+        if let Some(reason) = addresses::cidr_error(range) {
             let field = format!("spec.LoadBalancerSourceRanges[{index}]");
-            check.push(FieldError::invalid(&field, range, why));
+            check.push(FieldError::invalid(&field, range, reason));
         }
     }
     if !is_load_balancer_type && !spec["allocateLoadBalancerNodePorts"].is_null() {
         let field = "spec.allocateLoadBalancerNodePorts";
         check.push(FieldError::forbidden(field, ONLY_LOAD_BALANCER));
     }
-    load_balancer_class(check, spec);
+    validate_load_balancer_class(check, spec);
 }
 
-fn load_balancer_class(check: &mut Check, spec: &Value) {
+fn validate_load_balancer_class(check: &mut Check, spec: &Value) {
     let path = "spec.loadBalancerClass";
     match spec["loadBalancerClass"].as_str() {
         Some(class) if text(spec, "type") == "LoadBalancer" => {
-            check.messages(path, class, &names::qualified_name_errors(class));
+            check.push_messages(path, class, &names::qualified_name_errors(class));
         }
         Some(_) => check.push(FieldError::forbidden(path, ONLY_LOAD_BALANCER)),
         None => {}
@@ -184,8 +184,8 @@ fn load_balancer_class(check: &mut Check, spec: &Value) {
 }
 
 /// Validates the load balancer status with the IP modes.
-fn load_balancer_with_ip_modes(check: &mut Check, load_balancer: &Value) {
-    network::load_balancer_status(check, load_balancer);
+fn validate_load_balancer_with_ip_modes(check: &mut Check, load_balancer: &Value) {
+    network::validate_load_balancer_status(check, load_balancer);
     for (ingress, path) in items(load_balancer, "ingress", "status.loadBalancer") {
         let has_address = !text(ingress, "ip").is_empty();
         let field = format!("{path}.ipMode");
@@ -198,7 +198,7 @@ fn load_balancer_with_ip_modes(check: &mut Check, load_balancer: &Value) {
                 let detail = "may not be specified when `ip` is not set";
                 check.push(FieldError::forbidden(&field, detail));
             }
-            _ => check.one_of(ingress, "ipMode", &path, &["Proxy", "VIP"]),
+            _ => check.require_supported(ingress, "ipMode", &path, &["Proxy", "VIP"]),
         }
     }
 }
@@ -224,11 +224,11 @@ pub(crate) fn is_externally_accessible(spec: &Value) -> bool {
 }
 
 /// Validates traffic policies.
-fn traffic_policies(check: &mut Check, spec: &Value) {
+fn validate_traffic_policies(check: &mut Check, spec: &Value) {
     let policy = text(spec, "externalTrafficPolicy");
     if is_externally_accessible(spec) {
-        if check.required(&spec["externalTrafficPolicy"], "spec.externalTrafficPolicy") {
-            check.one_of(spec, "externalTrafficPolicy", "spec", &["Cluster", "Local"]);
+        if check.require(&spec["externalTrafficPolicy"], "spec.externalTrafficPolicy") {
+            check.require_supported(spec, "externalTrafficPolicy", "spec", &["Cluster", "Local"]);
         }
     } else if !policy.is_empty() {
         let detail = "may only be set for externally-accessible services";
@@ -239,14 +239,14 @@ fn traffic_policies(check: &mut Check, spec: &Value) {
         if port == 0 {
             check.push(FieldError::required("spec.healthCheckNodePort", ""));
         } else {
-            check.port(&spec["healthCheckNodePort"], "spec.healthCheckNodePort");
+            check.validate_port(&spec["healthCheckNodePort"], "spec.healthCheckNodePort");
         }
     } else if port != 0 {
         let detail = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'";
         check.push(FieldError::invalid("spec.healthCheckNodePort", port, detail));
     }
-    check.one_of(spec, "internalTrafficPolicy", "spec", &["Cluster", "Local"]);
-    check.one_of(
+    check.require_supported(spec, "internalTrafficPolicy", "spec", &["Cluster", "Local"]);
+    check.require_supported(
         spec,
         "trafficDistribution",
         "spec",
@@ -254,7 +254,7 @@ fn traffic_policies(check: &mut Check, spec: &Value) {
     );
 }
 
-fn ports(check: &mut Check, spec: &Value, ty: &str) {
+fn validate_ports(check: &mut Check, spec: &Value, ty: &str) {
     let several = spec["ports"].as_array().is_some_and(|ports| ports.len() > 1);
     let mut seen_names = BTreeSet::new();
     let (mut seen, mut node_ports) = (BTreeSet::new(), BTreeSet::new());
@@ -266,16 +266,16 @@ fn ports(check: &mut Check, spec: &Value, ty: &str) {
             }
         } else {
             let messages = names::label_errors(name);
-            check.messages(&format!("{path}.name"), name, &messages);
+            check.push_messages(&format!("{path}.name"), name, &messages);
             if messages.is_empty() && !seen_names.insert(name) {
                 check.push(FieldError::duplicate(&format!("{path}.name"), name));
             }
         }
-        check.port(&port["port"], &format!("{path}.port"));
-        check.one_of(port, "protocol", &path, &["SCTP", "TCP", "UDP"]);
-        check.port_or_name(&port["targetPort"], &format!("{path}.targetPort"));
+        check.validate_port(&port["port"], &format!("{path}.port"));
+        check.require_supported(port, "protocol", &path, &["SCTP", "TCP", "UDP"]);
+        check.validate_port_or_name(&port["targetPort"], &format!("{path}.targetPort"));
         if let Some(protocol) = port["appProtocol"].as_str() {
-            check.messages(
+            check.push_messages(
                 &format!("{path}.appProtocol"),
                 protocol,
                 &names::qualified_name_errors(protocol),

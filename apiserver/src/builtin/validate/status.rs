@@ -80,7 +80,7 @@ fn count_fields(kind: &str) -> (&'static [&'static str], &'static [&'static str]
 /// Kinds with a `collisionCount`, which must not decrease.
 const COLLISION_COUNT_KINDS: [&str; 3] = ["DaemonSet", "Deployment", "StatefulSet"];
 
-pub(super) fn status(check: &mut Check, kind: &str, status: &Value, old: &Value) {
+pub(super) fn validate_status(check: &mut Check, kind: &str, status: &Value, old: &Value) {
     let (non_negative, bounded) = count_fields(kind);
     let collisions = |status: &Value| status["collisionCount"].as_i64();
     if COLLISION_COUNT_KINDS.contains(&kind)
@@ -94,9 +94,9 @@ pub(super) fn status(check: &mut Check, kind: &str, status: &Value, old: &Value)
             "cannot be decremented",
         ));
     }
-    check.not_negative(status, non_negative, "status");
+    check.require_non_negative(status, non_negative, "status");
     if kind == "PodDisruptionBudget" {
-        conditions::conditions(check, status);
+        conditions::validate_conditions(check, status);
     }
     let count = |name: &str| status[name].as_i64().unwrap_or(0);
     let mut not_above = |name: &str, limit: &str, detail: &str| {
@@ -121,7 +121,7 @@ pub(super) fn status(check: &mut Check, kind: &str, status: &Value, old: &Value)
 }
 
 /// Validates the phase of a namespace, which only deletion changes.
-pub(super) fn namespace(check: &mut Check, namespace: &Value) {
+pub(super) fn validate_namespace(check: &mut Check, namespace: &Value) {
     let phase = text(&namespace["status"], "phase");
     let (allowed, detail) = if is_deleted(namespace) {
         (

@@ -13,7 +13,7 @@ const ACCESS_MODES: [&str; 4] = [
 ];
 
 /// Validates the access modes of a volume or claim.
-pub(super) fn access_modes(check: &mut Check, spec: &Value, path: &str, missing: &str) {
+pub(super) fn validate_access_modes(check: &mut Check, spec: &Value, path: &str, missing: &str) {
     let path = format!("{path}.accessModes");
     let access_modes = spec["accessModes"].as_array().map_or(&[][..], Vec::as_slice);
     if access_modes.is_empty() {
@@ -35,39 +35,39 @@ pub(super) fn access_modes(check: &mut Check, spec: &Value, path: &str, missing:
     }
 }
 
-pub(super) fn storage_class(check: &mut Check, storage_class: &Value, old: Option<&Value>) {
+pub(super) fn validate_storage_class(check: &mut Check, storage_class: &Value, old: Option<&Value>) {
     let provisioner = text(storage_class, "provisioner");
-    if check.required(&storage_class["provisioner"], "provisioner") {
+    if check.require(&storage_class["provisioner"], "provisioner") {
         let lower = provisioner.to_lowercase();
-        check.messages("provisioner", &lower, &names::qualified_name_errors(&lower));
+        check.push_messages("provisioner", &lower, &names::qualified_name_errors(&lower));
     }
-    parameters(check, &storage_class["parameters"]);
+    validate_parameters(check, &storage_class["parameters"]);
     if !text(storage_class, "reclaimPolicy").is_empty() {
-        check.one_of_at(
+        check.require_supported_at(
             storage_class,
             "reclaimPolicy",
             "reclaimPolicy",
             &["Delete", "Retain"],
         );
     }
-    check.one_of_at(
+    check.require_supported_at(
         storage_class,
         "volumeBindingMode",
         "volumeBindingMode",
         &["Immediate", "WaitForFirstConsumer"],
     );
-    allowed_topologies(check, storage_class);
+    validate_allowed_topologies(check, storage_class);
     let Some(old) = old else { return };
     for name in ["parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"] {
         if old[name] != storage_class[name] {
-            let value = check.empties.restore_field(&storage_class[name], name);
+            let value = check.explicit_empty.restore_field(&storage_class[name], name);
             check.push(FieldError::invalid(name, value, "field is immutable"));
         }
     }
 }
 
 /// Validates the parameters of a class: number, total size, no empty keys.
-fn parameters(check: &mut Check, parameters: &Value) {
+fn validate_parameters(check: &mut Check, parameters: &Value) {
     const MAX_PARAMETERS: usize = 512;
     const MAX_PARAMETERS_BYTES: usize = 256 << 10;
     if fields(parameters).count() > MAX_PARAMETERS {
@@ -87,7 +87,7 @@ fn parameters(check: &mut Check, parameters: &Value) {
 }
 
 /// Validates the allowed topologies of a class, which must be distinct.
-fn allowed_topologies(check: &mut Check, storage_class: &Value) {
+fn validate_allowed_topologies(check: &mut Check, storage_class: &Value) {
     let terms = storage_class["allowedTopologies"]
         .as_array()
         .map_or(&[][..], Vec::as_slice);
@@ -98,7 +98,7 @@ fn allowed_topologies(check: &mut Check, storage_class: &Value) {
         let mut values_of: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         for (expression, path) in items(term, "matchLabelExpressions", &path) {
             let mut values = BTreeSet::new();
-            check.required(&expression["values"], &format!("{path}.values"));
+            check.require(&expression["values"], &format!("{path}.values"));
             for (value, path) in items(expression, "values", &path) {
                 let value = value.as_str().unwrap_or_default();
                 if !values.insert(value) {
@@ -106,7 +106,7 @@ fn allowed_topologies(check: &mut Check, storage_class: &Value) {
                 }
             }
             let (key, field) = (text(expression, "key"), format!("{path}.key"));
-            check.messages(&field, key, &names::qualified_name_errors(key));
+            check.push_messages(&field, key, &names::qualified_name_errors(key));
             if values_of.insert(key, values).is_some() {
                 check.push(FieldError::duplicate(&field, key));
             }

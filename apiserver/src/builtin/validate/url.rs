@@ -17,9 +17,9 @@ pub(super) struct Url<'a> {
 impl<'a> Url<'a> {
     pub(super) fn parse(text: &'a str) -> Result<Self, String> {
         let (whole, fragment) = text.split_once('#').unwrap_or((text, ""));
-        let parse_error = |text: &str, why: String| format!("parse {}: {why}", quoted(text));
-        let url = Self::without_fragment(whole).map_err(|why| parse_error(whole, why))?;
-        check_escapes(fragment).map_err(|why| parse_error(text, why))?;
+        let parse_error = |text: &str, reason: String| format!("parse {}: {reason}", quoted(text));
+        let url = Self::without_fragment(whole).map_err(|reason| parse_error(whole, reason))?;
+        check_escapes(fragment).map_err(|reason| parse_error(text, reason))?;
         Ok(Self { fragment, ..url })
     }
 

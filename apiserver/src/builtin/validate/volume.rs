@@ -82,7 +82,7 @@ const FORBIDDEN_CLAIM_METADATA: &[&str] = &[
 
 /// Validates the volumes of a pod or template and returns the valid ones, which can be mounted. `pod` is the name of the pod; `None` for a
 /// template.
-pub(super) fn volumes<'a>(
+pub(super) fn validate_volumes<'a>(
     check: &mut Check,
     spec: &'a Value,
     pod: Option<&str>,
@@ -99,9 +99,9 @@ pub(super) fn volumes<'a>(
     for (volume, path) in items(spec, "volumes", path) {
         let (name, before) = (text(volume, "name"), check.errors.len());
         let name_field = format!("{path}.name");
-        sources(check, volume, pod, &path);
-        if check.required(&volume["name"], &name_field) {
-            check.messages(&name_field, name, &names::label_errors(name));
+        validate_sources(check, volume, pod, &path);
+        if check.require(&volume["name"], &name_field) {
+            check.push_messages(&name_field, name, &names::label_errors(name));
         }
         if known.contains_key(name) {
             check.push(FieldError::duplicate(&name_field, name));
@@ -119,7 +119,7 @@ pub(super) fn volumes<'a>(
     known
 }
 
-fn sources(check: &mut Check, volume: &Value, pod: Option<&str>, path: &str) {
+fn validate_sources(check: &mut Check, volume: &Value, pod: Option<&str>, path: &str) {
     let mut kinds: Vec<&str> = fields(volume)
         .map(|(name, _)| name.as_str())
         .filter(|name| *name != "name")
@@ -135,7 +135,7 @@ fn sources(check: &mut Check, volume: &Value, pod: Option<&str>, path: &str) {
             _ => (kind, kind),
         };
         if index == 0 {
-            source(
+            validate_source(
                 check,
                 kind,
                 &volume[kind],
@@ -148,7 +148,7 @@ fn sources(check: &mut Check, volume: &Value, pod: Option<&str>, path: &str) {
         }
         let name = text(volume, "name");
         if kind == "iscsi" {
-            volume_source::iscsi_portal(check, name, &volume[kind], name, &format!("{path}.name"));
+            volume_source::validate_iscsi_portal(check, name, &volume[kind], name, &format!("{path}.name"));
         }
         if let ("ephemeral", 0, Some(pod)) = (kind, index, pod)
             && !name.is_empty()
@@ -164,28 +164,28 @@ fn sources(check: &mut Check, volume: &Value, pod: Option<&str>, path: &str) {
 }
 
 /// Validates one source of a volume of a pod or template.
-fn source(check: &mut Check, kind: &str, source: &Value, in_pod: bool, path: &str) {
+fn validate_source(check: &mut Check, kind: &str, source: &Value, in_pod: bool, path: &str) {
     let at = |name: &str| format!("{path}.{name}");
     let required_fields = REQUIRED_FIELDS.iter().find(|(known, _)| *known == kind);
     let mut complete = true;
     for name in required_fields.into_iter().flat_map(|(_, names)| *names) {
-        complete &= check.required(&source[*name], &at(name));
+        complete &= check.require(&source[*name], &at(name));
     }
     match kind {
-        "emptyDir" if container::amount(&source["sizeLimit"]).is_some_and(|amount| amount < 0.0) => {
+        "emptyDir" if container::quantity_value(&source["sizeLimit"]).is_some_and(|amount| amount < 0.0) => {
             let detail = "SizeLimit field must be a valid resource quantity";
             check.push(FieldError::forbidden(&at("sizeLimit"), detail));
         }
-        "hostPath" if complete => host_path(check, source, path),
-        "gitRepo" => check.local_path(text(source, "directory"), &at("directory")),
-        "configMap" | "secret" => key_to_paths(check, source, path),
-        "projected" => projected::projected(check, source, path),
-        "downwardAPI" => projected::downward_api(check, source, path),
-        "csi" => csi_driver(check, source, path),
+        "hostPath" if complete => validate_host_path(check, source, path),
+        "gitRepo" => check.validate_local_path(text(source, "directory"), &at("directory")),
+        "configMap" | "secret" => validate_key_to_paths(check, source, path),
+        "projected" => projected::validate_projected(check, source, path),
+        "downwardAPI" => projected::validate_downward_api(check, source, path),
+        "csi" => validate_csi_driver(check, source, path),
         "ephemeral" if complete => {
             let template = &source["volumeClaimTemplate"];
             let metadata = at("volumeClaimTemplate.metadata");
-            check.labels_and_annotations(&template["metadata"], &metadata);
+            check.validate_labels_and_annotations(&template["metadata"], &metadata);
             for name in FORBIDDEN_CLAIM_METADATA
                 .iter()
                 .filter(|name| !template["metadata"][**name].is_null())
@@ -197,21 +197,21 @@ fn source(check: &mut Check, kind: &str, source: &Value, in_pod: bool, path: &st
                     "cannot be set",
                 ));
             }
-            claims::claim_spec(check, &template["spec"], &at("volumeClaimTemplate.spec"));
+            claims::validate_claim_spec(check, &template["spec"], &at("volumeClaimTemplate.spec"));
         }
         "image" => {
             if in_pod {
-                check.required(&source["reference"], &at("reference"));
+                check.require(&source["reference"], &at("reference"));
             }
             let policies = ["Always", "IfNotPresent", "Never"];
-            check.one_of(source, "pullPolicy", path, &policies);
+            check.require_supported(source, "pullPolicy", path, &policies);
         }
-        _ => volume_source::source(check, kind, source, None, path),
+        _ => volume_source::validate_source(check, kind, source, None, path),
     }
 }
 
 /// Validates a `hostPath` source.
-pub(super) fn host_path(check: &mut Check, source: &Value, path: &str) {
+pub(super) fn validate_host_path(check: &mut Check, source: &Value, path: &str) {
     let kinds = [
         "",
         "BlockDevice",
@@ -222,31 +222,31 @@ pub(super) fn host_path(check: &mut Check, source: &Value, path: &str) {
         "FileOrCreate",
         "Socket",
     ];
-    check.no_backsteps(text(source, "path"), &format!("{path}.path"));
-    check.one_of(source, "type", path, &kinds);
+    check.reject_backsteps(text(source, "path"), &format!("{path}.path"));
+    check.require_supported(source, "type", path, &kinds);
 }
 
 /// Validates a `csi` source.
-fn csi_driver(check: &mut Check, source: &Value, path: &str) {
+fn validate_csi_driver(check: &mut Check, source: &Value, path: &str) {
     let (name, field) = (text(source, "driver"), format!("{path}.driver"));
-    if check.required(&source["driver"], &field) {
-        driver_name(check, name, &field);
+    if check.require(&source["driver"], &field) {
+        validate_driver_name(check, name, &field);
     }
     let secret = &source["nodePublishSecretRef"];
-    if secret.is_object() && check.required(&secret["name"], &format!("{path}.nodePublishSecretRef.name")) {
+    if secret.is_object() && check.require(&secret["name"], &format!("{path}.nodePublishSecretRef.name")) {
         let name = text(secret, "name");
-        check.messages(&format!("{path}.name"), name, &names::subdomain_errors(name));
+        check.push_messages(&format!("{path}.name"), name, &names::subdomain_errors(name));
     }
 }
 
-pub(super) fn driver_name(check: &mut Check, name: &str, path: &str) {
-    check.no_longer(name, 63, path);
-    check.messages(path, name, &names::subdomain_errors(&name.to_lowercase()));
+pub(super) fn validate_driver_name(check: &mut Check, name: &str, path: &str) {
+    check.limit_bytes(name, 63, path);
+    check.push_messages(path, name, &names::subdomain_errors(&name.to_lowercase()));
 }
 
 const INVALID_FILE_MODE: &str = "must be a number between 0 and 0777 (octal), both inclusive";
 
-pub(super) fn file_mode(check: &mut Check, file_mode: &Value, path: &str) {
+pub(super) fn validate_file_mode(check: &mut Check, file_mode: &Value, path: &str) {
     if let Some(file_mode) = file_mode
         .as_i64()
         .filter(|file_mode| !(0..=0o777).contains(file_mode))
@@ -256,11 +256,11 @@ pub(super) fn file_mode(check: &mut Check, file_mode: &Value, path: &str) {
 }
 
 /// Validates the mapping of keys to file paths.
-pub(super) fn key_to_paths(check: &mut Check, source: &Value, path: &str) {
-    file_mode(check, &source["defaultMode"], &format!("{path}.defaultMode"));
+pub(super) fn validate_key_to_paths(check: &mut Check, source: &Value, path: &str) {
+    validate_file_mode(check, &source["defaultMode"], &format!("{path}.defaultMode"));
     for (item, path) in items(source, "items", path) {
-        check.required(&item["key"], &format!("{path}.key"));
-        projected::file_path(check, &item["path"], &format!("{path}.path"));
-        file_mode(check, &item["mode"], &format!("{path}.mode"));
+        check.require(&item["key"], &format!("{path}.key"));
+        projected::validate_file_path(check, &item["path"], &format!("{path}.path"));
+        validate_file_mode(check, &item["mode"], &format!("{path}.mode"));
     }
 }

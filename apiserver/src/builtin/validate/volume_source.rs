@@ -27,7 +27,13 @@ static INITIATOR_FORMATS: LazyLock<[(&str, Option<Regex>); 3]> = LazyLock::new(|
 
 /// Validates a source. `persistent` is the name of the PersistentVolume, whose secret references require a namespace; `None` for a pod's
 /// volume.
-pub(super) fn source(check: &mut Check, kind: &str, source: &Value, persistent: Option<&str>, path: &str) {
+pub(super) fn validate_source(
+    check: &mut Check,
+    kind: &str,
+    source: &Value,
+    persistent: Option<&str>,
+    path: &str,
+) {
     let at = |name: &str| format!("{path}.{name}");
     match kind {
         "nfs" if !text(source, "path").starts_with('/') => {
@@ -36,10 +42,10 @@ pub(super) fn source(check: &mut Check, kind: &str, source: &Value, persistent: 
         }
         "gcePersistentDisk" | "awsElasticBlockStore" => {
             let detail = "must be between 1 and 255, inclusive";
-            byte_range(check, &source["partition"], &at("partition"), detail);
+            validate_byte_range(check, &source["partition"], &at("partition"), detail);
         }
-        "iscsi" => iscsi(check, source, persistent, path),
-        "fc" => fibre_channel(check, source, path),
+        "iscsi" => validate_iscsi(check, source, persistent, path),
+        "fc" => validate_fibre_channel(check, source, path),
         "glusterfs" => {
             if let (Some(_), Some(namespace)) = (persistent, source["endpointsNamespace"].as_str()) {
                 let messages = if namespace.is_empty() {
@@ -47,21 +53,21 @@ pub(super) fn source(check: &mut Check, kind: &str, source: &Value, persistent: 
                 } else {
                     names::label_errors(namespace)
                 };
-                check.messages(&at("endpointsNamespace"), namespace, &messages);
+                check.push_messages(&at("endpointsNamespace"), namespace, &messages);
             }
         }
-        "flocker" => flocker(check, source, path),
-        "quobyte" => quobyte(check, source, path),
-        "cinder" => secret_reference(check, &source["secretRef"], persistent, &at("secretRef")),
+        "flocker" => validate_flocker(check, source, path),
+        "quobyte" => validate_quobyte(check, source, path),
+        "cinder" => validate_secret_reference(check, &source["secretRef"], persistent, &at("secretRef")),
         "storageos" => {
-            check.required(&source["volumeName"], &at("volumeName"));
+            check.require(&source["volumeName"], &at("volumeName"));
             for name in ["volumeName", "volumeNamespace"] {
                 let value = text(source, name);
                 if !value.is_empty() {
-                    check.messages(&at(name), value, &names::label_errors(value));
+                    check.push_messages(&at(name), value, &names::label_errors(value));
                 }
             }
-            secret_reference(check, &source["secretRef"], persistent, &at("secretRef"));
+            validate_secret_reference(check, &source["secretRef"], persistent, &at("secretRef"));
         }
         "flexVolume" => {
             for (key, _) in fields(&source["options"]) {
@@ -77,40 +83,40 @@ pub(super) fn source(check: &mut Check, kind: &str, source: &Value, persistent: 
         "azureFile" if persistent.is_some() && source["secretNamespace"] == "" => {
             check.push(FieldError::required(&at("secretNamespace"), ""));
         }
-        "azureDisk" => azure_disk(check, source, path),
+        "azureDisk" => validate_azure_disk(check, source, path),
         _ => {}
     }
 }
 
 /// Validates the length of an iSCSI portal, which includes the name of the volume.
-pub(super) fn iscsi_portal(check: &mut Check, name: &str, source: &Value, value: &str, path: &str) {
+pub(super) fn validate_iscsi_portal(check: &mut Check, name: &str, source: &Value, value: &str, path: &str) {
     if source["initiatorName"].is_string() && name.len() + 1 + text(source, "targetPortal").len() > 64 {
         check.push(FieldError::invalid(path, value, PORTAL_TOO_LONG));
     }
 }
 
-fn byte_range(check: &mut Check, number: &Value, path: &str, detail: &str) {
+fn validate_byte_range(check: &mut Check, number: &Value, path: &str, detail: &str) {
     if let Some(number) = number.as_i64().filter(|number| !(0..=255).contains(number)) {
         check.push(FieldError::invalid(path, number, detail));
     }
 }
 
-fn lun(check: &mut Check, source: &Value, path: &str) {
+fn validate_lun(check: &mut Check, source: &Value, path: &str) {
     let detail = "must be between 0 and 255, inclusive";
-    byte_range(check, &source["lun"], &format!("{path}.lun"), detail);
+    validate_byte_range(check, &source["lun"], &format!("{path}.lun"), detail);
 }
 
 /// Validates a secret reference: name, and for a PersistentVolume the namespace.
-fn secret_reference(check: &mut Check, secret: &Value, persistent: Option<&str>, path: &str) {
+fn validate_secret_reference(check: &mut Check, secret: &Value, persistent: Option<&str>, path: &str) {
     if secret.is_object() {
-        check.required(&secret["name"], &format!("{path}.name"));
+        check.require(&secret["name"], &format!("{path}.name"));
         if persistent.is_some() {
-            check.required(&secret["namespace"], &format!("{path}.namespace"));
+            check.require(&secret["namespace"], &format!("{path}.namespace"));
         }
     }
 }
 
-fn iscsi(check: &mut Check, source: &Value, persistent: Option<&str>, path: &str) {
+fn validate_iscsi(check: &mut Check, source: &Value, persistent: Option<&str>, path: &str) {
     let at = |name: &str| format!("{path}.{name}");
     let unknown_prefix = match persistent {
         Some(_) => INVALID_INITIATOR,
@@ -120,35 +126,35 @@ fn iscsi(check: &mut Check, source: &Value, persistent: Option<&str>, path: &str
         let known = INITIATOR_FORMATS
             .iter()
             .find(|(start, _)| name.starts_with(start));
-        let why = match known {
+        let reason = match known {
             None => unknown_prefix,
             Some((_, format)) if format.as_ref().is_some_and(|format| format.is_match(name)) => return,
             Some(_) => INVALID_INITIATOR,
         };
-        check.push(FieldError::invalid(path, name, why));
+        check.push(FieldError::invalid(path, name, reason));
     };
-    check.required(&source["targetPortal"], &at("targetPortal"));
+    check.require(&source["targetPortal"], &at("targetPortal"));
     if let Some(volume) = persistent {
         let shown = text(source, "targetPortal");
-        iscsi_portal(check, volume, source, shown, &at("targetportal"));
+        validate_iscsi_portal(check, volume, source, shown, &at("targetportal"));
     }
-    if check.required(&source["iqn"], &at("iqn")) {
+    if check.require(&source["iqn"], &at("iqn")) {
         initiator_name(check, text(source, "iqn"), &at("iqn"));
     }
-    lun(check, source, path);
+    validate_lun(check, source, path);
     let secret = &source["secretRef"];
     if (source["chapAuthDiscovery"] == true || source["chapAuthSession"] == true) && !secret.is_object() {
         check.push(FieldError::required(&at("secretRef"), ""));
     }
     if persistent.is_some() && secret.is_object() {
-        check.required(&secret["name"], &at("secretRef.name"));
+        check.require(&secret["name"], &at("secretRef.name"));
     }
     if let Some(initiator) = source["initiatorName"].as_str() {
         initiator_name(check, initiator, &at("initiatorname"));
     }
 }
 
-fn fibre_channel(check: &mut Check, source: &Value, path: &str) {
+fn validate_fibre_channel(check: &mut Check, source: &Value, path: &str) {
     let has = |name: &str| source[name].as_array().is_some_and(|list| !list.is_empty());
     let (targets, ids) = (has("targetWWNs"), has("wwids"));
     let field = format!("{path}.targetWWNs");
@@ -164,11 +170,11 @@ fn fibre_channel(check: &mut Check, source: &Value, path: &str) {
         let detail = "lun is required if targetWWNs is specified";
         check.push(FieldError::required(&format!("{path}.lun"), detail));
     } else if targets {
-        lun(check, source, path);
+        validate_lun(check, source, path);
     }
 }
 
-fn flocker(check: &mut Check, source: &Value, path: &str) {
+fn validate_flocker(check: &mut Check, source: &Value, path: &str) {
     let (name, id) = (text(source, "datasetName"), text(source, "datasetUUID"));
     if name.is_empty() && id.is_empty() {
         let detail = "one of datasetName and datasetUUID is required";
@@ -187,7 +193,7 @@ fn flocker(check: &mut Check, source: &Value, path: &str) {
     }
 }
 
-fn quobyte(check: &mut Check, source: &Value, path: &str) {
+fn validate_quobyte(check: &mut Check, source: &Value, path: &str) {
     let (registry, field) = (text(source, "registry"), format!("{path}.registry"));
     let pairs = "must be a host:port pair or multiple pairs separated by commas";
     if registry.is_empty() {
@@ -200,7 +206,7 @@ fn quobyte(check: &mut Check, source: &Value, path: &str) {
             check.push(FieldError::invalid(&field, registry, pairs));
         }
     }
-    check.required(&source["volume"], &format!("{path}.volume"));
+    check.require(&source["volume"], &format!("{path}.volume"));
 }
 
 /// Whether a text is `host:port`, where a host with colons is in brackets.
@@ -215,9 +221,9 @@ fn is_host_and_port(pair: &str) -> bool {
     unbracketed.is_some_and(|host| ![host, port].iter().any(|part| part.contains(['[', ']'])))
 }
 
-fn azure_disk(check: &mut Check, source: &Value, path: &str) {
-    check.one_of(source, "cachingMode", path, &["None", "ReadOnly", "ReadWrite"]);
-    check.one_of(source, "kind", path, &["Dedicated", "Managed", "Shared"]);
+fn validate_azure_disk(check: &mut Check, source: &Value, path: &str) {
+    check.require_supported(source, "cachingMode", path, &["None", "ReadOnly", "ReadWrite"]);
+    check.require_supported(source, "kind", path, &["Dedicated", "Managed", "Shared"]);
     let (start, format) = if source["kind"] == "Managed" {
         ("/subscriptions/", MANAGED_DISK_FORMAT)
     } else {

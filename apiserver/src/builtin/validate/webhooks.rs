@@ -13,7 +13,7 @@ const REVIEW_VERSIONS: [&str; 2] = ["v1", "v1beta1"];
 const OPERATIONS: [&str; 5] = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
 const MAX_MATCH_CONDITIONS: usize = 64;
 
-pub(super) fn configuration(check: &mut Check, configuration: &Value) {
+pub(super) fn validate_configuration(check: &mut Check, configuration: &Value) {
     let mut known = BTreeSet::new();
     for (index, hook) in configuration["webhooks"]
         .as_array()
@@ -22,36 +22,36 @@ pub(super) fn configuration(check: &mut Check, configuration: &Value) {
         .enumerate()
     {
         let path = format!("webhooks[{index}]");
-        webhook(check, hook, &path);
-        review_versions(
+        validate_webhook(check, hook, &path);
+        validate_review_versions(
             check,
             &hook["admissionReviewVersions"],
             &format!("{path}.admissionReviewVersions"),
         );
-        unique_name(check, hook, &mut known, &path);
+        require_unique_name(check, hook, &mut known, &path);
     }
 }
 
 /// Rejects duplicate names.
-fn unique_name<'a>(check: &mut Check, named: &'a Value, known: &mut BTreeSet<&'a str>, path: &str) {
+fn require_unique_name<'a>(check: &mut Check, named: &'a Value, known: &mut BTreeSet<&'a str>, path: &str) {
     let name = text(named, "name");
     if !name.is_empty() && !known.insert(name) {
         check.push(FieldError::duplicate(&format!("{path}.name"), name));
     }
 }
 
-fn webhook(check: &mut Check, hook: &Value, path: &str) {
-    full_name(check, &hook["name"], &format!("{path}.name"));
+fn validate_webhook(check: &mut Check, hook: &Value, path: &str) {
+    validate_full_name(check, &hook["name"], &format!("{path}.name"));
     for (rule, path) in items(hook, "rules", path) {
         validate_rule(check, rule, &path);
     }
-    check.one_of(hook, "failurePolicy", path, &["Fail", "Ignore"]);
-    check.one_of(hook, "matchPolicy", path, &["Equivalent", "Exact"]);
+    check.require_supported(hook, "failurePolicy", path, &["Fail", "Ignore"]);
+    check.require_supported(hook, "matchPolicy", path, &["Equivalent", "Exact"]);
     if hook["sideEffects"].is_null() {
         let detail = "must specify one of None, NoneOnDryRun";
         check.push(FieldError::required(&format!("{path}.sideEffects"), detail));
     }
-    check.one_of(hook, "sideEffects", path, &["None", "NoneOnDryRun"]);
+    check.require_supported(hook, "sideEffects", path, &["None", "NoneOnDryRun"]);
     let seconds = hook["timeoutSeconds"].as_i64();
     if let Some(seconds) = seconds.filter(|seconds| !(1..=30).contains(seconds)) {
         let detail = "the timeout value must be between 1 and 30 seconds";
@@ -62,16 +62,16 @@ fn webhook(check: &mut Check, hook: &Value, path: &str) {
         ));
     }
     for name in ["namespaceSelector", "objectSelector"] {
-        check.selector(&hook[name], &format!("{path}.{name}"));
+        check.validate_label_selector(&hook[name], &format!("{path}.{name}"));
     }
-    check.one_of(hook, "reinvocationPolicy", path, &["IfNeeded", "Never"]);
-    client_config(check, &hook["clientConfig"], &format!("{path}.clientConfig"));
-    match_conditions(check, hook, path);
+    check.require_supported(hook, "reinvocationPolicy", path, &["IfNeeded", "Never"]);
+    validate_client_config(check, &hook["clientConfig"], &format!("{path}.clientConfig"));
+    validate_match_conditions(check, hook, path);
 }
 
 /// Validates a webhook's name: a subdomain of at least three labels.
-fn full_name(check: &mut Check, name: &Value, path: &str) {
-    if !check.required(name, path) {
+fn validate_full_name(check: &mut Check, name: &Value, path: &str) {
+    if !check.require(name, path) {
         return;
     }
     let name = name.as_str().unwrap_or_default();
@@ -85,7 +85,7 @@ fn full_name(check: &mut Check, name: &Value, path: &str) {
 }
 
 fn validate_rule(check: &mut Check, rule: &Value, path: &str) {
-    wildcard_list(check, rule, "operations", path, "operations");
+    validate_wildcard_list(check, rule, "operations", path, "operations");
     for (operation, path) in items(rule, "operations", path) {
         if let Some(operation) = operation
             .as_str()
@@ -94,19 +94,19 @@ fn validate_rule(check: &mut Check, rule: &Value, path: &str) {
             check.push(FieldError::not_supported(&path, operation, OPERATIONS));
         }
     }
-    wildcard_list(check, rule, "apiGroups", path, "API groups");
-    wildcard_list(check, rule, "apiVersions", path, "API versions");
+    validate_wildcard_list(check, rule, "apiGroups", path, "API groups");
+    validate_wildcard_list(check, rule, "apiVersions", path, "API versions");
     for (version, path) in items(rule, "apiVersions", path) {
-        check.required(version, &path);
+        check.require(version, &path);
     }
-    resources(check, rule, path);
-    check.one_of(rule, "scope", path, &["*", "Cluster", "Namespaced"]);
+    validate_resources(check, rule, path);
+    check.require_supported(rule, "scope", path, &["*", "Cluster", "Namespaced"]);
 }
 
 /// Requires a non-empty list, in which `*` is the only item.
-fn wildcard_list(check: &mut Check, rule: &Value, name: &str, path: &str, what: &str) {
+fn validate_wildcard_list(check: &mut Check, rule: &Value, name: &str, path: &str, what: &str) {
     let path = format!("{path}.{name}");
-    check.required(&rule[name], &path);
+    check.require(&rule[name], &path);
     let values = rule[name].as_array().map_or(&[][..], Vec::as_slice);
     if values.len() > 1 && values.iter().any(|value| value == "*") {
         let detail = format!("if '*' is present, must not specify other {what}");
@@ -115,13 +115,13 @@ fn wildcard_list(check: &mut Check, rule: &Value, name: &str, path: &str, what: 
 }
 
 /// Validates resources and subresources, none of which may include another.
-fn resources(check: &mut Check, rule: &Value, path: &str) {
+fn validate_resources(check: &mut Check, rule: &Value, path: &str) {
     let field = format!("{path}.resources");
-    check.required(&rule["resources"], &field);
+    check.require(&rule["resources"], &field);
     let (mut all_subresources, mut all_resources) = (BTreeSet::new(), BTreeSet::new());
     let (mut has_all, mut has_wildcard, mut last_without_subresource) = (false, false, false);
     for (resource, path) in items(rule, "resources", path) {
-        if !check.required(resource, &path) {
+        if !check.require(resource, &path) {
             continue;
         }
         let name = resource.as_str().unwrap_or_default();
@@ -167,13 +167,15 @@ fn resources(check: &mut Check, rule: &Value, path: &str) {
 }
 
 /// Validates the client configuration: either a URL or a service.
-fn client_config(check: &mut Check, client_config: &Value, path: &str) {
+fn validate_client_config(check: &mut Check, client_config: &Value, path: &str) {
     match (
         client_config["url"].as_str(),
         client_config["service"].is_object(),
     ) {
-        (Some(address), false) => webhook_url(check, address, &format!("{path}.url")),
-        (None, true) => service_reference(check, &client_config["service"], &format!("{path}.service")),
+        (Some(address), false) => validate_webhook_url(check, address, &format!("{path}.url")),
+        (None, true) => {
+            validate_service_reference(check, &client_config["service"], &format!("{path}.service"))
+        }
         _ => {
             let detail = "exactly one of url or service is required";
             check.push(FieldError::required(path, detail));
@@ -181,12 +183,12 @@ fn client_config(check: &mut Check, client_config: &Value, path: &str) {
     }
 }
 
-fn webhook_url(check: &mut Check, url: &str, path: &str) {
+fn validate_webhook_url(check: &mut Check, url: &str, path: &str) {
     const URL_FORMAT: &str = "; desired format: https://host[/path]";
     let url = match Url::parse(url) {
         Ok(url) => url,
-        Err(why) => {
-            let detail = format!("url must be a valid URL: {why}{URL_FORMAT}");
+        Err(reason) => {
+            let detail = format!("url must be a valid URL: {reason}{URL_FORMAT}");
             return check.push(FieldError::required(path, detail));
         }
     };
@@ -211,10 +213,10 @@ fn webhook_url(check: &mut Check, url: &str, path: &str) {
     }
 }
 
-fn service_reference(check: &mut Check, service: &Value, path: &str) {
+fn validate_service_reference(check: &mut Check, service: &Value, path: &str) {
     // kube-apiserver confuses the two paths.
     for (name, path_name) in [("namespace", "name"), ("name", "namespace")] {
-        check.required(&Value::from(text(service, name)), &format!("{path}.{path_name}"));
+        check.require(&Value::from(text(service, name)), &format!("{path}.{path_name}"));
     }
     let port = service["port"].as_i64();
     if let Some(port) = port.filter(|port| !(1..=65535).contains(port)) {
@@ -237,14 +239,14 @@ fn service_reference(check: &mut Check, service: &Value, path: &str) {
             reject(format!("segment[{index}] may not be empty"));
             continue;
         }
-        for why in names::subdomain_errors(segment) {
-            reject(format!("segment[{index}]: {why}"));
+        for reason in names::subdomain_errors(segment) {
+            reject(format!("segment[{index}]: {reason}"));
         }
     }
 }
 
 /// Validates match conditions.
-fn match_conditions(check: &mut Check, hook: &Value, path: &str) {
+fn validate_match_conditions(check: &mut Check, hook: &Value, path: &str) {
     let count = hook["matchConditions"].as_array().map_or(0, Vec::len);
     if count > MAX_MATCH_CONDITIONS {
         let field = format!("{path}.matchConditions");
@@ -253,24 +255,24 @@ fn match_conditions(check: &mut Check, hook: &Value, path: &str) {
     let mut known = BTreeSet::new();
     for (condition, path) in items(hook, "matchConditions", path) {
         let (expression, field) = (text(condition, "expression").trim(), format!("{path}.expression"));
-        if check.required(&Value::from(expression), &field)
-            && let Some(why) = schema::condition_error(expression)
+        if check.require(&Value::from(expression), &field)
+            && let Some(reason) = schema::condition_error(expression)
         {
             check.push(FieldError::invalid(
                 &field,
                 expression,
-                format!("compilation failed: {why}"),
+                format!("compilation failed: {reason}"),
             ));
         }
         let (name, field) = (text(condition, "name"), format!("{path}.name"));
-        if check.required(&Value::from(name), &field) {
-            check.messages(&field, name, &names::qualified_name_errors(name));
+        if check.require(&Value::from(name), &field) {
+            check.push_messages(&field, name, &names::qualified_name_errors(name));
         }
-        unique_name(check, condition, &mut known, &path);
+        require_unique_name(check, condition, &mut known, &path);
     }
 }
 
-fn review_versions(check: &mut Check, review_versions: &Value, path: &str) {
+fn validate_review_versions(check: &mut Check, review_versions: &Value, path: &str) {
     let known = REVIEW_VERSIONS.join(", ");
     let Some(list) = review_versions.as_array().filter(|list| !list.is_empty()) else {
         check.push(FieldError::required(path, format!("must specify one of {known}")));
@@ -283,8 +285,8 @@ fn review_versions(check: &mut Check, review_versions: &Value, path: &str) {
             check.push(FieldError::invalid(&path, version, "duplicate version"));
             continue;
         }
-        for why in dns_1035(version) {
-            check.push(FieldError::invalid(&path, version, why));
+        for reason in dns_1035(version) {
+            check.push(FieldError::invalid(&path, version, reason));
         }
     }
     if !REVIEW_VERSIONS.iter().any(|version| seen.contains(version)) {

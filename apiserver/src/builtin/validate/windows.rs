@@ -5,12 +5,12 @@ use crate::field::FieldError;
 use serde_json::Value;
 
 /// Validates the Windows options of a pod or container.
-pub(super) fn windows_options(check: &mut Check, context: &Value, path: &str) {
+pub(super) fn validate_windows_options(check: &mut Check, context: &Value, path: &str) {
     const MAX_CREDENTIAL_SPEC_BYTES: usize = 64 * 1024;
     let (windows_options, path) = (&context["windowsOptions"], format!("{path}.windowsOptions"));
     if let Some(name) = windows_options["gmsaCredentialSpecName"].as_str() {
         let field = format!("{path}.gmsaCredentialSpecName");
-        check.messages(&field, name, &names::subdomain_errors(name));
+        check.push_messages(&field, name, &names::subdomain_errors(name));
     }
     if let Some(credentials) = windows_options["gmsaCredentialSpec"].as_str() {
         let detail = match credentials.len() {
@@ -21,10 +21,10 @@ pub(super) fn windows_options(check: &mut Check, context: &Value, path: &str) {
             _ => None,
         };
         let field = format!("{path}.gmsaCredentialSpec");
-        check.messages(&field, credentials, detail.as_slice());
+        check.push_messages(&field, credentials, detail.as_slice());
     }
     if let Some(user) = windows_options["runAsUserName"].as_str() {
-        check.messages(&format!("{path}.runAsUserName"), user, &user_name_errors(user));
+        check.push_messages(&format!("{path}.runAsUserName"), user, &user_name_errors(user));
     }
 }
 
@@ -94,7 +94,7 @@ fn is_dns_label(part: &str) -> bool {
 }
 
 /// Validates host process containers: either all containers are, or none, and they require the host network.
-pub(super) fn host_processes(check: &mut Check, spec: &Value, path: &str) {
+pub(super) fn validate_host_processes(check: &mut Check, spec: &Value, path: &str) {
     let on_host = |holder: &Value| holder["securityContext"]["windowsOptions"]["hostProcess"].as_bool();
     let pod_setting = on_host(spec);
     let (mut total, mut host_process_count) = (0, 0);

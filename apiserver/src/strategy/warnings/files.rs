@@ -68,11 +68,11 @@ fn warn_overlaps<'a>(
 
 /// Whether two paths are equal, or one is below the other.
 fn overlap(first: &str, second: &str) -> bool {
-    let within = |file: &str, folder: &str| {
+    let is_within = |file: &str, folder: &str| {
         file.strip_prefix(folder)
             .is_some_and(|rest| rest.starts_with('/'))
     };
-    first == second || within(first, second) || within(second, first)
+    first == second || is_within(first, second) || is_within(second, first)
 }
 
 fn paths_of(source: &Value) -> impl Iterator<Item = &str> {

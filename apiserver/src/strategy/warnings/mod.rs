@@ -93,13 +93,13 @@ pub(crate) fn on_create(kind: &Kind, object: &Value) -> Vec<String> {
     warnings
 }
 
-/// Returns the warnings about an update of an object or, with `part`, of a subresource.
-pub(crate) fn on_update(kind: &Kind, part: &str, object: &Value, old: &Value) -> Vec<String> {
+/// Returns the warnings about an update of an object, or of a subresource if `subresource` is not empty.
+pub(crate) fn on_update(kind: &Kind, subresource: &str, object: &Value, old: &Value) -> Vec<String> {
     let mut warnings = vec![];
-    if part == "status" && matches!(kind.kind.as_str(), "Service" | "Ingress") {
+    if subresource == "status" && matches!(kind.kind.as_str(), "Service" | "Ingress") {
         network::warn_load_balancer_status(&object["status"], &mut warnings);
     }
-    if !matches!(part, "" | "scale") {
+    if !matches!(subresource, "" | "scale") {
         return warnings;
     }
     let generation = |object: &Value| object["metadata"]["generation"].clone();

@@ -88,8 +88,8 @@ pub(super) fn warn_node(spec: &Value, warnings: &mut Vec<String>) {
         warnings.push("spec.configSource: the feature is removed".to_owned());
     }
     if spec["externalID"].as_str().is_some_and(|id| !id.is_empty()) {
-        let why = "this field is deprecated, and is unused by Kubernetes";
-        warnings.push(format!("spec.externalID: {why}"));
+        let reason = "this field is deprecated, and is unused by Kubernetes";
+        warnings.push(format!("spec.externalID: {reason}"));
     }
     for (at, network) in items(&spec["podCIDRs"]) {
         warnings.extend(addresses::cidr_warnings(&format!("spec.podCIDRs[{at}]"), network));

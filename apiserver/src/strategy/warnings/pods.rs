@@ -1,7 +1,7 @@
 //! Warnings about pods and pod templates.
 
 use super::{addresses, deprecated_label, files, items, storage::DEPRECATED_VOLUME_TYPES};
-use crate::builtin::amount;
+use crate::builtin::quantity_value;
 use crate::meta;
 use crate::strategy::pods::{APP_ARMOR_ANNOTATION_PREFIX, parse_app_armor_profile};
 use serde_json::Value;
@@ -68,9 +68,9 @@ pub(super) fn warn_pod(pod: &Value, path: &str, warnings: &mut Vec<String>) {
     let at = format!("{path}spec");
     warn_node_selection(spec, &at, warnings);
     let annotations = &pod["metadata"]["annotations"];
-    for (key, why) in DEPRECATED_ANNOTATIONS {
+    for (key, reason) in DEPRECATED_ANNOTATIONS {
         if annotations.get(key).is_some() {
-            warnings.push(format!("{path}metadata.annotations[{key}]: {why}"));
+            warnings.push(format!("{path}metadata.annotations[{key}]: {reason}"));
         }
     }
     for (index, volume) in items(&spec["volumes"]) {
@@ -181,8 +181,8 @@ fn warn_node_selection(spec: &Value, at: &str, warnings: &mut Vec<String>) {
         .into_iter()
         .flat_map(|map| map.keys())
     {
-        if let Some((label, why)) = deprecated_label(&Value::from(key.as_str())) {
-            warnings.push(format!("{at}.nodeSelector[{label}]: {why}"));
+        if let Some((label, reason)) = deprecated_label(&Value::from(key.as_str())) {
+            warnings.push(format!("{at}.nodeSelector[{label}]: {reason}"));
         }
     }
     let affinity = &spec["affinity"]["nodeAffinity"];
@@ -199,8 +199,8 @@ fn warn_node_selection(spec: &Value, at: &str, warnings: &mut Vec<String>) {
     }
     for (index, spread) in items(&spec["topologySpreadConstraints"]) {
         let path = format!("{at}.topologySpreadConstraints[{index}]");
-        if let Some((label, why)) = deprecated_label(&spread["topologyKey"]) {
-            warnings.push(format!("{path}.topologyKey: {label} is {why}"));
+        if let Some((label, reason)) = deprecated_label(&spread["topologyKey"]) {
+            warnings.push(format!("{path}.topologyKey: {label} is {reason}"));
         }
         if spread["labelSelector"].is_null() {
             warnings.push(format!(
@@ -218,14 +218,16 @@ pub(super) fn warn_node_selector_term(
     warnings: &mut Vec<String>,
 ) {
     for (index, expression) in items(&term["matchExpressions"]) {
-        if let Some((label, why)) = deprecated_label(&expression["key"]) {
-            warnings.push(format!("{path}.matchExpressions[{index}].key: {label} is {why}"));
+        if let Some((label, reason)) = deprecated_label(&expression["key"]) {
+            warnings.push(format!(
+                "{path}.matchExpressions[{index}].key: {label} is {reason}"
+            ));
         }
         for (value_index, value) in items(&expression["values"]).filter(|_| with_values) {
             let value = value.as_str().unwrap_or_default();
-            if let Some(why) = meta::names::label_value(value) {
+            if let Some(reason) = meta::names::label_value(value) {
                 warnings.push(format!(
-                    "{path}.matchExpressions[{index}].values[{value_index}]: {value} is invalid, {why}"
+                    "{path}.matchExpressions[{index}].values[{value_index}]: {value} is invalid, {reason}"
                 ));
             }
         }
@@ -242,10 +244,10 @@ fn warn_volume(volume: &Value, path: &str, warnings: &mut Vec<String>) {
         ("flocker", NON_FUNCTIONAL),
         ("quobyte", NON_FUNCTIONAL),
     ];
-    for (name, why) in DEPRECATED_VOLUME_TYPES.iter().chain(&more) {
+    for (name, reason) in DEPRECATED_VOLUME_TYPES.iter().chain(&more) {
         if !volume[*name].is_null() {
             let name = if *name == "storageos" { "storageOS" } else { name };
-            warnings.push(format!("{path}.{name}: {why}"));
+            warnings.push(format!("{path}.{name}: {reason}"));
         }
     }
     let claim = &volume["ephemeral"]["volumeClaimTemplate"]["spec"]["resources"];
@@ -276,7 +278,7 @@ pub(super) fn warn_fractional_bytes(
 fn warn_fractional_list(resources: &Value, path: &str, names: &[&str], warnings: &mut Vec<String>) {
     for name in names {
         let quantity = &resources[*name];
-        let milli_value = amount(quantity).map(|amount| (amount * 1000.0).ceil());
+        let milli_value = quantity_value(quantity).map(|amount| (amount * 1000.0).ceil());
         if milli_value.is_some_and(|amount| amount % 1000.0 != 0.0) {
             let text = quantity
                 .as_str()

@@ -38,7 +38,7 @@ pub(super) fn warn_persistent_volume(object: &Value, warnings: &mut Vec<String>)
         let path = format!("spec.nodeAffinity.required.nodeSelectorTerms[{at}]");
         pods::warn_node_selector_term(term, &path, false, warnings);
     }
-    for (volume, why) in DEPRECATED_VOLUME_TYPES
+    for (volume, reason) in DEPRECATED_VOLUME_TYPES
         .iter()
         .filter(|(volume, _)| !spec[*volume].is_null())
     {
@@ -47,7 +47,7 @@ pub(super) fn warn_persistent_volume(object: &Value, warnings: &mut Vec<String>)
         } else {
             volume
         };
-        warnings.push(format!("spec.{volume}: {why}"));
+        warnings.push(format!("spec.{volume}: {reason}"));
     }
 }
 
@@ -63,9 +63,9 @@ pub(super) fn class_annotation_warning(object: &Value) -> Option<String> {
 pub(super) fn warn_storage_class(object: &Value, warnings: &mut Vec<String>) {
     for (at, topology) in items(&object["allowedTopologies"]) {
         for (index, expression) in items(&topology["matchLabelExpressions"]) {
-            if let Some((_, why)) = deprecated_label(&expression["key"]) {
+            if let Some((_, reason)) = deprecated_label(&expression["key"]) {
                 warnings.push(format!(
-                    "allowedTopologies[{at}].matchLabelExpressions[{index}].key: {why}"
+                    "allowedTopologies[{at}].matchLabelExpressions[{index}].key: {reason}"
                 ));
             }
         }

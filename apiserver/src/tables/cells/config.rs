@@ -121,7 +121,7 @@ fn format_metrics(desired: &[Value], current_metrics: &[Value]) -> String {
             .get(at)
             .map_or(&Value::Null, |current_metrics| &current_metrics[field]["current"]);
         let target = &metric[field]["target"];
-        let value = |of: &Value, name: &str| of[name].as_str().map(str::to_owned);
+        let value = |metric_value: &Value, name: &str| metric_value[name].as_str().map(str::to_owned);
         let unknown = || UNKNOWN.to_owned();
         let average = value(target, "averageValue");
         let name = text(&metric[field], "name");
@@ -150,8 +150,8 @@ fn format_metrics(desired: &[Value], current_metrics: &[Value]) -> String {
                 )
             }
             (_, None) => {
-                let percent = |of: &Value| {
-                    of["averageUtilization"]
+                let percent = |metric_value: &Value| {
+                    metric_value["averageUtilization"]
                         .as_i64()
                         .map(|percent| format!("{percent}%"))
                 };

@@ -126,10 +126,12 @@ fn node_cells(node: &Value, cells: &mut Vec<Value>) {
     roles.sort_unstable();
     roles.dedup();
     let address = |kind: &str| {
-        let found = list(status, "addresses")
+        let address = list(status, "addresses")
             .iter()
             .find(|address| address["type"] == kind);
-        found.map_or(NONE, |found| text(found, "address")).to_owned()
+        address
+            .map_or(NONE, |address| text(address, "address"))
+            .to_owned()
     };
     let info = &status["nodeInfo"];
     let mut kernel = text_or(text(info, "kernelVersion"), UNKNOWN).to_owned();
