@@ -126,7 +126,7 @@ fn apply_conditional_defaults(ty: &str, object: &mut ObjectFields) {
         }
         "autoscaling.v2.HorizontalPodAutoscalerBehavior" => default_scaling_behavior(object),
         "core.v1.LimitRangeItem" if object.get("type").is_some_and(|ty| ty == "Container") => {
-            default_limit_range_item(object)
+            default_limit_range_item(object);
         }
         "apiextensions.v1.CustomResourceDefinitionSpec" => default_crd_names(object),
         _ => {}

@@ -10,7 +10,7 @@ pub(super) const ENDPOINTS: [&str; 3] = ["healthz", "livez", "readyz"];
 /// The names of the checks. An in-memory server that responds is healthy.
 pub(super) const CHECKS: [&str; 1] = ["ping"];
 
-/// Returns the response to a path below an endpoint; `None` if there is no such check.
+/// Returns the response to a path below an endpoint; `None` for an unknown check.
 pub(super) fn respond(endpoint: &str, subpath: &[&str], query: &Query) -> Option<String> {
     match subpath {
         [] => Some(summarize(endpoint, query)),

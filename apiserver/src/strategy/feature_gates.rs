@@ -4,7 +4,7 @@ use super::pod_path;
 use crate::kinds::Kind;
 use serde_json::{Map, Value};
 
-/// Paths below a pod spec; `*` stands for each item of a list.
+/// Paths below a pod spec; `*` matches each item of a list.
 const GATED_POD_SPEC_FIELDS: &[&str] = &[
     "schedulingGroup",
     "volumes/*/projected/sources/*/clusterTrustBundle",

@@ -75,7 +75,7 @@ pub(crate) fn hide_internal_annotations(metadata: &mut Value) {
     }
 }
 
-/// Sets `lastPhaseTransitionTime` of a volume whose phase changed, unless the client set it.
+/// Sets `lastPhaseTransitionTime` of a volume if its phase changed and the client did not set it.
 fn set_phase_transition_time(volume: &mut Value, old: Option<&Value>) {
     const TIME: &str = "lastPhaseTransitionTime";
     let before = old.map_or(Value::Null, |old| old["status"].clone());
@@ -130,7 +130,7 @@ pub(crate) fn prepare(kind: &Kind, object: &mut Value, old: Option<&Value>) {
         }
         ("autoscaling", "HorizontalPodAutoscaler") => default_cpu_metric(object),
         ("apiextensions.k8s.io", "CustomResourceDefinition") => {
-            custom_resource_definitions::prepare(object, old)
+            custom_resource_definitions::prepare(object, old);
         }
         _ => {}
     }

@@ -41,7 +41,7 @@ pub fn conversion_error(value: &mut Value, ty: &Type) -> Option<String> {
     checker.mismatches.first().map(ToString::to_string)
 }
 
-/// The component of kube-apiserver whose error messages to reproduce.
+/// The component of kube-apiserver that is emulated; it decides the error messages.
 #[derive(Clone, Copy, PartialEq)]
 enum EmulatedComponent {
     Decoder,

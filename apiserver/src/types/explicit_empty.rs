@@ -53,7 +53,7 @@ impl ExplicitEmptyFields {
             }
             Value::Object(_) | Value::Array(_) => self.empty_collections.push((at.clone(), value.clone())),
             Value::String(text) if text.is_empty() && at.ends_with(CA_BUNDLE_FIELD) => {
-                self.ca_bundle_pointers.push(at.clone())
+                self.ca_bundle_pointers.push(at.clone());
             }
             _ => {}
         }

@@ -31,7 +31,7 @@ pub(super) fn validate_config_map(check: &mut Check, map: &Value) {
     }
 }
 
-/// Validates a secret whose `stringData` is already merged into `data`. Of the contents, only registry credentials are checked.
+/// Validates a secret after `stringData` was merged into `data`. Of the contents, only registry credentials are checked.
 pub(super) fn validate_secret(check: &mut Check, secret: &Value, old: Option<&Value>) {
     for (key, _) in fields(&secret["data"]) {
         check.push_messages(&format!("data[{key}]"), key, &names::config_key_errors(key));

@@ -12,7 +12,7 @@ const STATUS_LISTS: [(&str, &str); 3] = [
     ("ephemeralContainerStatuses", "ephemeralContainers"),
 ];
 
-/// Rejects the restart of terminated containers whose restart policy does not allow it.
+/// Rejects the restart of terminated containers unless their restart policy allows it.
 pub(super) fn reject_container_restarts(check: &mut Check, pod: &Value, old: &Value) {
     let spec = &old["spec"];
     let restarts_all = ["initContainers", "containers"].iter().any(|list| {

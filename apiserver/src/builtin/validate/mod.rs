@@ -140,7 +140,7 @@ pub fn validate(
     check.errors
 }
 
-/// Kinds whose updates kube-apiserver validates both as an update and as a whole, so that metadata errors occur twice.
+/// Kinds that kube-apiserver validates both as an update and as a whole when they are updated, so that metadata errors occur twice.
 const VALIDATED_TWICE_ON_UPDATE: &[&str] = &[
     "ClusterRole",
     "ClusterRoleBinding",

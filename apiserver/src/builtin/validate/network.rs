@@ -186,7 +186,7 @@ fn validate_backend(check: &mut Check, backend: &Value, path: &str) {
                 }
                 (true, 0) => check.push(FieldError::required(path, "port name or number is required")),
                 (true, _) => {
-                    check.validate_port(&service["port"]["number"], &format!("{service_path}.port.number"))
+                    check.validate_port(&service["port"]["number"], &format!("{service_path}.port.number"));
                 }
             }
         }

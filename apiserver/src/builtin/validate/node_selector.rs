@@ -4,7 +4,7 @@ use super::{Check, items, names, text};
 use crate::field::FieldError;
 use serde_json::Value;
 
-/// Validates a node selector, whose terms are ORed.
+/// Validates a node selector. Its terms are ORed.
 pub(super) fn validate_node_selector(check: &mut Check, selector: &Value, path: &str) {
     let mut terms = items(selector, "nodeSelectorTerms", path).peekable();
     if terms.peek().is_none() {

@@ -29,7 +29,7 @@ pub(super) fn validate_pod(check: &mut Check, pod: &Value, old: Option<&Value>, 
     match (old, subresource) {
         (None, _) => validate_new_pod(check, pod),
         (Some(old), "ephemeralcontainers") => {
-            pod_update::validate_ephemeral_containers_update(check, pod, old)
+            pod_update::validate_ephemeral_containers_update(check, pod, old);
         }
         (Some(old), "resize") => pod_resize::validate_resize(check, pod, old),
         (Some(old), _) => {

@@ -5,7 +5,7 @@ use crate::field::FieldError;
 use serde_json::{Value, json};
 use std::net::IpAddr;
 
-/// Conditions whose types are not validated.
+/// Condition types that are not validated.
 const BUILTIN_CONDITIONS: [&str; 3] = ["PodScheduled", "Ready", "Initialized"];
 const NOT_NEGATIVE: &str = "must be a non-negative integer";
 

@@ -47,7 +47,7 @@ pub(super) fn validate_selector_and_template(check: &mut Check, spec: &Value, ki
     }
 }
 
-/// Validates a template whose pods must always restart. `kind` is the kind that kube-apiserver's message names.
+/// Requires the template's pods to always restart. `kind` is the kind that kube-apiserver's message names.
 pub(super) fn require_restart_always(check: &mut Check, spec: &Value, kind: &str) {
     if let Some(policy) = spec["template"]["spec"]["restartPolicy"]
         .as_str()

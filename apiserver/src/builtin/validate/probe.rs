@@ -112,7 +112,7 @@ fn validate_handler(check: &mut Check, holder: &Value, path: &str, kinds: &[&str
                 }
             }
             "tcpSocket" | "grpc" => {
-                check.validate_port_or_name(&action["port"], &format!("{handler_path}.port"))
+                check.validate_port_or_name(&action["port"], &format!("{handler_path}.port"));
             }
             _ => {}
         }

@@ -25,8 +25,8 @@ static INITIATOR_FORMATS: LazyLock<[(&str, Option<Regex>); 3]> = LazyLock::new(|
     .map(|(start, format)| (start, Regex::new(format).ok()))
 });
 
-/// Validates a source. `persistent` is the name of the PersistentVolume, whose secret references require a namespace; `None` for a pod's
-/// volume.
+/// Validates a source. `persistent` is the name of the PersistentVolume: its secret references require a namespace. It is `None` for
+/// a pod's volume.
 pub(super) fn validate_source(
     check: &mut Check,
     kind: &str,

@@ -114,7 +114,7 @@ fn validate_wildcard_list(check: &mut Check, rule: &Value, name: &str, path: &st
     }
 }
 
-/// Validates resources and subresources, none of which may include another.
+/// Validates resources and subresources; rejects entries that include one another.
 fn validate_resources(check: &mut Check, rule: &Value, path: &str) {
     let field = format!("{path}.resources");
     check.require(&rule["resources"], &field);
@@ -174,7 +174,7 @@ fn validate_client_config(check: &mut Check, client_config: &Value, path: &str) 
     ) {
         (Some(address), false) => validate_webhook_url(check, address, &format!("{path}.url")),
         (None, true) => {
-            validate_service_reference(check, &client_config["service"], &format!("{path}.service"))
+            validate_service_reference(check, &client_config["service"], &format!("{path}.service"));
         }
         _ => {
             let detail = "exactly one of url or service is required";

@@ -76,7 +76,7 @@ pub(crate) fn on_create(kind: &Kind, object: &Value) -> Vec<String> {
             }
         }
         ("", "ServiceAccount") if has_annotation(object, MOUNTABLE_SECRETS_ANNOTATION) => {
-            warnings.push(mountable_secrets_warning())
+            warnings.push(mountable_secrets_warning());
         }
         ("discovery.k8s.io", "EndpointSlice") if object["addressType"] == "FQDN" => {
             warnings.push("spec.addressType: FQDN endpoints are deprecated".to_owned());
@@ -170,7 +170,7 @@ fn warn_always(kind: &Kind, object: &Value, warnings: &mut Vec<String>) {
     }
 }
 
-/// Warns about webhook configurations whose name is reserved for static manifests.
+/// Warns about names of webhook configurations that are reserved for static manifests.
 fn reserved_name_warning(object: &Value) -> Option<String> {
     const SUFFIX: &str = ".static.k8s.io";
     crate::meta::name(object).ends_with(SUFFIX).then(|| {

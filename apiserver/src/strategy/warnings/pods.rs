@@ -84,21 +84,7 @@ pub(super) fn warn_pod(pod: &Value, path: &str, warnings: &mut Vec<String>) {
             warnings.push(format!("{at}.hostAliases[{index}].ip: duplicate ip {ip:?}"));
         }
     }
-    let names: Vec<&str> = items(&spec["imagePullSecrets"])
-        .map(|(_, secret)| secret["name"].as_str().unwrap_or_default())
-        .collect();
-    for (index, name) in names.iter().enumerate() {
-        if names[..index].contains(name) {
-            warnings.push(format!(
-                "{at}.imagePullSecrets[{index}].name: duplicate name {name:?}"
-            ));
-        }
-    }
-    for (index, _) in names.iter().enumerate().filter(|(_, name)| name.is_empty()) {
-        warnings.push(format!(
-            "{at}.imagePullSecrets[{index}].name: invalid empty name \"\""
-        ));
-    }
+    warn_image_pull_secrets(spec, &at, warnings);
     warn_fractional_list(
         &spec["overhead"],
         &format!("{at}.overhead"),
@@ -138,6 +124,41 @@ pub(super) fn warn_pod(pod: &Value, path: &str, warnings: &mut Vec<String>) {
             "{at}.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1"
         ));
     }
+    warn_null_label_selectors(spec, &at, warnings);
+    for (index, server) in items(&spec["dnsConfig"]["nameservers"]) {
+        warnings.extend(addresses::ip_warning(
+            &format!("{at}.dnsConfig.nameservers[{index}]"),
+            server,
+        ));
+    }
+    for (index, alias) in items(&spec["hostAliases"]) {
+        warnings.extend(addresses::ip_warning(
+            &format!("{at}.hostAliases[{index}].ip"),
+            &alias["ip"],
+        ));
+    }
+}
+
+fn warn_image_pull_secrets(spec: &Value, at: &str, warnings: &mut Vec<String>) {
+    let names: Vec<&str> = items(&spec["imagePullSecrets"])
+        .map(|(_, secret)| secret["name"].as_str().unwrap_or_default())
+        .collect();
+    for (index, name) in names.iter().enumerate() {
+        if names[..index].contains(name) {
+            warnings.push(format!(
+                "{at}.imagePullSecrets[{index}].name: duplicate name {name:?}"
+            ));
+        }
+    }
+    for (index, _) in names.iter().enumerate().filter(|(_, name)| name.is_empty()) {
+        warnings.push(format!(
+            "{at}.imagePullSecrets[{index}].name: invalid empty name \"\""
+        ));
+    }
+}
+
+/// Warns about affinity terms without label selector.
+fn warn_null_label_selectors(spec: &Value, at: &str, warnings: &mut Vec<String>) {
     for affinity in ["podAffinity", "podAntiAffinity"] {
         for (when, term) in [
             ("requiredDuringSchedulingIgnoredDuringExecution", ""),
@@ -159,18 +180,6 @@ pub(super) fn warn_pod(pod: &Value, path: &str, warnings: &mut Vec<String>) {
                 }
             }
         }
-    }
-    for (index, server) in items(&spec["dnsConfig"]["nameservers"]) {
-        warnings.extend(addresses::ip_warning(
-            &format!("{at}.dnsConfig.nameservers[{index}]"),
-            server,
-        ));
-    }
-    for (index, alias) in items(&spec["hostAliases"]) {
-        warnings.extend(addresses::ip_warning(
-            &format!("{at}.hostAliases[{index}].ip"),
-            &alias["ip"],
-        ));
     }
 }
 

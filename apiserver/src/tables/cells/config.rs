@@ -119,7 +119,7 @@ fn format_metrics(desired: &[Value], current_metrics: &[Value]) -> String {
         };
         let current = current_metrics
             .get(at)
-            .map_or(&Value::Null, |current_metrics| &current_metrics[field]["current"]);
+            .map_or(&Value::Null, |metric| &metric[field]["current"]);
         let target = &metric[field]["target"];
         let value = |metric_value: &Value, name: &str| metric_value[name].as_str().map(str::to_owned);
         let unknown = || UNKNOWN.to_owned();
