@@ -86,24 +86,28 @@ fn validate_uncounted_pods(check: &mut Check, status: &Value) {
 }
 
 fn validate_conditions(check: &mut Check, job: &Value, new: &JobStatus<'_>, before: &JobStatus<'_>) {
-    let ended = new.is_complete() != before.is_complete();
-    let failed = new.is_failed() != before.is_failed();
+    let complete_changed = new.is_complete() != before.is_complete();
+    let failed_changed = new.is_failed() != before.is_failed();
     let has_success_policy = !job["spec"]["successPolicy"].is_null();
     let rules = [
         (
-            (ended || failed) && new.is_complete() && new.is_failed(),
+            (complete_changed || failed_changed) && new.is_complete() && new.is_failed(),
             "cannot set Complete=True and Failed=true conditions",
         ),
         (
-            (ended || new.is_failing() != before.is_failing()) && new.is_complete() && new.is_failing(),
+            (complete_changed || new.is_failing() != before.is_failing())
+                && new.is_complete()
+                && new.is_failing(),
             "cannot set Complete=True and FailureTarget=true conditions",
         ),
         (
-            (failed || has_changed(new, before, "failedIndexes")) && new.is_failed() && !new.is_failing(),
+            (failed_changed || has_changed(new, before, "failedIndexes"))
+                && new.is_failed()
+                && !new.is_failing(),
             "cannot set Failed=True condition without the FailureTarget=true condition",
         ),
         (
-            (ended || new.is_succeeding() != before.is_succeeding())
+            (complete_changed || new.is_succeeding() != before.is_succeeding())
                 && new.is_complete()
                 && !new.is_succeeding(),
             "cannot set Complete=True condition without the SuccessCriteriaMet=true condition",

@@ -166,7 +166,7 @@ fn with_old_cpu_and_memory(container: &Value, old: &Value) -> Value {
     result
 }
 
-/// Returns a container with explicit, possibly empty, resources and without claims.
+/// Returns a container with explicit requests and limits, even if they are empty.
 fn with_explicit_resources(container: &Value) -> Value {
     let mut result = container.clone();
     let own = container["resources"].clone();
