@@ -134,7 +134,7 @@ impl ApiError {
 
     /// 404 for an object.
     pub fn not_found(kind: &Kind, name: &str) -> Self {
-        let message = format!("{} {} not found", kind.qualified(), quoted(name));
+        let message = format!("{} {} not found", kind.group_resource(), quoted(name));
         Self::about(404, "NotFound", message, kind.details(name))
     }
 
@@ -158,7 +158,7 @@ impl ApiError {
 
     /// 409 for a second object of the name.
     pub fn already_exists(kind: &Kind, name: &str) -> Self {
-        let message = format!("{} {} already exists", kind.qualified(), quoted(name));
+        let message = format!("{} {} already exists", kind.group_resource(), quoted(name));
         Self::about(409, "AlreadyExists", message, kind.details(name))
     }
 
@@ -166,7 +166,7 @@ impl ApiError {
     pub fn conflict(kind: &Kind, name: &str, why: impl fmt::Display) -> Self {
         let message = format!(
             "Operation cannot be fulfilled on {} {name:?}: {why}",
-            kind.qualified()
+            kind.group_resource()
         );
         Self::about(409, "Conflict", message, kind.details(name))
     }
@@ -181,9 +181,9 @@ impl ApiError {
     /// 403 for what no permission would allow.
     pub fn forbidden(kind: &Kind, name: &str, why: impl fmt::Display) -> Self {
         let message = if name.is_empty() {
-            format!("{} is forbidden: {why}", kind.qualified())
+            format!("{} is forbidden: {why}", kind.group_resource())
         } else {
-            format!("{} {name:?} is forbidden: {why}", kind.qualified())
+            format!("{} {name:?} is forbidden: {why}", kind.group_resource())
         };
         Self::about(403, "Forbidden", message, kind.details(name))
     }

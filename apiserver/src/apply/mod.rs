@@ -58,7 +58,7 @@ impl<'a, 't> Write<'a, 't> {
     }
 
     fn empty(self) -> Value {
-        let mut empty = (self.types)(self.api_version).map_or(Value::Null, crate::types::zero);
+        let mut empty = (self.types)(self.api_version).map_or(Value::Null, crate::types::zero_value);
         empty["apiVersion"] = self.api_version.into();
         empty["kind"] = self.kind.into();
         empty

@@ -1,4 +1,4 @@
-//! Defaults: a table of those that stand by themselves, and functions for those that depend on something.
+//! Defaults of built-in kinds: a table of unconditional ones, and functions for those that depend on other fields.
 
 mod pods;
 mod table;
@@ -7,16 +7,19 @@ mod workloads;
 use crate::types::Type;
 use serde_json::{Map, Value, json};
 
-use table::TABLE;
+use table::UNCONDITIONAL_DEFAULTS;
 
-type Object = Map<String, Value>;
+type ObjectFields = Map<String, Value>;
 
-/// Fills in the defaults of a normal object of a built-in kind, its templates included. What admission adds (a pod's tolerations, its
-/// service account) and what is allocated (addresses, ports) is not filled in.
-pub fn default(object: &mut Value, ty: &Type) {
+/// Applies the defaults of a normalized object of a built-in kind, including its pod templates. Values that admission adds (a pod's
+/// tolerations and service account) or that are allocated (addresses, ports) are not defaults.
+pub fn apply_defaults(object: &mut Value, ty: &Type) {
     if let (Type::Named(named), Value::Object(fields)) = (ty, &mut *object) {
-        depending(&named.name, fields);
-        for (_, field, value) in TABLE.iter().filter(|(ty, ..)| *ty == &*named.name) {
+        apply_conditional_defaults(&named.name, fields);
+        for (_, field, value) in UNCONDITIONAL_DEFAULTS
+            .iter()
+            .filter(|(ty, ..)| *ty == &*named.name)
+        {
             if fields.get(*field).is_none_or(Value::is_null) {
                 fields.insert(
                     (*field).to_owned(),
@@ -28,13 +31,13 @@ pub fn default(object: &mut Value, ty: &Type) {
     match (ty.resolve(), object) {
         (Type::List(list), Value::Array(items)) => {
             for item in items {
-                default(item, &list.items);
+                apply_defaults(item, &list.items);
             }
         }
         (Type::Map(map), Value::Object(fields)) => {
             for (name, value) in fields {
                 if let Some(ty) = map.type_of(name) {
-                    default(value, ty);
+                    apply_defaults(value, ty);
                 }
             }
         }
@@ -42,30 +45,31 @@ pub fn default(object: &mut Value, ty: &Type) {
     }
 }
 
-/// The defaults of one object that depend on something.
-fn depending(ty: &str, object: &mut Object) {
+/// Applies the defaults of one object that depend on its other fields.
+fn apply_conditional_defaults(ty: &str, object: &mut ObjectFields) {
     match ty {
         "core.v1.Container" | "core.v1.EphemeralContainer" => {
-            let policy = pods::pull_policy(object.get("image").and_then(Value::as_str).unwrap_or_default());
+            let policy =
+                pods::image_pull_policy(object.get("image").and_then(Value::as_str).unwrap_or_default());
             object.entry("imagePullPolicy").or_insert_with(|| policy.into());
         }
         "core.v1.Volume" if object.keys().all(|name| name == "name") => {
             object.insert("emptyDir".to_owned(), json!({}));
         }
-        // It is always there, if only empty.
+        // Normalization writes this field even if it is empty.
         "batch.v1.PodFailurePolicyOnPodConditionsPattern"
             if object.get("status").is_some_and(|status| status == "") =>
         {
             object.remove("status");
         }
-        // What nothing is taken from can be given.
+        // Allocatable resources default to the capacity.
         "core.v1.NodeStatus" if object.get("allocatable").is_none_or(Value::is_null) => {
             if let Some(capacity) = object.get("capacity").filter(|value| value.is_object()).cloned() {
                 object.insert("allocatable".to_owned(), capacity);
             }
         }
         "core.v1.ImageVolumeSource" => {
-            let policy = pods::pull_policy(
+            let policy = pods::image_pull_policy(
                 object
                     .get("reference")
                     .and_then(Value::as_str)
@@ -73,11 +77,11 @@ fn depending(ty: &str, object: &mut Object) {
             );
             object.entry("pullPolicy").or_insert_with(|| policy.into());
         }
-        "core.v1.PodStatus" => pods::pod_addresses(object),
-        "core.v1.Pod" => pods::pod(object),
-        "core.v1.ServiceSpec" => service(object),
-        "core.v1.Namespace" => namespace(object),
-        "core.v1.ReplicationController" => workloads::replication_controller(object),
+        "core.v1.PodStatus" => pods::default_pod_ips(object),
+        "core.v1.Pod" => pods::default_pod(object),
+        "core.v1.ServiceSpec" => default_service_spec(object),
+        "core.v1.Namespace" => default_namespace(object),
+        "core.v1.ReplicationController" => workloads::default_replication_controller(object),
         "apps.v1.DeploymentStrategy" | "apps.v1.DaemonSetUpdateStrategy"
             if object.get("type").is_none_or(|ty| ty == "RollingUpdate") =>
         {
@@ -88,7 +92,7 @@ fn depending(ty: &str, object: &mut Object) {
             object.entry("rollingUpdate").or_insert_with(|| json!({}));
         }
         "apps.v1.StatefulSetSpec" => {
-            for claim in objects(object, "volumeClaimTemplates") {
+            for claim in list_items(object, "volumeClaimTemplates") {
                 claim.insert("apiVersion".to_owned(), "v1".into());
                 claim.insert("kind".to_owned(), "PersistentVolumeClaim".into());
             }
@@ -96,7 +100,7 @@ fn depending(ty: &str, object: &mut Object) {
         "rbac.v1.RoleRef" if object.get("apiGroup").is_none_or(|group| group == "") => {
             object.insert("apiGroup".to_owned(), "rbac.authorization.k8s.io".into());
         }
-        "batch.v1.Job" => workloads::job(object),
+        "batch.v1.Job" => workloads::default_job(object),
         "rbac.v1.Subject"
             if !object.contains_key("apiGroup")
                 && object
@@ -120,25 +124,27 @@ fn depending(ty: &str, object: &mut Object) {
                 json!([{"type": "Resource", "resource": {"name": "cpu", "target": target}}]),
             );
         }
-        "autoscaling.v2.HorizontalPodAutoscalerBehavior" => behavior(object),
-        "core.v1.LimitRangeItem" if object.get("type").is_some_and(|ty| ty == "Container") => limits(object),
-        "apiextensions.v1.CustomResourceDefinitionSpec" => names(object),
+        "autoscaling.v2.HorizontalPodAutoscalerBehavior" => default_scaling_behavior(object),
+        "core.v1.LimitRangeItem" if object.get("type").is_some_and(|ty| ty == "Container") => {
+            default_limit_range_item(object);
+        }
+        "apiextensions.v1.CustomResourceDefinitionSpec" => default_crd_names(object),
         _ => {}
     }
 }
 
-/// How fast an autoscaler follows, where it says so of one way only.
-fn behavior(behavior: &mut Object) {
+/// Completes the scaling behavior of an autoscaler where only one direction is configured.
+fn default_scaling_behavior(behavior: &mut ObjectFields) {
     let share = json!({"type": "Percent", "value": 100, "periodSeconds": 15});
     let pods = json!({"type": "Pods", "value": 4, "periodSeconds": 15});
-    for (way, policies, waits) in [
+    for (direction, policies, window_seconds) in [
         ("scaleUp", json!([pods, share]), Some(0)),
         ("scaleDown", json!([share]), None),
     ] {
-        let rules = behavior.entry(way).or_insert_with(|| json!({}));
+        let rules = behavior.entry(direction).or_insert_with(|| json!({}));
         let Value::Object(rules) = rules else { continue };
         rules.entry("policies").or_insert(policies);
-        if let Some(seconds) = waits {
+        if let Some(seconds) = window_seconds {
             rules
                 .entry("stabilizationWindowSeconds")
                 .or_insert_with(|| json!(seconds));
@@ -146,30 +152,30 @@ fn behavior(behavior: &mut Object) {
     }
 }
 
-/// Limits of containers follow from one another: what is given from the most, what is asked for from what is given, or the least.
-fn limits(item: &mut Object) {
-    let entries = |item: &Object, name: &str| {
+/// Defaults of a container's limit range item: `default` from `max`, and `defaultRequest` from `default`, then from `min`.
+fn default_limit_range_item(item: &mut ObjectFields) {
+    let entries = |item: &ObjectFields, name: &str| {
         item.get(name)
             .and_then(Value::as_object)
             .cloned()
             .unwrap_or_default()
     };
-    let (most, least) = (entries(item, "max"), entries(item, "min"));
-    let (mut given, mut asked) = (entries(item, "default"), entries(item, "defaultRequest"));
-    for (name, amount) in most {
-        given.entry(name).or_insert(amount);
+    let (max, min) = (entries(item, "max"), entries(item, "min"));
+    let (mut default, mut default_request) = (entries(item, "default"), entries(item, "defaultRequest"));
+    for (name, amount) in max {
+        default.entry(name).or_insert(amount);
     }
-    for (name, amount) in given.clone().into_iter().chain(least) {
-        asked.entry(name).or_insert(amount);
+    for (name, amount) in default.clone().into_iter().chain(min) {
+        default_request.entry(name).or_insert(amount);
     }
-    for (name, amounts) in [("default", given), ("defaultRequest", asked)] {
+    for (name, amounts) in [("default", default), ("defaultRequest", default_request)] {
         if !amounts.is_empty() {
             item.insert(name.to_owned(), Value::Object(amounts));
         }
     }
 }
 
-fn objects<'a>(object: &'a mut Object, list: &str) -> impl Iterator<Item = &'a mut Object> {
+fn list_items<'a>(object: &'a mut ObjectFields, list: &str) -> impl Iterator<Item = &'a mut ObjectFields> {
     object
         .get_mut(list)
         .and_then(Value::as_array_mut)
@@ -178,7 +184,7 @@ fn objects<'a>(object: &'a mut Object, list: &str) -> impl Iterator<Item = &'a m
         .filter_map(Value::as_object_mut)
 }
 
-fn service(spec: &mut Object) {
+fn default_service_spec(spec: &mut ObjectFields) {
     let ty = spec
         .get("type")
         .and_then(Value::as_str)
@@ -199,7 +205,7 @@ fn service(spec: &mut Object) {
         }
         _ => drop(spec.remove("sessionAffinityConfig")),
     }
-    for port in objects(spec, "ports") {
+    for port in list_items(spec, "ports") {
         let unset = port
             .get("targetPort")
             .is_none_or(|target| *target == 0 || *target == "");
@@ -227,7 +233,7 @@ fn service(spec: &mut Object) {
     }
 }
 
-fn namespace(namespace: &mut Object) {
+fn default_namespace(namespace: &mut ObjectFields) {
     let Some(metadata) = namespace.get_mut("metadata").and_then(Value::as_object_mut) else {
         return;
     };
@@ -247,7 +253,7 @@ fn namespace(namespace: &mut Object) {
     }
 }
 
-fn names(spec: &mut Object) {
+fn default_crd_names(spec: &mut ObjectFields) {
     let Some(names) = spec.get_mut("names").and_then(Value::as_object_mut) else {
         return;
     };

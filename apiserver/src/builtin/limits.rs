@@ -1,208 +1,227 @@
-//! Limit ranges: what containers get that say nothing of what they need, and how much containers, pods and claims may ask for.
+//! Admission by limit ranges: default requests and limits of containers, and bounds for containers, pods and claims.
 
-use super::amount;
-use super::pod_resources::of_containers;
+use super::pod_resources::{ResourceList, aggregate_container_resources};
+use super::quantity_value;
 use crate::meta;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-type Amounts = Map<String, Value>;
+/// The annotation that lists the values that were set by default.
+const ANNOTATION: &str = "kubernetes.io/limit-ranger";
 
-/// Where it is said what was filled in.
-const TOLD: &str = "kubernetes.io/limit-ranger";
+/// A pod's lists of containers, with their names in messages.
+const CONTAINER_LISTS: [(&str, &str); 2] =
+    [("containers", "container"), ("initContainers", "init container")];
 
-/// Where a pod has containers, and what they are called.
-const CONTAINERS: [(&str, &str); 2] = [("containers", "container"), ("initContainers", "init container")];
-
-/// Fills in what containers of a pod do not say, and tells of it in an annotation.
-pub(crate) fn fill_limits(pod: &mut Value, range: &Value) {
-    let limits = limits(range, "Container");
-    let mut told = vec![];
-    for (list, called) in CONTAINERS {
+/// Sets the default requests and limits of a pod's containers, and lists them in an annotation.
+pub(crate) fn default_container_resources(pod: &mut Value, range: &Value) {
+    let limits = items_of_type(range, "Container");
+    let mut messages = vec![];
+    for (list, list_label) in CONTAINER_LISTS {
         for container in pod["spec"][list].as_array_mut().into_iter().flatten() {
             let name = meta::text(container, "name").to_owned();
             let mut fill = |field: &str, default: &str, what: &str| {
-                let said = amounts(&container["resources"][field]);
-                let mut defaults = Amounts::new();
+                let current = resource_list(&container["resources"][field]);
+                let mut defaults = ResourceList::new();
                 for limit in &limits {
-                    defaults.extend(amounts(&limit[default]));
+                    defaults.extend(resource_list(&limit[default]));
                 }
-                defaults.retain(|resource, _| !said.contains_key(resource));
+                defaults.retain(|resource, _| !current.contains_key(resource));
                 if defaults.is_empty() {
                     return;
                 }
                 let mut names: Vec<&str> = defaults.keys().map(String::as_str).collect();
                 names.sort_unstable();
-                told.push(format!("{} {what} for {called} {name}", names.join(", ")));
-                let all: Amounts = said.into_iter().chain(defaults).collect();
+                messages.push(format!("{} {what} for {list_label} {name}", names.join(", ")));
+                let all: ResourceList = current.into_iter().chain(defaults).collect();
                 meta::entry_mut(container, "resources").insert(field.to_owned(), all.into());
             };
             fill("requests", "defaultRequest", "request");
             fill("limits", "default", "limit");
         }
     }
-    if !told.is_empty() {
-        let told = format!("LimitRanger plugin set: {}", told.join("; "));
+    if !messages.is_empty() {
+        let messages = format!("LimitRanger plugin set: {}", messages.join("; "));
         let metadata = meta::entry_mut(pod, "metadata");
         let annotations = metadata.entry("annotations").or_insert_with(|| json!({}));
-        annotations[TOLD] = told.into();
+        annotations[ANNOTATION] = messages.into();
     }
 }
 
-/// How a pod or a claim breaks a range.
-pub(crate) fn limit_faults(kind: &str, object: &Value, range: &Value) -> Vec<String> {
-    let mut faults = if kind == "Pod" {
-        of_pod(object, range)
+/// Returns the messages about violations of a limit range by a pod or a claim, without duplicates.
+pub(crate) fn limit_range_errors(kind: &str, object: &Value, range: &Value) -> Vec<String> {
+    let mut messages = if kind == "Pod" {
+        pod_errors(object, range)
     } else {
-        of_claim(object, range)
+        claim_errors(object, range)
     };
-    let mut told = std::collections::BTreeSet::new();
-    faults.retain(|fault| told.insert(fault.clone()));
-    faults
+    let mut seen = std::collections::BTreeSet::new();
+    messages.retain(|message| seen.insert(message.clone()));
+    messages
 }
 
-fn of_claim(claim: &Value, range: &Value) -> Vec<String> {
-    let asked = amounts(&claim["spec"]["resources"]["requests"]);
-    let mut faults = vec![];
-    for limit in limits(range, "PersistentVolumeClaim") {
-        let none = Amounts::new();
-        faults.extend(each(limit, "min", |bound| bound.under(&asked, &none)));
-        faults.extend(each(limit, "max", |bound| bound.over_alone(&asked)));
+fn claim_errors(claim: &Value, range: &Value) -> Vec<String> {
+    let requests = resource_list(&claim["spec"]["resources"]["requests"]);
+    let mut messages = vec![];
+    for limit in items_of_type(range, "PersistentVolumeClaim") {
+        let none = ResourceList::new();
+        messages.extend(bound_errors(limit, "min", |bound| {
+            bound.min_error(&requests, &none)
+        }));
+        messages.extend(bound_errors(limit, "max", |bound| {
+            bound.max_request_error(&requests)
+        }));
     }
-    faults
+    messages
 }
 
-fn of_pod(pod: &Value, range: &Value) -> Vec<String> {
-    let mut faults = vec![];
-    let mut check = |limit: &Value, requests: &Amounts, most: &Amounts| {
-        faults.extend(each(limit, "min", |bound| bound.under(requests, most)));
-        faults.extend(each(limit, "max", |bound| bound.over(requests, most)));
-        faults.extend(each(limit, "maxLimitRequestRatio", |bound| {
-            bound.apart(requests, most)
+fn pod_errors(pod: &Value, range: &Value) -> Vec<String> {
+    let mut messages = vec![];
+    let mut check = |limit: &Value, requests: &ResourceList, limits: &ResourceList| {
+        messages.extend(bound_errors(limit, "min", |bound| {
+            bound.min_error(requests, limits)
+        }));
+        messages.extend(bound_errors(limit, "max", |bound| {
+            bound.max_error(requests, limits)
+        }));
+        messages.extend(bound_errors(limit, "maxLimitRequestRatio", |bound| {
+            bound.ratio_error(requests, limits)
         }));
     };
     for limit in range["spec"]["limits"].as_array().into_iter().flatten() {
         if limit["type"] == "Container" {
-            for (list, _) in CONTAINERS {
+            for (list, _) in CONTAINER_LISTS {
                 for container in pod["spec"][list].as_array().into_iter().flatten() {
                     let resources = &container["resources"];
-                    let (requests, most) = (amounts(&resources["requests"]), amounts(&resources["limits"]));
-                    check(limit, &requests, &most);
+                    let (requests, limits) = (
+                        resource_list(&resources["requests"]),
+                        resource_list(&resources["limits"]),
+                    );
+                    check(limit, &requests, &limits);
                 }
             }
         } else if limit["type"] == "Pod" {
-            let whole = |list: &str| -> Amounts {
-                let own = amounts(&pod["spec"]["resources"][list]);
-                of_containers(&pod["spec"], list).into_iter().chain(own).collect()
+            let aggregate = |list: &str| -> ResourceList {
+                let own = resource_list(&pod["spec"]["resources"][list]);
+                aggregate_container_resources(&pod["spec"], list)
+                    .into_iter()
+                    .chain(own)
+                    .collect()
             };
-            check(limit, &whole("requests"), &whole("limits"));
+            check(limit, &aggregate("requests"), &aggregate("limits"));
         }
     }
-    faults
+    messages
 }
 
-/// What one limit says of one resource.
-struct Bound<'l> {
-    about: &'l str,
+/// A limit range's bound for one resource.
+struct ResourceBound<'l> {
+    limit_type: &'l str,
     resource: &'l str,
     value: &'l Value,
 }
 
-fn each<'l>(limit: &'l Value, field: &str, fault: impl Fn(&Bound<'l>) -> Option<String>) -> Vec<String> {
-    let about = meta::text(limit, "type");
+fn bound_errors<'l>(
+    limit: &'l Value,
+    field: &str,
+    message: impl Fn(&ResourceBound<'l>) -> Option<String>,
+) -> Vec<String> {
+    let limit_type = meta::text(limit, "type");
     let bounds = limit[field].as_object().into_iter().flatten();
-    let faults = bounds.filter_map(|(resource, value)| {
-        fault(&Bound {
-            about,
+    let messages = bounds.filter_map(|(resource, value)| {
+        message(&ResourceBound {
+            limit_type,
             resource,
             value,
         })
     });
-    faults.collect()
+    messages.collect()
 }
 
-impl Bound<'_> {
-    fn under(&self, requests: &Amounts, limits: &Amounts) -> Option<String> {
-        let is_under = |value: &Value| thousandths(value) < thousandths(self.value);
+impl ResourceBound<'_> {
+    fn min_error(&self, requests: &ResourceList, limits: &ResourceList) -> Option<String> {
+        let is_under = |value: &Value| milli_value(value) < milli_value(self.value);
         let Some(request) = requests.get(self.resource) else {
-            return self.told("minimum", ".  No request is specified");
+            return self.usage_error("minimum", ".  No request is specified");
         };
         let limit = limits.get(self.resource);
         if is_under(request) {
-            return self.told("minimum", &format!(", but request is {}", shown(request)));
+            return self.usage_error("minimum", &format!(", but request is {}", as_text(request)));
         }
         let limit = limit.filter(|limit| is_under(limit))?;
-        self.told("minimum", &format!(", but limit is {}", shown(limit)))
+        self.usage_error("minimum", &format!(", but limit is {}", as_text(limit)))
     }
 
-    fn over(&self, requests: &Amounts, limits: &Amounts) -> Option<String> {
+    fn max_error(&self, requests: &ResourceList, limits: &ResourceList) -> Option<String> {
         let Some(limit) = limits.get(self.resource) else {
-            return self.told("maximum", ".  No limit is specified");
+            return self.usage_error("maximum", ".  No limit is specified");
         };
         if self.is_exceeded(limit) {
-            return self.told("maximum", &format!(", but limit is {}", shown(limit)));
+            return self.usage_error("maximum", &format!(", but limit is {}", as_text(limit)));
         }
         let request = requests
             .get(self.resource)
             .filter(|request| self.is_exceeded(request))?;
-        self.told("maximum", &format!(", but request is {}", shown(request)))
+        self.usage_error("maximum", &format!(", but request is {}", as_text(request)))
     }
 
-    /// Of what knows no limits.
-    fn over_alone(&self, requests: &Amounts) -> Option<String> {
+    /// For claims, which have requests only.
+    fn max_request_error(&self, requests: &ResourceList) -> Option<String> {
         let Some(request) = requests.get(self.resource) else {
-            return self.told("maximum", ".  No request is specified");
+            return self.usage_error("maximum", ".  No request is specified");
         };
         let is_over = self.is_exceeded(request);
-        is_over.then(|| self.told("maximum", &format!(", but request is {}", shown(request))))?
+        is_over.then(|| self.usage_error("maximum", &format!(", but request is {}", as_text(request))))?
     }
 
-    /// How many times the request the limit may be.
-    fn apart(&self, requests: &Amounts, limits: &Amounts) -> Option<String> {
-        let value = |amounts: &Amounts| amounts.get(self.resource).map_or(0.0, thousandths);
+    /// Checks the ratio of limit to request.
+    fn ratio_error(&self, requests: &ResourceList, limits: &ResourceList) -> Option<String> {
+        let value = |amounts: &ResourceList| amounts.get(self.resource).map_or(0.0, milli_value);
         let (request, limit) = (value(requests), value(limits));
-        let lacking = |what: &str| format!("no {what} is specified or {what} is 0");
-        let why = if request == 0.0 {
-            lacking("request")
+        let missing = |what: &str| format!("no {what} is specified or {what} is 0");
+        let explanation = if request == 0.0 {
+            missing("request")
         } else if limit == 0.0 {
-            lacking("limit")
-        } else if limit / request * 1000.0 > thousandths(self.value) {
+            missing("limit")
+        } else if limit / request * 1000.0 > milli_value(self.value) {
             format!("provided ratio is {:.6}", limit / request)
         } else {
             return None;
         };
-        let (resource, about, most) = (self.resource, self.about, shown(self.value));
+        let (resource, limit_type, max_ratio) = (self.resource, self.limit_type, as_text(self.value));
         Some(format!(
-            "{resource} max limit to request ratio per {about} is {most}, but {why}"
+            "{resource} max limit to request ratio per {limit_type} is {max_ratio}, but {explanation}"
         ))
     }
 
     fn is_exceeded(&self, value: &Value) -> bool {
-        thousandths(value) > thousandths(self.value)
+        milli_value(value) > milli_value(self.value)
     }
 
-    #[expect(clippy::unnecessary_wraps, reason = "it is what its callers give")]
-    fn told(&self, which: &str, why: &str) -> Option<String> {
-        let (resource, about, value) = (self.resource, self.about, shown(self.value));
-        Some(format!("{which} {resource} usage per {about} is {value}{why}"))
+    #[expect(clippy::unnecessary_wraps, reason = "the callers return an option")]
+    fn usage_error(&self, bound_name: &str, explanation: &str) -> Option<String> {
+        let (resource, limit_type, value) = (self.resource, self.limit_type, as_text(self.value));
+        Some(format!(
+            "{bound_name} {resource} usage per {limit_type} is {value}{explanation}"
+        ))
     }
 }
 
-/// The limits of a range that are about containers, pods or claims.
-fn limits<'r>(range: &'r Value, about: &str) -> Vec<&'r Value> {
+/// Returns the items of a limit range for one type: containers, pods or claims.
+fn items_of_type<'r>(range: &'r Value, limit_type: &str) -> Vec<&'r Value> {
     let limits = range["spec"]["limits"].as_array().into_iter().flatten();
-    limits.filter(|limit| limit["type"] == about).collect()
+    limits.filter(|limit| limit["type"] == limit_type).collect()
 }
 
-fn amounts(value: &Value) -> Amounts {
+fn resource_list(value: &Value) -> ResourceList {
     value.as_object().cloned().unwrap_or_default()
 }
 
-/// Quantities are compared in thousandths, rounded up.
-fn thousandths(quantity: &Value) -> f64 {
-    (amount(quantity).unwrap_or(0.0) * 1000.0).ceil()
+/// Returns a quantity in thousandths, rounded up, which is the precision of comparisons.
+fn milli_value(quantity: &Value) -> f64 {
+    (quantity_value(quantity).unwrap_or(0.0) * 1000.0).ceil()
 }
 
-fn shown(quantity: &Value) -> &str {
+fn as_text(quantity: &Value) -> &str {
     quantity.as_str().unwrap_or_default()
 }
 
@@ -219,49 +238,50 @@ mod tests {
     }
 
     #[test]
-    fn containers_get_what_they_do_not_say() {
+    fn containers_get_default_requests_and_limits() {
         let default = json!({ "cpu": "1", "memory": "1Gi" });
         let range =
             range(&json!({ "type": "Container", "default": default, "defaultRequest": { "cpu": "2" } }));
         let mut pod = pod(&json!({ "limits": { "cpu": "3" } }));
-        fill_limits(&mut pod, &range);
+        default_container_resources(&mut pod, &range);
         let resources = json!({ "limits": { "cpu": "3", "memory": "1Gi" }, "requests": { "cpu": "2" } });
         assert_eq!(pod["spec"]["containers"][0]["resources"], resources);
         assert_eq!(pod["spec"]["initContainers"][0]["resources"]["limits"], default);
-        let told = "LimitRanger plugin set: cpu request for container c; memory limit for container c; \
+        let messages = "LimitRanger plugin set: cpu request for container c; memory limit for container c; \
                     cpu request for init container n; cpu, memory limit for init container n";
-        assert_eq!(pod["metadata"]["annotations"][TOLD], told);
+        assert_eq!(pod["metadata"]["annotations"][ANNOTATION], messages);
         let filled = pod.clone();
-        fill_limits(&mut pod, &range);
+        default_container_resources(&mut pod, &range);
         assert_eq!(pod, filled);
     }
 
     #[test]
-    fn bounds_hold() {
-        let faults = |limit: &Value, resources: &Value| limit_faults("Pod", &pod(resources), &range(limit));
+    fn limit_ranges_are_enforced() {
+        let messages =
+            |limit: &Value, resources: &Value| limit_range_errors("Pod", &pod(resources), &range(limit));
         let max = json!({ "type": "Pod", "max": { "cpu": "1" } });
-        let most = |cpu: &str| json!({ "limits": { "cpu": cpu } });
-        assert_eq!(faults(&max, &most("1000m")), [""; 0]);
+        let limits = |cpu: &str| json!({ "limits": { "cpu": cpu } });
+        assert_eq!(messages(&max, &limits("1000m")), [""; 0]);
         assert_eq!(
-            faults(&max, &most("1001m")),
+            messages(&max, &limits("1001m")),
             ["maximum cpu usage per Pod is 1, but limit is 1001m"]
         );
-        // Of both containers, and told once.
+        // Both containers violate it, but the message is reported once.
         let min = json!({ "type": "Container", "min": { "memory": "1Mi" } });
         assert_eq!(
-            faults(&min, &most("1")),
+            messages(&min, &limits("1")),
             ["minimum memory usage per Container is 1Mi.  No request is specified"]
         );
         let ratio = json!({ "type": "Pod", "maxLimitRequestRatio": { "cpu": "1500m" } });
         let twice = json!({ "limits": { "cpu": "1" }, "requests": { "cpu": "500m" } });
         assert_eq!(
-            faults(&ratio, &twice),
+            messages(&ratio, &twice),
             ["cpu max limit to request ratio per Pod is 1500m, but provided ratio is 2.000000"]
         );
         let claim = json!({ "spec": { "resources": { "requests": { "storage": "2Gi" } } } });
         let bound = json!({ "type": "PersistentVolumeClaim", "max": { "storage": "1Gi" } });
         assert_eq!(
-            limit_faults("PersistentVolumeClaim", &claim, &range(&bound)),
+            limit_range_errors("PersistentVolumeClaim", &claim, &range(&bound)),
             ["maximum storage usage per PersistentVolumeClaim is 1Gi, but request is 2Gi"]
         );
     }

@@ -1,46 +1,52 @@
-//! What a whole pod asks for and may use, beside what its containers do.
+//! Resources of a pod as a whole: the sum over its containers, and the defaults of pod-level resources.
 
-use super::amount;
+use super::quantity_value;
 use crate::types;
 use serde_json::{Map, Value};
 
-type Amounts = Map<String, Value>;
+/// A list of resources with their quantities, as `requests` and `limits` have it.
+pub(super) type ResourceList = Map<String, Value>;
 
-/// What all containers of a pod need at once: those that stay, and before them each that prepares beside those that stay already.
-pub(super) fn of_containers(spec: &Value, list: &str) -> Amounts {
+/// Aggregates the requests or limits of a pod's containers. This is the larger of the sum over containers and sidecars, and the peak of
+/// each init container together with the sidecars started before it.
+pub(super) fn aggregate_container_resources(spec: &Value, list: &str) -> ResourceList {
     let containers = |name: &str| spec[name].as_array().into_iter().flatten();
-    let (mut all, mut staying, mut first) = (Amounts::new(), Amounts::new(), Amounts::new());
+    let (mut total, mut sidecars, mut init_peak) =
+        (ResourceList::new(), ResourceList::new(), ResourceList::new());
     for container in containers("containers") {
-        add(&mut all, &container["resources"][list]);
+        add(&mut total, &container["resources"][list]);
     }
     for container in containers("initContainers") {
         let own = &container["resources"][list];
-        let mut now = staying.clone();
-        add(&mut now, own);
+        let mut with_sidecars = sidecars.clone();
+        add(&mut with_sidecars, own);
         if container["restartPolicy"] == "Always" {
-            add(&mut all, own);
-            staying.clone_from(&now);
+            add(&mut total, own);
+            sidecars.clone_from(&with_sidecars);
         }
-        larger(&mut first, now);
+        max_in_place(&mut init_peak, with_sidecars);
     }
-    larger(&mut all, first);
-    all
+    max_in_place(&mut total, init_peak);
+    total
 }
 
-fn add(all: &mut Amounts, more: &Value) {
+fn add(total: &mut ResourceList, more: &Value) {
     for (name, quantity) in more.as_object().into_iter().flatten() {
-        let sum = match (all.get(name).and_then(Value::as_str), quantity.as_str()) {
-            (Some(one), Some(other)) => types::sum(one, other).map(Value::from),
+        let sum = match (total.get(name).and_then(Value::as_str), quantity.as_str()) {
+            (Some(first), Some(second)) => types::add_quantities(first, second).map(Value::from),
             _ => None,
         };
-        all.insert(name.clone(), sum.unwrap_or_else(|| quantity.clone()));
+        total.insert(name.clone(), sum.unwrap_or_else(|| quantity.clone()));
     }
 }
 
-fn larger(all: &mut Amounts, others: Amounts) {
+fn max_in_place(total: &mut ResourceList, others: ResourceList) {
     for (name, quantity) in others {
-        if all.get(&name).is_none_or(|held| amount(held) < amount(&quantity)) {
-            all.insert(name, quantity);
+        if total
+            .get(&name)
+            .is_none_or(|entries| quantity_value(entries) < quantity_value(&quantity))
+        {
+            total.insert(name, quantity);
         }
     }
 }
@@ -49,21 +55,22 @@ fn is_huge_page(name: &str) -> bool {
     name.starts_with("hugepages-")
 }
 
-/// Where a pod says something of its resources it says all: what it may use of huge pages, and what it asks for where it has limits.
-pub(super) fn fill(spec: &mut Map<String, Value>) {
+/// Defaults pod-level resources, if there are any: limits of huge pages from those of the containers, and requests from the containers'
+/// requests and the pod's limits.
+pub(super) fn default_pod_resources(spec: &mut Map<String, Value>) {
     let whole = Value::Object(spec.clone());
     let Some(resources) = spec.get_mut("resources").and_then(Value::as_object_mut) else {
         return;
     };
-    let held = |resources: &Amounts, list: &str| {
-        let held = resources.get(list).and_then(Value::as_object).cloned();
-        held.unwrap_or_default()
+    let entries = |resources: &ResourceList, list: &str| {
+        let entries = resources.get(list).and_then(Value::as_object).cloned();
+        entries.unwrap_or_default()
     };
-    let (mut limits, mut requests) = (held(resources, "limits"), held(resources, "requests"));
+    let (mut limits, mut requests) = (entries(resources, "limits"), entries(resources, "requests"));
     if limits.is_empty() && requests.is_empty() {
         return;
     }
-    for (name, quantity) in of_containers(&whole, "limits") {
+    for (name, quantity) in aggregate_container_resources(&whole, "limits") {
         if is_huge_page(&name) && !requests.contains_key(&name) {
             limits.entry(name).or_insert(quantity);
         }
@@ -71,14 +78,14 @@ pub(super) fn fill(spec: &mut Map<String, Value>) {
     if limits.is_empty() {
         return;
     }
-    let plain = |name: &str| matches!(name, "cpu" | "memory");
-    for (name, quantity) in of_containers(&whole, "requests") {
-        if plain(&name) {
+    let is_cpu_or_memory = |name: &str| matches!(name, "cpu" | "memory");
+    for (name, quantity) in aggregate_container_resources(&whole, "requests") {
+        if is_cpu_or_memory(&name) {
             requests.entry(name).or_insert(quantity);
         }
     }
     for (name, quantity) in &limits {
-        if plain(name) || is_huge_page(name) {
+        if is_cpu_or_memory(name) || is_huge_page(name) {
             requests.entry(name.clone()).or_insert_with(|| quantity.clone());
         }
     }

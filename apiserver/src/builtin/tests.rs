@@ -1,11 +1,11 @@
 use super::*;
-use crate::types::{Empties, builtin, check, normalize};
-use crate::types::{Fault, builtin_kinds};
+use crate::types::{DecodeError, builtin_kinds};
+use crate::types::{ExplicitEmptyFields, builtin, check, normalize};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// What admission, allocation and controllers' strategies add.
-const ADDED: &[(&str, &[&str])] = &[
+/// Fields that admission, allocation and strategies set; they are not compared.
+const SET_BY_SERVER: &[(&str, &[&str])] = &[
     (
         "Pod",
         &[
@@ -55,7 +55,7 @@ fn remove(object: &mut Value, pointer: &str) {
 }
 
 #[test]
-fn objects_get_the_real_servers_defaults() {
+fn defaults_match_kube_apiserver() {
     let table: Value = serde_json::from_str(include_str!("tests/defaults.json")).unwrap();
     let cases = table["cases"].as_array().unwrap();
     assert!(cases.len() > 45);
@@ -66,9 +66,9 @@ fn objects_get_the_real_servers_defaults() {
         let mut object = case["object"].clone();
         assert_eq!(check(&mut object, ty, true), [], "{object}");
         normalize(&mut object, ty);
-        default(&mut object, ty);
+        apply_defaults(&mut object, ty);
         let mut expected = case["result"].clone();
-        for pointer in ADDED
+        for pointer in SET_BY_SERVER
             .iter()
             .filter(|(name, _)| *name == kind)
             .flat_map(|(_, pointers)| *pointers)
@@ -81,8 +81,8 @@ fn objects_get_the_real_servers_defaults() {
         }
         let once = object.clone();
         normalize(&mut object, ty);
-        default(&mut object, ty);
-        for pointer in ADDED
+        apply_defaults(&mut object, ty);
+        for pointer in SET_BY_SERVER
             .iter()
             .filter(|(name, _)| *name == kind)
             .flat_map(|(_, pointers)| *pointers)
@@ -100,13 +100,13 @@ fn objects_get_the_real_servers_defaults() {
     );
 }
 
-/// The table has no differences, which `types/internal.rs` tests.
-fn before_difference(text: &str) -> &str {
+/// Removes the diff from a message: the table has no diffs, which `types/internal.rs` tests.
+fn without_diff(text: &str) -> &str {
     text.split("\n@@").next().unwrap_or_default()
 }
 
 #[test]
-fn objects_are_refused_for_what_the_real_server_refuses_them() {
+fn validation_errors_match_kube_apiserver() {
     let table: Value = serde_json::from_str(include_str!("tests/faults.json")).unwrap();
     let cases = table["cases"].as_array().unwrap();
     assert!(cases.len() > 180);
@@ -120,17 +120,17 @@ fn objects_are_refused_for_what_the_real_server_refuses_them() {
         let mut object = case["object"].clone();
         assert_eq!(check(&mut object, ty, true), [], "{object}");
         normalize(&mut object, ty);
-        default(&mut object, ty);
-        let mut ours: Vec<(String, String, String)> = Vec::new();
-        for error in validate(&object, case.get("old"), &Empties::default(), "") {
-            let fault = (error.field.clone(), error.kind.reason().to_owned(), error.body());
-            if !ours.contains(&fault) {
-                ours.push(fault);
+        apply_defaults(&mut object, ty);
+        let mut actual: Vec<(String, String, String)> = Vec::new();
+        for error in validate(&object, case.get("old"), &ExplicitEmptyFields::default(), "") {
+            let error = (error.field.clone(), error.kind.reason().to_owned(), error.body());
+            if !actual.contains(&error) {
+                actual.push(error);
             }
         }
         let text = |cause: &Value, name: &str| cause[name].as_str().unwrap().to_owned();
         let observed = case["causes"].as_array().unwrap().iter();
-        let mut theirs: Vec<_> = observed
+        let mut expected: Vec<_> = observed
             .map(|cause| {
                 (
                     text(cause, "field"),
@@ -139,20 +139,19 @@ fn objects_are_refused_for_what_the_real_server_refuses_them() {
                 )
             })
             .collect();
-        ours.sort();
-        theirs.sort();
-        let says = |ours: &str, theirs: &str| {
-            theirs
+        actual.sort();
+        expected.sort();
+        let messages_match = |actual: &str, expected: &str| {
+            expected
                 .strip_prefix('\u{2026}')
-                .map_or(before_difference(ours) == theirs, |end| ours.ends_with(end))
+                .map_or(without_diff(actual) == expected, |end| actual.ends_with(end))
         };
-        let same = ours.len() == theirs.len()
-            && ours
-                .iter()
-                .zip(&theirs)
-                .all(|(ours, theirs)| ours.0 == theirs.0 && ours.1 == theirs.1 && says(&ours.2, &theirs.2));
+        let same = actual.len() == expected.len()
+            && actual.iter().zip(&expected).all(|(actual, expected)| {
+                actual.0 == expected.0 && actual.1 == expected.1 && messages_match(&actual.2, &expected.2)
+            });
         if !same {
-            failures.push(format!("{object}\n  ours   {ours:?}\n  theirs {theirs:?}"));
+            failures.push(format!("{object}\n  ours   {actual:?}\n  theirs {expected:?}"));
         }
     }
     assert!(
@@ -165,16 +164,20 @@ fn objects_are_refused_for_what_the_real_server_refuses_them() {
 }
 
 #[test]
-fn what_the_real_server_accepts_is_accepted() {
+fn objects_of_kube_apiserver_are_valid() {
     let table: Value = serde_json::from_str(include_str!("tests/defaults.json")).unwrap();
     for case in table["cases"].as_array().unwrap() {
         let mut object = case["result"].clone();
-        // The table leaves it out; it is never absent when an object is validated.
+        // The table leaves it out, but validated objects always have it.
         object["metadata"]["namespace"] = json!("default");
         let object = &object;
-        assert_eq!(validate(object, None, &Empties::default(), ""), [], "{object}");
         assert_eq!(
-            validate(object, Some(object), &Empties::default(), ""),
+            validate(object, None, &ExplicitEmptyFields::default(), ""),
+            [],
+            "{object}"
+        );
+        assert_eq!(
+            validate(object, Some(object), &ExplicitEmptyFields::default(), ""),
             [],
             "{object}"
         );
@@ -182,7 +185,7 @@ fn what_the_real_server_accepts_is_accepted() {
 }
 
 #[test]
-fn containers_mount_what_a_stateful_set_claims() {
+fn containers_can_mount_volume_claim_templates_of_a_stateful_set() {
     let set = |mounted: &str| {
         json!({ "kind": "StatefulSet", "metadata": { "name": "a" }, "spec": {
             "selector": { "matchLabels": { "a": "b" } }, "podManagementPolicy": "Parallel",
@@ -197,9 +200,12 @@ fn containers_mount_what_a_stateful_set_claims() {
         } })
     };
     let mut accepted = set("data");
-    default(&mut accepted, builtin("apps/v1", "StatefulSet").unwrap());
-    assert_eq!(validate(&accepted, None, &Empties::default(), ""), []);
-    assert_eq!(validate(&set("other"), None, &Empties::default(), "").len(), 1);
+    apply_defaults(&mut accepted, builtin("apps/v1", "StatefulSet").unwrap());
+    assert_eq!(validate(&accepted, None, &ExplicitEmptyFields::default(), ""), []);
+    assert_eq!(
+        validate(&set("other"), None, &ExplicitEmptyFields::default(), "").len(),
+        1
+    );
 }
 
 fn any_json() -> impl Strategy<Value = Value> {
@@ -241,9 +247,9 @@ fn any_json() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    // What comes from outside may be anything; what does not fit is left to the check of types.
+    // Requests may contain any JSON. What does not match the type is rejected by the type check.
     #[test]
-    fn nothing_panics_on_an_object_of_any_shape(object in any_json(), old in any_json(), index in any::<prop::sample::Index>()) {
+    fn validation_never_panics(object in any_json(), old in any_json(), index in any::<prop::sample::Index>()) {
         let kinds: Vec<_> = builtin_kinds().collect();
         let (version, kind) = kinds[index.index(kinds.len())];
         let ty = builtin(version, kind).unwrap();
@@ -251,11 +257,11 @@ proptest! {
         if object.is_object() {
             object["kind"] = json!(kind);
         }
-        let _ = validate(&object, Some(&old), &Empties::default(), "");
-        let mismatches = check(&mut object, ty, true).iter().any(|fault| matches!(fault, Fault::Mismatch(_)));
+        let _ = validate(&object, Some(&old), &ExplicitEmptyFields::default(), "");
+        let mismatches = check(&mut object, ty, true).iter().any(|error| matches!(error, DecodeError::Mismatch(_)));
         normalize(&mut object, ty);
-        default(&mut object, ty);
-        let _ = validate(&object, None, &Empties::default(), "");
+        apply_defaults(&mut object, ty);
+        let _ = validate(&object, None, &ExplicitEmptyFields::default(), "");
         let once = object.clone();
         normalize(&mut object, ty);
         prop_assert!(mismatches || object == once, "{} became {}", once, object);

@@ -1,4 +1,4 @@
-//! Discovery in one document.
+//! Aggregated discovery (`apidiscovery.k8s.io/v2`): all groups in one document.
 
 use super::legacy::group_versions;
 use crate::http::{Answer, respond};
@@ -7,26 +7,26 @@ use serde_json::{Value, json};
 
 const CONTENT_TYPE: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
-/// Whether a client takes it.
-pub(super) fn wanted(accept: &str) -> bool {
+/// Whether the client accepts aggregated discovery.
+pub(super) fn is_accepted(accept: &str) -> bool {
     accept.split(',').any(|clause| {
-        let has = |part: &str| clause.split(';').any(|present| present.trim() == part);
-        has("application/json")
-            && has("as=APIGroupDiscoveryList")
-            && has("g=apidiscovery.k8s.io")
-            && has("v=v2")
+        let has_part = |subresource: &str| clause.split(';').any(|present| present.trim() == subresource);
+        has_part("application/json")
+            && has_part("as=APIGroupDiscoveryList")
+            && has_part("g=apidiscovery.k8s.io")
+            && has_part("v=v2")
     })
 }
 
-/// The core group, or the others.
-pub(super) fn answer(catalog: &Catalog, core: bool) -> Answer {
+/// Returns the document of the core group, or of all other groups.
+pub(super) fn document_response(catalog: &Catalog, core: bool) -> Answer {
     let items: Vec<Value> = group_versions(catalog)
         .iter()
         .filter(|(group, _)| group.is_empty() == core)
         .map(|(group, versions)| {
             let versions: Vec<Value> = versions
                 .iter()
-                .map(|version| of_version(catalog, group, version))
+                .map(|version| version_entry(catalog, group, version))
                 .collect();
             let metadata = if group.is_empty() {
                 json!({})
@@ -42,16 +42,16 @@ pub(super) fn answer(catalog: &Catalog, core: bool) -> Answer {
     respond::bytes(200, CONTENT_TYPE, document.to_string())
 }
 
-fn of_version(catalog: &Catalog, group: &str, version: &str) -> Value {
+fn version_entry(catalog: &Catalog, group: &str, version: &str) -> Value {
     let resources: Vec<Value> = catalog
         .iter()
         .filter(|kind| kind.group == group && kind.version == version)
-        .map(|kind| resource(kind))
+        .map(|kind| resource_entry(kind))
         .collect();
     json!({ "version": version, "freshness": "Current", "resources": resources })
 }
 
-fn resource(kind: &Kind) -> Value {
+fn resource_entry(kind: &Kind) -> Value {
     let mut resource = json!({
         "resource": kind.plural, "singularResource": kind.singular, "verbs": kind.verbs,
         "scope": if kind.namespaced { "Namespaced" } else { "Cluster" },
@@ -67,21 +67,21 @@ fn resource(kind: &Kind) -> Value {
         resource["subresources"] = kind
             .subresources
             .iter()
-            .map(|part| subresource(kind, part))
+            .map(|subresource| subresource_entry(kind, subresource))
             .collect();
     }
     resource
 }
 
-fn subresource(kind: &Kind, part: &Subresource) -> Value {
-    let own = part.version.is_empty();
-    let (group, version) = if own {
+fn subresource_entry(kind: &Kind, subresource: &Subresource) -> Value {
+    let uses_own_version = subresource.version.is_empty();
+    let (group, version) = if uses_own_version {
         (&kind.group, &kind.version)
     } else {
-        (&part.group, &part.version)
+        (&subresource.group, &subresource.version)
     };
     json!({
-        "subresource": part.name, "verbs": part.verbs,
-        "responseKind": { "group": group, "version": version, "kind": part.kind },
+        "subresource": subresource.name, "verbs": subresource.verbs,
+        "responseKind": { "group": group, "version": version, "kind": subresource.kind },
     })
 }

@@ -1,25 +1,25 @@
-//! Whether the server is well: each check has a path of its own, and so have all of them together, in three places.
+//! Health endpoints: `/healthz`, `/livez` and `/readyz`, and each check below them.
 
 use crate::http::Query;
 use crate::quote::quoted;
 use std::fmt::Write as _;
 
-/// Where it is asked.
-pub(super) const ROOTS: [&str; 3] = ["healthz", "livez", "readyz"];
+/// The health endpoints.
+pub(super) const ENDPOINTS: [&str; 3] = ["healthz", "livez", "readyz"];
 
-/// What is checked. A server in memory that answers is well.
+/// The names of the checks. An in-memory server that responds is healthy.
 pub(super) const CHECKS: [&str; 1] = ["ping"];
 
-/// The answer to a path below a root; none where nothing is checked.
-pub(super) fn answer(root: &str, below: &[&str], query: &Query) -> Option<String> {
-    match below {
-        [] => Some(summary(root, query)),
+/// Returns the response to a path below an endpoint; `None` for an unknown check.
+pub(super) fn respond(endpoint: &str, subpath: &[&str], query: &Query) -> Option<String> {
+    match subpath {
+        [] => Some(summarize(endpoint, query)),
         [name] if CHECKS.contains(name) => Some("ok".to_owned()),
         _ => None,
     }
 }
 
-fn summary(root: &str, query: &Query) -> String {
+fn summarize(endpoint: &str, query: &Query) -> String {
     if !query.has("verbose") {
         return "ok".to_owned();
     }
@@ -31,12 +31,12 @@ fn summary(root: &str, query: &Query) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
     for name in CHECKS {
-        let how = if excluded.contains(&name) {
+        let marker = if excluded.contains(&name) {
             " excluded:"
         } else {
             ""
         };
-        let _ = writeln!(text, "[+]{name}{how} ok");
+        let _ = writeln!(text, "[+]{name}{marker} ok");
     }
     if !unknown.is_empty() {
         let names: Vec<String> = unknown.iter().map(|name| quoted(name)).collect();
@@ -46,7 +46,7 @@ fn summary(root: &str, query: &Query) -> String {
             "warn: some health checks cannot be excluded: no matches for {names}"
         );
     }
-    let _ = writeln!(text, "{root} check passed");
+    let _ = writeln!(text, "{endpoint} check passed");
     text
 }
 
@@ -55,21 +55,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn checks_are_told_one_by_one() {
-        let of = |root: &str, query: &str| summary(root, &Query::parse(query));
-        assert_eq!(of("livez", ""), "ok");
-        assert_eq!(of("livez", "exclude=x"), "ok");
-        assert_eq!(of("livez", "verbose"), "[+]ping ok\nlivez check passed\n");
+    fn verbose_lists_each_check() {
+        let summary_of = |endpoint: &str, query: &str| summarize(endpoint, &Query::parse(query));
+        assert_eq!(summary_of("livez", ""), "ok");
+        assert_eq!(summary_of("livez", "exclude=x"), "ok");
+        assert_eq!(summary_of("livez", "verbose"), "[+]ping ok\nlivez check passed\n");
         assert_eq!(
-            of("readyz", "verbose&exclude=ping&exclude=b&exclude=a&exclude=b"),
+            summary_of("readyz", "verbose&exclude=ping&exclude=b&exclude=a&exclude=b"),
             "[+]ping excluded: ok\nwarn: some health checks cannot be excluded: no matches for \"a\", \"b\"\nreadyz check passed\n"
         );
     }
 
     #[test]
-    fn only_checks_have_paths() {
-        let of = |below: &[&str]| answer("healthz", below, &Query::default()).is_some();
-        assert!(of(&[]) && of(&["ping"]));
-        assert!(!of(&["nope"]) && !of(&["ping", "nope"]) && !of(&[""]));
+    fn only_known_checks_have_paths() {
+        let is_found = |subpath: &[&str]| respond("healthz", subpath, &Query::default()).is_some();
+        assert!(is_found(&[]) && is_found(&["ping"]));
+        assert!(!is_found(&["nope"]) && !is_found(&["ping", "nope"]) && !is_found(&[""]));
     }
 }

@@ -1,4 +1,4 @@
-//! Discovery, a document a group and version.
+//! Unaggregated discovery: one document per group and version.
 
 use super::health;
 use crate::kinds::{Catalog, Kind};
@@ -7,9 +7,9 @@ use base64::engine::general_purpose::STANDARD;
 use ring::digest::{SHA256, digest};
 use serde_json::{Map, Value, json};
 
-/// `/`.
-pub(super) fn paths(catalog: &Catalog) -> Vec<String> {
-    let mut paths: Vec<String> = [
+/// Returns the paths that `/` lists.
+pub(super) fn root_paths(catalog: &Catalog) -> Vec<String> {
+    let mut root_paths: Vec<String> = [
         "/api",
         "/api/v1",
         "/apis",
@@ -22,49 +22,49 @@ pub(super) fn paths(catalog: &Catalog) -> Vec<String> {
     ]
     .map(str::to_owned)
     .into();
-    for root in health::ROOTS {
-        paths.extend(health::CHECKS.map(|check| format!("/{root}/{check}")));
+    for root in health::ENDPOINTS {
+        root_paths.extend(health::CHECKS.map(|check| format!("/{root}/{check}")));
     }
     for (group, versions) in group_versions(catalog) {
         if !group.is_empty() {
-            paths.push(format!("/apis/{group}"));
-            paths.extend(versions.iter().map(|version| format!("/apis/{group}/{version}")));
+            root_paths.push(format!("/apis/{group}"));
+            root_paths.extend(versions.iter().map(|version| format!("/apis/{group}/{version}")));
         }
     }
-    paths.sort();
-    paths
+    root_paths.sort();
+    root_paths
 }
 
-/// `/api`.
-pub(super) fn versions(address: &str) -> Value {
+/// Returns the document of `/api`.
+pub(super) fn api_versions(address: &str) -> Value {
     json!({
         "kind": "APIVersions", "versions": ["v1"],
         "serverAddressByClientCIDRs": [{ "clientCIDR": "0.0.0.0/0", "serverAddress": address }],
     })
 }
 
-/// `/apis`.
-pub(super) fn groups(catalog: &Catalog) -> Value {
+/// Returns the document of `/apis`.
+pub(super) fn api_group_list(catalog: &Catalog) -> Value {
     let groups: Vec<Value> = group_versions(catalog)
         .iter()
         .filter(|(group, _)| !group.is_empty())
-        .map(|(group, versions)| entry(group, versions))
+        .map(|(group, versions)| group_entry(group, versions))
         .collect();
     json!({ "kind": "APIGroupList", "apiVersion": "v1", "groups": groups })
 }
 
-/// `/apis/GROUP`.
-pub(super) fn group(catalog: &Catalog, name: &str) -> Option<Value> {
+/// Returns the document of `/apis/GROUP`.
+pub(super) fn api_group(catalog: &Catalog, name: &str) -> Option<Value> {
     let groups = group_versions(catalog);
     let (group, versions) = groups.iter().find(|(group, _)| group == name)?;
-    let mut entry = entry(group, versions);
+    let mut entry = group_entry(group, versions);
     entry["kind"] = json!("APIGroup");
     entry["apiVersion"] = json!("v1");
     Some(entry)
 }
 
-/// `/api/VERSION` and `/apis/GROUP/VERSION`.
-pub(super) fn resources(catalog: &Catalog, group: &str, version: &str) -> Option<Value> {
+/// Returns the document of `/api/VERSION` or `/apis/GROUP/VERSION`.
+pub(super) fn api_resource_list(catalog: &Catalog, group: &str, version: &str) -> Option<Value> {
     let kinds: Vec<&Kind> = catalog
         .iter()
         .map(|kind| &**kind)
@@ -84,37 +84,42 @@ pub(super) fn resources(catalog: &Catalog, group: &str, version: &str) -> Option
             entry["categories"] = json!(kind.categories);
         }
         if kind.is_stored() {
-            entry["storageVersionHash"] = json!(storage_hash(kind));
+            entry["storageVersionHash"] = json!(storage_version_hash(kind));
         }
         resources.push(entry);
-        for part in &kind.subresources {
+        for subresource in &kind.subresources {
             let mut entry = Map::new();
-            entry.insert("name".into(), json!(format!("{}/{}", kind.plural, part.name)));
+            entry.insert(
+                "name".into(),
+                json!(format!("{}/{}", kind.plural, subresource.name)),
+            );
             entry.insert("singularName".into(), json!(""));
             entry.insert("namespaced".into(), json!(kind.namespaced));
-            entry.insert("kind".into(), json!(part.kind));
-            entry.insert("verbs".into(), json!(part.verbs));
-            if !part.version.is_empty() && (part.group != group || part.version != version) {
-                entry.insert("group".into(), json!(part.group));
-                entry.insert("version".into(), json!(part.version));
+            entry.insert("kind".into(), json!(subresource.kind));
+            entry.insert("verbs".into(), json!(subresource.verbs));
+            if !subresource.version.is_empty()
+                && (subresource.group != group || subresource.version != version)
+            {
+                entry.insert("group".into(), json!(subresource.group));
+                entry.insert("version".into(), json!(subresource.version));
             }
             resources.push(Value::Object(entry));
         }
     }
     let mut document =
         json!({ "kind": "APIResourceList", "groupVersion": group_version, "resources": resources });
-    // The oldest group's document does not say its own version.
+    // The document of the core group has no `apiVersion`.
     if !group.is_empty() {
         document["apiVersion"] = json!("v1");
     }
     Some(document)
 }
 
-/// Tells apart what objects are stored as, without saying it.
-fn storage_hash(kind: &Kind) -> String {
+/// Returns the storage version hash, which identifies the version in which objects are stored.
+fn storage_version_hash(kind: &Kind) -> String {
     let (group, version) = match &kind.definition {
         Some(definition) => (kind.group.as_str(), definition.stored_version.as_str()),
-        // Events of both groups are stored as the core's.
+        // Events of both groups are stored in the core version.
         None if kind.group == "events.k8s.io" => ("", "v1"),
         None => (kind.group.as_str(), kind.version.as_str()),
     };
@@ -122,16 +127,16 @@ fn storage_hash(kind: &Kind) -> String {
     STANDARD.encode(&digest(&SHA256, text.as_bytes()).as_ref()[..8])
 }
 
-fn entry(group: &str, versions: &[String]) -> Value {
-    let shown =
+fn group_entry(group: &str, versions: &[String]) -> Value {
+    let version_entry =
         |version: &String| json!({ "groupVersion": format!("{group}/{version}"), "version": version });
     json!({
-        "name": group, "versions": versions.iter().map(shown).collect::<Vec<_>>(),
-        "preferredVersion": versions.first().map(shown),
+        "name": group, "versions": versions.iter().map(version_entry).collect::<Vec<_>>(),
+        "preferredVersion": versions.first().map(version_entry),
     })
 }
 
-/// The groups and their versions, in the order of discovery.
+/// Returns the groups with their versions, in the order of discovery.
 pub(super) fn group_versions(catalog: &Catalog) -> Vec<(String, Vec<String>)> {
     let mut groups: Vec<(String, Vec<String>)> = vec![];
     for kind in catalog.iter() {
@@ -149,14 +154,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hashes_are_those_of_real_clusters() {
+    fn storage_version_hashes_match_kube_apiserver() {
         let catalog = Catalog::built_in().unwrap();
         for (api_version, kind, hash) in [
             ("v1", "ConfigMap", "qFsyl6wFWjQ="),
             ("apps/v1", "Deployment", "8aSe+NMegvE="),
             ("events.k8s.io/v1", "Event", "r2yiGXH7wu8="),
         ] {
-            assert_eq!(storage_hash(catalog.kind(api_version, kind).unwrap()), hash);
+            assert_eq!(
+                storage_version_hash(catalog.kind(api_version, kind).unwrap()),
+                hash
+            );
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What is no resource: discovery, the version, health, metrics, OpenAPI.
+//! Non-resource requests: discovery, version, health, metrics and OpenAPI.
 
 mod aggregated;
 mod health;
@@ -12,8 +12,8 @@ use http::request::Parts;
 use serde_json::json;
 use std::fmt::Write as _;
 
-/// Answers a request about no resource.
-pub(crate) fn answer(
+/// Handles a non-resource request.
+pub(crate) fn handle(
     shared: &Shared,
     parts: &Parts,
     query: &Query,
@@ -22,25 +22,25 @@ pub(crate) fn answer(
 ) -> Answer {
     let catalog = shared.registry.catalog();
     let accept = parts.headers.get(ACCEPT).and_then(|value| value.to_str().ok());
-    let aggregated = aggregated::wanted(accept.unwrap_or_default());
+    let aggregated = aggregated::is_accepted(accept.unwrap_or_default());
     let path: Vec<&str> = info.path.trim_matches('/').split('/').collect();
-    let found = match path.as_slice() {
-        [""] => Some(json!({ "paths": legacy::paths(&catalog) })),
-        ["api"] if aggregated => return aggregated::answer(&catalog, true),
-        ["apis"] if aggregated => return aggregated::answer(&catalog, false),
-        ["api"] => Some(legacy::versions(&shared.address())),
-        ["api", version] => legacy::resources(&catalog, "", version),
-        ["apis"] => Some(legacy::groups(&catalog)),
-        ["apis", group] => legacy::group(&catalog, group),
-        ["apis", group, version] => legacy::resources(&catalog, group, version),
+    let document = match path.as_slice() {
+        [""] => Some(json!({ "paths": legacy::root_paths(&catalog) })),
+        ["api"] if aggregated => return aggregated::document_response(&catalog, true),
+        ["apis"] if aggregated => return aggregated::document_response(&catalog, false),
+        ["api"] => Some(legacy::api_versions(&shared.address())),
+        ["api", version] => legacy::api_resource_list(&catalog, "", version),
+        ["apis"] => Some(legacy::api_group_list(&catalog)),
+        ["apis", group] => legacy::api_group(&catalog, group),
+        ["apis", group, version] => legacy::api_resource_list(&catalog, group, version),
         ["version"] => Some(shared.version.to_json()),
-        ["openapi", "v3"] => Some(openapi::index(&catalog)),
-        ["openapi", "v3", "api", version] => openapi::document(&catalog, "", version),
-        ["openapi", "v3", "apis", group, version] => openapi::document(&catalog, group, version),
-        ["openapi", "v2"] => Some(openapi::version_2(&shared.version.git_version)),
-        [root, below @ ..] if health::ROOTS.contains(root) => {
-            let found = health::answer(root, below, query).filter(|_| !info.path.ends_with('/'));
-            return found.map_or_else(respond::page_not_found, |text| {
+        ["openapi", "v3"] => Some(openapi::v3_index(&catalog)),
+        ["openapi", "v3", "api", version] => openapi::v3_document(&catalog, "", version),
+        ["openapi", "v3", "apis", group, version] => openapi::v3_document(&catalog, group, version),
+        ["openapi", "v2"] => Some(openapi::v2_document(&shared.version.git_version)),
+        [root, subpath @ ..] if health::ENDPOINTS.contains(root) => {
+            let document = health::respond(root, subpath, query).filter(|_| !info.path.ends_with('/'));
+            return document.map_or_else(respond::page_not_found, |text| {
                 respond::bytes(200, "text/plain; charset=utf-8", text)
             });
         }
@@ -53,7 +53,7 @@ pub(crate) fn answer(
         }
         _ => None,
     };
-    match found {
+    match document {
         Some(value) => respond::value(200, form, &value),
         None => respond::page_not_found(),
     }
@@ -70,7 +70,7 @@ fn metrics(shared: &Shared) -> String {
         let _ = writeln!(
             text,
             "apiserver_storage_objects{{resource=\"{}\"}} {count}",
-            kind.qualified()
+            kind.group_resource()
         );
     }
     text

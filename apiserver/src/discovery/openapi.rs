@@ -1,12 +1,12 @@
-//! OpenAPI: what objects look like, for `kubectl explain` and for the check of what it sends.
+//! OpenAPI documents, for `kubectl explain` and kubectl's client-side checks.
 
 use crate::kinds::{Catalog, Kind};
 use crate::types::{self, ListKind, Scalar, Type};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
-/// `/openapi/v3`.
-pub(super) fn index(catalog: &Catalog) -> Value {
+/// Returns the document of `/openapi/v3`.
+pub(super) fn v3_index(catalog: &Catalog) -> Value {
     let mut paths = Map::new();
     for kind in catalog.iter() {
         let path = if kind.group.is_empty() {
@@ -20,36 +20,36 @@ pub(super) fn index(catalog: &Catalog) -> Value {
     json!({ "paths": paths })
 }
 
-/// `/openapi/v2`, without types: clients know to ask for the third version.
-pub(super) fn version_2(version: &str) -> Value {
+/// Returns the document of `/openapi/v2`, without types: clients use version 3.
+pub(super) fn v2_document(version: &str) -> Value {
     json!({ "swagger": "2.0", "info": { "title": "Kubernetes", "version": version }, "paths": {}, "definitions": {} })
 }
 
-/// The document of a group and version.
-pub(super) fn document(catalog: &Catalog, group: &str, version: &str) -> Option<Value> {
+/// Returns the OpenAPI v3 document of a group and version.
+pub(super) fn v3_document(catalog: &Catalog, group: &str, version: &str) -> Option<Value> {
     if !catalog.has_version(group, version) {
         return None;
     }
-    let (mut paths, mut schemas, mut wanted) = (Map::new(), Map::new(), BTreeSet::new());
+    let (mut paths, mut schemas, mut pending_types) = (Map::new(), Map::new(), BTreeSet::new());
     let kinds = catalog
         .iter()
         .filter(|kind| kind.group == group && kind.version == version);
     for kind in kinds {
         add_paths(kind, &mut paths);
-        let (name, mut schema) = schema_of(kind, &mut wanted);
+        let (name, mut schema) = kind_schema(kind, &mut pending_types);
         schema["x-kubernetes-group-version-kind"] = json!([group_version_kind(kind)]);
         schemas.insert(name, schema);
     }
-    // Types name other types, until nothing new is named.
-    while let Some(name) = wanted.pop_first() {
-        let key = component(&name);
+    // Types refer to other types, until no new ones are left.
+    while let Some(name) = pending_types.pop_first() {
+        let key = component_name(&name);
         if schemas.contains_key(&key) {
             continue;
         }
         let ty = types::definition(&name);
         let schema = ty.map_or_else(
             || json!({ "type": "object" }),
-            |ty| described(&name, ty, &mut wanted),
+            |ty| described_schema(&name, ty, &mut pending_types),
         );
         schemas.insert(key, schema);
     }
@@ -63,8 +63,8 @@ fn group_version_kind(kind: &Kind) -> Value {
     json!({ "group": kind.group, "version": kind.version, "kind": kind.kind })
 }
 
-/// The name of a type in the real server's document: that of its Go package.
-fn component(name: &str) -> String {
+/// Returns the schema name of a type in kube-apiserver's document, which follows its Go package.
+fn component_name(name: &str) -> String {
     let package = match name.split('.').next().unwrap_or_default() {
         "meta" => "apimachinery.pkg.apis",
         "resource" if name == "resource.Quantity" => "apimachinery.pkg.api",
@@ -76,7 +76,7 @@ fn component(name: &str) -> String {
     format!("io.k8s.{package}.{name}")
 }
 
-fn schema_of(kind: &Kind, wanted: &mut BTreeSet<String>) -> (String, Value) {
+fn kind_schema(kind: &Kind, pending_types: &mut BTreeSet<String>) -> (String, Value) {
     if let Some(definition) = &kind.definition {
         let reversed: Vec<&str> = kind.group.split('.').rev().collect();
         let name = format!("{}.{}.{}", reversed.join("."), kind.version, kind.kind);
@@ -88,47 +88,48 @@ fn schema_of(kind: &Kind, wanted: &mut BTreeSet<String>) -> (String, Value) {
         }
         let properties = crate::meta::entry_mut(&mut schema, "properties");
         for field in ["apiVersion", "kind"] {
-            let text = types::text("core.v1.Pod", field);
+            let text = types::description("core.v1.Pod", field);
             properties.insert(field.into(), json!({ "type": "string", "description": text }));
         }
-        wanted.insert("meta.v1.ObjectMeta".to_owned());
-        let reference = format!("#/components/schemas/{}", component("meta.v1.ObjectMeta"));
-        let text = types::text("core.v1.Pod", "metadata");
+        pending_types.insert("meta.v1.ObjectMeta".to_owned());
+        let reference = format!("#/components/schemas/{}", component_name("meta.v1.ObjectMeta"));
+        let text = types::description("core.v1.Pod", "metadata");
         let metadata = json!({ "allOf": [{ "$ref": reference }], "description": text });
         properties.insert("metadata".into(), metadata);
         return (name, schema);
     }
     match types::builtin(&kind.api_version(), &kind.kind) {
         Some(Type::Named(named)) => {
-            let schema = types::definition(&named.name).map(|ty| described(&named.name, ty, wanted));
+            let schema =
+                types::definition(&named.name).map(|ty| described_schema(&named.name, ty, pending_types));
             (
-                component(&named.name),
+                component_name(&named.name),
                 schema.unwrap_or_else(|| json!({ "type": "object" })),
             )
         }
-        _ => (component(&kind.kind), json!({ "type": "object" })),
+        _ => (component_name(&kind.kind), json!({ "type": "object" })),
     }
 }
 
-/// The schema of a type that has a name, with what is said of it.
-fn described(name: &str, ty: &Type, wanted: &mut BTreeSet<String>) -> Value {
-    let mut schema = schema(ty, wanted);
-    if let Some(text) = types::text(name, "") {
+/// Returns the schema of a named type with its descriptions.
+fn described_schema(name: &str, ty: &Type, pending_types: &mut BTreeSet<String>) -> Value {
+    let mut schema = type_schema(ty, pending_types);
+    if let Some(text) = types::description(name, "") {
         schema["description"] = json!(text);
     }
     for (field, property) in schema["properties"].as_object_mut().into_iter().flatten() {
-        if let Some(text) = types::text(name, field) {
+        if let Some(text) = types::description(name, field) {
             property["description"] = json!(text);
         }
     }
     schema
 }
 
-fn schema(ty: &Type, wanted: &mut BTreeSet<String>) -> Value {
+fn type_schema(ty: &Type, pending_types: &mut BTreeSet<String>) -> Value {
     match ty {
         Type::Scalar(scalar) => scalar_schema(*scalar),
         Type::List(list) => {
-            let mut schema = json!({ "type": "array", "items": schema(&list.items, wanted) });
+            let mut schema = json!({ "type": "array", "items": type_schema(&list.items, pending_types) });
             match &list.kind {
                 ListKind::Atomic => schema["x-kubernetes-list-type"] = json!("atomic"),
                 ListKind::Set => schema["x-kubernetes-list-type"] = json!("set"),
@@ -143,7 +144,7 @@ fn schema(ty: &Type, wanted: &mut BTreeSet<String>) -> Value {
             let mut result = json!({ "type": "object" });
             let mut required = vec![];
             for (name, field) in &map.fields {
-                let mut property = schema(&field.ty, wanted);
+                let mut property = type_schema(&field.ty, pending_types);
                 if let Some(default) = &field.default {
                     property["default"] = default.clone();
                 }
@@ -171,7 +172,7 @@ fn schema(ty: &Type, wanted: &mut BTreeSet<String>) -> Value {
                 result["required"] = json!(required);
             }
             if let Some(values) = &map.values {
-                result["additionalProperties"] = schema(values, wanted);
+                result["additionalProperties"] = type_schema(values, pending_types);
             }
             if map.atomic {
                 result["x-kubernetes-map-type"] = json!("atomic");
@@ -179,8 +180,8 @@ fn schema(ty: &Type, wanted: &mut BTreeSet<String>) -> Value {
             result
         }
         Type::Named(named) => {
-            wanted.insert(named.name.to_string());
-            json!({ "allOf": [{ "$ref": format!("#/components/schemas/{}", component(&named.name)) }] })
+            pending_types.insert(named.name.to_string());
+            json!({ "allOf": [{ "$ref": format!("#/components/schemas/{}", component_name(&named.name)) }] })
         }
         Type::Any | Type::Opaque => json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true }),
     }
@@ -203,14 +204,14 @@ fn scalar_schema(scalar: Scalar) -> Value {
     }
 }
 
-/// The paths tell kubectl that the server checks fields and can apply.
+/// Adds the paths, from which kubectl learns that the server supports field validation and apply.
 fn add_paths(kind: &Kind, paths: &mut Map<String, Value>) {
     let root = if kind.group.is_empty() {
         format!("/api/{}", kind.version)
     } else {
         format!("/apis/{}/{}", kind.group, kind.version)
     };
-    let place = if kind.namespaced {
+    let namespace_path = if kind.namespaced {
         "/namespaces/{namespace}"
     } else {
         ""
@@ -231,7 +232,7 @@ fn add_paths(kind: &Kind, paths: &mut Map<String, Value>) {
     let has = |verb: &str| kind.verbs.iter().any(|known| known == verb);
     if has("create") {
         let post = json!({ "post": operation("post", &["*/*"]) });
-        paths.insert(format!("{root}{place}/{}", kind.plural), post);
+        paths.insert(format!("{root}{namespace_path}/{}", kind.plural), post);
     }
     if has("patch") {
         let mut patches = vec![
@@ -243,6 +244,6 @@ fn add_paths(kind: &Kind, paths: &mut Map<String, Value>) {
             patches.push("application/strategic-merge-patch+json");
         }
         let item = json!({ "put": operation("put", &["*/*"]), "patch": operation("patch", &patches) });
-        paths.insert(format!("{root}{place}/{}/{{name}}", kind.plural), item);
+        paths.insert(format!("{root}{namespace_path}/{}/{{name}}", kind.plural), item);
     }
 }

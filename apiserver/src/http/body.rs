@@ -3,7 +3,7 @@
 use super::deadline;
 use crate::protobuf;
 use crate::status::ApiError;
-use crate::types::{self, Fault, Type, json_kind};
+use crate::types::{self, DecodeError, Type, json_kind};
 use crate::yaml;
 use bytes::Bytes;
 use http::HeaderMap;
@@ -89,7 +89,7 @@ pub(super) fn options(headers: &HeaderMap, body: &[u8], custom: bool) -> Result<
         )));
     }
     for fault in types::check(&mut options, &Type::named("meta.v1.DeleteOptions"), true) {
-        if let Fault::Mismatch(why) = fault {
+        if let DecodeError::Mismatch(why) = fault {
             return Err(ApiError::bad_request(why));
         }
     }
@@ -122,7 +122,7 @@ fn brought(headers: &HeaderMap, body: &[u8], custom: bool) -> Result<Brought, Re
             (read.value, read.strict_errors)
         }
         "application/vnd.kubernetes.protobuf" if !custom => {
-            let read = protobuf::read(body);
+            let read = protobuf::decode(body);
             (
                 read.map_err(|why| Refusal::Type(ApiError::bad_request(why)))?,
                 vec![],

@@ -223,7 +223,7 @@ fn part(
     let mut options = options(call, options_kind)?;
     let name = &call.info.subresource;
     let kind = match target.kind.subresource(name) {
-        Some(part) => Arc::new(target.kind.of_part(part)),
+        Some(part) => Arc::new(target.kind.for_subresource(part)),
         None => target.kind.clone(),
     };
     // Of a custom resource's scale nothing is said but that its type is not known where it is decoded.

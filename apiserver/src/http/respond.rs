@@ -174,7 +174,7 @@ fn append_fields(text: &mut Vec<u8>, json: &[u8]) {
 pub(crate) fn partial(object: &Value) -> Value {
     let mut metadata = object["metadata"].clone();
     if object["kind"] == "DaemonSet" {
-        strategy::hide_internal(&mut metadata);
+        strategy::hide_internal_annotations(&mut metadata);
     }
     json!({ "kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": metadata })
 }

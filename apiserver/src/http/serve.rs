@@ -145,7 +145,7 @@ async fn answer(
         }
     };
     if !info.is_resource {
-        let answer = discovery::answer(shared, &parts, query, info, spoken);
+        let answer = discovery::handle(shared, &parts, query, info, spoken);
         return as_routed(shared, &parts.method, info, spoken, answer);
     }
     let outcome = match (form, body::read(incoming, limit).await) {

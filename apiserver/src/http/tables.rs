@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 /// Rows of objects; with `headed`, the columns are described.
 pub(crate) fn table(form: Form, kind: &Kind, objects: &[&Value], metadata: &Value, headed: bool) -> Value {
-    let mut table = tables::table(kind, objects.iter().copied(), metadata, headed);
+    let mut table = tables::build_table(kind, objects.iter().copied(), metadata, headed);
     // Go's empty slice, where there are no columns of the kind's own.
     if objects.is_empty() && table["columnDefinitions"][1]["name"] == "Created At" {
         table["rows"] = Value::Null;

@@ -1,11 +1,11 @@
-//! What field selectors may select by.
+//! Field selectors that kinds support.
 
 use super::Kind;
 use crate::selectors::FieldSelector;
 use crate::status::ApiError;
 use serde_json::Value;
 
-const POD: &[&str] = &[
+const POD_FIELDS: &[&str] = &[
     "spec.nodeName",
     "spec.restartPolicy",
     "spec.schedulerName",
@@ -16,7 +16,7 @@ const POD: &[&str] = &[
     "status.podIPs",
     "status.nominatedNodeName",
 ];
-const EVENT: &[&str] = &[
+const EVENT_FIELDS: &[&str] = &[
     "involvedObject.kind",
     "involvedObject.namespace",
     "involvedObject.name",
@@ -29,7 +29,7 @@ const EVENT: &[&str] = &[
     "source",
     "type",
 ];
-const EVENTS_GROUP: &[&str] = &[
+const EVENTS_V1_FIELDS: &[&str] = &[
     "regarding.kind",
     "regarding.namespace",
     "regarding.name",
@@ -43,18 +43,18 @@ const EVENTS_GROUP: &[&str] = &[
 ];
 
 impl Kind {
-    /// Refuses a selector of fields that this kind does not offer.
-    pub fn check_fields(&self, selector: &FieldSelector) -> Result<(), ApiError> {
+    /// Returns an error if this kind does not support the fields of a selector.
+    pub fn check_field_selector(&self, selector: &FieldSelector) -> Result<(), ApiError> {
         for field in selector.fields() {
-            if !self.offers(field) {
-                return Err(ApiError::bad_request(self.unknown_field(field)));
+            if !self.supports_field(field) {
+                return Err(ApiError::bad_request(self.unsupported_field_message(field)));
             }
         }
         Ok(())
     }
 
-    /// The value that a field selector compares.
-    pub fn field(&self, object: &Value, field: &str) -> String {
+    /// Returns the value that a field selector compares.
+    pub fn field_value(&self, object: &Value, field: &str) -> String {
         let field = match (self.table().as_str(), field) {
             ("events", "reportingComponent") if is_empty(&object["reportingComponent"]) => "source.component",
             ("events", "source") if is_empty(&object["source"]["component"]) => "reportingComponent",
@@ -67,7 +67,7 @@ impl Kind {
         }
         let value = field.split('.').fold(object, |value, key| &value[key]);
         match (value, field) {
-            // As the real server does: what it offers here, it never fills.
+            // Like kube-apiserver, which supports this field but never fills it.
             (_, "status.podIPs") => String::new(),
             (Value::Null, "spec.hostNetwork" | "spec.unschedulable") => "false".to_owned(),
             (Value::Null, "status.successful" | "status.replicas") => "0".to_owned(),
@@ -75,7 +75,7 @@ impl Kind {
         }
     }
 
-    fn offers(&self, field: &str) -> bool {
+    fn supports_field(&self, field: &str) -> bool {
         match field {
             "metadata.name" => true,
             "metadata.namespace" => self.namespaced || !matches!(self.kind.as_str(), "Node" | "Namespace"),
@@ -84,16 +84,16 @@ impl Kind {
                     .selectable(&self.version)
                     .iter()
                     .any(|path| path == field),
-                None => self.own_fields().contains(&field),
+                None => self.selectable_fields().contains(&field),
             },
         }
     }
 
-    fn own_fields(&self) -> &'static [&'static str] {
+    fn selectable_fields(&self) -> &'static [&'static str] {
         match (self.group.as_str(), self.kind.as_str()) {
-            ("", "Pod") => POD,
-            ("", "Event") => EVENT,
-            ("events.k8s.io", "Event") => EVENTS_GROUP,
+            ("", "Pod") => POD_FIELDS,
+            ("", "Event") => EVENT_FIELDS,
+            ("events.k8s.io", "Event") => EVENTS_V1_FIELDS,
             ("", "Node") => &["spec.unschedulable"],
             ("", "Namespace") => &["status.phase"],
             ("", "Secret") => &["type"],
@@ -104,13 +104,13 @@ impl Kind {
         }
     }
 
-    /// Kinds with selectable fields of their own and kinds without refuse in different words.
-    fn unknown_field(&self, field: &str) -> String {
+    /// Kinds with and without selectable fields have different messages.
+    fn unsupported_field_message(&self, field: &str) -> String {
         if self.definition.is_some() {
             format!("field label not supported: {field}")
         } else if (self.group.as_str(), self.kind.as_str()) == ("batch", "Job") {
             format!("field label {field:?} not supported for Job")
-        } else if self.own_fields().is_empty() {
+        } else if self.selectable_fields().is_empty() {
             format!("{field:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"")
         } else {
             format!("field label not supported: {field}")

@@ -1,4 +1,4 @@
-//! What is served: the built-in kinds, from one table, and those that CustomResourceDefinitions add.
+//! The served kinds: built-in ones from a generated table, and those of CustomResourceDefinitions.
 
 mod catalog;
 mod fields;
@@ -11,60 +11,60 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// One resource in one version.
+/// A resource in one version.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Kind {
-    /// The API group; empty for the core.
+    /// The API group; empty for the core group.
     pub group: String,
-    /// The version, as `v1`.
+    /// The version, such as `v1`.
     pub version: String,
-    /// The kind, as `Pod`.
+    /// The kind, such as `Pod`.
     pub kind: String,
-    /// The resource, as `pods`.
+    /// The plural resource name, such as `pods`.
     #[serde(rename = "resource")]
     pub plural: String,
-    /// The singular, as `pod`.
+    /// The singular name, such as `pod`.
     pub singular: String,
-    /// Whether its objects live in namespaces.
+    /// Whether the objects are namespaced.
     #[serde(default)]
     pub namespaced: bool,
-    /// As `po`.
+    /// The short names, such as `po`.
     #[serde(default)]
     pub short_names: Vec<String>,
-    /// As `all`.
+    /// The categories, such as `all`.
     #[serde(default)]
     pub categories: Vec<String>,
-    /// What can be asked of it.
+    /// The supported verbs.
     pub verbs: Vec<String>,
-    /// As `status`.
+    /// The subresources, such as `status`.
     #[serde(default)]
     pub subresources: Vec<Subresource>,
     #[serde(default)]
     flags: Vec<String>,
-    /// The definition of a custom kind.
+    /// The definition of a custom resource.
     #[serde(skip)]
     pub definition: Option<Arc<Definition>>,
 }
 
-/// A part of a resource with a path of its own.
+/// A subresource.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Subresource {
-    /// As `scale`.
+    /// The name, such as `scale`.
     pub name: String,
-    /// What can be asked of it.
+    /// The supported verbs.
     pub verbs: Vec<String>,
-    /// The group of what it takes and gives; empty where it is the resource's own.
+    /// The group of its request and response objects; empty if it is that of the resource.
     pub group: String,
-    /// Its version.
+    /// The version of these objects.
     pub version: String,
-    /// Its kind.
+    /// The kind of these objects.
     pub kind: String,
 }
 
 impl Kind {
-    /// A kind that a definition makes.
+    /// Creates the kind of a custom resource.
     pub(crate) fn custom(
         (group, version): (&str, &str),
         (kind, plural, singular): (&str, &str, &str),
@@ -90,25 +90,25 @@ impl Kind {
         }
     }
 
-    /// The kind of what a part of it takes and gives.
-    pub(crate) fn of_part(&self, part: &Subresource) -> Self {
-        let own = part.version.is_empty();
-        let (group, version) = if own {
+    /// Returns the kind of the objects of a subresource.
+    pub(crate) fn for_subresource(&self, subresource: &Subresource) -> Self {
+        let uses_own_version = subresource.version.is_empty();
+        let (group, version) = if uses_own_version {
             (&self.group, &self.version)
         } else {
-            (&part.group, &part.version)
+            (&subresource.group, &subresource.version)
         };
         Self {
             group: group.clone(),
             version: version.clone(),
-            kind: part.kind.clone(),
+            kind: subresource.kind.clone(),
             subresources: vec![],
-            definition: self.definition.clone().filter(|_| own),
+            definition: self.definition.clone().filter(|_| uses_own_version),
             ..self.clone()
         }
     }
 
-    /// `apps/v1`, or `v1`.
+    /// Returns the API version, such as `apps/v1` or `v1`.
     pub fn api_version(&self) -> String {
         if self.group.is_empty() {
             self.version.clone()
@@ -117,8 +117,8 @@ impl Kind {
         }
     }
 
-    /// `deployments.apps`, or `pods`.
-    pub fn qualified(&self) -> String {
+    /// Returns the resource with its group, such as `deployments.apps` or `pods`.
+    pub fn group_resource(&self) -> String {
         if self.group.is_empty() {
             self.plural.clone()
         } else {
@@ -126,20 +126,20 @@ impl Kind {
         }
     }
 
-    /// What a Status says of an object of this kind.
+    /// Returns the `details` of a Status about an object of this kind.
     pub fn details(&self, name: &str) -> Value {
         status::details(name, &self.group, &self.plural)
     }
 
-    /// Where its objects lie: versions of a kind, and events of both groups, share a table.
+    /// Returns the storage table of the objects. All versions of a kind share a table, and so do events of both groups.
     pub fn table(&self) -> String {
         match (self.group.as_str(), self.plural.as_str()) {
             ("events.k8s.io", "events") => "events".to_owned(),
-            _ => self.qualified(),
+            _ => self.group_resource(),
         }
     }
 
-    /// The kind of its lists.
+    /// Returns the kind of lists.
     pub fn list_kind(&self) -> String {
         match &self.definition {
             Some(definition) => definition.list_kind.clone(),
@@ -147,54 +147,55 @@ impl Kind {
         }
     }
 
-    /// The subresource, if it has it.
+    /// Looks up a subresource.
     pub fn subresource(&self, name: &str) -> Option<&Subresource> {
         self.subresources
             .iter()
             .find(|subresource| subresource.name == name)
     }
 
-    /// Whether status and the rest are written apart.
+    /// Whether the status is a subresource.
     pub fn has_status(&self) -> bool {
         self.subresource("status").is_some()
     }
 
-    /// Whether who writes the status leaves the labels alone.
-    pub(crate) fn restores_labels(&self) -> bool {
+    /// Whether a write of the status leaves the labels unchanged.
+    pub(crate) fn keeps_labels_in_status_updates(&self) -> bool {
         self.group == "apps" && self.kind == "Deployment"
     }
 
-    /// Whether `metadata.generation` counts changes of the specification.
-    pub fn counts_generations(&self) -> bool {
+    /// Whether `metadata.generation` counts changes of the spec.
+    pub fn tracks_generation(&self) -> bool {
         self.definition.is_some() || self.has_flag("generation")
     }
 
-    /// Whether it counts as well what was sent empty.
-    pub(crate) fn counts_empties(&self) -> bool {
+    /// Whether explicitly empty fields that are not stored count as a change of the spec.
+    pub(crate) fn counts_explicit_empty_fields(&self) -> bool {
         self.has_flag("empty-generation")
     }
 
-    /// Whether `metadata.generation` is 1 at first.
-    pub fn begins_generations(&self) -> bool {
-        self.counts_generations() || self.has_flag("first-generation")
+    /// Whether `metadata.generation` starts at 1.
+    pub fn starts_at_generation_one(&self) -> bool {
+        self.tracks_generation() || self.has_flag("first-generation")
     }
 
-    /// Whether an update may come without a resource version.
-    pub fn updates_unconditionally(&self) -> bool {
+    /// Whether an update is allowed without a resource version.
+    pub fn allows_unconditional_update(&self) -> bool {
         self.definition.is_none() && !self.has_flag("conditional")
     }
 
-    /// Whether an update of nothing creates: of the whole, or of the status. Other parts have an object of their own to begin with.
-    pub fn creates_on_update(&self, part: &str) -> bool {
-        self.has_flag("upsert") && matches!(part, "" | "status")
+    /// Whether an update of a missing object creates it: an update of the whole object or its status. Other subresources need an existing
+    /// object.
+    pub fn allows_create_on_update(&self, subresource: &str) -> bool {
+        self.has_flag("upsert") && matches!(subresource, "" | "status")
     }
 
-    /// Whether a deletion answers with what was deleted.
+    /// Whether a delete returns the object.
     pub fn returns_deleted(&self) -> bool {
         self.has_flag("returns-deleted")
     }
 
-    /// Whether it can be kept: reviews cannot, they are answered.
+    /// Whether objects are stored; reviews, for example, are not.
     pub fn is_stored(&self) -> bool {
         self.verbs.iter().any(|verb| verb == "get")
     }

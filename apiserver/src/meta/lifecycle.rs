@@ -41,7 +41,7 @@ pub fn fill_on_create(kind: &Kind, object: &mut Value) {
     metadata.remove("resourceVersion");
     metadata.insert("uid".into(), new_uid().into());
     metadata.insert("creationTimestamp".into(), now().into());
-    if kind.begins_generations() {
+    if kind.starts_at_generation_one() {
         metadata.insert("generation".into(), json!(1));
     }
 }

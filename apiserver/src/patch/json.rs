@@ -3,7 +3,7 @@
 
 use super::pointer::{add, get, remove, replace};
 use super::{Decoding, PatchError, Patched};
-use crate::types::{decode, json_kind, length};
+use crate::types::{decode, json_kind, json_length};
 use serde_json::{Map, Value};
 
 const MAX_OPERATIONS: usize = 10_000;
@@ -113,7 +113,7 @@ fn apply(object: &mut Value, operation: &Value, copied: &mut usize) -> Result<()
         }
         "copy" => {
             let value = get(object, text("from")?)?;
-            *copied += length(value);
+            *copied += json_length(value);
             if *copied > MAX_COPIED {
                 return Err(format!(
                     "Unable to complete the copy, the accumulated size increase of copy is {copied}, exceeding the limit {MAX_COPIED}"

@@ -1,6 +1,6 @@
 //! What a path of a JSON patch names, and what can be done there.
 
-use crate::types::{MAX_DEPTH, depth};
+use crate::types::{MAX_DEPTH, nesting_depth};
 use serde_json::Value;
 
 /// The object or array that holds what a path names, and the name within it.
@@ -63,7 +63,7 @@ fn out_of_range(step: &str) -> String {
 
 /// Refuses what would be deeper than a body may be: whoever walks it walks on a stack.
 fn check_depth(path: &str, value: &Value) -> Result<(), String> {
-    if path.matches('/').count() + depth(value) > MAX_DEPTH {
+    if path.matches('/').count() + nesting_depth(value) > MAX_DEPTH {
         return Err(format!("Unable to nest deeper than {MAX_DEPTH} levels"));
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use super::{Decoding, PatchError, Patched, go, merge::drop_nulls};
 use crate::field::FieldError;
-use crate::types::{Field, PatchStrategy, Type, decode, json_kind, restore};
+use crate::types::{Field, PatchStrategy, Type, check_convertible, decode, json_kind};
 use list::{merge_list, order};
 use serde_json::{Map, Value};
 
@@ -36,7 +36,7 @@ pub fn strategic_merge_patch(
     let shown = go::show(&Value::Object(patch.clone()));
     let original = object.as_object().cloned().unwrap_or_default();
     let object = Value::Object(merge_map(original, patch, ty)?);
-    if let Err(detail) = restore(&object, ty) {
+    if let Err(detail) = check_convertible(&object, ty) {
         return Err(PatchError::Invalid(FieldError::invalid("patch", shown, detail)));
     }
     let duplicates = decoded.duplicates.iter().filter(|_| decoding == Decoding::Strict);

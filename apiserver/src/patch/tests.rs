@@ -1,5 +1,5 @@
 use super::*;
-use crate::types::{MAX_DEPTH, Type, builtin, depth};
+use crate::types::{MAX_DEPTH, Type, builtin, nesting_depth};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -173,7 +173,7 @@ fn no_json_patch_nests_deeper_than_a_body_may() {
             let patched = json_patch(&object, patch.to_string().as_bytes(), Decoding::Strict);
             assert_eq!(patched.is_ok(), fits, "{op} {levels}");
             assert_eq!(
-                patched.map_or(MAX_DEPTH, |patched| depth(&patched.object)),
+                patched.map_or(MAX_DEPTH, |patched| nesting_depth(&patched.object)),
                 MAX_DEPTH
             );
         }
@@ -272,7 +272,7 @@ proptest! {
     fn no_json_patch_panics(object in any_json(), operations in proptest::collection::vec(operation(), 1..=20)) {
         let patch = Value::from(operations).to_string();
         if let Ok(patched) = json_patch(&object, patch.as_bytes(), Decoding::Strict) {
-            prop_assert!(depth(&patched.object) <= MAX_DEPTH);
+            prop_assert!(nesting_depth(&patched.object) <= MAX_DEPTH);
         }
     }
 }

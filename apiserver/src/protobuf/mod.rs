@@ -1,5 +1,5 @@
-//! Protobuf, in requests only: Go's typed clients send built-in kinds in it, and fall back to nothing when it is refused. Answers are
-//! JSON, which they accept.
+//! Protobuf in requests: Go's typed clients send built-in kinds in it and have no fallback if it is rejected. Responses are always JSON,
+//! which these clients accept.
 
 mod message;
 mod table;
@@ -8,24 +8,24 @@ mod wire;
 use crate::types;
 use serde_json::{Value, json};
 
-/// What every body begins with.
+/// The prefix of every body.
 const MAGIC: &[u8] = b"k8s\0";
 
-/// Reads a body into what the same request in JSON would say.
+/// Decodes a request body to the JSON value of the same request.
 ///
 /// # Errors
 ///
-/// Says what is wrong with it.
-pub(crate) fn read(body: &[u8]) -> Result<Value, String> {
+/// Returns a message if the body is invalid or its kind is unknown.
+pub(crate) fn decode(body: &[u8]) -> Result<Value, String> {
     let envelope = body
         .strip_prefix(MAGIC)
         .ok_or("provided data does not appear to be a protobuf message, expected prefix")?;
-    let envelope = message::read(envelope, "runtime.Unknown", &types::Type::Any)?;
+    let envelope = message::decode(envelope, "runtime.Unknown", &types::Type::Any)?;
     let text = |key: &str| envelope["typeMeta"][key].as_str().unwrap_or_default();
     let (version, kind) = (text("apiVersion"), text("kind"));
     let raw = message::bytes_of(&envelope["raw"]);
     let mut object = if kind == "DeleteOptions" {
-        message::read(
+        message::decode(
             &raw,
             "meta.v1.DeleteOptions",
             &types::Type::named("meta.v1.DeleteOptions"),
@@ -35,7 +35,7 @@ pub(crate) fn read(body: &[u8]) -> Result<Value, String> {
         let Some(ty @ types::Type::Named(named)) = ty else {
             return Err(format!("no kind {kind:?} is registered for version {version:?}"));
         };
-        message::read(&raw, &named.name, ty)?
+        message::decode(&raw, &named.name, ty)?
     };
     object["apiVersion"] = json!(version);
     object["kind"] = json!(kind);

@@ -1,29 +1,29 @@
-//! The fields of each message.
+//! The protobuf messages of Kubernetes with their fields: `messages.txt`, which `cargo xtask api-protobuf` writes.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// A field.
+/// A field of a message.
 #[derive(Debug)]
-pub(super) struct Field {
+pub(super) struct MessageField {
     pub(super) name: &'static str,
-    pub(super) shape: Shape,
-    /// A scalar's name, or a message's.
+    pub(super) cardinality: Cardinality,
+    /// The type of its values: a scalar or a message.
     pub(super) ty: &'static str,
 }
 
-/// How often a field comes.
+/// Whether a field is singular, repeated or a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
-    One,
+pub(super) enum Cardinality {
+    Singular,
     List,
     Map,
 }
 
-type Messages = HashMap<&'static str, HashMap<u64, Field>>;
+type MessageTable = HashMap<&'static str, HashMap<u64, MessageField>>;
 
-static TABLE: LazyLock<Messages> = LazyLock::new(|| {
-    let mut messages: Messages = HashMap::new();
+static MESSAGES: LazyLock<MessageTable> = LazyLock::new(|| {
+    let mut messages: MessageTable = HashMap::new();
     let mut name = "";
     for line in include_str!("messages.txt")
         .lines()
@@ -38,17 +38,17 @@ static TABLE: LazyLock<Messages> = LazyLock::new(|| {
         let (Some(number), Some(field), Some(ty)) = (words.next(), words.next(), words.next()) else {
             continue;
         };
-        let (shape, ty) = match (ty.strip_prefix("[]"), ty.strip_prefix("{}")) {
-            (Some(items), _) => (Shape::List, items),
-            (_, Some(values)) => (Shape::Map, values),
-            _ => (Shape::One, ty),
+        let (cardinality, ty) = match (ty.strip_prefix("[]"), ty.strip_prefix("{}")) {
+            (Some(items), _) => (Cardinality::List, items),
+            (_, Some(values)) => (Cardinality::Map, values),
+            _ => (Cardinality::Singular, ty),
         };
         if let (Ok(number), Some(fields)) = (number.parse(), messages.get_mut(name)) {
             fields.insert(
                 number,
-                Field {
+                MessageField {
                     name: field,
-                    shape,
+                    cardinality,
                     ty,
                 },
             );
@@ -57,7 +57,7 @@ static TABLE: LazyLock<Messages> = LazyLock::new(|| {
     messages
 });
 
-/// The fields of a message by their numbers; None for a message that is not known.
-pub(super) fn fields(message: &str) -> Option<&'static HashMap<u64, Field>> {
-    TABLE.get(message)
+/// Returns the fields of a message by field number; `None` if the message is unknown.
+pub(super) fn fields(message: &str) -> Option<&'static HashMap<u64, MessageField>> {
+    MESSAGES.get(message)
 }

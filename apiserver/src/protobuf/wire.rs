@@ -1,49 +1,49 @@
-//! Protobuf's wire format.
+//! The protobuf wire format.
 
-/// What stands behind a field's number.
+/// The value of a field on the wire.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Wire<'a> {
-    Number(u64),
+pub(super) enum WireValue<'a> {
+    Varint(u64),
     Fixed64(u64),
     Fixed32(u32),
     Bytes(&'a [u8]),
 }
 
-/// A field's number and value, and what follows.
-type Found<'a> = (u64, Wire<'a>, &'a [u8]);
+/// A field's number, its value, and the remaining bytes.
+type FieldEntry<'a> = (u64, WireValue<'a>, &'a [u8]);
 
-/// The next field of a message, and what follows it; None at the end.
-pub(super) fn next(bytes: &[u8]) -> Result<Option<Found<'_>>, String> {
+/// Reads the next field of a message; `None` at the end.
+pub(super) fn next_field(bytes: &[u8]) -> Result<Option<FieldEntry<'_>>, String> {
     if bytes.is_empty() {
         return Ok(None);
     }
-    let (key, rest) = number(bytes)?;
+    let (key, rest) = varint(bytes)?;
     let (value, rest) = match key & 7 {
         0 => {
-            let (value, rest) = number(rest)?;
-            (Wire::Number(value), rest)
+            let (value, rest) = varint(rest)?;
+            (WireValue::Varint(value), rest)
         }
         1 => {
-            let (value, rest) = rest.split_first_chunk().ok_or_else(end)?;
-            (Wire::Fixed64(u64::from_le_bytes(*value)), rest)
+            let (value, rest) = rest.split_first_chunk().ok_or_else(unexpected_eof)?;
+            (WireValue::Fixed64(u64::from_le_bytes(*value)), rest)
         }
         2 => {
-            let (length, rest) = number(rest)?;
-            let length = usize::try_from(length).map_err(|_| end())?;
-            let (value, rest) = rest.split_at_checked(length).ok_or_else(end)?;
-            (Wire::Bytes(value), rest)
+            let (length, rest) = varint(rest)?;
+            let length = usize::try_from(length).map_err(|_| unexpected_eof())?;
+            let (value, rest) = rest.split_at_checked(length).ok_or_else(unexpected_eof)?;
+            (WireValue::Bytes(value), rest)
         }
         5 => {
-            let (value, rest) = rest.split_first_chunk().ok_or_else(end)?;
-            (Wire::Fixed32(u32::from_le_bytes(*value)), rest)
+            let (value, rest) = rest.split_first_chunk().ok_or_else(unexpected_eof)?;
+            (WireValue::Fixed32(u32::from_le_bytes(*value)), rest)
         }
         other => return Err(format!("proto: illegal wireType {other}")),
     };
     Ok(Some((key >> 3, value, rest)))
 }
 
-/// A number in groups of seven bits.
-pub(super) fn number(bytes: &[u8]) -> Result<(u64, &[u8]), String> {
+/// Reads a varint; returns it with the remaining bytes.
+pub(super) fn varint(bytes: &[u8]) -> Result<(u64, &[u8]), String> {
     let mut value = 0;
     for (at, byte) in bytes.iter().enumerate().take(10) {
         value |= u64::from(byte & 0x7f) << (7 * at).min(63);
@@ -52,12 +52,12 @@ pub(super) fn number(bytes: &[u8]) -> Result<(u64, &[u8]), String> {
         }
     }
     Err(if bytes.len() < 10 {
-        end()
+        unexpected_eof()
     } else {
         "proto: integer overflow".to_owned()
     })
 }
 
-fn end() -> String {
+fn unexpected_eof() -> String {
     "unexpected EOF".to_owned()
 }

@@ -6,7 +6,7 @@ use super::{Bodied, FieldValidation, Registry, Target, WriteOptions, Written};
 use crate::apply::gvk;
 use crate::meta;
 use crate::status::{ApiError, Cause};
-use crate::types::{self, Empties, json_kind};
+use crate::types::{self, ExplicitEmptyFields, json_kind};
 use crate::yaml;
 use serde_json::Value;
 
@@ -30,7 +30,7 @@ impl Registry {
             field_validation: FieldValidation::Ignore,
             ..by.options.clone()
         };
-        let creates = part.is_empty() || target.kind.creates_on_update(part);
+        let creates = part.is_empty() || target.kind.allows_create_on_update(part);
         self.change(target, part, creates, Bodied::new(by.user, &options), |old| {
             if part == "scale" {
                 let old = old.unwrap_or(&Value::Null);
@@ -42,7 +42,7 @@ impl Registry {
             if old.is_none() {
                 check_new(target, &config)?;
             }
-            let empties = Empties::of(&object);
+            let empties = ExplicitEmptyFields::of(&object);
             let Some(old) = old else {
                 return Ok(Read { object, empties });
             };
@@ -77,7 +77,7 @@ fn check_convertible(target: &Target, config: &Value, object: &mut Value) -> Res
     let Some(ty) = types::builtin(&kind.api_version(), &kind.kind) else {
         return Ok(());
     };
-    let Some(why) = types::inconvertible(object, ty) else {
+    let Some(why) = types::conversion_error(object, ty) else {
         return Ok(());
     };
     let kind = gvk(&kind.api_version(), &kind.kind);

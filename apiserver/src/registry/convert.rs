@@ -1,7 +1,7 @@
 //! Versions: objects are stored in one, and shown in the one that is asked for.
 
 use crate::kinds::Kind;
-use crate::types::{self, Empties};
+use crate::types::{self, ExplicitEmptyFields};
 use serde_json::Value;
 
 /// Fields that the two groups of events call differently: in the core group, and in `events.k8s.io`.
@@ -19,7 +19,7 @@ const EVENT_FIELDS: &[(&str, &str)] = &[
 pub(crate) fn is_presented(kind: &Kind) -> bool {
     let definition = kind.definition.as_ref();
     kind.group == "events.k8s.io"
-        || kind.counts_empties()
+        || kind.counts_explicit_empty_fields()
         || definition.is_some_and(|definition| definition.stored_version != kind.version)
 }
 
@@ -27,8 +27,8 @@ pub(crate) fn is_presented(kind: &Kind) -> bool {
 pub fn present(kind: &Kind, object: &Value) -> Option<Value> {
     let version = kind.api_version();
     if object["apiVersion"] == version && object["kind"] == kind.kind {
-        return if kind.counts_empties() {
-            Empties::without_bundles(object)
+        return if kind.counts_explicit_empty_fields() {
+            ExplicitEmptyFields::without_empty_ca_bundles(object)
         } else {
             None
         };
@@ -66,15 +66,15 @@ pub(super) fn store(kind: &Kind, mut object: Value) -> Value {
 }
 
 /// The same for an object that is kept, in the form in which it is read again.
-pub(super) fn keep(kind: &Kind, mut object: Value, empties: &Empties) -> Value {
-    if kind.counts_empties() {
-        empties.restore_bundles(&mut object);
+pub(super) fn keep(kind: &Kind, mut object: Value, empties: &ExplicitEmptyFields) -> Value {
+    if kind.counts_explicit_empty_fields() {
+        empties.restore_ca_bundles(&mut object);
     }
     if kind.definition.is_none()
         && kind.kind != "CustomResourceDefinition"
         && let Some(ty) = types::builtin(&kind.api_version(), &kind.kind)
     {
-        types::settle(&mut object, ty);
+        types::normalize_stored(&mut object, ty);
     }
     let mut object = store(kind, object);
     if let Some(definition) = &kind.definition

@@ -9,7 +9,7 @@ use crate::meta;
 use crate::status::{ApiError, Cause};
 use crate::store::{Lost, Object};
 use crate::strategy::warnings;
-use crate::types::Empties;
+use crate::types::ExplicitEmptyFields;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -37,13 +37,13 @@ pub(super) struct Sent<'a> {
     /// It was sent without labels.
     unlabelled: bool,
     /// What was sent empty.
-    empties: Empties,
+    empties: ExplicitEmptyFields,
     /// It was sent to replace what is not there, or this part of it.
     by_update: Option<&'a str>,
 }
 
 impl<'a> Sent<'a> {
-    pub(super) fn new(object: &Value, empties: Empties, by_update: Option<&'a str>) -> Self {
+    pub(super) fn new(object: &Value, empties: ExplicitEmptyFields, by_update: Option<&'a str>) -> Self {
         let labels = object["metadata"]["labels"].as_object();
         Self {
             unlabelled: labels.is_none_or(serde_json::Map::is_empty),
@@ -60,7 +60,7 @@ impl<'a> Sent<'a> {
 impl Registry {
     /// Keeps a new object.
     pub fn create(&self, target: &Target, object: Value, by: Bodied<'_>) -> Result<Written, ApiError> {
-        let sent = Sent::new(&object, Empties::of(&object), None);
+        let sent = Sent::new(&object, ExplicitEmptyFields::of(&object), None);
         self.create_sent(target, object, &sent, by)
     }
 
@@ -124,7 +124,7 @@ impl Registry {
             strategy::prepare_create(kind, &mut object);
             // Where it makes up a name, the real server works on a copy, whose labels are its own.
             if sent.unlabelled && named {
-                crate::strategy::share_labels(kind, &mut object);
+                crate::strategy::default_job_labels(kind, &mut object);
             }
             self.admit_pod(kind, &mut object)?;
             // The real server allocates where the whole is written.
@@ -177,7 +177,7 @@ impl Registry {
         let mut error = ApiError::already_exists(kind, &name);
         error.message = format!(
             "{} {name:?} already exists, the server was not able to generate a unique name for the object",
-            kind.qualified()
+            kind.group_resource()
         );
         Err(error.with_retry_after(1))
     }

@@ -8,7 +8,7 @@ use crate::kinds::{Catalog, Kind};
 use crate::meta;
 use crate::status::{ApiError, Cause};
 use crate::strategy;
-use crate::types::{self, Fault, Type};
+use crate::types::{self, DecodeError, Type};
 use serde_json::{Map, Value};
 
 /// Why what was sent is no object of the kind.
@@ -116,8 +116,8 @@ fn check_fields(kind: &Kind, object: &mut Value, applied: bool) -> Result<Vec<St
     let mut unknown = vec![];
     for fault in types::check(object, ty, true) {
         match fault {
-            Fault::Unknown(_) => unknown.push(fault.to_string()),
-            Fault::Mismatch(why) => return Err(Undecodable::new(kind, &kind.version, &kind.kind, why)),
+            DecodeError::Unknown(_) => unknown.push(fault.to_string()),
+            DecodeError::Mismatch(why) => return Err(Undecodable::new(kind, &kind.version, &kind.kind, why)),
         }
     }
     // Of a node: what was sent empty is nobody's when it is filled in, as that is done when it has been kept.
@@ -126,11 +126,11 @@ fn check_fields(kind: &Kind, object: &mut Value, applied: bool) -> Result<Vec<St
             .as_object()
             .is_some_and(Map::is_empty);
     types::normalize(object, ty);
-    builtin::default(object, ty);
+    builtin::apply_defaults(object, ty);
     if is_empty && let Some(Value::Object(status)) = object.get_mut("status") {
         status.remove("allocatable");
     }
-    strategy::read(kind, object);
+    strategy::apply_conversions(kind, object);
     Ok(unknown)
 }
 
@@ -146,8 +146,8 @@ fn check_metadata(kind: &Kind, metadata: &mut Value) -> Result<(), Undecodable> 
 fn mismatch(value: &mut Value, ty: &Type) -> Option<String> {
     let mut faults = types::check(value, ty, false).into_iter();
     faults.find_map(|fault| match fault {
-        Fault::Mismatch(why) => Some(why),
-        Fault::Unknown(_) => None,
+        DecodeError::Mismatch(why) => Some(why),
+        DecodeError::Unknown(_) => None,
     })
 }
 

@@ -1,7 +1,7 @@
 //! Limit ranges of a namespace, for what is created or changed in it.
 
 use super::Registry;
-use crate::builtin::{fill_limits, limit_faults};
+use crate::builtin::{default_container_resources, limit_range_errors};
 use crate::kinds::Kind;
 use crate::meta;
 use crate::status::ApiError;
@@ -14,7 +14,7 @@ impl Registry {
     pub(super) fn fill_limits(&self, kind: &Kind, object: &mut Value) {
         if is_limited(kind, "Pod") {
             for range in self.ranges(object) {
-                fill_limits(object, range.value());
+                default_container_resources(object, range.value());
             }
         }
     }
@@ -25,7 +25,7 @@ impl Registry {
             return Ok(());
         }
         for range in self.ranges(object) {
-            let why = match limit_faults(&kind.kind, object, range.value()).as_slice() {
+            let why = match limit_range_errors(&kind.kind, object, range.value()).as_slice() {
                 [] => continue,
                 [fault] => fault.clone(),
                 faults => format!("[{}]", faults.join(", ")),

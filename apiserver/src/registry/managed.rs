@@ -139,7 +139,7 @@ fn with_write<T>(kind: &Kind, part: &str, manager: &str, act: impl FnOnce(Write<
     };
     let reset: &[&[&str]] = match (part, kind.definition.is_some()) {
         ("status", true) => &[&["spec"], &["metadata"]],
-        ("status", false) if kind.restores_labels() => &[&["spec"], &["metadata", "labels"]],
+        ("status", false) if kind.keeps_labels_in_status_updates() => &[&["spec"], &["metadata", "labels"]],
         ("status", false) => &[&["spec"]],
         // Of these, what is dropped has been written nevertheless.
         ("ephemeralcontainers" | "resize", false) => &[],

@@ -6,7 +6,7 @@ use super::{Bodied, FieldValidation, Registry, Target, WriteOptions, Written};
 use crate::meta;
 use crate::patch::{self, Decoding, PatchError, Patched};
 use crate::status::{ApiError, Cause};
-use crate::types::{self, Empties};
+use crate::types::{self, ExplicitEmptyFields};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ impl Registry {
                 let part = target.kind.subresource(part);
                 let part = part.ok_or_else(ApiError::no_such_resource)?;
                 let part = Target::new(
-                    &Arc::new(target.kind.of_part(part)),
+                    &Arc::new(target.kind.for_subresource(part)),
                     &target.namespace,
                     &target.name,
                 );
@@ -78,7 +78,7 @@ impl Registry {
                 let version = old["metadata"]["resourceVersion"].clone();
                 meta::metadata_mut(&mut object).insert("resourceVersion".into(), version);
             }
-            let empties = Empties::of(&outcome);
+            let empties = ExplicitEmptyFields::of(&outcome);
             Ok(Read { object, empties })
         });
         Written::warned(written, &warnings)

@@ -32,7 +32,7 @@ impl Registry {
 
     /// The objects of a resource, in one namespace or in all, of one moment.
     pub fn list(&self, target: &Target, options: &ListOptions) -> Result<Listing, ApiError> {
-        target.kind.check_fields(&options.fields)?;
+        target.kind.check_field_selector(&options.fields)?;
         let token = match options.continue_token.as_str() {
             "" => None,
             text => Some(Token::read(text)?),

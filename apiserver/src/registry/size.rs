@@ -17,7 +17,7 @@ pub(super) fn check_size(object: &Value) -> Result<(), ApiError> {
     if weight(object) * ESCAPED <= MOST {
         return Ok(());
     }
-    let size = types::length(object);
+    let size = types::json_length(object);
     if size <= MOST {
         return Ok(());
     }

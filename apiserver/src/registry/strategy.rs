@@ -1,7 +1,7 @@
 //! What the server makes of an object before it is kept, by kind.
 
 use crate::kinds::Kind;
-use crate::types::Empties;
+use crate::types::ExplicitEmptyFields;
 use crate::{meta, strategy};
 use serde_json::{Map, Value, json};
 
@@ -19,8 +19,8 @@ pub(super) fn prepare_create(kind: &Kind, object: &mut Value) {
         }
     }
     if kind.definition.is_none() {
-        strategy::fill(kind, object, None);
-        strategy::drop_unkept(kind, object);
+        strategy::prepare(kind, object, None);
+        strategy::drop_unpersisted_fields(kind, object);
     }
 }
 
@@ -31,7 +31,7 @@ pub(super) fn prepare_update(
     object: &mut Value,
     (old, kept): (&Value, &Value),
     part: &str,
-    empties: &Empties,
+    empties: &ExplicitEmptyFields,
 ) {
     match part {
         "status" => keep_all_but_status(kind, object, old),
@@ -45,13 +45,13 @@ pub(super) fn prepare_update(
         _ => {}
     }
     if kind.definition.is_none() {
-        strategy::fill(kind, object, Some(old));
+        strategy::prepare(kind, object, Some(old));
     }
-    if kind.counts_generations() {
+    if kind.tracks_generation() {
         let generation = old["metadata"]["generation"].as_i64().unwrap_or(0);
         let (mut new, mut before) = (specification(kind, object), specification(kind, old));
-        if kind.counts_empties() {
-            new = empties.restored_all(new);
+        if kind.counts_explicit_empty_fields() {
+            new = empties.restore_fields(new);
             before = specification(kind, kept);
         }
         if new != before {
@@ -59,7 +59,7 @@ pub(super) fn prepare_update(
         }
     }
     if kind.definition.is_none() {
-        strategy::drop_unkept(kind, object);
+        strategy::drop_unpersisted_fields(kind, object);
     }
 }
 
@@ -84,7 +84,7 @@ pub(super) fn holds_namespace(object: &Value) -> bool {
 fn keep_all_but_status(kind: &Kind, object: &mut Value, old: &Value) {
     let mut status = object["status"].take();
     if (kind.group.as_str(), kind.kind.as_str()) == ("", "Pod") {
-        strategy::keep_status(&mut status, &old["status"]);
+        strategy::preserve_pod_status(&mut status, &old["status"]);
     }
     let metadata = object["metadata"].take();
     *object = old.clone();
@@ -98,7 +98,7 @@ fn keep_all_but_status(kind: &Kind, object: &mut Value, old: &Value) {
     if kind.definition.is_none() {
         let mut metadata = metadata;
         restore(&mut metadata, kept, "ownerReferences");
-        if kind.restores_labels() {
+        if kind.keeps_labels_in_status_updates() {
             restore(&mut metadata, kept, "labels");
         }
         fields.insert("metadata".into(), metadata);

@@ -12,7 +12,7 @@ use crate::quote::quoted;
 use crate::status::{ApiError, Cause};
 use crate::store::{Lost, Object};
 use crate::strategy::warnings;
-use crate::types::Empties;
+use crate::types::ExplicitEmptyFields;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -25,14 +25,14 @@ pub struct Read {
     /// The object.
     pub object: Value,
     /// What was sent empty.
-    pub empties: Empties,
+    pub empties: ExplicitEmptyFields,
 }
 
 impl From<Value> for Read {
     fn from(object: Value) -> Self {
         Self {
             object,
-            empties: Empties::default(),
+            empties: ExplicitEmptyFields::default(),
         }
     }
 }
@@ -58,9 +58,9 @@ impl Registry {
         by: Bodied<'_>,
     ) -> Result<Written, ApiError> {
         let mut object = object.clone();
-        let empties = Empties::of(&object);
+        let empties = ExplicitEmptyFields::of(&object);
         let warnings = self.decode(target, &mut object, by.options)?;
-        let creates = target.kind.creates_on_update(part);
+        let creates = target.kind.allows_create_on_update(part);
         let written = check_target(target, &mut object).and_then(|()| {
             self.change(target, part, creates, by, |old| {
                 check_uid(target, &object, old, by.options.dry_run)?;
@@ -98,8 +98,11 @@ impl Registry {
                 mut empties,
             } = change(Some(before))?;
             // An apply that changes nothing leaves all as it is kept.
-            if by.options.applied && kind.counts_empties() && is_same_but(&new, before, |_, _| true) {
-                empties.or_bundles_of(old.value());
+            if by.options.applied
+                && kind.counts_explicit_empty_fields()
+                && is_same_but(&new, before, |_, _| true)
+            {
+                empties.inherit_ca_bundles(old.value());
             }
             self.admit_grants(target, Some(before), &new, by.user)?;
             check_identity(target, &mut new, before)?;
@@ -157,7 +160,7 @@ impl Registry {
         target: &Target,
         old: &Object,
         new: Value,
-        empties: &Empties,
+        empties: &ExplicitEmptyFields,
     ) -> Result<Arc<Object>, Lost> {
         let (table, key) = (target.kind.table(), target.key());
         if strategy::is_finished(&target.kind, &new) {
@@ -292,7 +295,7 @@ fn check_version(target: &Target, new: &mut Value, old: &Value) -> Result<bool, 
     check_number(new)?;
     let version = meta::resource_version(new);
     let conditional = !matches!(version, "" | "0");
-    if !conditional && !target.kind.updates_unconditionally() {
+    if !conditional && !target.kind.allows_unconditional_update() {
         let cause = Cause::invalid(
             "metadata.resourceVersion",
             &json!(0),

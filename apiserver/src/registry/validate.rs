@@ -5,12 +5,17 @@ use crate::builtin;
 use crate::kinds::Kind;
 use crate::meta;
 use crate::status::{ApiError, Cause};
-use crate::strategy::{self, Unallocated};
-use crate::types::Empties;
+use crate::strategy::{self, AllocationError};
+use crate::types::ExplicitEmptyFields;
 use serde_json::Value;
 
 /// What is wrong with an object that is new, or replaces another.
-pub(super) fn validate(kind: &Kind, object: &Value, old: Option<&Value>, empties: &Empties) -> Vec<Cause> {
+pub(super) fn validate(
+    kind: &Kind,
+    object: &Value,
+    old: Option<&Value>,
+    empties: &ExplicitEmptyFields,
+) -> Vec<Cause> {
     let Some(definition) = &kind.definition else {
         return of_builtin(kind, object, old, empties, "");
     };
@@ -28,9 +33,15 @@ pub(super) fn validate(kind: &Kind, object: &Value, old: Option<&Value>, empties
         .collect()
 }
 
-fn of_builtin(kind: &Kind, object: &Value, old: Option<&Value>, empties: &Empties, part: &str) -> Vec<Cause> {
+fn of_builtin(
+    kind: &Kind,
+    object: &Value,
+    old: Option<&Value>,
+    empties: &ExplicitEmptyFields,
+    part: &str,
+) -> Vec<Cause> {
     let mut causes = metadata_again(object, old);
-    causes.extend(strategy::check(kind, object, old, empties, part));
+    causes.extend(strategy::validate(kind, object, old, empties, part));
     causes
 }
 
@@ -54,7 +65,7 @@ pub(super) fn validate_part(
     part: &str,
     object: &Value,
     old: &Value,
-    empties: &Empties,
+    empties: &ExplicitEmptyFields,
 ) -> Vec<Cause> {
     match (part, &kind.definition) {
         // Of a custom resource's status only the status is looked at, and called by what lies in it.
@@ -185,15 +196,15 @@ impl Registry {
         let others = others.filter(|other| meta::uid(other) != uid);
         let cause = match strategy::allocate(kind, object, old, others, dry_run) {
             Ok(()) => return Ok(()),
-            Err(Unallocated::Failed(why)) => return Err(why),
-            Err(Unallocated::Contradictory(causes)) => {
+            Err(AllocationError::Internal(why)) => return Err(why),
+            Err(AllocationError::InvalidIpFamilies(causes)) => {
                 return Err(ApiError::invalid(kind, meta::name(object), &causes));
             }
-            Err(Unallocated::Refused(cause)) => cause,
+            Err(AllocationError::Invalid(cause)) => cause,
         };
         // What else is wrong is said first, but of an address only.
         let is_first = !dry_run && meta::name(object).is_empty() || cause.field.ends_with("nodePort");
-        if is_first || validate(kind, object, None, &Empties::default()).is_empty() {
+        if is_first || validate(kind, object, None, &ExplicitEmptyFields::default()).is_empty() {
             return Err(ApiError::invalid(kind, meta::name(object), &[cause]));
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! What decoding a custom resource does with it: unknown fields go, nulls that are not allowed go, defaults come.
 
-use crate::types::{self, Fault, Type};
+use crate::types::{self, DecodeError, Type};
 use serde_json::Value;
 
 const OBJECT_FIELDS: [&str; 3] = ["apiVersion", "kind", "metadata"];
@@ -20,7 +20,7 @@ pub(super) fn prune(
             if is_object && let Some(metadata) = fields.get_mut("metadata") {
                 let below = join(path, "metadata");
                 for fault in types::check(metadata, &Type::named("meta.v1.ObjectMeta"), true) {
-                    if let Fault::Unknown(name) = fault {
+                    if let DecodeError::Unknown(name) = fault {
                         unknown.push(join(&below, &name));
                     }
                 }

@@ -14,7 +14,7 @@
 
 use super::{causes, lists};
 use crate::field::FieldError;
-use crate::types::shorten_numbers;
+use crate::types::floats_to_integers;
 use kube_cel::{CompiledSchema, ErrorKind, ValidationError, compile_schema, validate_compiled};
 use regex::Regex;
 use serde_json::{Map, Value, json};
@@ -201,7 +201,7 @@ impl Rule {
             );
         }
         let mut value = value.clone();
-        shorten_numbers(&mut value);
+        floats_to_integers(&mut value);
         let message = self.told(&error.message);
         let path = format!("{path}{}", self.field_path);
         let path = path.strip_prefix('.').unwrap_or(&path);

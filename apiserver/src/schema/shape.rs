@@ -1,6 +1,6 @@
 //! A custom resource's schema as a type, for apply.
 
-use crate::types::{Empty, Field, List, ListKind, Map, PatchStrategy, Scalar, Type};
+use crate::types::{EmptyEncoding, Field, List, ListKind, Map, PatchStrategy, Scalar, Type};
 use serde_json::Value;
 
 /// The type of a custom resource with this `openAPIV3Schema`: what the schema says of fields, lists and maps, and the metadata that every
@@ -28,13 +28,13 @@ fn with_object_fields(ty: Type) -> Type {
 
 fn plain(ty: Type, default: Option<Value>) -> Field {
     Field {
-        go: None,
-        within: None,
+        go_type: None,
+        inlined_from: None,
         ty,
         default,
         required: false,
         patch: PatchStrategy::default(),
-        empty: Empty {
+        empty: EmptyEncoding {
             pointer: true,
             omitempty: true,
             omitzero: false,

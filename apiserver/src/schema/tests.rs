@@ -12,7 +12,7 @@ fn written(schema: &Schema, mut object: Value, old: Option<&Value>) -> (Vec<Stri
         .collect();
     schema.drop_nulls(&mut object);
     schema.default(&mut object);
-    crate::types::shorten_numbers(&mut object);
+    crate::types::floats_to_integers(&mut object);
     let errors = schema.validate(&object, old);
     (warnings, errors, object)
 }

@@ -62,7 +62,7 @@ impl FieldSelector {
     pub fn matches(&self, kind: &Kind, object: &Value) -> bool {
         self.requirements
             .iter()
-            .all(|(field, equal, value)| (kind.field(object, field) == *value) == *equal)
+            .all(|(field, equal, value)| (kind.field_value(object, field) == *value) == *equal)
     }
 }
 

@@ -59,7 +59,7 @@ impl Object {
     pub fn value(&self) -> &Value {
         self.value.get_or_init(|| {
             // What was written can be read.
-            let value = self.json.get().and_then(|json| types::reread(json).ok());
+            let value = self.json.get().and_then(|json| types::decode_stored(json).ok());
             let mut value = value.unwrap_or_default();
             if let (Value::Object(fields), Some(ty)) = (&mut value, &self.ty) {
                 fields.insert("kind".into(), ty.kind.clone().into());

@@ -1,18 +1,18 @@
-//! Jobs: they select their pods by their own uid.
+//! The strategy of Jobs: a job selects its pods by its uid.
 
 use crate::meta;
 use serde_json::{Value, json};
 
-/// A job's selector and labels, and how many pods it runs.
-pub(super) fn fill(job: &mut Value, old: Option<&Value>) {
+/// Sets defaults, selector and labels of a job.
+pub(super) fn prepare(job: &mut Value, old: Option<&Value>) {
     let (uid, name) = (meta::uid(job).to_owned(), meta::name(job).to_owned());
     let spec = meta::entry_mut(job, "spec");
     let indexed = spec.get("completionMode").is_some_and(|mode| mode == "Indexed");
-    let unsaid = |key: &str| spec.get(key).is_none_or(Value::is_null);
-    if unsaid("completions") && unsaid("parallelism") && !indexed {
+    let is_unset = |key: &str| spec.get(key).is_none_or(Value::is_null);
+    if is_unset("completions") && is_unset("parallelism") && !indexed {
         spec.insert("completions".into(), json!(1));
         spec.insert("parallelism".into(), json!(1));
-    } else if unsaid("parallelism") {
+    } else if is_unset("parallelism") {
         spec.insert("parallelism".into(), json!(1));
     }
     for (key, value) in [
@@ -46,5 +46,5 @@ pub(super) fn fill(job: &mut Value, old: Option<&Value>) {
     ] {
         labels.insert(key.to_owned(), json!(value));
     }
-    super::label_like_template(job);
+    super::default_labels_from_template(job);
 }

@@ -1,10 +1,10 @@
-//! What the server adds to objects of built-in kinds beyond their defaults: what it allocates, what admission adds, and what follows
-//! from who they are; and what it refuses.
+//! Strategies of built-in kinds: fields that the server sets beyond defaults (allocated values, default admission plugins, values
+//! derived from name and uid), and validation.
 
 mod claims;
-mod definitions;
-mod families;
-mod gates;
+mod custom_resource_definitions;
+mod feature_gates;
+mod ip_families;
 mod jobs;
 mod namespaces;
 mod node_ports;
@@ -13,26 +13,26 @@ mod secrets;
 mod services;
 pub(crate) mod warnings;
 
-pub(crate) use node_ports::Unallocated;
-pub(crate) use pods::{keep_status, quality};
+pub(crate) use node_ports::AllocationError;
+pub(crate) use pods::{preserve_pod_status, qos_class};
 
 use crate::builtin;
 use crate::kinds::Kind;
 use crate::meta;
 use crate::status::Cause;
-use crate::types::{self, Empties, Type};
+use crate::types::{self, ExplicitEmptyFields, Type};
 use serde_json::{Value, json};
 
-/// Where daemon sets count the versions of their template.
-const TEMPLATES: &str = "deprecated.daemonset.template.generation";
+/// The annotation in which a DaemonSet counts the versions of its template.
+const TEMPLATE_GENERATION_ANNOTATION: &str = "deprecated.daemonset.template.generation";
 
-/// What reading alone makes of an object, so that who sent it owns it.
-pub(crate) fn read(kind: &Kind, object: &mut Value) {
+/// Applies the conversions of a kind at decoding, before field managers are recorded: the client owns the resulting fields.
+pub(crate) fn apply_conversions(kind: &Kind, object: &mut Value) {
     if let Some(spec) = pod_path(kind).and_then(|path| object.pointer_mut(&format!("{path}/spec"))) {
-        pods::name_account(spec);
+        pods::sync_service_account_names(spec);
     }
     match (kind.group.as_str(), kind.kind.as_str()) {
-        ("", "Secret") => secrets::fill(object),
+        ("", "Secret") => secrets::merge_string_data(object),
         ("authentication.k8s.io", "TokenRequest") => {
             let spec = meta::entry_mut(object, "spec");
             if !spec.get("expirationSeconds").is_some_and(Value::is_number) {
@@ -41,14 +41,16 @@ pub(crate) fn read(kind: &Kind, object: &mut Value) {
         }
         ("apps", "DaemonSet") => {
             let annotations = meta::entry_mut(&mut object["metadata"], "annotations");
-            annotations.entry(TEMPLATES).or_insert(json!("0"));
+            annotations
+                .entry(TEMPLATE_GENERATION_ANNOTATION)
+                .or_insert(json!("0"));
         }
-        ("", "Node") => list_pod_ranges(&mut object["spec"]),
+        ("", "Node") => sync_pod_cidrs(&mut object["spec"]),
         _ => {}
     }
 }
 
-/// Where a kind has a pod, or a template of pods: a pointer.
+/// Returns the JSON pointer to a kind's pod or pod template.
 pub(crate) fn pod_path(kind: &Kind) -> Option<&'static str> {
     Some(match (kind.group.as_str(), kind.kind.as_str()) {
         ("", "Pod") => "",
@@ -61,11 +63,11 @@ pub(crate) fn pod_path(kind: &Kind) -> Option<&'static str> {
     })
 }
 
-/// Drops from metadata what the real server keeps in a field of its own, and only shows in whole objects.
-pub(crate) fn hide_internal(metadata: &mut Value) {
+/// Removes from metadata an annotation that kube-apiserver keeps in an internal field and shows only in whole objects.
+pub(crate) fn hide_internal_annotations(metadata: &mut Value) {
     let annotations = metadata["annotations"].as_object_mut();
     let is_empty = annotations.is_some_and(|annotations| {
-        annotations.remove(TEMPLATES);
+        annotations.remove(TEMPLATE_GENERATION_ANNOTATION);
         annotations.is_empty()
     });
     if is_empty && let Value::Object(metadata) = metadata {
@@ -73,8 +75,8 @@ pub(crate) fn hide_internal(metadata: &mut Value) {
     }
 }
 
-/// When a volume came into its phase the server says, if nobody else does.
-fn time_phase(volume: &mut Value, old: Option<&Value>) {
+/// Sets `lastPhaseTransitionTime` of a volume if its phase changed and the client did not set it.
+fn set_phase_transition_time(volume: &mut Value, old: Option<&Value>) {
     const TIME: &str = "lastPhaseTransitionTime";
     let before = old.map_or(Value::Null, |old| old["status"].clone());
     let status = meta::entry_mut(volume, "status");
@@ -87,8 +89,8 @@ fn time_phase(volume: &mut Value, old: Option<&Value>) {
     }
 }
 
-/// A job without labels has those of its template, and with them those that it selects its pods by.
-pub(crate) fn share_labels(kind: &Kind, object: &mut Value) {
+/// Gives a job the labels of its template, including those that select its pods.
+pub(crate) fn default_job_labels(kind: &Kind, object: &mut Value) {
     if (kind.group.as_str(), kind.kind.as_str()) == ("batch", "Job") {
         let labels = object["spec"]["template"]["metadata"]["labels"].clone();
         if !labels.is_null() {
@@ -97,47 +99,49 @@ pub(crate) fn share_labels(kind: &Kind, object: &mut Value) {
     }
 }
 
-/// Fills in what the server gives.
-pub(crate) fn fill(kind: &Kind, object: &mut Value, old: Option<&Value>) {
+/// Sets the fields that the server owns, for a create or, with `old`, an update.
+pub(crate) fn prepare(kind: &Kind, object: &mut Value, old: Option<&Value>) {
     let ty = types::builtin(&kind.api_version(), &kind.kind);
-    gates::drop_gated(kind, object);
+    feature_gates::drop_gated_fields(kind, object);
     match (kind.group.as_str(), kind.kind.as_str()) {
-        ("", "Namespace") => namespaces::fill(object, old),
-        ("", "Pod") => pods::fill(object, old),
-        ("", "Service") => services::fill(object, old),
-        ("", "PersistentVolumeClaim") => claims::fill(object, old),
+        ("", "Namespace") => namespaces::prepare(object, old),
+        ("", "Pod") => pods::prepare(object, old),
+        ("", "Service") => services::prepare(object, old),
+        ("", "PersistentVolumeClaim") => claims::prepare(object, old),
         ("", "PersistentVolume") if old.is_none() => {
             meta::add_finalizer(object, "kubernetes.io/pv-protection");
             object["status"] = json!({ "phase": "Pending", "lastPhaseTransitionTime": meta::now() });
         }
-        ("", "PersistentVolume") => time_phase(object, old),
-        // The real server names these itself.
+        ("", "PersistentVolume") => set_phase_transition_time(object, old),
+        // Like kube-apiserver, names a LimitRange without a name by its uid.
         ("", "LimitRange") if meta::name(object).is_empty() => {
             let uid = json!(meta::uid(object));
             meta::metadata_mut(object).insert("name".into(), uid);
         }
-        ("apps", "DaemonSet") => count_templates(object, old),
-        ("apps", "StatefulSet") => name_claims(object),
-        ("batch", "Job") => jobs::fill(object, old),
-        ("", "ReplicationController") => label_like_template(object),
+        ("apps", "DaemonSet") => set_template_generation(object, old),
+        ("apps", "StatefulSet") => set_claim_template_type(object),
+        ("batch", "Job") => jobs::prepare(object, old),
+        ("", "ReplicationController") => default_labels_from_template(object),
         ("", "Node") => {
             if old.is_none() {
-                taint(object);
+                taint_not_ready(object);
             }
-            builtin::default(&mut object["status"], &Type::named("core.v1.NodeStatus"));
+            builtin::apply_defaults(&mut object["status"], &Type::named("core.v1.NodeStatus"));
         }
-        ("autoscaling", "HorizontalPodAutoscaler") => scale_by_cpu(object),
-        ("apiextensions.k8s.io", "CustomResourceDefinition") => definitions::fill(object, old),
+        ("autoscaling", "HorizontalPodAutoscaler") => default_cpu_metric(object),
+        ("apiextensions.k8s.io", "CustomResourceDefinition") => {
+            custom_resource_definitions::prepare(object, old);
+        }
         _ => {}
     }
     if let Some(ty) = ty {
         types::normalize(object, ty);
-        types::settle(object, ty);
+        types::normalize_stored(object, ty);
     }
 }
 
-/// Drops what is not kept, when all else is done and what changed has been counted.
-pub(crate) fn drop_unkept(kind: &Kind, object: &mut Value) {
+/// Drops fields that are not persisted. Comes last, because they count as a change.
+pub(crate) fn drop_unpersisted_fields(kind: &Kind, object: &mut Value) {
     if kind.kind == "EndpointSlice" {
         for endpoint in object["endpoints"].as_array_mut().into_iter().flatten() {
             if let Value::Object(endpoint) = endpoint {
@@ -147,8 +151,8 @@ pub(crate) fn drop_unkept(kind: &Kind, object: &mut Value) {
     }
 }
 
-/// The claims of a stateful set say what they are.
-fn name_claims(object: &mut Value) {
+/// Sets API version and kind of the claim templates of a StatefulSet.
+fn set_claim_template_type(object: &mut Value) {
     let claims = object["spec"]["volumeClaimTemplates"].as_array_mut();
     for claim in claims.into_iter().flatten() {
         claim["apiVersion"] = json!("v1");
@@ -156,19 +160,19 @@ fn name_claims(object: &mut Value) {
     }
 }
 
-/// What has no labels has those of its template.
-fn label_like_template(object: &mut Value) {
+/// Gives an object without labels those of its template.
+fn default_labels_from_template(object: &mut Value) {
     let labels = object["spec"]["template"]["metadata"]["labels"].clone();
     if object["metadata"]["labels"].is_null() && !labels.is_null() {
         meta::metadata_mut(object).insert("labels".into(), labels);
     }
 }
 
-/// The old field for a node's range of addresses is the first of the new one, whichever was sent.
-fn list_pod_ranges(spec: &mut Value) {
-    let range = spec["podCIDR"].as_str().unwrap_or_default().to_owned();
-    if !range.is_empty() && spec["podCIDRs"][0] != json!(range) {
-        spec["podCIDRs"] = json!([range]);
+/// Keeps `podCIDR` and the first entry of `podCIDRs` equal, whichever the client set.
+fn sync_pod_cidrs(spec: &mut Value) {
+    let cidr = spec["podCIDR"].as_str().unwrap_or_default().to_owned();
+    if !cidr.is_empty() && spec["podCIDRs"][0] != json!(cidr) {
+        spec["podCIDRs"] = json!([cidr]);
     }
     let first = spec["podCIDRs"][0].clone();
     if first.is_string() {
@@ -176,8 +180,8 @@ fn list_pod_ranges(spec: &mut Value) {
     }
 }
 
-/// A node is not ready until it says so. No new one is configured from a map.
-fn taint(node: &mut Value) {
+/// Adds the not-ready taint to a new node, and drops `configSource`, which new nodes cannot have.
+fn taint_not_ready(node: &mut Value) {
     meta::entry_mut(node, "spec").remove("configSource");
     let taint = json!({ "key": "node.kubernetes.io/not-ready", "effect": "NoSchedule" });
     let taints = meta::entry_mut(node, "spec")
@@ -192,8 +196,8 @@ fn taint(node: &mut Value) {
     }
 }
 
-/// Without a metric, a pod's processor is measured.
-fn scale_by_cpu(object: &mut Value) {
+/// Defaults the metrics to CPU utilization.
+fn default_cpu_metric(object: &mut Value) {
     let spec = meta::entry_mut(object, "spec");
     if spec
         .get("metrics")
@@ -206,53 +210,56 @@ fn scale_by_cpu(object: &mut Value) {
     }
 }
 
-/// Daemon sets count the versions of their template in an annotation.
-fn count_templates(object: &mut Value, old: Option<&Value>) {
-    let count = |object: &Value| -> i64 {
-        let text = object["metadata"]["annotations"][TEMPLATES].as_str();
+/// Sets the template generation of a DaemonSet.
+fn set_template_generation(object: &mut Value, old: Option<&Value>) {
+    let generation_of = |object: &Value| -> i64 {
+        let text = object["metadata"]["annotations"][TEMPLATE_GENERATION_ANNOTATION].as_str();
         text.and_then(|text| text.parse().ok()).unwrap_or(0)
     };
     let generation = match old {
         None => 1,
-        Some(old) if old["spec"]["template"] != object["spec"]["template"] => count(old) + 1,
-        Some(old) => count(old),
+        Some(old) if old["spec"]["template"] != object["spec"]["template"] => generation_of(old) + 1,
+        Some(old) => generation_of(old),
     };
     let annotations = meta::entry_mut(&mut object["metadata"], "annotations");
-    annotations.insert(TEMPLATES.into(), json!(generation.to_string()));
+    annotations.insert(
+        TEMPLATE_GENERATION_ANNOTATION.into(),
+        json!(generation.to_string()),
+    );
 }
 
-/// Gives an object what only one object can have.
+/// Allocates what must be unique in the cluster: cluster IPs and node ports.
 ///
 /// # Errors
 ///
-/// What is wrong with what it asks for.
+/// Returns an error if a requested value is invalid or taken.
 pub(crate) fn allocate<'a>(
     kind: &Kind,
     object: &mut Value,
     old: Option<&Value>,
     others: impl Iterator<Item = &'a Value> + Clone,
     dry_run: bool,
-) -> Result<(), Unallocated> {
+) -> Result<(), AllocationError> {
     match (kind.group.as_str(), kind.kind.as_str()) {
         ("", "Service") => services::allocate(object, old, others, dry_run),
         _ => Ok(()),
     }
 }
 
-/// What is wrong with an object that is new, or replaces another.
-pub(crate) fn check(
+/// Validates a new object, or with `old` an update.
+pub(crate) fn validate(
     kind: &Kind,
     object: &Value,
     old: Option<&Value>,
-    empties: &Empties,
+    explicit_empty: &ExplicitEmptyFields,
     part: &str,
 ) -> Vec<Cause> {
-    let mut causes: Vec<Cause> = builtin::validate(object, old, empties, part)
+    let mut causes: Vec<Cause> = builtin::validate(object, old, explicit_empty, part)
         .into_iter()
         .map(Cause::from)
         .collect();
     if kind.kind == "CustomResourceDefinition" {
-        causes.extend(definitions::check(object, old));
+        causes.extend(custom_resource_definitions::validate(object, old));
     }
     causes
 }

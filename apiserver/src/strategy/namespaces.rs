@@ -1,11 +1,11 @@
-//! Namespaces are active from the start, and carry their name as a label.
+//! The strategy of Namespaces: they are active from the start and have their name as a label.
 
 use crate::meta;
 use serde_json::{Value, json};
 
 const NAME_LABEL: &str = "kubernetes.io/metadata.name";
 
-pub(super) fn fill(object: &mut Value, old: Option<&Value>) {
+pub(super) fn prepare(object: &mut Value, old: Option<&Value>) {
     let name = json!(meta::name(object));
     let labels = meta::entry_mut(&mut object["metadata"], "labels");
     labels.insert(NAME_LABEL.into(), name);
@@ -20,7 +20,7 @@ pub(super) fn fill(object: &mut Value, old: Option<&Value>) {
                 finalizers.push(json!("kubernetes"));
             }
         }
-        // The finalizers have a path of their own; what holds a namespace is written there.
+        // `spec.finalizers` is written by the `finalize` subresource only.
         Some(old) => {
             if object["spec"]["finalizers"].is_null() && !meta::is_deleted(old) {
                 object["spec"] = old["spec"].clone();

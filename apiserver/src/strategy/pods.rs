@@ -1,12 +1,12 @@
-//! Pods: what admission gives them, and their status at the start.
+//! The strategy of Pods: default admission plugins and the initial status.
 
 use crate::meta::{self, text};
 use serde_json::{Map, Value, json};
 
-/// What the default admission plugins add to a pod, and its first status.
-pub(super) fn fill(pod: &mut Value, old: Option<&Value>) {
+/// Applies the default admission plugins to a pod, and sets its initial status.
+pub(super) fn prepare(pod: &mut Value, old: Option<&Value>) {
     let spec = meta::entry_mut(pod, "spec");
-    tolerate(spec);
+    add_default_tolerations(spec);
     if spec
         .get("terminationGracePeriodSeconds")
         .and_then(Value::as_i64)
@@ -15,7 +15,7 @@ pub(super) fn fill(pod: &mut Value, old: Option<&Value>) {
         spec.insert("terminationGracePeriodSeconds".into(), json!(1));
     }
     if let Some(old) = old {
-        // What admission gave a pod it keeps.
+        // Keep what admission set at creation.
         for key in ["priority", "preemptionPolicy"] {
             if spec.get(key).is_none_or(Value::is_null) && !old["spec"][key].is_null() {
                 spec.insert(key.to_owned(), old["spec"][key].clone());
@@ -23,12 +23,12 @@ pub(super) fn fill(pod: &mut Value, old: Option<&Value>) {
         }
         return;
     }
-    select_by_own_labels(pod);
-    confine(pod);
-    let waits = pod["spec"]["schedulingGates"].as_array();
-    let gated = waits.is_some_and(|gates| !gates.is_empty());
-    pod["status"] = json!({ "phase": "Pending", "qosClass": quality(&pod["spec"]) });
-    if gated {
+    merge_label_keys(pod);
+    copy_app_armor_annotations(pod);
+    let gates = pod["spec"]["schedulingGates"].as_array();
+    let is_gated = gates.is_some_and(|gates| !gates.is_empty());
+    pod["status"] = json!({ "phase": "Pending", "qosClass": qos_class(&pod["spec"]) });
+    if is_gated {
         pod["status"]["conditions"] = json!([{
             "type": "PodScheduled", "status": "False", "reason": "SchedulingGated", "lastProbeTime": null,
             "message": "Scheduling is blocked due to non-empty scheduling gates", "lastTransitionTime": meta::now(),
@@ -36,43 +36,43 @@ pub(super) fn fill(pod: &mut Value, old: Option<&Value>) {
     }
 }
 
-/// What a new status does not say is what the old one said: the class of quality, and of which generation it tells.
-pub(crate) fn keep_status(status: &mut Value, old: &Value) {
+/// Preserves fields that a status update omits: the QoS class, and the observed generations.
+pub(crate) fn preserve_pod_status(status: &mut Value, old: &Value) {
     let before = &old["qosClass"];
     if !before.is_null() && text(status, "qosClass").is_empty() {
         status["qosClass"] = before.clone();
     }
-    keep_generation(status, old);
+    preserve_observed_generation(status, old);
     let mut conditions: Vec<&Value> = old["conditions"].as_array().into_iter().flatten().collect();
     let new = status.get_mut("conditions").and_then(Value::as_array_mut);
     for condition in new.into_iter().flatten() {
-        // Of several of one type each follows one.
+        // Of several conditions with the same type, each corresponds to one.
         let same = conditions
             .iter()
             .position(|old| text(old, "type") == text(condition, "type"));
         if let Some(old) = same.map(|index| conditions.remove(index)) {
-            keep_generation(condition, old);
+            preserve_observed_generation(condition, old);
         }
     }
 }
 
-fn keep_generation(new: &mut Value, old: &Value) {
+fn preserve_observed_generation(new: &mut Value, old: &Value) {
     const KEY: &str = "observedGeneration";
-    let is_set = |of: &Value| of[KEY].as_i64().is_some_and(|generation| generation != 0);
+    let is_set = |object: &Value| object[KEY].as_i64().is_some_and(|generation| generation != 0);
     if !is_set(new) && is_set(old) {
         new[KEY] = old[KEY].clone();
     }
 }
 
-/// A node that is not ready may be so for a while.
-fn tolerate(spec: &mut Map<String, Value>) {
+/// Adds the default tolerations for nodes that are not ready or unreachable (DefaultTolerationSeconds).
+fn add_default_tolerations(spec: &mut Map<String, Value>) {
     let tolerations = spec.entry("tolerations").or_insert_with(|| json!([]));
     if let Value::Array(tolerations) = tolerations {
         for key in ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"] {
             let tolerates = |toleration: &Value| {
-                let any = toleration["key"].as_str().is_none_or(str::is_empty);
+                let any_key = toleration["key"].as_str().is_none_or(str::is_empty);
                 let effect = toleration["effect"].as_str().unwrap_or_default();
-                (any || toleration["key"] == key) && matches!(effect, "" | "NoExecute")
+                (any_key || toleration["key"] == key) && matches!(effect, "" | "NoExecute")
             };
             if !tolerations.iter().any(tolerates) {
                 tolerations.push(json!({
@@ -83,8 +83,8 @@ fn tolerate(spec: &mut Map<String, Value>) {
     }
 }
 
-/// Where a pod asks for others that share its labels, or do not, these become part of what it selects them by.
-fn select_by_own_labels(pod: &mut Value) {
+/// Merges `matchLabelKeys` and `mismatchLabelKeys` of affinity terms and spread constraints into their label selectors.
+fn merge_label_keys(pod: &mut Value) {
     let labels = pod["metadata"]["labels"].clone();
     let spec = &mut pod["spec"];
     for kind in ["podAffinity", "podAntiAffinity"] {
@@ -95,8 +95,8 @@ fn select_by_own_labels(pod: &mut Value) {
             let terms = spec.pointer_mut(&format!("/affinity/{kind}/{when}"));
             for term in terms.and_then(Value::as_array_mut).into_iter().flatten() {
                 match term.get_mut("podAffinityTerm") {
-                    Some(term) => select_by(term, &labels),
-                    None => select_by(term, &labels),
+                    Some(term) => merge_label_keys_into_selector(term, &labels),
+                    None => merge_label_keys_into_selector(term, &labels),
                 }
             }
         }
@@ -105,41 +105,41 @@ fn select_by_own_labels(pod: &mut Value) {
         .get_mut("topologySpreadConstraints")
         .and_then(Value::as_array_mut);
     for constraint in spread.into_iter().flatten() {
-        select_by(constraint, &labels);
+        merge_label_keys_into_selector(constraint, &labels);
     }
 }
 
-/// Before a container's name in an annotation that says how AppArmor confines it.
-pub(super) const APP_ARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
+/// The prefix of annotations that set a container's AppArmor profile.
+pub(super) const APP_ARMOR_ANNOTATION_PREFIX: &str = "container.apparmor.security.beta.kubernetes.io/";
 
-/// The profile that such an annotation means, if any.
-pub(super) fn profile(said: &str) -> Option<Value> {
-    const MOST: usize = 4095;
-    match said {
+/// Parses the profile of an AppArmor annotation.
+pub(super) fn parse_app_armor_profile(annotation: &str) -> Option<Value> {
+    const MAX_PROFILE_BYTES: usize = 4095;
+    match annotation {
         "unconfined" => Some(json!({ "type": "Unconfined" })),
         "runtime/default" => Some(json!({ "type": "RuntimeDefault" })),
-        _ => said
+        _ => annotation
             .strip_prefix("localhost/")
-            .filter(|file| !file.is_empty() && file.trim() == *file && file.len() <= MOST)
+            .filter(|file| !file.is_empty() && file.trim() == *file && file.len() <= MAX_PROFILE_BYTES)
             .map(|file| json!({ "type": "Localhost", "localhostProfile": file })),
     }
 }
 
-/// What an annotation says of a container's profile becomes its field, where that says nothing and the pod's says another.
-fn confine(pod: &mut Value) {
+/// Copies AppArmor annotations to the fields of containers without a profile, if it differs from the pod's.
+fn copy_app_armor_annotations(pod: &mut Value) {
     if pod["spec"]["os"]["name"] == "windows" {
         return;
     }
     let annotations = pod["metadata"]["annotations"].clone();
-    let of_pod = pod["spec"]["securityContext"]["appArmorProfile"].clone();
+    let pod_profile = pod["spec"]["securityContext"]["appArmorProfile"].clone();
     for list in ["initContainers", "containers", "ephemeralContainers"] {
         let containers = pod["spec"].get_mut(list).and_then(Value::as_array_mut);
         for container in containers.into_iter().flatten() {
             let name = container["name"].as_str().unwrap_or_default();
-            let said = annotations[format!("{APP_ARMOR}{name}")].as_str();
-            if let Some(profile) = said.and_then(profile)
+            let annotation = annotations[format!("{APP_ARMOR_ANNOTATION_PREFIX}{name}")].as_str();
+            if let Some(profile) = annotation.and_then(parse_app_armor_profile)
                 && container["securityContext"]["appArmorProfile"].is_null()
-                && profile != of_pod
+                && profile != pod_profile
             {
                 meta::entry_mut(container, "securityContext").insert("appArmorProfile".into(), profile);
             }
@@ -147,7 +147,7 @@ fn confine(pod: &mut Value) {
     }
 }
 
-fn select_by(term: &mut Value, labels: &Value) {
+fn merge_label_keys_into_selector(term: &mut Value, labels: &Value) {
     let mut added = vec![];
     for (list, operator) in [("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn")] {
         for key in term[list].as_array().into_iter().flatten() {
@@ -164,38 +164,38 @@ fn select_by(term: &mut Value, labels: &Value) {
     }
 }
 
-/// Guaranteed, burstable, or neither: by what the pod says of itself, or else by its containers. Those for a look inside have no say.
-pub(crate) fn quality(spec: &Value) -> &'static str {
-    let of_containers = || {
+/// Returns the QoS class of a pod: from pod-level resources, or else from its containers. Ephemeral containers do not count.
+pub(crate) fn qos_class(spec: &Value) -> &'static str {
+    let container_resources = || {
         let lists = ["containers", "initContainers"];
         let containers = lists
             .iter()
             .flat_map(|list| spec[*list].as_array().into_iter().flatten());
         containers.map(|container| &container["resources"]).collect()
     };
-    let whole = &spec["resources"];
-    let all: Vec<&Value> = if whole.is_object() {
-        vec![whole]
+    let pod_resources = &spec["resources"];
+    let resources_list: Vec<&Value> = if pod_resources.is_object() {
+        vec![pod_resources]
     } else {
-        of_containers()
+        container_resources()
     };
-    let (mut any, mut guaranteed) = (false, true);
-    for resources in all {
+    let (mut has_any, mut guaranteed) = (false, true);
+    for resources in resources_list {
         let (requests, limits) = (&resources["requests"], &resources["limits"]);
         for resource in ["cpu", "memory"] {
-            any |= is_some(&requests[resource]) || is_some(&limits[resource]);
-            guaranteed &= is_some(&limits[resource]) && requests[resource] == limits[resource];
+            has_any |= is_positive(&requests[resource]) || is_positive(&limits[resource]);
+            guaranteed &= is_positive(&limits[resource]) && requests[resource] == limits[resource];
         }
     }
-    match (any, guaranteed) {
+    match (has_any, guaranteed) {
         (false, _) => "BestEffort",
         (true, true) => "Guaranteed",
         (true, false) => "Burstable",
     }
 }
 
-/// Whether a quantity is more than nothing.
-fn is_some(quantity: &Value) -> bool {
+/// Whether a quantity is greater than zero.
+fn is_positive(quantity: &Value) -> bool {
     let text = quantity
         .as_str()
         .map_or_else(|| quantity.to_string(), str::to_owned);
@@ -203,16 +203,16 @@ fn is_some(quantity: &Value) -> bool {
     number.bytes().any(|byte| matches!(byte, b'1'..=b'9'))
 }
 
-/// The account has two names, of which the old one only repeats the new one.
-pub(super) fn name_account(spec: &mut Value) {
+/// Keeps `serviceAccountName` and the deprecated `serviceAccount` equal; the former wins.
+pub(super) fn sync_service_account_names(spec: &mut Value) {
     let Value::Object(spec) = spec else { return };
-    let named = |spec: &serde_json::Map<String, Value>, key: &str| {
+    let name_of = |spec: &serde_json::Map<String, Value>, key: &str| {
         spec.get(key)
             .and_then(Value::as_str)
             .filter(|name| !name.is_empty())
             .map(str::to_owned)
     };
-    if let Some(name) = named(spec, "serviceAccountName").or_else(|| named(spec, "serviceAccount")) {
+    if let Some(name) = name_of(spec, "serviceAccountName").or_else(|| name_of(spec, "serviceAccount")) {
         spec.insert("serviceAccountName".into(), json!(name));
         spec.insert("serviceAccount".into(), json!(name));
     }
@@ -223,29 +223,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quality_asks_for_more_than_nothing() {
-        let of = |requests: Value, limits: Value| {
+    fn qos_class_ignores_zero_quantities() {
+        let class_of = |requests: Value, limits: Value| {
             let container = json!({ "resources": { "requests": requests, "limits": limits } });
-            quality(&json!({ "containers": [container] }))
+            qos_class(&json!({ "containers": [container] }))
         };
-        assert_eq!(of(json!({ "cpu": "0" }), json!(null)), "BestEffort");
-        assert_eq!(of(json!({ "cpu": "100m" }), json!(null)), "Burstable");
-        let all = json!({ "cpu": 1, "memory": "1Gi" });
-        assert_eq!(of(all.clone(), all), "Guaranteed");
+        assert_eq!(class_of(json!({ "cpu": "0" }), json!(null)), "BestEffort");
+        assert_eq!(class_of(json!({ "cpu": "100m" }), json!(null)), "Burstable");
+        let both = json!({ "cpu": 1, "memory": "1Gi" });
+        assert_eq!(class_of(both.clone(), both), "Guaranteed");
     }
 
     #[test]
-    fn what_a_pod_shares_becomes_part_of_its_selectors() {
+    fn label_keys_are_merged_into_selectors() {
         let term =
             json!({ "labelSelector": {}, "matchLabelKeys": ["a", "absent"], "mismatchLabelKeys": ["b"] });
         let affinity = json!({ "podAffinity": { "preferredDuringSchedulingIgnoredDuringExecution": [{ "podAffinityTerm": term }] } });
         let mut pod = json!({ "metadata": { "labels": { "a": "1", "b": "2" } },
             "spec": { "affinity": affinity, "topologySpreadConstraints": [{ "matchLabelKeys": ["a"] }] } });
-        select_by_own_labels(&mut pod);
+        merge_label_keys(&mut pod);
         let expressions = "/spec/affinity/podAffinity/preferredDuringSchedulingIgnoredDuringExecution/0/podAffinityTerm/labelSelector/matchExpressions";
-        let wanted = json!([{ "key": "a", "operator": "In", "values": ["1"] }, { "key": "b", "operator": "NotIn", "values": ["2"] }]);
-        assert_eq!(pod.pointer(expressions), Some(&wanted));
-        // Without a selector it selects nothing, and that it still does.
+        let expected = json!([{ "key": "a", "operator": "In", "values": ["1"] }, { "key": "b", "operator": "NotIn", "values": ["2"] }]);
+        assert_eq!(pod.pointer(expressions), Some(&expected));
+        // A missing selector selects nothing; that does not change.
         assert_eq!(
             pod["spec"]["topologySpreadConstraints"],
             json!([{ "matchLabelKeys": ["a"] }])
@@ -253,12 +253,12 @@ mod tests {
     }
 
     #[test]
-    fn an_update_keeps_what_admission_gave() {
+    fn update_keeps_what_admission_set() {
         let mut pod = json!({ "spec": { "containers": [] } });
-        fill(&mut pod, None);
+        prepare(&mut pod, None);
         pod["spec"]["priority"] = json!(7);
         let mut new = json!({ "spec": { "containers": [] }, "status": { "phase": "Running" } });
-        fill(&mut new, Some(&pod));
+        prepare(&mut new, Some(&pod));
         assert_eq!(new["spec"], pod["spec"]);
         assert_eq!(new["status"]["phase"], "Running");
     }

@@ -1,19 +1,19 @@
-//! Secrets.
+//! The strategy of Secrets.
 
 use crate::meta;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-/// What a secret says in plain words is kept as its data.
-pub(super) fn fill(secret: &mut Value) {
-    let plain = match secret {
+/// Moves `stringData` to `data`, and defaults the type.
+pub(super) fn merge_string_data(secret: &mut Value) {
+    let string_data = match secret {
         Value::Object(fields) => fields.remove("stringData"),
         _ => None,
     };
-    if let Some(Value::Object(plain)) = plain {
+    if let Some(Value::Object(string_data)) = string_data {
         let data = meta::entry_mut(secret, "data");
-        for (key, value) in plain {
+        for (key, value) in string_data {
             data.insert(key, json!(STANDARD.encode(value.as_str().unwrap_or_default())));
         }
     }
@@ -22,16 +22,16 @@ pub(super) fn fill(secret: &mut Value) {
     }
 }
 
-/// Why a certificate and its key are none, as far as their form tells.
-pub(super) fn key_pair_fault(secret: &Value) -> Option<String> {
+/// Returns why the data of a TLS secret is not a certificate with a key, judged by its PEM blocks.
+pub(super) fn key_pair_error(secret: &Value) -> Option<String> {
     if secret["type"] != "kubernetes.io/tls" {
         return None;
     }
     let blocks = |key: &str| -> Vec<String> {
         let bytes = STANDARD.decode(secret["data"][key].as_str().unwrap_or_default());
         let text = String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned();
-        let begins = text.lines().filter_map(|line| line.strip_prefix("-----BEGIN "));
-        begins
+        let block_starts = text.lines().filter_map(|line| line.strip_prefix("-----BEGIN "));
+        block_starts
             .filter_map(|rest| rest.trim_end().strip_suffix("-----"))
             .filter(|name| text.contains(&format!("-----END {name}-----")))
             .map(str::to_owned)
@@ -39,7 +39,7 @@ pub(super) fn key_pair_fault(secret: &Value) -> Option<String> {
     };
     let is_key = |name: &String| name == "PRIVATE KEY" || name.ends_with(" PRIVATE KEY");
     let (certificates, keys) = (blocks("tls.crt"), blocks("tls.key"));
-    let why = if certificates.is_empty() {
+    let reason = if certificates.is_empty() {
         "failed to find any PEM data in certificate input".to_owned()
     } else if certificates.iter().any(|name| name == "CERTIFICATE") {
         if keys.is_empty() {
@@ -66,5 +66,5 @@ pub(super) fn key_pair_fault(secret: &Value) -> Option<String> {
             certificates.join(" ")
         )
     };
-    Some(format!("tls: {why}"))
+    Some(format!("tls: {reason}"))
 }

@@ -1,24 +1,24 @@
-//! Services: addresses out of ranges, and what follows from the type.
+//! The strategy of Services: cluster IPs, and fields that depend on the type.
 
-use super::families;
-use super::node_ports::{self, Taken, Unallocated};
-use crate::builtin::{is_balanced, is_checked, is_external};
+use super::ip_families;
+use super::node_ports::{self, AllocationError, PortAllocator};
+use crate::builtin::{is_externally_accessible, is_load_balancer, needs_health_check};
 use crate::meta::{self, text};
 use crate::status::Cause;
 use serde_json::{Map, Value, json};
 use std::net::Ipv4Addr;
 
-/// Addresses that services get: 10.0.0.0/16, as the tests' real server has it.
-const NETWORK: [u8; 2] = [10, 0];
+/// The service CIDR: 10.0.0.0/16, as on the kube-apiserver that the tests compare with.
+const SERVICE_NETWORK: [u8; 2] = [10, 0];
 
-/// What follows from what was said.
-pub(super) fn fill(service: &mut Value, old: Option<&Value>) {
+/// Sets defaults and, in an update, the fields that the client may omit.
+pub(super) fn prepare(service: &mut Value, old: Option<&Value>) {
     let spec = meta::entry_mut(service, "spec");
     spec.entry("type").or_insert(json!("ClusterIP"));
     spec.entry("sessionAffinity").or_insert(json!("None"));
     let kind = spec["type"].as_str().unwrap_or_default().to_owned();
     if let Some(old) = old {
-        drop_dependent(spec, &old["spec"]);
+        drop_type_dependent_fields(spec, &old["spec"]);
     }
     if kind == "ExternalName" {
         return;
@@ -39,19 +39,22 @@ pub(super) fn fill(service: &mut Value, old: Option<&Value>) {
     if let Some(old) = old {
         let old = &old["spec"];
         for key in ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"] {
-            let is_unsaid = |value: &Value| value.is_null() || key == "clusterIP" && *value == "";
-            if spec.get(key).is_none_or(is_unsaid) && !old[key].is_null() {
+            let is_unset = |value: &Value| value.is_null() || key == "clusterIP" && *value == "";
+            if spec.get(key).is_none_or(is_unset) && !old[key].is_null() {
                 spec.insert(key.to_owned(), old[key].clone());
             }
         }
         let port = spec.get("healthCheckNodePort").unwrap_or(&Value::Null);
-        if (port.is_null() || *port == 0) && is_checked(old) && is_checked(&Value::Object(spec.clone())) {
+        if (port.is_null() || *port == 0)
+            && needs_health_check(old)
+            && needs_health_check(&Value::Object(spec.clone()))
+        {
             spec.insert(
                 "healthCheckNodePort".to_owned(),
                 old["healthCheckNodePort"].clone(),
             );
         }
-        // Who changes the one address means the list, too.
+        // A changed `clusterIP` changes `clusterIPs`, too.
         if spec.get("clusterIP") != old.get("clusterIP") && spec.get("clusterIPs") == old.get("clusterIPs") {
             spec.insert("clusterIPs".to_owned(), json!([spec.get("clusterIP")]));
         }
@@ -61,12 +64,12 @@ pub(super) fn fill(service: &mut Value, old: Option<&Value>) {
     }
 }
 
-/// Whether a service has something.
-type Has = fn(&Value) -> bool;
+/// Whether a service of this type supports a field.
+type SupportsField = fn(&Value) -> bool;
 
-/// What only the old type has, and was not changed, goes with it.
-fn drop_dependent(spec: &mut Map<String, Value>, old: &Value) {
-    let same = |spec: &Map<String, Value>, key: &str| {
+/// Drops unchanged fields that the new type does not support.
+fn drop_type_dependent_fields(spec: &mut Map<String, Value>, old: &Value) {
+    let is_unchanged = |spec: &Map<String, Value>, key: &str| {
         let value = spec.get(key).unwrap_or(&Value::Null);
         *value == old[key] || *value == ""
     };
@@ -79,26 +82,26 @@ fn drop_dependent(spec: &mut Map<String, Value>, old: &Value) {
             "ipFamilies",
             "ipFamilyPolicy",
         ] {
-            if same(spec, key) {
+            if is_unchanged(spec, key) {
                 spec.remove(key);
             }
         }
     }
-    let rules: [(&str, Has); 4] = [
-        ("healthCheckNodePort", is_checked),
-        ("allocateLoadBalancerNodePorts", is_balanced),
-        ("loadBalancerClass", is_balanced),
-        ("externalTrafficPolicy", is_external),
+    let rules: [(&str, SupportsField); 4] = [
+        ("healthCheckNodePort", needs_health_check),
+        ("allocateLoadBalancerNodePorts", is_load_balancer),
+        ("loadBalancerClass", is_load_balancer),
+        ("externalTrafficPolicy", is_externally_accessible),
     ];
-    for (key, has) in rules {
-        if has(old) && !has(&new) && same(spec, key) {
+    for (key, supports) in rules {
+        if supports(old) && !supports(&new) && is_unchanged(spec, key) {
             spec.remove(key);
         }
     }
-    let given = node_ports::given(old).collect::<Vec<_>>();
-    if node_ports::are_wanted(old)
-        && !node_ports::are_wanted(&new)
-        && node_ports::given(&new).all(|port| given.contains(&port))
+    let previous = node_ports::allocated(old).collect::<Vec<_>>();
+    if node_ports::needs_node_ports(old)
+        && !node_ports::needs_node_ports(&new)
+        && node_ports::allocated(&new).all(|port| previous.contains(&port))
     {
         for port in spec
             .get_mut("ports")
@@ -113,15 +116,15 @@ fn drop_dependent(spec: &mut Map<String, Value>, old: &Value) {
     }
 }
 
-/// Gives a service an address and ports that no other has. That is when the whole is written: who makes one by its status gets none, and
-/// none later.
+/// Allocates cluster IPs and node ports. Only a write of the whole object allocates: a service that is created by its status gets none,
+/// then or later.
 pub(super) fn allocate<'a>(
     service: &mut Value,
     old: Option<&Value>,
     others: impl Iterator<Item = &'a Value> + Clone,
     dry_run: bool,
-) -> Result<(), Unallocated> {
-    // What is not kept takes no address, so that nobody asks whose it is.
+) -> Result<(), AllocationError> {
+    // A service without a name gets no cluster IP, because an IPAddress needs a parent.
     let is_named = dry_run || !meta::name(service).is_empty();
     let spec = meta::entry_mut(service, "spec");
     if spec.get("type").is_some_and(|kind| kind == "ExternalName") {
@@ -130,92 +133,93 @@ pub(super) fn allocate<'a>(
     if let Some(address) = spec.get("clusterIP").filter(|address| **address != "").cloned() {
         spec.entry("clusterIPs").or_insert(json!([address]));
     }
-    families::choose(spec, old.map(|old| &old["spec"]))?;
+    ip_families::default_ip_families(spec, old.map(|old| &old["spec"]))?;
     if old.is_none_or(|old| old["spec"]["type"] == "ExternalName") {
-        address(spec, is_named, &others)?;
+        allocate_cluster_ip(spec, is_named, &others)?;
     }
-    let ports = others.flat_map(|other| node_ports::held(&other["spec"]));
-    let mut taken = Taken {
+    let ports = others.flat_map(|other| node_ports::all_node_ports(&other["spec"]));
+    let mut allocator = PortAllocator {
         ports: ports.collect(),
-        given: vec![],
+        allocated: vec![],
         dry_run,
     };
     let now = Value::Object(spec.clone());
     let before = old.map(|old| &old["spec"]);
     if matches!(text(&now, "type"), "NodePort" | "LoadBalancer") {
-        let all = node_ports::are_wanted(&now);
+        let all = node_ports::needs_node_ports(&now);
         match before {
-            Some(before) => node_ports::change(spec, before, &mut taken, all)?,
-            None => node_ports::choose(spec, &mut taken, all)?,
+            Some(before) => node_ports::allocate_updated(spec, before, &mut allocator, all)?,
+            None => node_ports::allocate_new(spec, &mut allocator, all)?,
         }
     }
-    if is_checked(&now) && !before.is_some_and(is_checked) {
-        node_ports::choose_checked(spec, &mut taken)?;
+    if needs_health_check(&now) && !before.is_some_and(needs_health_check) {
+        node_ports::allocate_health_check_port(spec, &mut allocator)?;
     }
     Ok(())
 }
 
-/// Gives it an address, or sees whether it may have the one that it wants.
-fn address<'a>(
+/// Allocates a cluster IP, or checks the requested one.
+fn allocate_cluster_ip<'a>(
     spec: &mut Map<String, Value>,
     is_named: bool,
     others: &(impl Iterator<Item = &'a Value> + Clone),
 ) -> Result<(), Cause> {
-    let taken = || {
+    let in_use = || {
         others
             .clone()
             .filter_map(|other| other["spec"]["clusterIP"].as_str())
     };
-    let wanted = spec
+    let requested = spec
         .get("clusterIP")
         .and_then(Value::as_str)
         .unwrap_or_default()
         .to_owned();
-    let refused = |why: String| {
+    let rejected = |reason: String| {
         Cause::invalid(
             "spec.clusterIPs",
-            &json!([wanted]),
-            format!("failed to allocate IP{why}"),
+            &json!([requested]),
+            format!("failed to allocate IP{reason}"),
         )
     };
-    match wanted.as_str() {
+    match requested.as_str() {
         "" => {
-            let Some(address) = addresses().find(|address| !taken().any(|taken| taken == address)) else {
-                return Err(refused(": range is full".to_owned()));
+            let Some(address) = service_ips().find(|address| !in_use().any(|in_use| in_use == address))
+            else {
+                return Err(rejected(": range is full".to_owned()));
             };
             if !is_named {
-                let why = format!(
+                let reason = format!(
                     ": IPAddress.networking.k8s.io {address:?} is invalid: spec.parentRef.name: Required value"
                 );
-                return Err(refused(why));
+                return Err(rejected(reason));
             }
             spec.insert("clusterIPs".into(), json!([address]));
             spec.insert("clusterIP".into(), json!(address));
         }
         "None" => {}
-        address if !in_network(address) => {
-            let [first, second] = NETWORK;
-            return Err(refused(format!(
+        address if !is_in_service_cidr(address) => {
+            let [first, second] = SERVICE_NETWORK;
+            return Err(rejected(format!(
                 " {address}: the provided IP ({address}) is not in the valid range. The range of valid IPs is {first}.{second}.0.0/16"
             )));
         }
-        address if taken().any(|taken| taken == address) => {
-            return Err(refused(format!(" {address}: provided IP is already allocated")));
+        address if in_use().any(|in_use| in_use == address) => {
+            return Err(rejected(format!(" {address}: provided IP is already allocated")));
         }
         _ => {}
     }
     Ok(())
 }
 
-fn in_network(address: &str) -> bool {
+fn is_in_service_cidr(address: &str) -> bool {
     address
         .parse::<Ipv4Addr>()
-        .is_ok_and(|address| address.octets()[..2] == NETWORK)
+        .is_ok_and(|address| address.octets()[..2] == SERVICE_NETWORK)
 }
 
-fn addresses() -> impl Iterator<Item = String> {
-    let [first, second] = NETWORK;
-    // The first address is the server's own.
+fn service_ips() -> impl Iterator<Item = String> {
+    let [first, second] = SERVICE_NETWORK;
+    // The first address is that of the API server.
     (2..u16::MAX).map(move |host| {
         let [third, fourth] = host.to_be_bytes();
         format!("{first}.{second}.{third}.{fourth}")
@@ -227,7 +231,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_and_ports_are_given_once() {
+    fn addresses_and_ports_are_allocated_once() {
         let service = json!({ "metadata": { "name": "a" }, "spec": { "type": "NodePort", "ports": [{ "port": 80 }, { "port": 81 }] } });
         let (mut first, mut second) = (service.clone(), service);
         assert_eq!(allocate(&mut first, None, [].iter(), false), Ok(()));
@@ -241,24 +245,24 @@ mod tests {
             json!([{ "port": 80 }, { "port": 80, "protocol": "UDP" }, { "port": 81, "nodePort": 30000 }]);
         let mut shared =
             json!({ "metadata": { "name": "c" }, "spec": { "type": "NodePort", "ports": both } });
-        let refused = allocate(&mut shared, None, [].iter(), false).unwrap_err();
+        let rejected = allocate(&mut shared, None, [].iter(), false).unwrap_err();
         assert!(
-            format!("{refused:?}").contains("already allocated"),
-            "{refused:?}"
+            format!("{rejected:?}").contains("already allocated"),
+            "{rejected:?}"
         );
         shared["spec"]["ports"][2]["nodePort"] = json!(31000);
         assert_eq!(allocate(&mut shared, None, [].iter(), false), Ok(()));
-        let given: Vec<_> = (0..3)
+        let node_ports: Vec<_> = (0..3)
             .map(|port| shared["spec"]["ports"][port]["nodePort"].as_u64())
             .collect();
-        assert_eq!(given, [30000, 30000, 31000].map(Some));
-        for (address, why) in [
+        assert_eq!(node_ports, [30000, 30000, 31000].map(Some));
+        for (address, reason) in [
             ("10.0.0.3", "already allocated"),
             ("10.1.0.3", "not in the valid range"),
         ] {
             let mut third = json!({ "metadata": { "name": "b" }, "spec": { "clusterIP": address } });
-            let refused = allocate(&mut third, None, [second.clone()].iter(), false).unwrap_err();
-            assert!(format!("{refused:?}").contains(why), "{refused:?}");
+            let rejected = allocate(&mut third, None, [second.clone()].iter(), false).unwrap_err();
+            assert!(format!("{rejected:?}").contains(reason), "{rejected:?}");
         }
     }
 }

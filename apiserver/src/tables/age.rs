@@ -1,24 +1,24 @@
-//! How long ago something was, as kubectl says it.
+//! Ages in the format of kubectl.
 
 use jiff::Timestamp;
 
-/// The time since then, in the two greatest units that matter.
+/// Formats the time since a timestamp in its largest one or two units.
 pub(super) fn since(time: &str) -> String {
     match time.parse::<Timestamp>() {
-        Ok(time) => human(Timestamp::now().as_second() - time.as_second()),
+        Ok(time) => human_duration(Timestamp::now().as_second() - time.as_second()),
         Err(_) => "<invalid>".to_owned(),
     }
 }
 
-/// A time in the two greatest units that matter.
-pub(super) fn human(seconds: i64) -> String {
+/// Formats a duration in its largest one or two units.
+pub(super) fn human_duration(seconds: i64) -> String {
     const MINUTE: i64 = 60;
     const HOUR: i64 = 60 * MINUTE;
     const DAY: i64 = 24 * HOUR;
     const YEAR: i64 = 365 * DAY;
-    let pair = |great: i64, unit: char, small: i64, part: char| match small {
-        0 => format!("{great}{unit}"),
-        small => format!("{great}{unit}{small}{part}"),
+    let pair = |large: i64, unit: char, small: i64, small_unit: char| match small {
+        0 => format!("{large}{unit}"),
+        small => format!("{large}{unit}{small}{small_unit}"),
     };
     match seconds {
         ..-1 => "<invalid>".to_owned(),
@@ -37,10 +37,10 @@ pub(super) fn human(seconds: i64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::human;
+    use super::human_duration;
 
     #[test]
-    fn says_the_two_units_that_matter() {
+    fn durations_have_one_or_two_units() {
         for (seconds, expected) in [
             (0, "0s"),
             (119, "119s"),
@@ -53,7 +53,7 @@ mod tests {
             (864_000, "10d"),
             (-5, "<invalid>"),
         ] {
-            assert_eq!(human(seconds), expected);
+            assert_eq!(human_duration(seconds), expected);
         }
     }
 }

@@ -1,38 +1,43 @@
-//! The columns of built-in kinds: `columns.txt`, whose head describes its lines. `cargo xtask api-texts` writes it.
+//! The columns of built-in kinds: `columns.txt`, which `cargo xtask api-texts` writes; the head of that file describes its format.
 
 use crate::types;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// What is said of a kind's columns, by kind.
+/// The column definitions by kind.
 static COLUMNS: LazyLock<HashMap<&str, Vec<Value>>> = LazyLock::new(|| {
     let mut columns: HashMap<&str, Vec<Value>> = HashMap::new();
     let mut kind = "";
     for line in include_str!("columns.txt").lines() {
         if let Some(name) = line.strip_prefix("kind ") {
             kind = name;
-        } else if let Some(column) = line.strip_prefix("  ").and_then(column) {
+        } else if let Some(column) = line.strip_prefix("  ").and_then(parse_column) {
             columns.entry(kind).or_default().push(column);
         }
     }
     columns
 });
 
-/// What is said of the columns of a built-in kind; None of kinds that have none of their own.
+/// Returns the column definitions of a built-in kind; `None` if it has no columns of its own.
 pub(super) fn columns(kind: &str) -> Option<&'static [Value]> {
     COLUMNS.get(kind).map(Vec::as_slice)
 }
 
-fn column(line: &str) -> Option<Value> {
+fn parse_column(line: &str) -> Option<Value> {
     let mut parts = line.splitn(5, '|');
     let (name, ty, format) = (parts.next()?, parts.next()?, parts.next()?);
-    let (priority, text) = (parts.next()?.parse::<u8>().ok()?, parts.next()?);
-    let text = match text.strip_prefix('@').and_then(|place| place.rsplit_once('.')) {
-        Some((ty, field)) => types::text(ty, field).unwrap_or_default(),
-        None => text,
+    let (priority, description_text) = (parts.next()?.parse::<u8>().ok()?, parts.next()?);
+    let description_text = match description_text
+        .strip_prefix('@')
+        .and_then(|reference| reference.rsplit_once('.'))
+    {
+        Some((ty, field)) => types::description(ty, field).unwrap_or_default(),
+        None => description_text,
     };
-    Some(json!({ "name": name, "type": ty, "format": format, "description": text, "priority": priority }))
+    Some(
+        json!({ "name": name, "type": ty, "format": format, "description": description_text, "priority": priority }),
+    )
 }
 
 #[cfg(test)]
@@ -42,7 +47,7 @@ mod tests {
     use crate::tables::cells;
 
     #[test]
-    fn each_column_has_a_cell_and_a_text() {
+    fn each_column_has_a_cell_and_a_description() {
         let mut count = 0;
         for kind in Catalog::built_in().unwrap().stored() {
             let empty = json!({ "kind": kind.kind, "metadata": { "name": "x" } });

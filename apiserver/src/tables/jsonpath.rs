@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// The first value at a path.
+/// Returns the first value at a path.
 pub(super) fn find<'a>(object: &'a Value, path: &str) -> Option<&'a Value> {
     walk(object, path)
 }
@@ -13,37 +13,40 @@ fn walk<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
     }
     if let Some(rest) = path.strip_prefix('[') {
         let end = rest.find(']')?;
-        let (inside, rest) = (&rest[..end], &rest[end + 1..]);
-        if inside == "*" {
+        let (bracket, rest) = (&rest[..end], &rest[end + 1..]);
+        if bracket == "*" {
             return value.as_array()?.iter().find_map(|item| walk(item, rest));
         }
-        if let Some(condition) = inside.strip_prefix("?(@").and_then(|text| text.strip_suffix(')')) {
-            let (field, wanted) = condition.split_once("==")?;
-            let wanted = wanted.trim().trim_matches(['"', '\'']);
+        if let Some(condition) = bracket
+            .strip_prefix("?(@")
+            .and_then(|text| text.strip_suffix(')'))
+        {
+            let (field, expected) = condition.split_once("==")?;
+            let expected = expected.trim().trim_matches(['"', '\'']);
             let mut items = value.as_array()?.iter();
             let item = items.find(|item| {
-                let found = walk(item, field.trim());
-                found.is_some_and(|found| {
-                    found
+                let field = walk(item, field.trim());
+                field.is_some_and(|field| {
+                    field
                         .as_str()
-                        .map_or_else(|| found.to_string().as_str() == wanted, |text| text == wanted)
+                        .map_or_else(|| field.to_string().as_str() == expected, |text| text == expected)
                 })
             })?;
             return walk(item, rest);
         }
-        if let Ok(at) = inside.parse::<i64>() {
+        if let Ok(index) = bracket.parse::<i64>() {
             let list = value.as_array()?;
-            let at = if at < 0 {
-                usize::try_from(at + i64::try_from(list.len()).ok()?)
+            let index = if index < 0 {
+                usize::try_from(index + i64::try_from(list.len()).ok()?)
             } else {
-                usize::try_from(at)
+                usize::try_from(index)
             };
-            return walk(list.get(at.ok()?)?, rest);
+            return walk(list.get(index.ok()?)?, rest);
         }
-        return walk(value.get(inside.trim_matches(['"', '\'']))?, rest);
+        return walk(value.get(bracket.trim_matches(['"', '\'']))?, rest);
     }
     let rest = path.strip_prefix('.').unwrap_or(path);
-    let (key, rest) = key(rest);
+    let (key, rest) = split_key(rest);
     if key == "*" {
         return match value {
             Value::Array(list) => list.iter().find_map(|item| walk(item, rest)),
@@ -57,17 +60,17 @@ fn walk<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
     walk(value.get(&key)?, rest)
 }
 
-/// The first key of a path, without its backslashes, and what follows it.
-fn key(path: &str) -> (String, &str) {
+/// Splits off the first key of a path, with escapes resolved.
+fn split_key(path: &str) -> (String, &str) {
     let (mut key, mut escaped) = (String::new(), false);
-    for (at, character) in path.char_indices() {
+    for (index, character) in path.char_indices() {
         match character {
             character if escaped => {
                 key.push(character);
                 escaped = false;
             }
             '\\' => escaped = true,
-            '.' | '[' => return (key, &path[at..]),
+            '.' | '[' => return (key, &path[index..]),
             other => key.push(other),
         }
     }
@@ -80,7 +83,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn finds() {
+    fn first_value_at_path_is_found() {
         let object =
             json!({ "a": { "b.c": 1, "l": [{ "type": "X", "s": "x" }, { "type": "Y", "s": "y" }] } });
         for (path, expected) in [

@@ -1,4 +1,4 @@
-//! Tables: objects as rows, for people's eyes.
+//! Tables: objects as rows of printer columns, for `kubectl get`.
 
 mod age;
 mod built_in;
@@ -11,12 +11,12 @@ use crate::kinds::Kind;
 use crate::types;
 use serde_json::{Value, json};
 
-/// Rows of objects, with the columns of their kind; with `headed`, the columns are described.
-pub(crate) fn table<'a>(
+/// Builds a Table of objects with the columns of their kind. `with_headers`: the columns are described.
+pub(crate) fn build_table<'a>(
     kind: &Kind,
     objects: impl IntoIterator<Item = &'a Value>,
     metadata: &Value,
-    headed: bool,
+    with_headers: bool,
 ) -> Value {
     let (definitions, rows): (Vec<Value>, Vec<Value>) = match built_in::columns(&kind.kind) {
         Some(columns) if kind.definition.is_none() => {
@@ -27,7 +27,10 @@ pub(crate) fn table<'a>(
                 }
                 row
             });
-            (if headed { columns.to_vec() } else { vec![] }, rows.collect())
+            (
+                if with_headers { columns.to_vec() } else { vec![] },
+                rows.collect(),
+            )
         }
         _ => {
             let columns = columns(kind);
@@ -36,26 +39,26 @@ pub(crate) fn table<'a>(
                 columns
                     .iter()
                     .map(|column| match jsonpath::find(object, &column.path) {
-                        // The time itself, not how long ago it was.
-                        found if !is_custom => found.cloned().unwrap_or_default(),
-                        found => cell(found, column),
+                        // The timestamp itself, not the age.
+                        value if !is_custom => value.cloned().unwrap_or_default(),
+                        value => custom_cell(value, column),
                     })
                     .collect()
             };
             let rows = objects.into_iter().map(|object| row(object, &cells(object)));
-            (columns.iter().map(definition).collect(), rows.collect())
+            (columns.iter().map(column_definition).collect(), rows.collect())
         }
     };
-    // What has no columns of its own has no empty list of rows either.
-    let is_plain = kind.definition.is_none() && built_in::columns(&kind.kind).is_none();
-    let rows = if is_plain && rows.is_empty() {
+    // For kinds without columns of their own, an empty list of rows is null.
+    let has_default_columns = kind.definition.is_none() && built_in::columns(&kind.kind).is_none();
+    let rows = if has_default_columns && rows.is_empty() {
         Value::Null
     } else {
         json!(rows)
     };
     json!({
         "kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": metadata,
-        "columnDefinitions": if headed { json!(definitions) } else { Value::Null }, "rows": rows,
+        "columnDefinitions": if with_headers { json!(definitions) } else { Value::Null }, "rows": rows,
     })
 }
 
@@ -63,20 +66,20 @@ fn row(object: &Value, cells: &[Value]) -> Value {
     json!({ "cells": cells, "object": partial(object) })
 }
 
-fn definition(column: &Column) -> Value {
+fn column_definition(column: &Column) -> Value {
     json!({
         "name": column.name, "type": column.kind, "format": column.format, "description": column.description,
         "priority": column.priority,
     })
 }
 
-/// The columns of a definition; what has none of its own shows when it was made.
+/// Returns the columns of a custom resource definition; by default, name and age.
 fn columns(kind: &Kind) -> Vec<Column> {
     let column = |name: &str, kind: &str, format: &str, field: &str| Column {
         name: name.to_owned(),
         kind: kind.to_owned(),
         format: format.to_owned(),
-        description: types::text("meta.v1.ObjectMeta", field)
+        description: types::description("meta.v1.ObjectMeta", field)
             .unwrap_or_default()
             .to_owned(),
         priority: 0,
@@ -95,9 +98,9 @@ fn columns(kind: &Kind) -> Vec<Column> {
     columns
 }
 
-fn cell(found: Option<&Value>, column: &Column) -> Value {
+fn custom_cell(value: Option<&Value>, column: &Column) -> Value {
     let is_age = column.kind == "date" || column.path == ".metadata.creationTimestamp";
-    match (column.kind.as_str(), found) {
+    match (column.kind.as_str(), value) {
         (_, None) if is_age => json!("<unknown>"),
         (_, None) => Value::Null,
         (_, Some(value)) if is_age => json!(age::since(value.as_str().unwrap_or_default())),

@@ -1,19 +1,19 @@
-//! Whether a value can be decoded as a type: what the real server's decoder refuses, and what it does not know.
+//! Checks whether a value decodes as a type: type mismatches and unknown fields, with the messages of kube-apiserver's decoder.
 
 use super::{Map, Scalar, Type, json_kind, scalars};
 use serde_json::Value;
 
-/// What the decoder of the real server says of a value.
+/// A problem that kube-apiserver's decoder reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fault {
-    /// A field that its type does not have: dropped, and an error under `fieldValidation=Strict`. The path is written as
+pub enum DecodeError {
+    /// A field that the type does not have: dropped, and an error under `fieldValidation=Strict`. The path has the form
     /// `spec.containers[0].x`.
     Unknown(String),
-    /// A value of another type, in the words of the decoder: the request fails whatever the field validation.
+    /// A value of the wrong type, as the decoder's message: the request fails whatever `fieldValidation` says.
     Mismatch(String),
 }
 
-impl std::fmt::Display for Fault {
+impl std::fmt::Display for DecodeError {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Unknown(path) => write!(formatter, "unknown field \"{path}\""),
@@ -22,66 +22,67 @@ impl std::fmt::Display for Fault {
     }
 }
 
-/// Compares a value of a built-in kind with its type: first the mismatches, then the unknown fields, each in the order of the value, but
-/// for the first that a type of its own refuses: that comes first, for there the decoder stops. The real server reports only the first
+/// Checks a value of a built-in kind against its type. Returns the mismatches, then the unknown fields, each in the order of the value; but
+/// the first error of a Go type with its own decoder comes first, because decoding stops there. kube-apiserver reports only the first
 /// mismatch. With `prune`, unknown fields are also removed, as decoding does.
-pub fn check(value: &mut Value, ty: &Type, prune: bool) -> Vec<Fault> {
-    let mut checker = Checker::new(Reader::Decoder, prune);
-    checker.visit(value, ty, None, &mut Place::default());
-    let mut faults = checker.mismatches;
-    faults.append(&mut checker.unknown);
-    faults
+pub fn check(value: &mut Value, ty: &Type, prune: bool) -> Vec<DecodeError> {
+    let mut checker = Checker::new(EmulatedComponent::Decoder, prune);
+    checker.visit(value, ty, None, &mut ValueLocation::default());
+    let mut errors = checker.mismatches;
+    errors.append(&mut checker.unknown);
+    errors
 }
 
-/// What the converter of the real server, which reads what an apply made, says of the first value that it cannot read: it has other words
-/// for some.
-pub fn inconvertible(value: &mut Value, ty: &Type) -> Option<String> {
-    let mut checker = Checker::new(Reader::Converter, false);
-    checker.visit(value, ty, None, &mut Place::default());
+/// Returns the first conversion error that kube-apiserver reports for the result of a server-side apply. Some messages of its converter
+/// differ from those of its decoder.
+pub fn conversion_error(value: &mut Value, ty: &Type) -> Option<String> {
+    let mut checker = Checker::new(EmulatedComponent::Converter, false);
+    checker.visit(value, ty, None, &mut ValueLocation::default());
     checker.mismatches.first().map(ToString::to_string)
 }
 
-/// Which code of the real server is imitated.
+/// The component of kube-apiserver that is emulated; it decides the error messages.
 #[derive(Clone, Copy, PartialEq)]
-enum Reader {
+enum EmulatedComponent {
     Decoder,
     Converter,
 }
 
 struct Checker {
-    reader: Reader,
+    component: EmulatedComponent,
     prune: bool,
-    unknown: Vec<Fault>,
-    mismatches: Vec<Fault>,
-    /// A type refused a value that it reads by itself.
+    unknown: Vec<DecodeError>,
+    mismatches: Vec<DecodeError>,
+    /// Whether a Go type with its own decoder has rejected a value.
     stopped: bool,
 }
 
-/// Where a value stands: with indices and keys, as unknown fields are named; the fields alone, and the struct's name, as mismatches are.
+/// The location of a value: `path`, with indices and keys, for unknown fields; `fields`, without them, and the name of the enclosing
+/// struct, for mismatches.
 #[derive(Default)]
-struct Place {
+struct ValueLocation {
     path: String,
     fields: String,
-    holder: String,
+    struct_name: String,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Step<'a> {
-    /// And the structs that it is inlined from.
+enum PathStep<'a> {
+    /// A struct field, with the embedded structs that contain it.
     Field(Option<&'a str>),
     Key,
     Item,
 }
 
-impl Place {
-    /// A step into a field of a struct, a key of a map or an item.
-    fn within<T>(&mut self, step: &str, kind: Step<'_>, visit: impl FnOnce(&mut Self) -> T) -> T {
+impl ValueLocation {
+    /// Calls `visit` one level deeper: in a field of a struct, a key of a map or an item of a list.
+    fn descend<T>(&mut self, step: &str, kind: PathStep<'_>, visit: impl FnOnce(&mut Self) -> T) -> T {
         let (path, fields) = (self.path.len(), self.fields.len());
-        if kind != Step::Item && !self.path.is_empty() {
+        if kind != PathStep::Item && !self.path.is_empty() {
             self.path.push('.');
         }
         self.path.push_str(step);
-        if let Step::Field(inlined) = kind {
+        if let PathStep::Field(inlined) = kind {
             for part in inlined.into_iter().chain([step]) {
                 if !self.fields.is_empty() {
                     self.fields.push('.');
@@ -97,9 +98,9 @@ impl Place {
 }
 
 impl Checker {
-    fn new(reader: Reader, prune: bool) -> Self {
+    fn new(component: EmulatedComponent, prune: bool) -> Self {
         Self {
-            reader,
+            component,
             prune,
             unknown: Vec::new(),
             mismatches: Vec::new(),
@@ -107,40 +108,40 @@ impl Checker {
         }
     }
 
-    /// `go` is what Go calls the type, if it has a name for it.
-    fn visit(&mut self, value: &mut Value, ty: &Type, go: Option<&str>, place: &mut Place) {
+    /// `go_type` is the name of the Go type, if it does not follow from `ty`.
+    fn visit(&mut self, value: &mut Value, ty: &Type, go_type: Option<&str>, location: &mut ValueLocation) {
         if value.is_null() {
             return;
         }
         match ty.resolve() {
             Type::Scalar(scalar) => {
-                if let Some(message) = self.reader.mismatch(value, *scalar, go, place) {
-                    let stops = scalar.reads_itself() && !std::mem::replace(&mut self.stopped, true);
+                if let Some(message) = self.component.mismatch(value, *scalar, go_type, location) {
+                    let stops = scalar.has_custom_decoder() && !std::mem::replace(&mut self.stopped, true);
                     let at = if stops { 0 } else { self.mismatches.len() };
-                    self.mismatches.insert(at, Fault::Mismatch(message));
+                    self.mismatches.insert(at, DecodeError::Mismatch(message));
                 }
             }
             Type::List(list) => match value {
                 Value::Array(items) => {
                     for (index, item) in items.iter_mut().enumerate() {
-                        place.within(&format!("[{index}]"), Step::Item, |place| {
-                            self.visit(item, &list.items, go.and_then(item_of), place);
+                        location.descend(&format!("[{index}]"), PathStep::Item, |location| {
+                            self.visit(item, &list.items, go_type.and_then(go_item_type), location);
                         });
                     }
                 }
-                other => self.refuse(other, ty, go, place),
+                other => self.push_mismatch(other, ty, go_type, location),
             },
             Type::Map(map) => match value {
                 Value::Object(object) => {
-                    let holder = match ty {
+                    let struct_name = match ty {
                         Type::Named(named) => named.name.rsplit('.').next().unwrap_or_default().to_owned(),
-                        _ => place.holder.clone(),
+                        _ => location.struct_name.clone(),
                     };
-                    let outer = std::mem::replace(&mut place.holder, holder);
-                    self.visit_fields(object, map, go.and_then(value_of), place);
-                    place.holder = outer;
+                    let outer = std::mem::replace(&mut location.struct_name, struct_name);
+                    self.visit_fields(object, map, go_type.and_then(go_value_type), location);
+                    location.struct_name = outer;
                 }
-                other => self.refuse(other, ty, go, place),
+                other => self.push_mismatch(other, ty, go_type, location),
             },
             Type::Named(_) | Type::Any | Type::Opaque => {}
         }
@@ -150,73 +151,93 @@ impl Checker {
         &mut self,
         object: &mut serde_json::Map<String, Value>,
         map: &Map,
-        go: Option<&str>,
-        place: &mut Place,
+        go_type: Option<&str>,
+        location: &mut ValueLocation,
     ) {
         object.retain(|name, value| {
-            let (step, go) = match map.fields.get(name.as_str()) {
-                Some(field) => (Step::Field(field.within.as_deref()), field.go.as_deref()),
-                None => (Step::Key, go),
+            let (step, go_type) = match map.fields.get(name.as_str()) {
+                Some(field) => (
+                    PathStep::Field(field.inlined_from.as_deref()),
+                    field.go_type.as_deref(),
+                ),
+                None => (PathStep::Key, go_type),
             };
-            place.within(name, step, |place| {
+            location.descend(name, step, |location| {
                 let Some(ty) = map.type_of(name) else {
-                    self.unknown.push(Fault::Unknown(place.path.clone()));
+                    self.unknown.push(DecodeError::Unknown(location.path.clone()));
                     return !self.prune;
                 };
-                self.visit(value, ty, go, place);
+                self.visit(value, ty, go_type, location);
                 true
             })
         });
     }
 
-    fn refuse(&mut self, value: &Value, ty: &Type, go: Option<&str>, place: &Place) {
-        let ty = go.map_or_else(|| go_type(ty), str::to_owned);
-        self.mismatches
-            .push(Fault::Mismatch(cannot_unmarshal(json_kind(value), &ty, place)));
+    fn push_mismatch(&mut self, value: &Value, ty: &Type, go_type: Option<&str>, location: &ValueLocation) {
+        let ty = go_type.map_or_else(|| derived_go_type(ty), str::to_owned);
+        self.mismatches.push(DecodeError::Mismatch(cannot_unmarshal(
+            json_kind(value),
+            &ty,
+            location,
+        )));
     }
 }
 
-/// What Go calls the items of a list of this name.
-fn item_of(go: &str) -> Option<&str> {
-    go.strip_prefix("[]").map(|item| item.trim_start_matches('*'))
+/// Returns the Go type of the items of a list type.
+fn go_item_type(go_type: &str) -> Option<&str> {
+    go_type
+        .strip_prefix("[]")
+        .map(|item| item.trim_start_matches('*'))
 }
 
-/// What Go calls the values of a map of this name.
-fn value_of(go: &str) -> Option<&str> {
-    let (_, value) = go.strip_prefix("map[")?.split_once(']')?;
+/// Returns the Go type of the values of a map type.
+fn go_value_type(go_type: &str) -> Option<&str> {
+    let (_, value) = go_type.strip_prefix("map[")?.split_once(']')?;
     Some(value.trim_start_matches('*'))
 }
 
-fn cannot_unmarshal(found: &str, ty: &str, place: &Place) -> String {
-    if place.fields.is_empty() {
+fn cannot_unmarshal(found: &str, ty: &str, location: &ValueLocation) -> String {
+    if location.fields.is_empty() {
         return format!("json: cannot unmarshal {found} into Go value of type {ty}");
     }
     format!(
         "json: cannot unmarshal {found} into Go struct field {}.{} of type {ty}",
-        place.holder, place.fields
+        location.struct_name, location.fields
     )
 }
 
-impl Reader {
-    fn mismatch(self, value: &Value, scalar: Scalar, go: Option<&str>, place: &Place) -> Option<String> {
-        let plain = |ty: &str| Some(cannot_unmarshal(json_kind(value), go.unwrap_or(ty), place));
+impl EmulatedComponent {
+    fn mismatch(
+        self,
+        value: &Value,
+        scalar: Scalar,
+        go_type: Option<&str>,
+        location: &ValueLocation,
+    ) -> Option<String> {
+        let plain = |ty: &str| {
+            Some(cannot_unmarshal(
+                json_kind(value),
+                go_type.unwrap_or(ty),
+                location,
+            ))
+        };
         match scalar {
             Scalar::Boolean if !value.is_boolean() => plain("bool"),
             Scalar::Double if !value.is_number() => plain("float64"),
             Scalar::String if !value.is_string() => plain("string"),
-            Scalar::Int32 => self.whole(value, go.unwrap_or("int32"), is_int32, place),
-            Scalar::Int64 => self.whole(value, go.unwrap_or("int64"), |_| true, place),
+            Scalar::Int32 => self.integer_mismatch(value, go_type.unwrap_or("int32"), is_int32, location),
+            Scalar::Int64 => self.integer_mismatch(value, go_type.unwrap_or("int64"), |_| true, location),
             Scalar::Bytes => match value.as_str() {
-                // Of a list, each item is read as a byte.
+                // Each item of a list is decoded as a byte.
                 None => match value.as_array() {
                     Some(items) => items.iter().filter(|item| !item.is_null()).find_map(|item| {
-                        self.whole(item, "uint8", |number| u8::try_from(number).is_ok(), place)
+                        self.integer_mismatch(item, "uint8", |number| u8::try_from(number).is_ok(), location)
                     }),
                     None => plain("[]uint8"),
                 },
-                Some(text) => scalars::base64_error(text).map(|why| match self {
-                    Self::Decoder => why,
-                    Self::Converter => format!("error decoding from json: {why}"),
+                Some(text) => scalars::base64_error(text).map(|reason| match self {
+                    Self::Decoder => reason,
+                    Self::Converter => format!("error decoding from json: {reason}"),
                 }),
             },
             Scalar::Quantity => {
@@ -224,29 +245,39 @@ impl Reader {
                 scalars::quantity_error(&text)
             }
             Scalar::DateTime | Scalar::MicroTime => match value.as_str() {
-                // It hands the value alone to the type's own decoder.
-                None if self == Self::Converter => {
-                    Some(cannot_unmarshal(json_kind(value), "string", &Place::default()))
-                }
+                // The converter passes only the value to the type's own decoder, so the message lacks the field.
+                None if self == Self::Converter => Some(cannot_unmarshal(
+                    json_kind(value),
+                    "string",
+                    &ValueLocation::default(),
+                )),
                 None => plain("string"),
                 Some(text) => scalars::time_error(text, scalar == Scalar::MicroTime),
             },
             Scalar::IntOrString if value.is_string() => None,
             Scalar::IntOrString => match self {
-                Self::Decoder => self.whole(value, "int32", is_int32, place),
-                // So here.
-                Self::Converter => Self::Decoder.whole(value, "int32", is_int32, &Place::default()),
+                Self::Decoder => self.integer_mismatch(value, "int32", is_int32, location),
+                // As above: the message lacks the field.
+                Self::Converter => {
+                    Self::Decoder.integer_mismatch(value, "int32", is_int32, &ValueLocation::default())
+                }
             },
             _ => None,
         }
     }
 
-    fn whole(self, value: &Value, ty: &str, fits: impl Fn(i64) -> bool, place: &Place) -> Option<String> {
+    fn integer_mismatch(
+        self,
+        value: &Value,
+        ty: &str,
+        fits: impl Fn(i64) -> bool,
+        location: &ValueLocation,
+    ) -> Option<String> {
         match value {
             Value::Number(number) if number.as_i64().is_some_and(fits) => None,
             Value::Number(_) if self == Self::Converter => Some(format!("cannot convert float64 to {ty}")),
-            Value::Number(number) => Some(cannot_unmarshal(&format!("number {number}"), ty, place)),
-            _ => Some(cannot_unmarshal(json_kind(value), ty, place)),
+            Value::Number(number) => Some(cannot_unmarshal(&format!("number {number}"), ty, location)),
+            _ => Some(cannot_unmarshal(json_kind(value), ty, location)),
         }
     }
 }
@@ -255,18 +286,18 @@ fn is_int32(number: i64) -> bool {
     i32::try_from(number).is_ok()
 }
 
-/// How Go writes the type, where it has no other name for it.
-fn go_type(ty: &Type) -> String {
+/// Derives the name of the Go type, for types that have no other name.
+fn derived_go_type(ty: &Type) -> String {
     match ty {
         Type::Named(named) => named
             .name
             .split_once('.')
             .map_or(&*named.name, |(_, name)| name)
             .to_owned(),
-        Type::List(list) => format!("[]{}", go_type(&list.items)),
+        Type::List(list) => format!("[]{}", derived_go_type(&list.items)),
         Type::Map(map) => format!(
             "map[string]{}",
-            map.values.as_ref().map_or_else(String::new, go_type)
+            map.values.as_ref().map_or_else(String::new, derived_go_type)
         ),
         Type::Scalar(scalar) => match scalar {
             Scalar::Boolean => "bool",
@@ -292,19 +323,19 @@ mod tests {
     use crate::types::builtin;
     use serde_json::json;
 
-    fn faults(mut value: Value, prune: bool) -> (Vec<String>, Value) {
+    fn errors(mut value: Value, prune: bool) -> (Vec<String>, Value) {
         let ty = builtin("apps/v1", "Deployment").unwrap();
-        let faults = check(&mut value, ty, prune)
+        let errors = check(&mut value, ty, prune)
             .iter()
             .map(ToString::to_string)
             .collect();
-        (faults, value)
+        (errors, value)
     }
 
     #[test]
-    fn unknown_fields_are_named_with_indices_and_pruned_on_demand() {
+    fn unknown_fields_are_reported_with_indices_and_pruned_on_request() {
         let value = json!({"spec": {"x": 1, "template": {"spec": {"containers": [{"name": "a"}, {"name": "b", "y": {"z": 1}}]}}}});
-        let (found, kept) = faults(value.clone(), false);
+        let (found, kept) = errors(value.clone(), false);
         assert_eq!(
             found,
             [
@@ -313,7 +344,7 @@ mod tests {
             ]
         );
         assert_eq!(kept, value);
-        let (_, pruned) = faults(value, true);
+        let (_, pruned) = errors(value, true);
         assert_eq!(
             pruned,
             json!({"spec": {"template": {"spec": {"containers": [{"name": "a"}, {"name": "b"}]}}}})
@@ -321,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn mismatches_are_told_in_the_decoders_words() {
+    fn mismatches_have_the_decoders_messages() {
         let cases = [
             (
                 json!({"spec": {"replicas": "three"}}),
@@ -361,7 +392,7 @@ mod tests {
             ),
         ];
         for (value, message) in cases {
-            let (found, _) = faults(value.clone(), false);
+            let (found, _) = errors(value.clone(), false);
             assert_eq!(
                 found.iter().map(String::as_str).collect::<Vec<_>>(),
                 [message],
@@ -370,7 +401,7 @@ mod tests {
         }
     }
     #[test]
-    fn metadata_by_itself_is_named_from_its_own_top() {
+    fn metadata_alone_is_reported_relative_to_itself() {
         let into = |kind: &str, field: &str, ty: &str| {
             format!("json: cannot unmarshal {kind} into Go struct field ObjectMeta.{field} of type {ty}")
         };
@@ -395,9 +426,9 @@ mod tests {
             ),
             (json!({ "creationTimestamp": "x" }), time.to_owned()),
         ] {
-            let faults = check(&mut metadata, &Type::named("meta.v1.ObjectMeta"), false);
-            let faults: Vec<_> = faults.iter().map(ToString::to_string).collect();
-            assert_eq!(faults, [message], "{metadata}");
+            let errors = check(&mut metadata, &Type::named("meta.v1.ObjectMeta"), false);
+            let errors: Vec<_> = errors.iter().map(ToString::to_string).collect();
+            assert_eq!(errors, [message], "{metadata}");
         }
     }
 }

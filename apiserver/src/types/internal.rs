@@ -1,5 +1,5 @@
-//! Objects as the real server shows them where its messages show its own types: all fields, in Go's order and by Go's names. The types are
-//! in `internal.txt`, whose head describes it; `cargo xtask api-types` writes it from the Go source.
+//! Formats objects as kube-apiserver does in messages that print its internal Go types: all fields, in Go's order and with Go's names. The
+//! types are in `internal.txt`, which `cargo xtask api-types` writes from the Go source; the head of that file describes its format.
 
 use crate::quote;
 use serde_json::{Value, json};
@@ -7,10 +7,10 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::LazyLock;
 
-type Fields = Vec<(&'static str, &'static str)>;
+type InternalFields = Vec<(&'static str, &'static str)>;
 
-static TYPES: LazyLock<HashMap<&str, Fields>> = LazyLock::new(|| {
-    let mut types: HashMap<&str, Fields> = HashMap::new();
+static INTERNAL_TYPES: LazyLock<HashMap<&str, InternalFields>> = LazyLock::new(|| {
+    let mut types: HashMap<&str, InternalFields> = HashMap::new();
     let mut current = "";
     for line in include_str!("internal.txt").lines() {
         if let Some(name) = line.strip_prefix("type ") {
@@ -22,8 +22,8 @@ static TYPES: LazyLock<HashMap<&str, Fields>> = LazyLock::new(|| {
     types
 });
 
-/// Fields of a pod that the real server keeps in its security context.
-const OF_HOST: &[&str] = &[
+/// Fields of a pod spec that kube-apiserver's internal type keeps in the pod's security context.
+const HOST_FIELDS: &[&str] = &[
     "hostNetwork",
     "hostPID",
     "hostIPC",
@@ -31,41 +31,44 @@ const OF_HOST: &[&str] = &[
     "hostUsers",
 ];
 
-/// A value of such a type, as `core.PodSpec`, in JSON of one line.
-pub fn internal(value: &Value, ty: &str) -> String {
-    Shown::of(value, ty).text
+/// Formats a value of an internal type, such as `core.PodSpec`, as JSON on one line.
+pub fn format_internal(value: &Value, ty: &str) -> String {
+    InternalFormatter::compact(value, ty).text
 }
 
-/// What differs between two values of such a type: lines of JSON, with three lines around each difference.
-pub fn difference(old: &Value, new: &Value, ty: &str) -> String {
-    let (old, new) = (Shown::indented(old, ty).text, Shown::indented(new, ty).text);
+/// Returns the diff of two values of an internal type: lines of JSON, with three lines of context around each change.
+pub fn diff_internal(old: &Value, new: &Value, ty: &str) -> String {
+    let (old, new) = (
+        InternalFormatter::indented(old, ty).text,
+        InternalFormatter::indented(new, ty).text,
+    );
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
-    super::difference::unified(&old, &new)
+    super::diff::unified_diff(&old, &new)
 }
 
-struct Shown {
+struct InternalFormatter {
     text: String,
     indents: bool,
     depth: usize,
 }
 
-impl Shown {
-    fn of(value: &Value, ty: &str) -> Self {
-        Self::written(value, ty, false)
+impl InternalFormatter {
+    fn compact(value: &Value, ty: &str) -> Self {
+        Self::format(value, ty, false)
     }
 
     fn indented(value: &Value, ty: &str) -> Self {
-        Self::written(value, ty, true)
+        Self::format(value, ty, true)
     }
 
-    fn written(value: &Value, ty: &str, indents: bool) -> Self {
-        let mut shown = Self {
+    fn format(value: &Value, ty: &str, indents: bool) -> Self {
+        let mut formatter = Self {
             text: String::new(),
             indents,
             depth: 0,
         };
-        shown.value(value, ty);
-        shown
+        formatter.value(value, ty);
+        formatter
     }
 
     fn value(&mut self, value: &Value, ty: &str) {
@@ -77,7 +80,7 @@ impl Shown {
         } else if let Some(ty) = ty.strip_prefix("[]") {
             match value.as_array().map(Vec::as_slice) {
                 Some([]) => self.text.push_str("[]"),
-                Some(items) => self.items(items, |shown, item| shown.value(item, ty)),
+                Some(items) => self.items(items, |formatter, item| formatter.value(item, ty)),
                 None => self.text.push_str("null"),
             }
         } else if let Some(ty) = ty.strip_prefix("{}") {
@@ -89,11 +92,11 @@ impl Shown {
                 }
                 None => self.text.push_str("null"),
             }
-        } else if TYPES.contains_key(ty) {
-            let carried;
+        } else if INTERNAL_TYPES.contains_key(ty) {
+            let moved;
             let value = if ty == "core.PodSpec" && value.is_object() {
-                carried = carry(value);
-                &carried
+                moved = move_host_fields(value);
+                &moved
             } else {
                 value
             };
@@ -117,39 +120,39 @@ impl Shown {
         match value {
             Value::Null => self.text.push_str(zero),
             Value::Object(fields) if !fields.is_empty() => {
-                // What is shown as JSON has it is shown without what is empty.
+                // Values that are shown as in JSON omit empty fields.
                 let is_empty = |value: &Value| *value == json!([]) || *value == json!({});
                 let fields = fields.iter().filter(|(_, value)| !is_empty(value));
                 self.fields(fields.map(|(name, value)| (name.clone(), value, "")).collect());
             }
             Value::Array(items) if !items.is_empty() => {
-                self.items(items, |shown, item| shown.scalar(item, ""));
+                self.items(items, |formatter, item| formatter.scalar(item, ""));
             }
             value => self.text.push_str(&quote::json(value)),
         }
     }
 
     fn fields(&mut self, fields: Vec<(String, &Value, &str)>) {
-        self.within('{', '}', fields, |shown, (name, value, ty)| {
+        self.delimited('{', '}', fields, |formatter, (name, value, ty)| {
             let _ = write!(
-                shown.text,
+                formatter.text,
                 "{}:{}",
                 Value::from(name),
-                if shown.indents { " " } else { "" }
+                if formatter.indents { " " } else { "" }
             );
             if ty.is_empty() {
-                shown.scalar(value, ty);
+                formatter.scalar(value, ty);
             } else {
-                shown.value(value, ty);
+                formatter.value(value, ty);
             }
         });
     }
 
     fn items(&mut self, items: &[Value], show: impl FnMut(&mut Self, &Value)) {
-        self.within('[', ']', items, show);
+        self.delimited('[', ']', items, show);
     }
 
-    fn within<T>(
+    fn delimited<T>(
         &mut self,
         open: char,
         close: char,
@@ -166,15 +169,15 @@ impl Shown {
             if at > 0 {
                 self.text.push(',');
             }
-            self.line();
+            self.line_break();
             show(self, part);
         }
         self.depth -= 1;
-        self.line();
+        self.line_break();
         self.text.push(close);
     }
 
-    fn line(&mut self) {
+    fn line_break(&mut self) {
         if self.indents {
             self.text.push('\n');
             self.text.push_str(&" ".repeat(self.depth));
@@ -182,9 +185,9 @@ impl Shown {
     }
 }
 
-/// The fields of a value of a type, with those of the types within it.
+/// Collects the fields of a value of a type, including those of embedded types.
 fn collect<'a>(value: &'a Value, ty: &str, fields: &mut Vec<(String, &'a Value, &'static str)>) {
-    for &(name, ty) in TYPES.get(ty).into_iter().flatten() {
+    for &(name, ty) in INTERNAL_TYPES.get(ty).into_iter().flatten() {
         match (name, ty) {
             ("+", "metadata") => {
                 let metadata = value["metadata"].as_object().into_iter().flatten();
@@ -192,11 +195,14 @@ fn collect<'a>(value: &'a Value, ty: &str, fields: &mut Vec<(String, &'a Value, 
             }
             ("+", ty) => collect(value, ty, fields),
             (name, ty) => {
-                let published = published(name);
-                // A pod's own fields lie in its security context.
-                let value = match value.get(OWNER).filter(|_| OF_HOST.contains(&published.as_str())) {
-                    Some(spec) => &spec[published.as_str()],
-                    None => &value[published.as_str()],
+                let json_name = json_name(name);
+                // The internal type has the pod's host fields in its security context.
+                let value = match value
+                    .get(HOST_FIELDS_KEY)
+                    .filter(|_| HOST_FIELDS.contains(&json_name.as_str()))
+                {
+                    Some(spec) => &spec[json_name.as_str()],
+                    None => &value[json_name.as_str()],
                 };
                 fields.push((name.to_owned(), value, ty));
             }
@@ -204,24 +210,24 @@ fn collect<'a>(value: &'a Value, ty: &str, fields: &mut Vec<(String, &'a Value, 
     }
 }
 
-/// The specification of a pod, whose security context carries the fields that lie in it.
-fn carry(spec: &Value) -> Value {
-    let mut carried = spec.clone();
-    let own: serde_json::Map<String, Value> = OF_HOST
+/// Returns a pod spec with its host fields copied into the security context.
+fn move_host_fields(spec: &Value) -> Value {
+    let mut moved = spec.clone();
+    let own: serde_json::Map<String, Value> = HOST_FIELDS
         .iter()
         .map(|name| ((*name).to_owned(), spec[*name].clone()))
         .collect();
-    if let Some(context) = carried.get_mut("securityContext").and_then(Value::as_object_mut) {
-        context.insert(OWNER.to_owned(), Value::Object(own));
+    if let Some(context) = moved.get_mut("securityContext").and_then(Value::as_object_mut) {
+        context.insert(HOST_FIELDS_KEY.to_owned(), Value::Object(own));
     }
-    carried
+    moved
 }
 
-/// Where a security context carries its pod's fields.
-const OWNER: &str = "\0pod";
+/// The key under which a security context holds the pod's host fields.
+const HOST_FIELDS_KEY: &str = "\0pod";
 
-/// The name of a field in JSON: `dnsPolicy` for `DNSPolicy`.
-fn published(name: &str) -> String {
+/// Returns a field's name in JSON: `dnsPolicy` for `DNSPolicy`.
+fn json_name(name: &str) -> String {
     let capitals = name.bytes().take_while(u8::is_ascii_uppercase).count();
     let lower = match capitals {
         all if all == name.len() => all,
@@ -236,28 +242,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_shown_with_all_fields() {
+    fn values_are_formatted_with_all_fields() {
         assert_eq!(
-            internal(
+            format_internal(
                 &json!({ "minAvailable": 1, "maxUnavailable": "5%" }),
                 "policy.PodDisruptionBudgetSpec"
             ),
             r#"{"MinAvailable":1,"Selector":null,"MaxUnavailable":"5%","UnhealthyPodEvictionPolicy":null}"#
         );
-        let spec = internal(&json!({ "hostPID": true, "securityContext": {} }), "core.PodSpec");
+        let spec = format_internal(&json!({ "hostPID": true, "securityContext": {} }), "core.PodSpec");
         assert!(
             spec.contains(r#""SecurityContext":{"HostNetwork":false,"HostPID":true,"#),
             "{spec}"
         );
         let template = json!({ "metadata": { "labels": { "a": "<" } }, "spec": {} });
         assert!(
-            internal(&template, "core.PodTemplateSpec")
+            format_internal(&template, "core.PodTemplateSpec")
                 .starts_with(r#"{"labels":{"a":"\u003c"},"Spec":{"Volumes":null"#)
         );
     }
 
     #[test]
-    fn names_of_fields_are_the_published_ones() {
+    fn go_field_names_map_to_json_names() {
         for (name, expected) in [
             ("DNSPolicy", "dnsPolicy"),
             ("TTY", "tty"),
@@ -265,15 +271,15 @@ mod tests {
             ("Name", "name"),
             ("HostIPC", "hostIPC"),
         ] {
-            assert_eq!(published(name), expected);
+            assert_eq!(json_name(name), expected);
         }
     }
 
     #[test]
-    fn differences_are_shown_in_hunks() {
+    fn changes_are_formatted_as_hunks() {
         let claim = |size: &str, volume: &str| json!({ "accessModes": ["ReadWriteOnce"], "resources": { "requests": { "storage": size } }, "volumeName": volume });
         assert_eq!(
-            difference(
+            diff_internal(
                 &claim("1Gi", ""),
                 &claim("2Gi", ""),
                 "core.PersistentVolumeClaimSpec"
@@ -281,7 +287,7 @@ mod tests {
             "@@ -6,7 +6,7 @@\n  \"Resources\": {\n   \"Limits\": null,\n   \"Requests\": {\n-   \"storage\": \"1Gi\"\n\
              +   \"storage\": \"2Gi\"\n   }\n  },\n  \"VolumeName\": \"\",\n"
         );
-        let both = difference(
+        let both = diff_internal(
             &claim("1Gi", "a"),
             &claim("2Gi", "b"),
             "core.PersistentVolumeClaimSpec",

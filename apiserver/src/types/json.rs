@@ -1,13 +1,13 @@
-//! JSON as the real server reads it: its words for what is wrong, and the fields that stand twice.
+//! A JSON decoder with the error messages of Go's, which also reports duplicate fields.
 
 use serde_json::{Map, Number, Value};
 use std::io;
 
-/// Deeper nesting is refused. The real server stops at 10,000 levels, but Go's stacks grow: these are those of the threads that the server
-/// is started on, of 2 MiB, and all walk an object by recursion, to copy and drop it, too.
+/// Maximum nesting depth of a document. kube-apiserver allows 10,000 levels, but Go's stacks grow. This server's threads have stacks of 2
+/// MiB, and objects are visited recursively, even to clone and drop them.
 pub(crate) const MAX_DEPTH: usize = 400;
 
-/// What the real server's decoder calls a value that it cannot use.
+/// Returns the name that Go's decoder uses for a value's type in error messages.
 pub(crate) fn json_kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -19,50 +19,52 @@ pub(crate) fn json_kind(value: &Value) -> &'static str {
     }
 }
 
-/// A document, and what a strict decoder holds against it.
+/// A decoded document with the problems that strict decoding reports.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decoded {
-    /// What was read; of a field that stands twice, the last.
+    /// The value; of a duplicate field, the last occurrence.
     pub value: Value,
-    /// The paths of fields that stand twice, such as `spec.replicas` or `spec.containers[0].name`, in order and once each.
+    /// The paths of duplicate fields, such as `spec.replicas` or `spec.containers[0].name`, in order and once each.
     pub duplicates: Vec<String>,
 }
 
-/// Reads one document. The error is a message such as `unexpected end of JSON input`. Strings that are no UTF-8 are mended as Go does.
+/// Decodes one document. The error is Go's message, such as `unexpected end of JSON input`. Invalid UTF-8 in strings is replaced as Go
+/// does.
 pub fn decode(bytes: &[u8]) -> Result<Decoded, String> {
-    read(bytes, false, MAX_DEPTH)
+    decode_with_limit(bytes, false, MAX_DEPTH)
 }
 
-/// Reads a document of a kind whose types are known: it is they who refuse a number that is too large, not the syntax.
+/// Decodes a document of a kind with known types. Numbers that are too large are clamped here, so that the type check rejects them, not the
+/// syntax.
 pub fn decode_typed(bytes: &[u8]) -> Result<Decoded, String> {
-    read(bytes, true, MAX_DEPTH)
+    decode_with_limit(bytes, true, MAX_DEPTH)
 }
 
-/// Reads what the server wrote. What it says of who owns a field is deeper than the field.
-pub(crate) fn reread(bytes: &[u8]) -> Result<Value, String> {
-    read(bytes, true, usize::MAX).map(|decoded| decoded.value)
+/// Decodes an object that this server encoded, without a depth limit: paths in `managedFields` nest deeper than the fields themselves.
+pub(crate) fn decode_stored(bytes: &[u8]) -> Result<Value, String> {
+    decode_with_limit(bytes, true, usize::MAX).map(|decoded| decoded.value)
 }
 
-/// How many objects and lists are within one another.
-pub(crate) fn depth(value: &Value) -> usize {
+/// Returns the nesting depth of objects and lists.
+pub(crate) fn nesting_depth(value: &Value) -> usize {
     match value {
-        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
-        Value::Object(fields) => 1 + fields.values().map(depth).max().unwrap_or(0),
+        Value::Array(items) => 1 + items.iter().map(nesting_depth).max().unwrap_or(0),
+        Value::Object(fields) => 1 + fields.values().map(nesting_depth).max().unwrap_or(0),
         _ => 0,
     }
 }
 
-/// How long a value is as JSON.
-pub(crate) fn length(value: &Value) -> usize {
-    let mut written = Count(0);
+/// Returns the length of a value's JSON in bytes.
+pub(crate) fn json_length(value: &Value) -> usize {
+    let mut written = ByteCounter(0);
     // Counting cannot fail.
     let _ = serde_json::to_writer(&mut written, value);
     written.0
 }
 
-struct Count(usize);
+struct ByteCounter(usize);
 
-impl io::Write for Count {
+impl io::Write for ByteCounter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0 += bytes.len();
         Ok(bytes.len())
@@ -73,12 +75,12 @@ impl io::Write for Count {
     }
 }
 
-fn read(bytes: &[u8], typed: bool, most: usize) -> Result<Decoded, String> {
-    let mut reader = Reader {
+fn decode_with_limit(bytes: &[u8], clamp_numbers: bool, max_depth: usize) -> Result<Decoded, String> {
+    let mut reader = JsonReader {
         bytes,
-        typed,
+        clamp_numbers,
         at: 0,
-        deeper: most,
+        levels_left: max_depth,
         path: String::new(),
         duplicates: Vec::new(),
     };
@@ -94,8 +96,9 @@ fn read(bytes: &[u8], typed: bool, most: usize) -> Result<Decoded, String> {
     }
 }
 
-/// Writes whole numbers as Go does: 2.0 is 2. A stored object has been written and read again; call it on what is about to be stored.
-pub fn shorten_numbers(value: &mut Value) {
+/// Converts floats without a fraction to integers, as Go writes them: 2.0 becomes 2. Call it before storing, because a stored object has
+/// been encoded and decoded once.
+pub fn floats_to_integers(value: &mut Value) {
     match value {
         Value::Number(number) if number.is_f64() => {
             if let Some(whole) = number
@@ -108,24 +111,24 @@ pub fn shorten_numbers(value: &mut Value) {
                 *value = Value::from(whole);
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(shorten_numbers),
-        Value::Object(fields) => fields.values_mut().for_each(shorten_numbers),
+        Value::Array(items) => items.iter_mut().for_each(floats_to_integers),
+        Value::Object(fields) => fields.values_mut().for_each(floats_to_integers),
         _ => {}
     }
 }
 
-struct Reader<'a> {
+struct JsonReader<'a> {
     bytes: &'a [u8],
-    /// Whether a number may be too large.
-    typed: bool,
+    /// Whether too large numbers are clamped instead of rejected.
+    clamp_numbers: bool,
     at: usize,
-    /// How many levels more there may be.
-    deeper: usize,
+    /// How many more levels of nesting are allowed.
+    levels_left: usize,
     path: String,
     duplicates: Vec<String>,
 }
 
-impl Reader<'_> {
+impl JsonReader<'_> {
     fn peek(&self) -> Option<u8> {
         self.bytes.get(self.at).copied()
     }
@@ -136,17 +139,17 @@ impl Reader<'_> {
         }
     }
 
-    /// Complains about the next byte.
+    /// The error for the next byte.
     fn unexpected(&self, context: &str) -> String {
         match self.peek() {
             None => "unexpected end of JSON input".to_owned(),
-            Some(byte) => complaint(byte, context),
+            Some(byte) => syntax_error(byte, context),
         }
     }
 
-    /// Complains about the next byte within a word, where the end counts as a space.
+    /// The error for the next byte within a token, where the end of input counts as a space.
     fn unexpected_within(&self, context: &str) -> String {
-        complaint(self.peek().unwrap_or(b' '), context)
+        syntax_error(self.peek().unwrap_or(b' '), context)
     }
 
     fn value(&mut self) -> Result<Value, String> {
@@ -162,15 +165,15 @@ impl Reader<'_> {
         }
     }
 
-    fn nested(&mut self, read: fn(&mut Self) -> Result<Value, String>) -> Result<Value, String> {
-        if self.deeper == 0 {
+    fn nested(&mut self, parse: fn(&mut Self) -> Result<Value, String>) -> Result<Value, String> {
+        if self.levels_left == 0 {
             return Err(self.unexpected("exceeded max depth"));
         }
-        self.deeper -= 1;
+        self.levels_left -= 1;
         self.at += 1;
         self.skip_space();
-        let value = read(self)?;
-        self.deeper += 1;
+        let value = parse(self)?;
+        self.levels_left += 1;
         Ok(value)
     }
 
@@ -285,7 +288,7 @@ impl Reader<'_> {
             return Ok(Value::from(number));
         }
         let number = text.parse::<f64>().ok().map(|number| {
-            if self.typed {
+            if self.clamp_numbers {
                 number.clamp(f64::MIN, f64::MAX)
             } else {
                 number
@@ -312,8 +315,8 @@ impl Reader<'_> {
                 Some(byte) if byte < 0x20 => return Err(self.unexpected("in string literal")),
                 Some(_) => {
                     let rest = &self.bytes[self.at..];
-                    let ends = |byte: &u8| *byte < 0x20 || matches!(byte, b'"' | b'\\');
-                    let plain = rest.iter().position(ends).unwrap_or(rest.len());
+                    let ends_run = |byte: &u8| *byte < 0x20 || matches!(byte, b'"' | b'\\');
+                    let plain = rest.iter().position(ends_run).unwrap_or(rest.len());
                     text.extend_from_slice(&rest[..plain]);
                     self.at += plain;
                 }
@@ -342,18 +345,19 @@ impl Reader<'_> {
         Ok(plain)
     }
 
-    /// A character of four hexadecimal digits, or of two such escapes; half a pair becomes the replacement character.
+    /// Decodes `\u` and four hexadecimal digits, or a surrogate pair of two such escapes; a lone surrogate becomes the replacement
+    /// character.
     fn unicode(&mut self) -> Result<char, String> {
         let first = self.hexadecimal()?;
         if (0xd800..0xdc00).contains(&first) && self.bytes[self.at..].starts_with(b"\\u") {
-            let back = self.at;
+            let before_escape = self.at;
             self.at += 2;
             let second = self.hexadecimal()?;
             if (0xdc00..0xe000).contains(&second) {
                 let code = 0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00);
                 return Ok(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
             }
-            self.at = back;
+            self.at = before_escape;
         }
         Ok(char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER))
     }
@@ -371,7 +375,7 @@ impl Reader<'_> {
     }
 }
 
-fn complaint(byte: u8, context: &str) -> String {
+fn syntax_error(byte: u8, context: &str) -> String {
     let shown = match byte {
         b'\'' => "'\\''".to_owned(),
         b'"' => "'\"'".to_owned(),
@@ -391,9 +395,9 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    // The texts were observed on a kube-apiserver v1.36.3.
+    // The messages were observed on a kube-apiserver v1.36.3.
     #[test]
-    fn complaints_are_the_real_servers() {
+    fn syntax_errors_match_kube_apiserver() {
         let cases = [
             ("", "unexpected end of JSON input"),
             ("{", "unexpected end of JSON input"),
@@ -417,14 +421,14 @@ mod tests {
     }
 
     #[test]
-    fn the_last_of_two_fields_counts_and_is_reported_once() {
+    fn last_duplicate_field_wins_and_is_reported_once() {
         let decoded = decode(br#"[{"op":1,"op":2,"op":3},{"a":{"b":1,"b":2}}]"#).unwrap();
         assert_eq!(decoded.value, json!([{"op": 3}, {"a": {"b": 2}}]));
         assert_eq!(decoded.duplicates, ["[0].op", "[1].a.b"]);
     }
 
     #[test]
-    fn numbers_are_whole_as_long_as_64_bits_hold_them() {
+    fn integers_that_fit_64_bits_stay_integers() {
         let value = |text: &str| decode(text.as_bytes()).unwrap().value;
         assert_eq!(value("9223372036854775807"), json!(i64::MAX));
         assert_eq!(value("9223372036854775808"), json!(9_223_372_036_854_775_808.0));
@@ -433,20 +437,20 @@ mod tests {
     }
 
     #[test]
-    fn whole_numbers_are_written_short() {
+    fn floats_without_fraction_become_integers() {
         let mut value = json!({"a": [2.0, 2.5, -0.0, 1e300], "b": 3});
-        shorten_numbers(&mut value);
+        floats_to_integers(&mut value);
         assert_eq!(value, json!({"a": [2, 2.5, 0, 1e300], "b": 3}));
     }
 
     #[test]
-    fn a_number_that_is_too_large_is_refused_by_its_type() {
+    fn typed_decoding_clamps_too_large_numbers() {
         assert!(decode(b"1e400").unwrap_err().contains("1e400"));
         assert_eq!(decode_typed(b"-1e400").unwrap().value, Value::from(f64::MIN));
     }
 
     #[test]
-    fn deep_nesting_is_refused_and_not_a_crash() {
+    fn deep_nesting_is_rejected_without_crashing() {
         let deep = "[".repeat(100_000);
         assert_eq!(
             decode(deep.as_bytes()),
@@ -458,14 +462,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_the_bytes_it_agrees_with_serde_json(bytes in "[\\[\\]{}:,\"\\\\ue0-9a.tfn -]{0,24}") {
-            // To Go -0 is a whole number, to serde_json none.
+        fn agrees_with_serde_json(bytes in "[\\[\\]{}:,\"\\\\ue0-9a.tfn -]{0,24}") {
+            // Go writes -0 as an integer, serde_json as a float.
             let shown = |value: &Value| value.to_string().replace("-0.0", "0");
             let ours = decode(bytes.as_bytes());
             if let Ok(theirs) = serde_json::from_str::<Value>(&bytes) {
                 prop_assert_eq!(ours.map(|decoded| shown(&decoded.value)), Ok(shown(&theirs)));
             } else if let Ok(decoded) = ours {
-                // Go mends half a pair of surrogates, serde_json refuses it.
+                // Go replaces a lone surrogate, serde_json rejects it.
                 prop_assert!(decoded.value.to_string().contains('\u{fffd}'), "{:?}", bytes);
             }
         }

@@ -1,28 +1,28 @@
-//! What is known of an object's shape: its fields and their types, which lists are sets or maps, what is merged and what replaced.
+//! Schemas of Kubernetes objects: fields, their types, list types (set, map, atomic) and merge strategies.
 //!
-//! [`builtin`] has the built-in kinds, generated from the published OpenAPI (`cargo xtask api-types` writes `builtin.txt`); those of a
-//! custom resource come from its schema ([`crate::schema`]). Patches, apply and the check for unknown fields read nothing else, so a
-//! kind is known to all of them once its type is.
+//! [`builtin`] has the built-in kinds, generated from the published OpenAPI (`cargo xtask api-types` writes `builtin.txt`); a custom
+//! resource's types come from its schema ([`crate::schema`]). Patches, server-side apply and the check for unknown fields all read these
+//! types, so a kind works in all of them once its type exists.
 
 mod check;
-mod difference;
-mod empties;
+mod descriptions;
+mod diff;
+mod explicit_empty;
 mod internal;
 mod json;
-mod normal;
+mod normalize;
 mod parse;
-mod restore;
 mod scalars;
-mod texts;
+mod unstructured;
 
-pub use check::{Fault, check, inconvertible};
-pub use empties::Empties;
-pub use internal::{difference, internal};
-pub use json::{Decoded, decode, decode_typed, shorten_numbers};
-pub(crate) use json::{MAX_DEPTH, depth, json_kind, length, reread};
-pub use normal::{normalize, settle, zero};
-pub(crate) use restore::restore;
-pub use texts::text;
+pub use check::{DecodeError, check, conversion_error};
+pub use descriptions::description;
+pub use explicit_empty::ExplicitEmptyFields;
+pub use internal::{diff_internal, format_internal};
+pub use json::{Decoded, decode, decode_typed, floats_to_integers};
+pub(crate) use json::{MAX_DEPTH, decode_stored, json_kind, json_length, nesting_depth};
+pub use normalize::{normalize, normalize_stored, zero_value};
+pub(crate) use unstructured::check_convertible;
 
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
@@ -31,7 +31,7 @@ use std::sync::LazyLock;
 /// The type of a value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Type {
-    /// A value without parts.
+    /// A value without fields or items.
     Scalar(Scalar),
     /// An array.
     List(Box<List>),
@@ -39,42 +39,42 @@ pub enum Type {
     Map(Box<Map>),
     /// A type of the built-in table.
     Named(Named),
-    /// Anything; the fields of an object have owners of their own.
+    /// Any value; server-side apply tracks the owner of each of its fields.
     Any,
-    /// Anything, owned as one value.
+    /// Any value; server-side apply tracks one owner for all of it.
     Opaque,
 }
 
-/// A value without parts.
+/// The type of a value without fields or items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scalar {
     /// `true` or `false`.
     Boolean,
-    /// A whole number of 32 bits.
+    /// A 32-bit integer.
     Int32,
-    /// A whole number of 64 bits.
+    /// A 64-bit integer.
     Int64,
     /// Any number.
     Double,
     /// A string.
     String,
-    /// Bytes, as a string in base64.
+    /// Bytes, as a base64 string.
     Bytes,
-    /// A time to the second, as a string of RFC 3339; null stands for none.
+    /// An RFC 3339 time with seconds; null is the zero time.
     DateTime,
-    /// A time to the microsecond.
+    /// An RFC 3339 time with microseconds.
     MicroTime,
-    /// A quantity: a string, or a number.
+    /// A resource quantity: a string or a number.
     Quantity,
-    /// A whole number or a string.
+    /// An integer or a string.
     IntOrString,
-    /// Anything without parts.
+    /// Any value without fields or items.
     Untyped,
 }
 
 impl Scalar {
-    /// Whether its Go type has a decoder of its own, behind which nothing is read any more when it refuses a value.
-    fn reads_itself(self) -> bool {
+    /// Whether the Go type has its own JSON decoder. If that decoder rejects a value, decoding stops there.
+    fn has_custom_decoder(self) -> bool {
         matches!(
             self,
             Self::DateTime | Self::MicroTime | Self::Quantity | Self::IntOrString
@@ -87,86 +87,86 @@ impl Scalar {
 pub struct List {
     /// The type of each item.
     pub items: Type,
-    /// How items are told apart.
+    /// How items are identified.
     pub kind: ListKind,
 }
 
-/// How the items of a list are told apart by server-side apply.
+/// How server-side apply identifies the items of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ListKind {
-    /// Not at all: the list is one value.
+    /// Items have no identity: the list is one value.
     Atomic,
-    /// By their value.
+    /// By value.
     Set,
-    /// By these fields.
+    /// By the values of these fields.
     Map(Vec<Box<str>>),
 }
 
 /// An object's type.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Map {
-    /// The fields that are known by name.
+    /// The declared fields.
     pub fields: BTreeMap<Box<str>, Field>,
-    /// The type of every other field; without one they are unknown fields.
+    /// The type of all other fields; if `None`, other fields are unknown fields.
     pub values: Option<Type>,
-    /// Server-side apply sees the object as one value.
+    /// Whether server-side apply treats the object as one value.
     pub atomic: bool,
 }
 
 /// A field of an object.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Field {
-    /// What it holds.
+    /// The type of its value.
     pub ty: Type,
-    /// What stands for it when it is absent. The real server writes it into most objects that it answers with.
+    /// The default from the OpenAPI. kube-apiserver writes it into most objects in its responses.
     pub default: Option<Value>,
-    /// The OpenAPI says that it must be there. The real server's decoder does not ask for it; validation may.
+    /// The OpenAPI marks the field as required. kube-apiserver's decoder does not enforce this; validation may.
     pub required: bool,
-    /// How a strategic merge patch treats it.
+    /// How a strategic merge patch treats the field.
     pub patch: PatchStrategy,
-    /// How the real server writes it when it is empty.
-    pub empty: Empty,
-    /// What Go calls its type, where that does not follow from the type.
-    pub go: Option<Box<str>>,
-    /// The structs of Go that the field stands in without their being seen in JSON; messages name them.
-    pub within: Option<Box<str>>,
+    /// How kube-apiserver encodes the field when it is empty.
+    pub empty: EmptyEncoding,
+    /// The name of the Go type, if it does not follow from `ty`.
+    pub go_type: Option<Box<str>>,
+    /// The embedded Go structs that contain the field but do not show in JSON; error messages name them.
+    pub inlined_from: Option<Box<str>>,
 }
 
-/// How the real server writes a field that is empty, which Go decides.
+/// How Go encodes an empty field, which decides how kube-apiserver writes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Empty {
-    /// Go can tell a zero from a field that is absent.
+pub struct EmptyEncoding {
+    /// The Go field is a pointer: Go distinguishes the zero value from an absent field.
     pub pointer: bool,
-    /// An empty string, list or map, a zero and false are left out; objects and times are not.
+    /// `omitempty`: an empty string, list or map, zero and false are omitted; structs and times are not.
     pub omitempty: bool,
-    /// The same, and objects and times in which all is empty are left out, too.
+    /// `omitzero`: as `omitempty`, and structs and times that are zero are omitted, too.
     pub omitzero: bool,
 }
 
 /// How a strategic merge patch treats a field.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PatchStrategy {
-    /// A list is merged; else replaced.
+    /// Lists are merged instead of replaced.
     pub merge: bool,
-    /// An object is replaced; else merged.
+    /// Objects are replaced instead of merged.
     pub replace: bool,
-    /// Fields that a client did not name are dropped, which it asks for with a directive.
+    /// With the `$retainKeys` directive, fields that the patch does not list are dropped.
     pub retain_keys: bool,
-    /// The field that tells the items of a merged list of objects apart.
+    /// The field that identifies the items of a merged list of objects.
     pub merge_key: Option<Box<str>>,
 }
 
 /// A reference to a type of the built-in table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Named {
-    /// Its name, such as `core.v1.PodSpec`.
+    /// The name, such as `core.v1.PodSpec`.
     pub name: Box<str>,
-    /// Whether the object is one value here, when that differs from what its type says.
+    /// Whether the object is atomic here, if that differs from its type.
     pub atomic: Option<bool>,
 }
 
 impl Type {
-    /// The built-in type of this name.
+    /// Returns a reference to the built-in type of this name.
     pub fn named(name: &str) -> Self {
         Self::Named(Named {
             name: name.into(),
@@ -174,7 +174,7 @@ impl Type {
         })
     }
 
-    /// A map from strings to values of a type.
+    /// Returns the type of a map from strings to values of a type.
     pub fn map_of(values: Self) -> Self {
         Self::Map(Box::new(Map {
             values: Some(values),
@@ -182,7 +182,7 @@ impl Type {
         }))
     }
 
-    /// The type that a reference stands for, and else itself. A reference that leads nowhere is [`Type::Any`].
+    /// Resolves a reference to the type that it names; other types resolve to themselves. An unknown name resolves to [`Type::Any`].
     pub fn resolve(&self) -> &Self {
         let mut ty = self;
         while let Self::Named(named) = ty {
@@ -191,7 +191,7 @@ impl Type {
         ty
     }
 
-    /// The type as an object's, if it is one, and whether the object is one value at this place.
+    /// Returns the object type and whether it is atomic here, or `None` if this is not an object type.
     pub fn as_map(&self) -> Option<(&Map, bool)> {
         let Self::Map(map) = self.resolve() else {
             return None;
@@ -203,7 +203,7 @@ impl Type {
         Some((map, atomic.unwrap_or(map.atomic)))
     }
 
-    /// The type as a list's, if it is one.
+    /// Returns the list type, or `None` if this is not a list type.
     pub fn as_list(&self) -> Option<&List> {
         match self.resolve() {
             Self::List(list) => Some(list),
@@ -213,7 +213,7 @@ impl Type {
 }
 
 impl Map {
-    /// The type of a field: a named one's, else that of all others.
+    /// Returns the type of a field: the declared type, or else that of all other fields.
     pub fn type_of(&self, name: &str) -> Option<&Type> {
         self.fields
             .get(name)
@@ -222,41 +222,45 @@ impl Map {
     }
 }
 
-struct Table {
+struct BuiltinTypes {
     types: HashMap<Box<str>, Type>,
     kinds: HashMap<(Box<str>, Box<str>), Type>,
 }
 
-static TABLE: LazyLock<Table> = LazyLock::new(|| parse::table(include_str!("builtin.txt")));
+static BUILTIN_TYPES: LazyLock<BuiltinTypes> =
+    LazyLock::new(|| parse::parse_table(include_str!("builtin.txt")));
 
-/// The type of a built-in kind, such as `apps/v1` and `Deployment`, or `v1` and `Pod`.
+/// Returns the type of a built-in kind, such as `apps/v1` and `Deployment`, or `v1` and `Pod`.
 pub fn builtin(api_version: &str, kind: &str) -> Option<&'static Type> {
-    TABLE.kinds.get(&(api_version.into(), kind.into()))
+    BUILTIN_TYPES.kinds.get(&(api_version.into(), kind.into()))
 }
 
-/// The built-in type of a name, such as `core.v1.PodSpec`.
+/// Returns the built-in type of a name, such as `core.v1.PodSpec`.
 pub fn definition(name: &str) -> Option<&'static Type> {
-    TABLE.types.get(name)
+    BUILTIN_TYPES.types.get(name)
 }
 
-/// The built-in kinds: API version and kind, in no order.
+/// Lists the built-in kinds as (API version, kind), in no particular order.
 pub fn builtin_kinds() -> impl Iterator<Item = (&'static str, &'static str)> {
-    TABLE.kinds.keys().map(|(version, kind)| (&**version, &**kind))
+    BUILTIN_TYPES
+        .kinds
+        .keys()
+        .map(|(version, kind)| (&**version, &**kind))
 }
 
-/// Whether a text is bytes in base64, with padding.
+/// Whether a text is valid base64 with padding.
 pub fn is_base64(text: &str) -> bool {
     scalars::base64_error(text).is_none()
 }
 
-/// Whether a text is a time of RFC 3339.
+/// Whether a text is an RFC 3339 time.
 pub fn is_time(text: &str) -> bool {
     scalars::time_error(text, false).is_none()
 }
 
-/// The sum of two quantities, written as the first of them that is more than nothing.
-pub fn sum(one: &str, other: &str) -> Option<String> {
-    scalars::sum(one, other)
+/// Adds two quantities. The result has the format of the first summand that is not zero.
+pub fn add_quantities(first: &str, second: &str) -> Option<String> {
+    scalars::add_quantities(first, second)
 }
 
 /// Whether a text is a quantity, such as `100m` or `1Gi`.

@@ -1,21 +1,21 @@
-//! Reads `builtin.txt`, whose head describes its lines. It is ours and tested: a line that cannot be read is left out.
+//! Parses `builtin.txt`; the head of that file describes its format. The table is generated and tested, so unreadable lines are skipped.
 
-use super::{Empty, Field, List, ListKind, Map, Named, PatchStrategy, Scalar, Table, Type};
+use super::{BuiltinTypes, EmptyEncoding, Field, List, ListKind, Map, Named, PatchStrategy, Scalar, Type};
 use std::collections::HashMap;
 
-pub(super) fn table(text: &str) -> Table {
+pub(super) fn parse_table(text: &str) -> BuiltinTypes {
     let mut types: HashMap<Box<str>, Type> = HashMap::new();
     let mut kinds = HashMap::new();
     let mut current: Option<(Box<str>, Map)> = None;
     for line in text.lines() {
         if let Some(line) = line.strip_prefix("  ") {
-            if let (Some((_, map)), Some((name, field))) = (&mut current, field(line)) {
+            if let (Some((_, map)), Some((name, field))) = (&mut current, parse_field(line)) {
                 map.fields.insert(name, field);
             }
             continue;
         }
         if let Some((name, map)) = current.take() {
-            types.insert(name, finished(map));
+            types.insert(name, finish_map(map));
         }
         match *line.split(' ').collect::<Vec<_>>() {
             ["kind", version, kind, ty] => {
@@ -37,40 +37,40 @@ pub(super) fn table(text: &str) -> Table {
         }
     }
     if let Some((name, map)) = current {
-        types.insert(name, finished(map));
+        types.insert(name, finish_map(map));
     }
-    Table { types, kinds }
+    BuiltinTypes { types, kinds }
 }
 
-/// An object of which no field is published may have any.
-fn finished(mut map: Map) -> Type {
+/// Completes an object type. An object without declared fields accepts any field.
+fn finish_map(mut map: Map) -> Type {
     if map.fields.is_empty() {
         map.values = Some(Type::Any);
     }
     Type::Map(Box::new(map))
 }
 
-fn field(line: &str) -> Option<(Box<str>, Field)> {
-    // A default is the last, and may have spaces.
+fn parse_field(line: &str) -> Option<(Box<str>, Field)> {
+    // The default is last on the line, and may contain spaces.
     let (line, default) = match line.split_once(" default=") {
         Some((line, default)) => (line, serde_json::from_str(default).ok()),
         None => (line, None),
     };
     let mut words = line.split(' ');
     let name = words.next()?;
-    let mut ty = ty(words.next()?);
+    let mut ty = parse_type(words.next()?);
     let mut required = false;
     let mut patch = PatchStrategy::default();
-    let mut empty = Empty::default();
-    let mut go = None;
-    let mut within = None;
+    let mut empty = EmptyEncoding::default();
+    let mut go_type = None;
+    let mut inlined_from = None;
     for word in words {
         let (key, value) = word.split_once('=').unwrap_or((word, ""));
         let (value, names) = value.trim_end_matches(')').split_once('(').unwrap_or((value, ""));
         match key {
             "required" => required = true,
-            "go" => go = Some(value.into()),
-            "in" => within = Some(value.into()),
+            "go" => go_type = Some(value.into()),
+            "in" => inlined_from = Some(value.into()),
             "pointer" => empty.pointer = true,
             "omitempty" => empty.omitempty = true,
             "omitzero" => empty.omitzero = true,
@@ -116,21 +116,21 @@ fn field(line: &str) -> Option<(Box<str>, Field)> {
             required,
             patch,
             empty,
-            go,
-            within,
+            go_type,
+            inlined_from,
         },
     ))
 }
 
-fn ty(text: &str) -> Type {
+fn parse_type(text: &str) -> Type {
     if let Some(items) = text.strip_prefix("[]") {
         return Type::List(Box::new(List {
-            items: ty(items),
+            items: parse_type(items),
             kind: ListKind::Atomic,
         }));
     }
     if let Some(values) = text.strip_prefix("{}") {
-        return Type::map_of(ty(values));
+        return Type::map_of(parse_type(values));
     }
     Type::Scalar(match text {
         "boolean" => Scalar::Boolean,

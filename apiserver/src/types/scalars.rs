@@ -1,6 +1,6 @@
-//! What the decoder of the real server says of strings that stand for something: bytes, quantities, times.
+//! Checks and canonical forms of strings with a format: base64, quantities and times, with Go's error messages.
 
-/// The complaint about base64 text, which names the byte as Go does.
+/// Returns Go's error for invalid base64, which names the position, or `None`.
 pub(super) fn base64_error(text: &str) -> Option<String> {
     let bytes = text.as_bytes();
     let skip_line_ends = |at: usize| {
@@ -39,7 +39,7 @@ pub(super) fn base64_error(text: &str) -> Option<String> {
     }
 }
 
-/// The complaint about a quantity.
+/// Returns the error for an invalid quantity, or `None`.
 pub(super) fn quantity_error(text: &str) -> Option<String> {
     const RULE: &str =
         "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
@@ -61,7 +61,7 @@ pub(super) fn quantity_error(text: &str) -> Option<String> {
     (!(one_sign && is_number && (known || exponent))).then(|| RULE.to_owned())
 }
 
-/// Decimal suffixes, by their exponent.
+/// Decimal suffixes with their powers of ten.
 const DECIMAL: &[(&str, i32)] = &[
     ("n", -9),
     ("u", -6),
@@ -75,25 +75,25 @@ const DECIMAL: &[(&str, i32)] = &[
     ("E", 18),
 ];
 
-/// Binary suffixes, by powers of 1024.
+/// Binary suffixes, in powers of 1024.
 const BINARY: &[&str] = &["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 
 #[derive(Clone, Copy, PartialEq)]
-enum Written {
+enum QuantityFormat {
     Decimal,
     Exponent,
     Binary,
 }
 
-/// A quantity's amount, in parts of which there are 10⁹ in one, and whether it is written with a binary suffix.
-fn counted(text: &str) -> Option<(i128, bool)> {
+/// Returns a quantity's amount in billionths, and whether it has a binary suffix.
+fn parse_nanos(text: &str) -> Option<(i128, bool)> {
     const NANO: i128 = 1_000_000_000;
     let end = text
         .find(|c: char| !c.is_ascii_digit() && c != '.')
         .unwrap_or(text.len());
     let (digits, suffix) = text.split_at(end);
-    let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
-    let value: i128 = format!("{whole}{part}").parse().ok()?;
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let value: i128 = format!("{whole}{fraction}").parse().ok()?;
     let binary = BINARY.iter().skip(1).position(|unit| *unit == suffix);
     let unit = if let Some(power) = binary {
         NANO.checked_mul(1024_i128.checked_pow(u32::try_from(power + 1).ok()?)?)?
@@ -101,29 +101,29 @@ fn counted(text: &str) -> Option<(i128, bool)> {
         let (_, power) = DECIMAL.iter().find(|(unit, _)| *unit == suffix)?;
         10_i128.checked_pow(u32::try_from(power + 9).ok()?)?
     };
-    let parts = 10_i128.checked_pow(u32::try_from(part.len()).ok()?)?;
+    let parts = 10_i128.checked_pow(u32::try_from(fraction.len()).ok()?)?;
     Some((value.checked_mul(unit)? / parts, binary.is_some()))
 }
 
-/// The sum of two quantities. None for what is none, for less than nothing, and for powers of ten.
-pub(super) fn sum(one: &str, other: &str) -> Option<String> {
+/// Adds two quantities. Returns `None` for invalid, negative and exponent-form quantities.
+pub(super) fn add_quantities(one: &str, other: &str) -> Option<String> {
     const NANO: i128 = 1_000_000_000;
-    let ((first, binary), (second, other_binary)) = (counted(one)?, counted(other)?);
+    let ((first, binary), (second, other_binary)) = (parse_nanos(one)?, parse_nanos(other)?);
     let all = first.checked_add(second)?;
     let binary = if first == 0 { other_binary } else { binary };
     if !binary || all % NANO != 0 {
-        return quantity(&format!("{all}n"), -9);
+        return canonical_quantity(&format!("{all}n"), -9);
     }
     let all = all / NANO;
     if all % 1024 != 0 {
         return Some(all.to_string());
     }
-    quantity(&format!("{}Ki", all / 1024), -9)
+    canonical_quantity(&format!("{}Ki", all / 1024), -9)
 }
 
-/// A quantity as the real server writes it, which keeps what is written well, and rounds up to a power of ten. None for what is none, and
-/// for numbers that are too large to count with.
-pub(super) fn quantity(text: &str, smallest: i32) -> Option<String> {
+/// Returns a quantity as kube-apiserver writes it: the text is kept if it is canonical, and rounded up to the power of ten `min_scale`.
+/// Returns `None` for invalid quantities and numbers too large to compute with.
+pub(super) fn canonical_quantity(text: &str, min_scale: i32) -> Option<String> {
     if text == "0" {
         return Some(text.to_owned());
     }
@@ -133,7 +133,7 @@ pub(super) fn quantity(text: &str, smallest: i32) -> Option<String> {
         .find(|c: char| !c.is_ascii_digit() && c != '.')
         .unwrap_or(number.len());
     let (digits, suffix) = number.split_at(end);
-    let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     let whole = Some(whole.trim_start_matches('0'))
         .filter(|whole| !whole.is_empty())
         .unwrap_or("0");
@@ -143,37 +143,40 @@ pub(super) fn quantity(text: &str, smallest: i32) -> Option<String> {
             .find(|(unit, _)| *unit == text)
             .map(|(_, power)| *power)
     };
-    let (power, binary, written) = if let Some(power) = unit(suffix) {
-        (power, 0, Written::Decimal)
+    let (power, binary, format) = if let Some(power) = unit(suffix) {
+        (power, 0, QuantityFormat::Decimal)
     } else if let Some(power) = BINARY.iter().position(|unit| *unit == suffix) {
-        (0, power, Written::Binary)
+        (0, power, QuantityFormat::Binary)
     } else {
-        (suffix.get(1..)?.parse().ok()?, 0, Written::Exponent)
+        (suffix.get(1..)?.parse().ok()?, 0, QuantityFormat::Exponent)
     };
-    let length = i32::try_from(part.len()).ok()?;
-    let shifted = format!("{whole}{part}");
+    let length = i32::try_from(fraction.len()).ok()?;
+    let shifted = format!("{whole}{fraction}");
     let value: i128 = shifted.parse().ok()?;
     let mut amount = value.checked_mul(1_i128.checked_shl(u32::try_from(binary).ok()? * 10)?)?;
     let mut scale = power.checked_sub(length)?;
-    let (fast, well) = match written {
-        Written::Binary => (part.is_empty() && shifted.len() + 3 * binary < 15, value & 7 != 0),
+    let (fits_fast_path, is_canonical) = match format {
+        QuantityFormat::Binary => (
+            fraction.is_empty() && shifted.len() + 3 * binary < 15,
+            value & 7 != 0,
+        ),
         _ => (
             shifted.len() <= 18 && scale >= -9,
             scale % 3 == 0 && !shifted.ends_with("000") && !shifted.starts_with('0'),
         ),
     };
-    if fast && well && scale >= smallest {
+    if fits_fast_path && is_canonical && scale >= min_scale {
         return Some(text.to_owned());
     }
-    while scale < smallest && amount > 1 {
+    while scale < min_scale && amount > 1 {
         amount = amount / 10 + i128::from(amount % 10 != 0);
         scale += 1;
     }
     if amount == 0 {
         return Some("0".to_owned());
     }
-    // However little there is, it is some.
-    scale = scale.max(smallest);
+    // A positive amount rounds up to one smallest unit, never to zero.
+    scale = scale.max(min_scale);
     while amount % 10 == 0 {
         amount /= 10;
         scale += 1;
@@ -182,7 +185,8 @@ pub(super) fn quantity(text: &str, smallest: i32) -> Option<String> {
     let integer = u32::try_from(scale)
         .ok()
         .and_then(|scale| amount.checked_mul(10_i128.checked_pow(scale)?));
-    if let (Written::Binary, Some(mut integer)) = (written, integer.filter(|integer| *integer >= 1024)) {
+    if let (QuantityFormat::Binary, Some(mut integer)) = (format, integer.filter(|integer| *integer >= 1024))
+    {
         let mut unit = 0;
         while integer % 1024 == 0 && unit + 1 < BINARY.len() {
             integer /= 1024;
@@ -194,9 +198,9 @@ pub(super) fn quantity(text: &str, smallest: i32) -> Option<String> {
         amount = amount.checked_mul(10)?;
         scale -= 1;
     }
-    let suffix = match written {
-        Written::Exponent if scale == 0 => String::new(),
-        Written::Exponent => format!("e{scale}"),
+    let suffix = match format {
+        QuantityFormat::Exponent if scale == 0 => String::new(),
+        QuantityFormat::Exponent => format!("e{scale}"),
         _ => {
             let unit = DECIMAL.iter().find(|(_, power)| *power == scale);
             unit.map_or("", |(unit, _)| unit).to_owned()
@@ -205,7 +209,7 @@ pub(super) fn quantity(text: &str, smallest: i32) -> Option<String> {
     Some(format!("{sign}{amount}{suffix}"))
 }
 
-/// The complaint about a time, in Go's words.
+/// Returns Go's error for an invalid time, or `None`.
 pub(super) fn time_error(text: &str, micro: bool) -> Option<String> {
     let layout = if micro {
         "2006-01-02T15:04:05.000000Z07:00"
@@ -232,8 +236,8 @@ pub(super) fn time_error(text: &str, micro: bool) -> Option<String> {
     {
         match rest
             .get(..digits)
-            .filter(|part| part.bytes().all(|byte| byte.is_ascii_digit()))
-            .and_then(|part| part.parse().ok())
+            .filter(|fraction| fraction.bytes().all(|byte| byte.is_ascii_digit()))
+            .and_then(|fraction| fraction.parse().ok())
         {
             Some(number) => numbers[index] = number,
             None => return cannot(rest, element),
@@ -270,16 +274,17 @@ pub(super) fn time_error(text: &str, micro: bool) -> Option<String> {
         4 | 6 | 9 | 11 => 30,
         _ => 31,
     };
-    let out = [
+    let checks = [
         ("month", !(1..=12).contains(&month)),
         ("day", !(1..=days).contains(&day)),
         ("hour", hour > 23),
         ("minute", minute > 59),
         ("second", second > 59),
     ];
-    out.iter()
+    checks
+        .iter()
         .find(|(_, wrong)| *wrong)
-        .map(|(part, _)| format!("parsing time {text:?}: {part} out of range"))
+        .map(|(fraction, _)| format!("parsing time {text:?}: {fraction} out of range"))
 }
 
 #[cfg(test)]
@@ -298,7 +303,7 @@ mod tests {
 
     // Observed on a kube-apiserver v1.36.3, as the memory of a container, which is rounded to thousandths.
     #[test]
-    fn quantities_are_written_as_the_real_server_does() {
+    fn quantities_are_canonicalized_as_in_kube_apiserver() {
         let kept = [
             "1", "1500m", "1000Ki", "1023Ki", "1e3", "1E3", "1M", "1500k", "1.", "010", "+5", "1Ei", "2048",
             "9E", "20E", "1e-3", "1e0", "1536Mi",
@@ -329,15 +334,15 @@ mod tests {
             ("1.0001Ki", "1024103m"),
         ];
         for (text, expected) in kept.iter().map(|text| (*text, *text)).chain(changed) {
-            assert_eq!(quantity(text, -3).as_deref(), Some(expected), "{text}");
+            assert_eq!(canonical_quantity(text, -3).as_deref(), Some(expected), "{text}");
         }
-        assert_eq!(quantity("1n", -9).as_deref(), Some("1n"));
-        assert_eq!(quantity("-1500", -9).as_deref(), Some("-1500"));
-        assert_eq!(quantity("1e-2000000000", -9).as_deref(), Some("1e-9"));
-        assert_eq!(quantity(&"9".repeat(60), -9), None);
+        assert_eq!(canonical_quantity("1n", -9).as_deref(), Some("1n"));
+        assert_eq!(canonical_quantity("-1500", -9).as_deref(), Some("-1500"));
+        assert_eq!(canonical_quantity("1e-2000000000", -9).as_deref(), Some("1e-9"));
+        assert_eq!(canonical_quantity(&"9".repeat(60), -9), None);
     }
 
-    // The texts were observed on a kube-apiserver v1.36.3.
+    // The messages were observed on a kube-apiserver v1.36.3.
     #[test]
     fn bytes_are_base64_with_padding() {
         let cases = [("!!", 0), ("YQ", 0), ("YQ===", 4), ("YQ=a", 2), ("Y Q=", 1)];

@@ -7,12 +7,12 @@ fn field(ty: &str, name: &str) -> &'static Field {
 }
 
 #[test]
-fn every_line_of_the_table_is_understood() {
+fn every_line_of_the_table_parses() {
     let text = include_str!("builtin.txt");
     let lines = |prefix: &str| text.lines().filter(|line| line.starts_with(prefix)).count();
-    assert_eq!(TABLE.types.len(), lines("type "));
-    assert_eq!(TABLE.kinds.len(), lines("kind "));
-    let fields: usize = TABLE
+    assert_eq!(BUILTIN_TYPES.types.len(), lines("type "));
+    assert_eq!(BUILTIN_TYPES.kinds.len(), lines("kind "));
+    let fields: usize = BUILTIN_TYPES
         .types
         .values()
         .filter_map(Type::as_map)
@@ -22,7 +22,7 @@ fn every_line_of_the_table_is_understood() {
 }
 
 #[test]
-fn every_reference_leads_to_a_type() {
+fn every_reference_resolves() {
     fn names<'a>(ty: &'a Type, found: &mut Vec<&'a str>) {
         match ty {
             Type::Named(named) => found.push(&named.name),
@@ -38,10 +38,10 @@ fn every_reference_leads_to_a_type() {
         }
     }
     let mut found = Vec::new();
-    TABLE
+    BUILTIN_TYPES
         .types
         .values()
-        .chain(TABLE.kinds.values())
+        .chain(BUILTIN_TYPES.kinds.values())
         .for_each(|ty| names(ty, &mut found));
     assert!(found.len() > 500);
     let missing: Vec<_> = found
@@ -52,7 +52,7 @@ fn every_reference_leads_to_a_type() {
 }
 
 #[test]
-fn what_the_openapi_declares_is_kept() {
+fn merge_keys_list_types_and_defaults_are_parsed() {
     let containers = field("core.v1.PodSpec", "containers");
     assert!(containers.required && containers.patch.merge);
     assert_eq!(containers.patch.merge_key.as_deref(), Some("name"));
@@ -91,7 +91,7 @@ fn what_the_openapi_declares_is_kept() {
 }
 
 #[test]
-fn kinds_are_found_by_version_and_name() {
+fn kinds_are_looked_up_by_version_and_name() {
     assert_eq!(builtin("v1", "Pod"), Some(&Type::named("core.v1.Pod")));
     assert_eq!(
         builtin("apps/v1", "Deployment"),
@@ -100,7 +100,7 @@ fn kinds_are_found_by_version_and_name() {
     assert_eq!(builtin("v1", "Deployment"), None);
 }
 
-/// The objects that a kube-apiserver v1.36.3 answered with.
+/// The objects in responses of a kube-apiserver v1.36.3.
 fn real_objects() -> Vec<Value> {
     let table: Value = serde_json::from_str(include_str!("../apply/tests/builtin.json")).unwrap();
     let steps = table["sequences"]
@@ -112,7 +112,7 @@ fn real_objects() -> Vec<Value> {
 }
 
 #[test]
-fn what_the_real_server_writes_is_normal() {
+fn kube_apiserver_objects_are_already_normalized() {
     let objects = real_objects();
     assert!(objects.len() > 30);
     for object in objects {
@@ -129,7 +129,7 @@ fn what_the_real_server_writes_is_normal() {
 }
 
 #[test]
-fn what_is_empty_is_left_out_where_go_leaves_it_out() {
+fn omitempty_fields_are_dropped() {
     let cases = [
         (
             json!({"kind": "ConfigMap", "data": {}, "metadata": {"labels": {}, "name": "a", "annotations": null}}),
@@ -137,7 +137,7 @@ fn what_is_empty_is_left_out_where_go_leaves_it_out() {
         ),
         (
             json!({"kind": "Deployment"}),
-            zero(&Type::named("apps.v1.Deployment")),
+            zero_value(&Type::named("apps.v1.Deployment")),
         ),
     ];
     for (mut object, expected) in cases {
@@ -151,38 +151,38 @@ fn what_is_empty_is_left_out_where_go_leaves_it_out() {
         }
         assert_eq!(object, expected);
     }
-    let deployment = zero(&Type::named("apps.v1.Deployment"));
+    let deployment = zero_value(&Type::named("apps.v1.Deployment"));
     assert_eq!(
         deployment["spec"]["template"]["spec"],
         json!({"containers": null})
     );
     assert_eq!(deployment["spec"]["strategy"], json!({}));
     assert_eq!(
-        zero(&Type::named("rbac.v1.Role")),
+        zero_value(&Type::named("rbac.v1.Role")),
         json!({"metadata": {}, "rules": null})
     );
 }
 
 #[test]
-fn what_is_raw_is_kept_in_any_shape() {
+fn raw_extensions_keep_any_value() {
     let revision = builtin("apps/v1", "ControllerRevision").unwrap();
     for data in [json!([]), json!({}), json!(""), json!(0), json!(false)] {
         let mut object = json!({ "data": data, "metadata": {}, "revision": 1 });
         let once = object.clone();
         normalize(&mut object, revision);
-        settle(&mut object, revision);
+        normalize_stored(&mut object, revision);
         assert_eq!(object, once);
     }
 }
 
 #[test]
-fn storage_forgets_what_is_empty() {
+fn storage_drops_empty_collections() {
     let role = builtin("rbac.authorization.k8s.io/v1", "Role").unwrap();
     let mut object = json!({ "metadata": { "name": "a" }, "rules": [] });
-    settle(&mut object, role);
+    normalize_stored(&mut object, role);
     assert_eq!(object, json!({ "metadata": { "name": "a" }, "rules": null }));
     let secret = builtin("v1", "Secret").unwrap();
     let mut object = json!({ "data": { "a": null, "b": "MQ==" } });
-    settle(&mut object, secret);
+    normalize_stored(&mut object, secret);
     assert_eq!(object, json!({ "data": { "a": "", "b": "MQ==" } }));
 }

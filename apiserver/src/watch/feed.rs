@@ -92,7 +92,7 @@ impl Feeds {
         if options.selects() || form.shape != Shape::Objects {
             return None;
         }
-        let key = (kind.qualified(), kind.version.clone(), prefix.to_owned());
+        let key = (kind.group_resource(), kind.version.clone(), prefix.to_owned());
         let mut feeds = self.0.lock();
         // A custom kind may have been defined anew.
         let same = |feed: &Arc<Feed>| Arc::ptr_eq(&feed.kind, kind);

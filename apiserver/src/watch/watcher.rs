@@ -67,7 +67,7 @@ impl Watcher {
         mut options: ListOptions,
         form: Form,
     ) -> Result<Self, ApiError> {
-        target.kind.check_fields(&options.fields)?;
+        target.kind.check_field_selector(&options.fields)?;
         if !target.name.is_empty() {
             let pinned = crate::selectors::FieldSelector::parse(&format!("metadata.name={}", target.name))?;
             options.fields = options.fields.and(pinned);

@@ -1,17 +1,17 @@
-//! Pods, and what they say of themselves.
+//! Conditional defaults of pods.
 
-use super::{Object, objects};
+use super::{ObjectFields, list_items};
 use crate::builtin::pod_resources;
 use serde_json::{Value, json};
 
-/// An image without a tag or digest is the latest, which is always pulled.
-pub(super) fn pull_policy(image: &str) -> &'static str {
+/// Returns the default pull policy of an image: `Always` for the tag `latest` or without tag and digest, else `IfNotPresent`.
+pub(super) fn image_pull_policy(image: &str) -> &'static str {
     let name = image.rsplit('/').next().unwrap_or_default();
     let tag = name.split_once(':').map(|(_, tag)| tag);
     let repository = name.split([':', '@']).next().unwrap_or_default();
     let valid = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"._-".contains(&byte);
     if repository.is_empty() || !repository.bytes().all(valid) {
-        // What names no image has no tag.
+        // An invalid reference has no tag.
         return "IfNotPresent";
     }
     if !name.contains('@') && matches!(tag, None | Some("latest")) {
@@ -21,15 +21,15 @@ pub(super) fn pull_policy(image: &str) -> &'static str {
     }
 }
 
-/// What holds for pods, and not for templates.
-pub(super) fn pod(pod: &mut Object) {
+/// Applies the defaults of pods that pod templates do not get.
+pub(super) fn default_pod(pod: &mut ObjectFields) {
     let Some(spec) = pod.get_mut("spec").and_then(Value::as_object_mut) else {
         return;
     };
     spec.entry("enableServiceLinks").or_insert(Value::Bool(true));
     let host_network = spec.get("hostNetwork").is_some_and(|set| *set == true);
     for list in ["containers", "initContainers"] {
-        for container in objects(spec, list) {
+        for container in list_items(spec, list) {
             if let Some(resources) = container.get_mut("resources").and_then(Value::as_object_mut)
                 && let Some(limits) = resources.get("limits").and_then(Value::as_object).cloned()
                 && let Some(requests) = resources
@@ -42,7 +42,7 @@ pub(super) fn pod(pod: &mut Object) {
                 }
             }
             if host_network {
-                for port in objects(container, "ports") {
+                for port in list_items(container, "ports") {
                     if let Some(number) = port.get("containerPort").cloned() {
                         port.entry("hostPort").or_insert(number);
                     }
@@ -50,11 +50,11 @@ pub(super) fn pod(pod: &mut Object) {
             }
         }
     }
-    pod_resources::fill(spec);
+    pod_resources::default_pod_resources(spec);
 }
 
-/// A pod's one address is the first of them all, and counts for more.
-pub(super) fn pod_addresses(status: &mut Object) {
+/// Keeps `podIP` and the first entry of `podIPs` equal; `podIP` wins if both are set.
+pub(super) fn default_pod_ips(status: &mut ObjectFields) {
     let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
     let address = text(status.get("podIP"));
     let all = status.get("podIPs").and_then(|all| all.get(0));

@@ -1,7 +1,7 @@
-//! Defaults that stand by themselves.
+//! Defaults that do not depend on other fields.
 
-/// Fields that get a value when they are absent: the type, the field and the value.
-pub(super) const TABLE: &[(&str, &str, &str)] = &[
+/// Fields that get a value when they are absent, as (type, field, JSON value).
+pub(super) const UNCONDITIONAL_DEFAULTS: &[(&str, &str, &str)] = &[
     (
         "core.v1.Container",
         "terminationMessagePath",

@@ -1,9 +1,9 @@
-//! What runs pods by a template.
+//! Conditional defaults of workloads with a pod template.
 
-use super::Object;
+use super::ObjectFields;
 use serde_json::{Value, json};
 
-pub(super) fn replication_controller(object: &mut Object) {
+pub(super) fn default_replication_controller(object: &mut ObjectFields) {
     let Some(labels) = template_labels(object) else {
         return;
     };
@@ -13,7 +13,7 @@ pub(super) fn replication_controller(object: &mut Object) {
     }
 }
 
-pub(super) fn job(job: &mut Object) {
+pub(super) fn default_job(job: &mut ObjectFields) {
     if let Some(labels) = template_labels(job) {
         default_labels(job, &labels);
     }
@@ -41,7 +41,7 @@ pub(super) fn job(job: &mut Object) {
         .or_insert_with(|| "NonIndexed".into());
 }
 
-fn template_labels(object: &Object) -> Option<Value> {
+fn template_labels(object: &ObjectFields) -> Option<Value> {
     let labels = object
         .get("spec")?
         .get("template")?
@@ -53,7 +53,7 @@ fn template_labels(object: &Object) -> Option<Value> {
         .then(|| labels.clone())
 }
 
-fn default_labels(object: &mut Object, labels: &Value) {
+fn default_labels(object: &mut ObjectFields, labels: &Value) {
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.entry("labels").or_insert_with(|| labels.clone());
     }

@@ -1,70 +1,81 @@
-//! What annotations of pods say, most of it from before there were fields for it.
+//! Annotations of pods, most of them deprecated in favor of fields.
 
 use super::{Check, container, fields, text};
 use crate::field::FieldError;
 use serde_json::Value;
 
-const MIRROR: &str = "kubernetes.io/config.mirror";
-const COST: &str = "controller.kubernetes.io/pod-deletion-cost";
-const SECCOMP_OF_POD: &str = "seccomp.security.alpha.kubernetes.io/pod";
-const SECCOMP: &str = "container.seccomp.security.alpha.kubernetes.io/";
-const APP_ARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
-const LOCAL: &str = "localhost/";
+const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
+const DELETION_COST_ANNOTATION: &str = "controller.kubernetes.io/pod-deletion-cost";
+const SECCOMP_POD_ANNOTATION: &str = "seccomp.security.alpha.kubernetes.io/pod";
+const SECCOMP_CONTAINER_PREFIX: &str = "container.seccomp.security.alpha.kubernetes.io/";
+const APP_ARMOR_PREFIX: &str = "container.apparmor.security.beta.kubernetes.io/";
+const LOCALHOST_PREFIX: &str = "localhost/";
 
-/// Whether the pod only shows one that a node runs without having been told to.
+/// Whether the pod is a mirror pod, which the kubelet creates for a static pod.
 pub(super) fn is_mirror(pod: &Value) -> bool {
-    pod["metadata"]["annotations"][MIRROR].is_string()
+    pod["metadata"]["annotations"][MIRROR_ANNOTATION].is_string()
 }
 
-/// What holds for pods and templates. The path is that of the annotations.
-pub(super) fn annotations(check: &mut Check, metadata: &Value, spec: &Value, path: &str) {
+/// Validates annotations of pods and pod templates. `path` is that of the annotations.
+pub(super) fn validate_annotations(check: &mut Check, metadata: &Value, spec: &Value, path: &str) {
     let all = &metadata["annotations"];
     let at = |key: &str| format!("{path}[{key}]");
-    if let Some(value) = all[MIRROR].as_str().filter(|_| text(spec, "nodeName").is_empty()) {
+    if let Some(value) = all[MIRROR_ANNOTATION]
+        .as_str()
+        .filter(|_| text(spec, "nodeName").is_empty())
+    {
         let detail = "must set spec.nodeName if mirror pod annotation is set";
-        check.push(FieldError::invalid(&at(MIRROR), value, detail));
+        check.push(FieldError::invalid(&at(MIRROR_ANNOTATION), value, detail));
     }
-    if let Some(cost) = all[COST].as_str().filter(|cost| !is_cost(cost)) {
-        check.push(FieldError::invalid(&at(COST), cost, "must be a 32bit integer"));
+    if let Some(cost) = all[DELETION_COST_ANNOTATION]
+        .as_str()
+        .filter(|cost| !is_deletion_cost(cost))
+    {
+        check.push(FieldError::invalid(
+            &at(DELETION_COST_ANNOTATION),
+            cost,
+            "must be a 32bit integer",
+        ));
     }
-    if let Some(profile) = all[SECCOMP_OF_POD].as_str() {
-        seccomp(check, profile, &format!("{path}.{SECCOMP_OF_POD}"));
+    if let Some(profile) = all[SECCOMP_POD_ANNOTATION].as_str() {
+        validate_seccomp(check, profile, &format!("{path}.{SECCOMP_POD_ANNOTATION}"));
     }
-    for (key, profile) in fields(all).filter(|(key, _)| key.starts_with(SECCOMP)) {
-        seccomp(
+    for (key, profile) in fields(all).filter(|(key, _)| key.starts_with(SECCOMP_CONTAINER_PREFIX)) {
+        validate_seccomp(
             check,
             profile.as_str().unwrap_or_default(),
             &format!("{path}.{key}"),
         );
     }
     for (key, profile) in fields(all) {
-        let Some(name) = key.strip_prefix(APP_ARMOR) else {
+        let Some(name) = key.strip_prefix(APP_ARMOR_PREFIX) else {
             continue;
         };
-        if !container::all(spec, "")
+        if !container::all_containers(spec, "")
             .iter()
-            .any(|(one, _)| text(one, "name") == name)
+            .any(|(container, _)| text(container, "name") == name)
         {
             check.push(FieldError::invalid(&at(key), name, "container not found"));
         }
         let profile = profile.as_str().unwrap_or_default();
-        if !matches!(profile, "" | "runtime/default" | "unconfined") && !profile.starts_with(LOCAL) {
+        if !matches!(profile, "" | "runtime/default" | "unconfined") && !profile.starts_with(LOCALHOST_PREFIX)
+        {
             let detail = format!("invalid AppArmor profile name: {}", crate::quote::quoted(profile));
             check.push(FieldError::invalid(&at(key), profile, detail));
         }
     }
 }
 
-/// As the real server writes numbers: no sign but a minus, no zeros before it.
-fn is_cost(cost: &str) -> bool {
+/// Whether a text is an integer as Go formats it: no plus sign, no leading zeros.
+fn is_deletion_cost(cost: &str) -> bool {
     let starts_well = cost == "0" || cost.starts_with(|first| matches!(first, '-' | '1'..='9'));
     starts_well && cost.parse::<i32>().is_ok()
 }
 
-fn seccomp(check: &mut Check, profile: &str, path: &str) {
-    match profile.strip_prefix(LOCAL) {
+fn validate_seccomp(check: &mut Check, profile: &str, path: &str) {
+    match profile.strip_prefix(LOCALHOST_PREFIX) {
         _ if matches!(profile, "runtime/default" | "docker/default" | "unconfined") => {}
-        Some(file) => check.descending(file, path),
+        Some(file) => check.validate_local_path(file, path),
         None => check.push(FieldError::invalid(
             path,
             profile,
@@ -73,43 +84,57 @@ fn seccomp(check: &mut Check, profile: &str, path: &str) {
     }
 }
 
-/// What may not change, and then what holds for all.
-pub(super) fn changes(check: &mut Check, pod: &Value, old: &Value) {
+/// Validates changes of annotations, then the annotations themselves.
+pub(super) fn validate_annotations_update(check: &mut Check, pod: &Value, old: &Value) {
     const PATH: &str = "metadata.annotations";
-    let kinds = |key: &str| {
-        let app_armor = key.starts_with(APP_ARMOR).then_some("AppArmor annotations");
-        app_armor.or_else(|| (key == MIRROR).then_some("mirror pod annotation"))
+    let immutable_kind = |key: &str| {
+        let app_armor = key
+            .starts_with(APP_ARMOR_PREFIX)
+            .then_some("AppArmor annotations");
+        app_armor.or_else(|| (key == MIRROR_ANNOTATION).then_some("mirror pod annotation"))
     };
     let (before, after) = (&old["metadata"]["annotations"], &pod["metadata"]["annotations"]);
     for (key, _) in fields(before).filter(|(key, value)| after[key.as_str()] != **value) {
-        if let Some(kind) = kinds(key) {
+        if let Some(kind) = immutable_kind(key) {
             let detail = format!("may not remove or update {kind}");
             check.push(FieldError::forbidden(&format!("{PATH}[{key}]"), detail));
         }
     }
     for (key, _) in fields(after).filter(|(key, _)| before[key.as_str()].is_null()) {
-        if let Some(kind) = kinds(key) {
+        if let Some(kind) = immutable_kind(key) {
             let detail = format!("may not add {kind}");
             check.push(FieldError::forbidden(&format!("{PATH}[{key}]"), detail));
         }
     }
-    annotations(check, &pod["metadata"], &pod["spec"], PATH);
+    validate_annotations(check, &pod["metadata"], &pod["spec"], PATH);
 }
 
-/// Who says it in an annotation and in a field says the same.
-pub(super) fn repeated(check: &mut Check, metadata: &Value, spec: &Value, path: &str) {
+/// Requires deprecated annotations to match the fields that replace them.
+pub(super) fn validate_annotations_match_fields(
+    check: &mut Check,
+    metadata: &Value,
+    spec: &Value,
+    path: &str,
+) {
     let all = &metadata["annotations"];
     let profile = |holder: &Value, name: &str| holder["securityContext"][name].clone();
-    let said = |key: &str| all[key].as_str();
-    if let Some(said) = said(SECCOMP_OF_POD) {
-        same(check, said, &profile(spec, "seccompProfile"), path, "seccomp");
+    let annotated = |key: &str| all[key].as_str();
+    if let Some(annotated) = annotated(SECCOMP_POD_ANNOTATION) {
+        validate_profiles_match(
+            check,
+            annotated,
+            &profile(spec, "seccompProfile"),
+            path,
+            "seccomp",
+        );
     }
-    let containers = container::all(spec, path);
+    let containers = container::all_containers(spec, path);
     for (container, path) in &containers {
-        if let Some(said) = said(&format!("{SECCOMP}{}", text(container, "name"))) {
-            same(
+        if let Some(annotated) = annotated(&format!("{SECCOMP_CONTAINER_PREFIX}{}", text(container, "name")))
+        {
+            validate_profiles_match(
                 check,
-                said,
+                annotated,
                 &profile(container, "seccompProfile"),
                 path,
                 "seccomp",
@@ -120,37 +145,43 @@ pub(super) fn repeated(check: &mut Check, metadata: &Value, spec: &Value, path: 
         return;
     }
     for (container, path) in &containers {
-        if let Some(said) = said(&format!("{APP_ARMOR}{}", text(container, "name"))) {
+        if let Some(annotated) = annotated(&format!("{APP_ARMOR_PREFIX}{}", text(container, "name"))) {
             let mut own = profile(container, "appArmorProfile");
             if own.is_null() {
                 own = profile(spec, "appArmorProfile");
             }
-            same(check, said, &own, path, "apparmor");
+            validate_profiles_match(check, annotated, &own, path, "apparmor");
         }
     }
 }
 
-fn same(check: &mut Check, said: &str, profile: &Value, path: &str, what: &str) {
-    let field = if what == "seccomp" {
+fn validate_profiles_match(
+    check: &mut Check,
+    annotated: &str,
+    profile: &Value,
+    path: &str,
+    kind_label: &str,
+) {
+    let field = if kind_label == "seccomp" {
         "seccompProfile"
     } else {
         "appArmorProfile"
     };
     let path = format!("{path}.securityContext.{field}");
     let (agrees, is_local) = match text(profile, "type") {
-        "Unconfined" => (said == "unconfined", false),
+        "Unconfined" => (annotated == "unconfined", false),
         "RuntimeDefault" => (
-            said == "runtime/default" || what == "seccomp" && said == "docker/default",
+            annotated == "runtime/default" || kind_label == "seccomp" && annotated == "docker/default",
             false,
         ),
-        "Localhost" => (said.starts_with(LOCAL), true),
+        "Localhost" => (annotated.starts_with(LOCALHOST_PREFIX), true),
         _ => return,
     };
     if !agrees {
-        let detail = format!("{what} type in annotation and field must match");
+        let detail = format!("{kind_label} type in annotation and field must match");
         check.push(FieldError::forbidden(&format!("{path}.type"), detail));
-    } else if is_local && said.strip_prefix(LOCAL) != profile["localhostProfile"].as_str() {
-        let detail = format!("{what} profile in annotation and field must match");
+    } else if is_local && annotated.strip_prefix(LOCALHOST_PREFIX) != profile["localhostProfile"].as_str() {
+        let detail = format!("{kind_label} profile in annotation and field must match");
         check.push(FieldError::forbidden(&format!("{path}.localhostProfile"), detail));
     }
 }

@@ -1,19 +1,19 @@
-//! What the checks of all kinds share: the faults so far, and the simplest rules.
+//! The error collector that the validation of all kinds shares, with the simplest rules.
 
 use super::names;
 use crate::field::FieldError;
 use crate::meta::text;
-use crate::types::{self, Empties};
+use crate::types::{self, ExplicitEmptyFields};
 use serde_json::Value;
 
-/// The faults so far, and the checks that many kinds share. A path is that of the value.
+/// Collects the errors of an object. The `path` that a method takes is that of the value, unless it takes a holder and names.
 #[derive(Default)]
 pub(super) struct Check {
     pub(super) errors: Vec<FieldError>,
-    pub(super) empties: Empties,
+    pub(super) explicit_empty: ExplicitEmptyFields,
 }
 
-/// The path of a field of what lies at a path; at the top that is empty.
+/// Returns the path of a field below a path, which is empty at the top level.
 fn child(path: &str, name: &str) -> String {
     if path.is_empty() {
         return name.to_owned();
@@ -21,7 +21,7 @@ fn child(path: &str, name: &str) -> String {
     format!("{path}.{name}")
 }
 
-/// The items of a list, with their paths.
+/// Returns the items of a list with their paths.
 pub(super) fn items<'a>(
     holder: &'a Value,
     name: &str,
@@ -36,7 +36,7 @@ pub(super) fn items<'a>(
         .map(move |(index, item)| (item, format!("{path}[{index}]")))
 }
 
-/// The fields of an object; none when it is not one.
+/// Returns the fields of an object; none if the value is not an object.
 pub(super) fn fields(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
     value.as_object().into_iter().flatten()
 }
@@ -46,13 +46,13 @@ impl Check {
         self.errors.push(error);
     }
 
-    /// A field's value as the real server's own type, such as `core.PodSpec`.
-    pub(super) fn shown(&self, value: &Value, path: &str, ty: &str) -> String {
-        types::internal(&self.empties.restored(value, path), ty)
+    /// Formats a field's value as kube-apiserver's internal type, such as `core.PodSpec`.
+    pub(super) fn format_internal(&self, value: &Value, path: &str, ty: &str) -> String {
+        types::format_internal(&self.explicit_empty.restore_field(value, path), ty)
     }
 
-    /// The value is there: not absent, null or empty.
-    pub(super) fn required(&mut self, value: &Value, path: &str) -> bool {
+    /// Reports an absent, null or empty value. Returns whether the value is present.
+    pub(super) fn require(&mut self, value: &Value, path: &str) -> bool {
         let missing = match value {
             Value::Null => true,
             Value::String(text) => text.is_empty(),
@@ -65,21 +65,21 @@ impl Check {
         !missing
     }
 
-    /// Bytes of a text.
-    pub(super) fn no_longer(&mut self, text: &str, most: usize, path: &str) {
-        if text.len() > most {
-            self.push(FieldError::too_long(path, most as u64));
+    /// Limits the length of a text in bytes.
+    pub(super) fn limit_bytes(&mut self, text: &str, max: usize, path: &str) {
+        if text.len() > max {
+            self.push(FieldError::too_long(path, max as u64));
         }
     }
 
-    pub(super) fn at_most(&mut self, list: &Value, most: usize, path: &str) {
+    pub(super) fn limit_items(&mut self, list: &Value, max: usize, path: &str) {
         let count = list.as_array().map_or(0, Vec::len);
-        if count > most {
-            self.push(FieldError::too_many(path, count, most as u64));
+        if count > max {
+            self.push(FieldError::too_many(path, count, max as u64));
         }
     }
 
-    pub(super) fn not_negative(&mut self, holder: &Value, names: &[&str], path: &str) {
+    pub(super) fn require_non_negative(&mut self, holder: &Value, names: &[&str], path: &str) {
         for name in names {
             if let Some(number) = holder[*name].as_i64().filter(|number| *number < 0) {
                 self.push(FieldError::invalid(
@@ -91,8 +91,8 @@ impl Check {
         }
     }
 
-    /// The field, if it is there, has one of the values.
-    pub(super) fn one_of(&mut self, holder: &Value, name: &str, path: &str, allowed: &[&str]) {
+    /// Requires the field, if present, to have one of the values.
+    pub(super) fn require_supported(&mut self, holder: &Value, name: &str, path: &str, allowed: &[&str]) {
         if let Some(value) = holder[name].as_str().filter(|value| !allowed.contains(value)) {
             self.push(FieldError::not_supported(
                 &format!("{path}.{name}"),
@@ -102,14 +102,14 @@ impl Check {
         }
     }
 
-    /// The same for a field that lies at the top.
-    pub(super) fn one_of_at(&mut self, holder: &Value, name: &str, path: &str, allowed: &[&str]) {
+    /// The same, with the path of the field itself.
+    pub(super) fn require_supported_at(&mut self, holder: &Value, name: &str, path: &str, allowed: &[&str]) {
         if let Some(value) = holder[name].as_str().filter(|value| !allowed.contains(value)) {
             self.push(FieldError::not_supported(path, value, allowed));
         }
     }
 
-    pub(super) fn port(&mut self, value: &Value, path: &str) {
+    pub(super) fn validate_port(&mut self, value: &Value, path: &str) {
         if let Some(number) = value.as_i64().filter(|number| !(1..=65535).contains(number)) {
             self.push(FieldError::invalid(
                 path,
@@ -119,22 +119,22 @@ impl Check {
         }
     }
 
-    /// A port by number or name.
-    pub(super) fn port_or_name(&mut self, value: &Value, path: &str) {
-        self.port(value, path);
+    /// Validates a port number or name.
+    pub(super) fn validate_port_or_name(&mut self, value: &Value, path: &str) {
+        self.validate_port(value, path);
         if let Some(name) = value.as_str() {
-            self.messages(path, name, &names::port_name(name));
+            self.push_messages(path, name, &names::port_name_errors(name));
         }
     }
 
-    pub(super) fn messages(&mut self, path: &str, value: &str, messages: &[&str]) {
+    pub(super) fn push_messages(&mut self, path: &str, value: &str, messages: &[&str]) {
         for message in messages {
             self.push(FieldError::invalid(path, value, *message));
         }
     }
 
-    pub(super) fn selector(&mut self, selector: &Value, path: &str) {
-        self.labels(&selector["matchLabels"], &format!("{path}.matchLabels"));
+    pub(super) fn validate_label_selector(&mut self, selector: &Value, path: &str) {
+        self.validate_labels(&selector["matchLabels"], &format!("{path}.matchLabels"));
         for (requirement, path) in items(selector, "matchExpressions", path) {
             let values = requirement["values"]
                 .as_array()
@@ -156,10 +156,10 @@ impl Check {
                 )),
             }
             let key = text(requirement, "key");
-            self.messages(&format!("{path}.key"), key, &names::qualified(key));
+            self.push_messages(&format!("{path}.key"), key, &names::qualified_name_errors(key));
             for (value, path) in items(requirement, "values", &path) {
                 let value = value.as_str().unwrap_or_default();
-                self.messages(&path, value, &names::label_value(value));
+                self.push_messages(&path, value, &names::label_value_errors(value));
             }
         }
     }

@@ -1,14 +1,14 @@
-//! Claims of volumes.
+//! Validation of PersistentVolumeClaims.
 
 use super::{Check, container, fields, names, resources, storage, text};
 use crate::field::FieldError;
 use crate::types;
 use serde_json::Value;
 
-/// Which class a claim is of, before there was a field for it.
-const CLASS: &str = "volume.beta.kubernetes.io/storage-class";
+/// The annotation that named the storage class before `storageClassName` existed.
+const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
 
-const RESIZING: [&str; 5] = [
+const RESIZE_STATUSES: [&str; 5] = [
     "ControllerResizeInProgress",
     "ControllerResizeInfeasible",
     "NodeResizeInProgress",
@@ -16,57 +16,60 @@ const RESIZING: [&str; 5] = [
     "NodeResizePending",
 ];
 
-pub(super) fn claim(check: &mut Check, claim: &Value, old: Option<&Value>) {
+pub(super) fn validate_claim(check: &mut Check, claim: &Value, old: Option<&Value>) {
     let spec = &claim["spec"];
-    claimed(check, spec, "spec");
+    validate_claim_spec(check, spec, "spec");
     if let Some(old) = old {
-        claim_update(check, claim, old);
-        given(check, &claim["status"]);
+        validate_claim_update(check, claim, old);
+        validate_claim_status(check, &claim["status"]);
     }
 }
 
-/// What a claim was given, and is about to be.
-fn given(check: &mut Check, status: &Value) {
+/// Validates a claim's status: capacity and resizing.
+fn validate_claim_status(check: &mut Check, status: &Value) {
     for (name, amount) in fields(&status["capacity"]) {
-        check.no_negative_amount(amount, &format!("status.capacity[{name}]"));
+        check.reject_negative_quantity(amount, &format!("status.capacity[{name}]"));
     }
     for (name, state) in fields(&status["allocatedResourceStatuses"]) {
         let path = "status.allocatedResourceStatuses";
-        storage_alone(check, name, path);
-        if !state.as_str().is_some_and(|state| RESIZING.contains(&state)) {
-            check.push(FieldError::not_supported(path, name.as_str(), RESIZING));
+        validate_storage_only(check, name, path);
+        if !state
+            .as_str()
+            .is_some_and(|state| RESIZE_STATUSES.contains(&state))
+        {
+            check.push(FieldError::not_supported(path, name.as_str(), RESIZE_STATUSES));
         }
     }
     let path = "status.allocatedResources";
     for (name, amount) in fields(&status["allocatedResources"]) {
-        if storage_alone(check, name, path) {
-            check.no_negative_amount(amount, &format!("{path}[{name}]"));
+        if validate_storage_only(check, name, path) {
+            check.reject_negative_quantity(amount, &format!("{path}[{name}]"));
         }
     }
 }
 
-/// Of what is Kubernetes' own there is storage.
-fn storage_alone(check: &mut Check, name: &str, path: &str) -> bool {
-    let messages = names::qualified(name);
-    check.messages(path, name, &messages);
-    let refused = messages.is_empty() && resources::is_native(name) && name != "storage";
-    if refused {
+/// Accepts `storage` as the only native resource. Returns whether the name is accepted.
+fn validate_storage_only(check: &mut Check, name: &str, path: &str) -> bool {
+    let messages = names::qualified_name_errors(name);
+    check.push_messages(path, name, &messages);
+    let rejected = messages.is_empty() && resources::is_native(name) && name != "storage";
+    if rejected {
         check.push(FieldError::not_supported(path, name, ["storage"]));
     }
-    messages.is_empty() && !refused
+    messages.is_empty() && !rejected
 }
 
-/// What a claim claims, or a template of claims at a path.
-pub(super) fn claimed(check: &mut Check, spec: &Value, path: &str) {
-    storage::modes(check, spec, path, "at least 1 access mode is required");
-    check.selector(&spec["selector"], &format!("{path}.selector"));
+/// Validates the spec of a claim, or of a claim template at a path.
+pub(super) fn validate_claim_spec(check: &mut Check, spec: &Value, path: &str) {
+    storage::validate_access_modes(check, spec, path, "at least 1 access mode is required");
+    check.validate_label_selector(&spec["selector"], &format!("{path}.selector"));
     let requested = format!("{path}.resources[storage]");
     match spec["resources"]["requests"].get("storage") {
         None => check.push(FieldError::required(&requested, "")),
         Some(size) => {
-            if container::amount(size).is_some_and(|size| size <= 0.0) {
-                let why = "must be greater than zero";
-                check.push(FieldError::invalid(&requested, size.clone(), why));
+            if container::quantity_value(size).is_some_and(|size| size <= 0.0) {
+                let reason = "must be greater than zero";
+                check.push(FieldError::invalid(&requested, size.clone(), reason));
             }
         }
     }
@@ -74,23 +77,23 @@ pub(super) fn claimed(check: &mut Check, spec: &Value, path: &str) {
         .as_str()
         .filter(|class| !class.is_empty())
     {
-        check.messages(
+        check.push_messages(
             &format!("{path}.storageClassName"),
             class,
-            &names::subdomain(class),
+            &names::subdomain_errors(class),
         );
     }
-    check.one_of(spec, "volumeMode", path, &["Block", "Filesystem"]);
-    sources(check, spec, path);
+    check.require_supported(spec, "volumeMode", path, &["Block", "Filesystem"]);
+    validate_data_sources(check, spec, path);
     let class = text(spec, "volumeAttributesClassName");
     if !class.is_empty() {
         let field = format!("{path}.volumeAttributesClassName");
-        check.messages(&field, class, &names::subdomain(class));
+        check.push_messages(&field, class, &names::subdomain_errors(class));
     }
 }
 
-/// What a claim is filled from: the same in both fields, unless it lies in another namespace.
-fn sources(check: &mut Check, spec: &Value, path: &str) {
+/// Validates `dataSource` and `dataSourceRef`, which must match unless the latter names a namespace.
+fn validate_data_sources(check: &mut Check, spec: &Value, path: &str) {
     for name in ["dataSource", "dataSourceRef"] {
         let (source, field) = (&spec[name], format!("{path}.{name}"));
         if !source.is_object() {
@@ -98,24 +101,32 @@ fn sources(check: &mut Check, spec: &Value, path: &str) {
         }
         let (kind, group) = (text(source, "kind"), text(source, "apiGroup"));
         for name in ["name", "kind"] {
-            check.required(&Value::from(text(source, name)), &format!("{field}.{name}"));
+            check.require(&Value::from(text(source, name)), &format!("{field}.{name}"));
         }
         if !group.is_empty() {
-            check.messages(&format!("{field}.apiGroup"), group, &names::subdomain(group));
+            check.push_messages(
+                &format!("{field}.apiGroup"),
+                group,
+                &names::subdomain_errors(group),
+            );
         } else if kind != "PersistentVolumeClaim" {
             let detail = "must be 'PersistentVolumeClaim' when referencing the default apiGroup";
             check.push(FieldError::invalid(&field, kind, detail));
         }
         let namespace = text(source, "namespace");
         if !namespace.is_empty() {
-            check.messages(&format!("{field}.namespace"), namespace, &names::label(namespace));
+            check.push_messages(
+                &format!("{field}.namespace"),
+                namespace,
+                &names::label_errors(namespace),
+            );
         }
     }
     let (source, reference) = (&spec["dataSource"], &spec["dataSourceRef"]);
     if !source.is_object() || !reference.is_object() {
         return;
     }
-    let why = if !text(reference, "namespace").is_empty() {
+    let reason = if !text(reference, "namespace").is_empty() {
         "may not be specified when dataSourceRef.namespace is specified"
     } else if ["apiGroup", "kind", "name"]
         .iter()
@@ -125,69 +136,69 @@ fn sources(check: &mut Check, spec: &Value, path: &str) {
     } else {
         return;
     };
-    // The real server shows its own idea of the field here.
-    check.push(FieldError::invalid(path, "", why).showing("{}".to_owned()));
+    // kube-apiserver shows its internal form of the field here.
+    check.push(FieldError::invalid(path, "", reason).showing("{}".to_owned()));
 }
 
-/// Whether a claim without a class may have this one: the one that its annotation names, where that stands for it. The annotation stays;
-/// it may only go when the field takes its place.
-fn may_be_given_class(check: &mut Check, claim: &Value, old: &Value) -> bool {
+/// Whether a claim without a class may get one: the class of its annotation, if there is one. The annotation is immutable; it may only be
+/// removed when the field replaces it.
+fn check_class_update(check: &mut Check, claim: &Value, old: &Value) -> bool {
     let annotation = |claim: &Value| {
-        claim["metadata"]["annotations"][CLASS]
+        claim["metadata"]["annotations"][CLASS_ANNOTATION]
             .as_str()
             .map(str::to_owned)
     };
-    let (before, now) = (annotation(old), annotation(claim));
+    let (before, new_value) = (annotation(old), annotation(claim));
     let had_none = old["spec"]["storageClassName"].is_null();
     let class = claim["spec"]["storageClassName"].as_str();
     let fits = had_none && class.is_some() && (before.is_none() || class == before.as_deref());
-    let replaced = fits && before.is_some() && (now.is_none() || now == before);
-    if !replaced && before.unwrap_or_default() != now.clone().unwrap_or_default() {
-        let field = format!("metadata.annotations.{CLASS}");
-        let value = now.unwrap_or_default();
+    let replaced = fits && before.is_some() && (new_value.is_none() || new_value == before);
+    if !replaced && before.unwrap_or_default() != new_value.clone().unwrap_or_default() {
+        let field = format!("metadata.annotations.{CLASS_ANNOTATION}");
+        let value = new_value.unwrap_or_default();
         check.push(FieldError::invalid(&field, value, "field is immutable"));
     }
     fits
 }
 
-/// A claim is what it was; one that is bound may ask for more.
-fn claim_update(check: &mut Check, claim: &Value, old: &Value) {
+/// Validates an update: the spec is immutable, except that a bound claim may request more storage.
+fn validate_claim_update(check: &mut Check, claim: &Value, old: &Value) {
     const DETAIL: &str = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims";
     let bound = old["status"]["phase"] == "Bound";
     let (spec, before) = (&claim["spec"], &old["spec"]);
     let mut munged = spec.clone();
-    let mut kept: Vec<&str> = vec![];
-    // A volume and a class may be given once.
+    let mut mutable: Vec<&str> = vec![];
+    // Volume name and class may be set once.
     if before.get("volumeName").is_none() {
-        kept.push("volumeName");
+        mutable.push("volumeName");
     }
-    if may_be_given_class(check, claim, old) {
-        kept.push("storageClassName");
+    if check_class_update(check, claim, old) {
+        mutable.push("storageClassName");
     }
     if bound {
-        kept.push("volumeAttributesClassName");
+        mutable.push("volumeAttributesClassName");
     }
     if let Some(fields) = munged.as_object_mut() {
-        for name in kept {
+        for name in mutable {
             match before.get(name) {
                 Some(value) => fields.insert(name.to_owned(), value.clone()),
                 None => fields.remove(name),
             };
         }
     }
-    // One that is bound may ask for another size.
+    // A bound claim may request another size.
     if bound && munged["resources"]["requests"].is_object() {
         munged["resources"]["requests"]["storage"] = before["resources"]["requests"]["storage"].clone();
     }
     if munged != *before {
-        let munged = check.empties.restored(&munged, "spec");
-        let difference = types::difference(before, &munged, "core.PersistentVolumeClaimSpec");
+        let munged = check.explicit_empty.restore_field(&munged, "spec");
+        let difference = types::diff_internal(before, &munged, "core.PersistentVolumeClaimSpec");
         check.push(FieldError::forbidden("spec", format!("{DETAIL}\n{difference}")));
     }
-    let size = |size: &Value| container::amount(size).unwrap_or(0.0);
-    let wanted = size(&spec["resources"]["requests"]["storage"]);
+    let size = |size: &Value| container::quantity_value(size).unwrap_or(0.0);
+    let requested_size = size(&spec["resources"]["requests"]["storage"]);
     let capacity = size(&old["status"]["capacity"]["storage"]);
-    if wanted < size(&before["resources"]["requests"]["storage"]) && wanted <= capacity {
+    if requested_size < size(&before["resources"]["requests"]["storage"]) && requested_size <= capacity {
         let detail = "field can not be less than status.capacity";
         check.push(FieldError::forbidden("spec.resources.requests.storage", detail));
     }
@@ -201,13 +212,14 @@ fn claim_update(check: &mut Check, claim: &Value, old: &Value) {
     let class = text(spec, "volumeAttributesClassName");
     let changes = spec["volumeAttributesClassName"] != before["volumeAttributesClassName"];
     if changes && class.is_empty() && !old["status"]["currentVolumeAttributesClassName"].is_null() {
-        let now = if spec["volumeAttributesClassName"].is_null() {
+        let new_value = if spec["volumeAttributesClassName"].is_null() {
             "nil"
         } else {
             "empty string"
         };
-        let detail =
-            format!("update to {now} is forbidden when status.currentVolumeAttributesClassName is not nil");
+        let detail = format!(
+            "update to {new_value} is forbidden when status.currentVolumeAttributesClassName is not nil"
+        );
         check.push(FieldError::forbidden("spec.volumeAttributesClassName", detail));
     }
 }

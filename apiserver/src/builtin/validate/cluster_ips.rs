@@ -1,4 +1,4 @@
-//! The addresses of a service within the cluster, and their families.
+//! Cluster IPs and IP families of services.
 
 use super::service::is_headless;
 use super::{Check, addresses, items, text};
@@ -6,28 +6,28 @@ use crate::field::FieldError;
 use serde_json::Value;
 use std::net::IpAddr;
 
-const FAMILIES: [&str; 2] = ["IPv4", "IPv6"];
-const ALL: &str = "spec.clusterIPs";
+const IP_FAMILIES: [&str; 2] = ["IPv4", "IPv6"];
+const CLUSTER_IPS: &str = "spec.clusterIPs";
 
-pub(super) fn cluster_ips(check: &mut Check, spec: &Value, old: Option<&Value>) {
-    let addresses = strings(&spec["clusterIPs"]);
+pub(super) fn validate_cluster_ips(check: &mut Check, spec: &Value, old: Option<&Value>) {
+    let addresses = string_items(&spec["clusterIPs"]);
     let shown = || spec["clusterIPs"].clone();
-    let one = text(spec, "clusterIP");
+    let primary = text(spec, "clusterIP");
     match addresses.first() {
-        None if !one.is_empty() => check.push(FieldError::required(ALL, "")),
-        Some(_) if one.is_empty() => {
+        None if !primary.is_empty() => check.push(FieldError::required(CLUSTER_IPS, "")),
+        Some(_) if primary.is_empty() => {
             let detail = "must be empty when `clusterIP` is not specified";
-            check.push(FieldError::invalid(ALL, shown(), detail));
+            check.push(FieldError::invalid(CLUSTER_IPS, shown(), detail));
         }
-        Some(first) if *first != one => {
+        Some(first) if *first != primary => {
             let detail = "first value must match `clusterIP`";
-            check.push(FieldError::invalid(ALL, shown(), detail));
+            check.push(FieldError::invalid(CLUSTER_IPS, shown(), detail));
         }
         _ => {}
     }
-    families(check, spec);
-    let held = old.map_or(vec![], |old| strings(&old["clusterIPs"]));
-    if !are_addresses(check, spec, &addresses, &held) {
+    validate_families(check, spec);
+    let previous = old.map_or(vec![], |old| string_items(&old["clusterIPs"]));
+    if !validate_addresses(check, spec, &addresses, &previous) {
         return;
     }
     let parsed: Vec<IpAddr> = addresses
@@ -36,9 +36,9 @@ pub(super) fn cluster_ips(check: &mut Check, spec: &Value, old: Option<&Value>) 
         .collect();
     if addresses.len() > 1 && !parsed.iter().any(IpAddr::is_ipv4) | !parsed.iter().any(IpAddr::is_ipv6) {
         let detail = "may specify no more than one IP for each IP family";
-        check.push(FieldError::invalid(ALL, shown(), detail));
+        check.push(FieldError::invalid(CLUSTER_IPS, shown(), detail));
     }
-    for (at, (address, family)) in parsed.iter().zip(strings(&spec["ipFamilies"])).enumerate() {
+    for (at, (address, family)) in parsed.iter().zip(string_items(&spec["ipFamilies"])).enumerate() {
         let fits = match family {
             "IPv4" => address.is_ipv4(),
             "IPv6" => address.is_ipv6(),
@@ -47,7 +47,7 @@ pub(super) fn cluster_ips(check: &mut Check, spec: &Value, old: Option<&Value>) 
         if !fits {
             let detail = format!("expected an {family} value as indicated by `ipFamilies[{at}]`");
             check.push(FieldError::invalid(
-                &format!("{ALL}[{at}]"),
+                &format!("{CLUSTER_IPS}[{at}]"),
                 addresses[at],
                 detail,
             ));
@@ -55,41 +55,53 @@ pub(super) fn cluster_ips(check: &mut Check, spec: &Value, old: Option<&Value>) 
     }
 }
 
-/// Whether all of them are addresses, or the only one is none. Those that were held are not looked at.
-fn are_addresses(check: &mut Check, spec: &Value, addresses: &[&str], held: &[&str]) -> bool {
-    let mut all = true;
+/// Checks that all values are IP addresses or the only one is `None`. Values that the service already had are not checked.
+fn validate_addresses(check: &mut Check, spec: &Value, addresses: &[&str], previous: &[&str]) -> bool {
+    let mut valid = true;
     for (at, address) in addresses.iter().enumerate() {
         if at == 0 && *address == "None" {
             if addresses.len() > 1 {
-                all = false;
+                valid = false;
                 let detail = "'None' must be the first and only value";
-                check.push(FieldError::invalid(ALL, spec["clusterIPs"].clone(), detail));
+                check.push(FieldError::invalid(
+                    CLUSTER_IPS,
+                    spec["clusterIPs"].clone(),
+                    detail,
+                ));
             }
-        } else if let Some(why) = addresses::fault(address).filter(|_| !held.contains(address)) {
-            all = false;
-            check.push(FieldError::invalid(&format!("{ALL}[{at}]"), *address, why));
+        } else if let Some(reason) = addresses::ip_error(address).filter(|_| !previous.contains(address)) {
+            valid = false;
+            check.push(FieldError::invalid(
+                &format!("{CLUSTER_IPS}[{at}]"),
+                *address,
+                reason,
+            ));
         }
     }
     if addresses.len() > 2 {
         let detail = "may only hold up to 2 values";
-        check.push(FieldError::invalid(ALL, spec["clusterIPs"].clone(), detail));
+        check.push(FieldError::invalid(
+            CLUSTER_IPS,
+            spec["clusterIPs"].clone(),
+            detail,
+        ));
     }
-    all
+    valid
 }
 
-fn families(check: &mut Check, spec: &Value) {
+fn validate_families(check: &mut Check, spec: &Value) {
     let mut seen = vec![];
     for (family, path) in items(spec, "ipFamilies", "spec") {
         let family = family.as_str().unwrap_or_default();
-        if !FAMILIES.contains(&family) {
-            check.push(FieldError::not_supported(&path, family, FAMILIES));
+        if !IP_FAMILIES.contains(&family) {
+            check.push(FieldError::not_supported(&path, family, IP_FAMILIES));
         }
         if seen.contains(&family) {
             check.push(FieldError::duplicate(&path, family));
         }
         seen.push(family);
     }
-    check.one_of(
+    check.require_supported(
         spec,
         "ipFamilyPolicy",
         "spec",
@@ -97,16 +109,16 @@ fn families(check: &mut Check, spec: &Value) {
     );
 }
 
-/// Addresses and families stay; second ones may come and go.
-pub(super) fn update(check: &mut Check, new: &Value, old: &Value) {
-    const FIXED: &str = "may not change once set";
+/// Validates updates: primary addresses and families are immutable, secondary ones may be added and removed.
+pub(super) fn validate_update(check: &mut Check, new: &Value, old: &Value) {
+    const IMMUTABLE: &str = "may not change once set";
     if [new, old].iter().any(|spec| text(spec, "type") == "ExternalName") {
         return;
     }
     let headless = (is_headless(new), is_headless(old));
     let single = new["ipFamilyPolicy"] == "SingleStack";
     let policy = || new["ipFamilyPolicy"].clone();
-    let (before, after) = (strings(&old["clusterIPs"]), strings(&new["clusterIPs"]));
+    let (before, after) = (string_items(&old["clusterIPs"]), string_items(&new["clusterIPs"]));
     if headless != (true, true) {
         let shown = || new["clusterIPs"].clone();
         let changed = if before.len() == after.len() {
@@ -119,7 +131,11 @@ pub(super) fn update(check: &mut Check, new: &Value, old: &Value) {
             vec![!before.is_empty() && !after.is_empty() && before[0] != after[0]]
         };
         for (at, _) in changed.iter().enumerate().filter(|(_, changed)| **changed) {
-            check.push(FieldError::invalid(&format!("{ALL}[{at}]"), shown(), FIXED));
+            check.push(FieldError::invalid(
+                &format!("{CLUSTER_IPS}[{at}]"),
+                shown(),
+                IMMUTABLE,
+            ));
         }
         if after.is_empty() && !before.is_empty() {
             let detail = "primary clusterIP can not be unset";
@@ -133,7 +149,7 @@ pub(super) fn update(check: &mut Check, new: &Value, old: &Value) {
     if headless != (false, false) {
         return;
     }
-    let (before, after) = (strings(&old["ipFamilies"]), strings(&new["ipFamilies"]));
+    let (before, after) = (string_items(&old["ipFamilies"]), string_items(&new["ipFamilies"]));
     let path = "spec.ipFamilies[0]";
     if before.len() == after.len() {
         for _ in before
@@ -141,11 +157,11 @@ pub(super) fn update(check: &mut Check, new: &Value, old: &Value) {
             .zip(&after)
             .filter(|(before, after)| before != after)
         {
-            check.push(FieldError::invalid(path, new["ipFamilies"].clone(), FIXED));
+            check.push(FieldError::invalid(path, new["ipFamilies"].clone(), IMMUTABLE));
         }
     } else if !before.is_empty() && !after.is_empty() && before[0] != after[0] {
-        // So the real server shows it: with the addresses.
-        check.push(FieldError::invalid(path, new["clusterIPs"].clone(), FIXED));
+        // kube-apiserver shows the cluster IPs here, not the families.
+        check.push(FieldError::invalid(path, new["clusterIPs"].clone(), IMMUTABLE));
     }
     if before.len() > 1 && after.len() == 1 && !single {
         let detail = "must be set to 'SingleStack' when releasing the secondary ipFamily";
@@ -153,7 +169,7 @@ pub(super) fn update(check: &mut Check, new: &Value, old: &Value) {
     }
 }
 
-fn strings(list: &Value) -> Vec<&str> {
+fn string_items(list: &Value) -> Vec<&str> {
     let items = list.as_array().into_iter().flatten();
     items.map(|item| item.as_str().unwrap_or_default()).collect()
 }

@@ -1,18 +1,18 @@
-//! Conditions as the API's machinery has them.
+//! Validation of `metav1.Condition`.
 
 use super::{Check, items, names, text};
 use crate::field::FieldError;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-const LONGEST_REASON: usize = 1024;
-const LONGEST_MESSAGE: usize = 32 * 1024;
-const REASON: &str = "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric \
+const MAX_REASON_BYTES: usize = 1024;
+const MAX_MESSAGE_BYTES: usize = 32 * 1024;
+const INVALID_REASON: &str = "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric \
                       characters or '_,:', and must end with an alphanumeric character or '_' (e.g. 'my_name',  or 'MY_NAME',  or \
                       'MyName',  or 'ReasonA,ReasonB',  or 'ReasonA:ReasonB', regex used for validation is \
                       '[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?')";
 
-pub(super) fn conditions(check: &mut Check, status: &Value) {
+pub(super) fn validate_conditions(check: &mut Check, status: &Value) {
     let mut seen = BTreeSet::new();
     for (condition, path) in items(status, "conditions", "status") {
         let at = |name: &str| format!("{path}.{name}");
@@ -20,7 +20,7 @@ pub(super) fn conditions(check: &mut Check, status: &Value) {
         if !seen.insert(kind) {
             check.push(FieldError::duplicate(&at("type"), kind));
         }
-        check.messages(&at("type"), kind, &names::qualified(kind));
+        check.push_messages(&at("type"), kind, &names::qualified_name_errors(kind));
         let state = text(condition, "status");
         let known = ["False", "True", "Unknown"];
         if !known.contains(&state) {
@@ -30,15 +30,15 @@ pub(super) fn conditions(check: &mut Check, status: &Value) {
             let detail = "must be greater than or equal to zero";
             check.push(FieldError::invalid(&at("observedGeneration"), generation, detail));
         }
-        check.required(&condition["lastTransitionTime"], &at("lastTransitionTime"));
+        check.require(&condition["lastTransitionTime"], &at("lastTransitionTime"));
         let reason = text(condition, "reason");
-        if check.required(&Value::from(reason), &at("reason")) {
+        if check.require(&Value::from(reason), &at("reason")) {
             if !is_reason(reason) {
-                check.push(FieldError::invalid(&at("reason"), reason, REASON));
+                check.push(FieldError::invalid(&at("reason"), reason, INVALID_REASON));
             }
-            check.no_longer(reason, LONGEST_REASON, &at("reason"));
+            check.limit_bytes(reason, MAX_REASON_BYTES, &at("reason"));
         }
-        check.no_longer(text(condition, "message"), LONGEST_MESSAGE, &at("message"));
+        check.limit_bytes(text(condition, "message"), MAX_MESSAGE_BYTES, &at("message"));
     }
 }
 
@@ -54,7 +54,7 @@ mod tests {
     use super::is_reason;
 
     #[test]
-    fn reasons_are_words_that_commas_and_colons_may_join() {
+    fn reasons_match_the_regular_expression() {
         for (text, expected) in [
             ("A", true),
             ("a_b,C:9", true),

@@ -1,4 +1,4 @@
-//! Config maps, secrets, leases and revisions.
+//! Validation of ConfigMaps, Secrets, Leases and ControllerRevisions.
 
 use super::{Check, fields, names, text};
 use crate::field::FieldError;
@@ -7,15 +7,15 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::Value;
 
-/// The data of a config map or a secret together may not be longer.
-const MAX_DATA: usize = 1 << 20;
+/// Maximum total size of the data of a ConfigMap or Secret, in bytes.
+const MAX_DATA_BYTES: usize = 1 << 20;
 
-pub(super) fn config_map(check: &mut Check, map: &Value) {
+pub(super) fn validate_config_map(check: &mut Check, map: &Value) {
     let mut size = 0;
     for list in ["data", "binaryData"] {
         for (key, value) in fields(&map[list]) {
             let path = format!("{list}[{key}]");
-            check.messages(&path, key, &names::config_key(key));
+            check.push_messages(&path, key, &names::config_key_errors(key));
             if list == "data" && map["binaryData"].get(key).is_some() {
                 check.push(FieldError::invalid(
                     &path,
@@ -26,15 +26,15 @@ pub(super) fn config_map(check: &mut Check, map: &Value) {
             size += value.as_str().map_or(0, str::len);
         }
     }
-    if size > MAX_DATA {
-        check.push(FieldError::too_long("", MAX_DATA as u64));
+    if size > MAX_DATA_BYTES {
+        check.push(FieldError::too_long("", MAX_DATA_BYTES as u64));
     }
 }
 
-/// A secret whose `stringData` has been merged into its data. Of what stands in the data only log-ins of registries are looked at.
-pub(super) fn secret(check: &mut Check, secret: &Value, old: Option<&Value>) {
+/// Validates a secret after `stringData` was merged into `data`. Of the contents, only registry credentials are checked.
+pub(super) fn validate_secret(check: &mut Check, secret: &Value, old: Option<&Value>) {
     for (key, _) in fields(&secret["data"]) {
-        check.messages(&format!("data[{key}]"), key, &names::config_key(key));
+        check.push_messages(&format!("data[{key}]"), key, &names::config_key_errors(key));
     }
     let ty = text(secret, "type");
     let required: &[&str] = match ty {
@@ -55,8 +55,8 @@ pub(super) fn secret(check: &mut Check, secret: &Value, old: Option<&Value>) {
             None => check.push(FieldError::required(&path, "")),
             Some("") if *key == "ssh-privatekey" => check.push(FieldError::required(&path, "")),
             Some(data) if key.starts_with(".docker") => {
-                if let Err(why) = logins(data) {
-                    check.push(FieldError::invalid(&path, "<secret contents redacted>", why));
+                if let Err(reason) = check_registry_credentials(data) {
+                    check.push(FieldError::invalid(&path, "<secret contents redacted>", reason));
                 }
             }
             Some(_) => {}
@@ -76,8 +76,8 @@ pub(super) fn secret(check: &mut Check, secret: &Value, old: Option<&Value>) {
     }
 }
 
-/// What the log-ins of a registry are written in: an object of JSON, here as base64.
-fn logins(data: &str) -> Result<(), String> {
+/// Checks that registry credentials, as base64, are a JSON object.
+fn check_registry_credentials(data: &str) -> Result<(), String> {
     let bytes = BASE64_STANDARD.decode(data).unwrap_or_default();
     match types::decode(&bytes)?.value {
         Value::Object(_) | Value::Null => Ok(()),
@@ -88,7 +88,7 @@ fn logins(data: &str) -> Result<(), String> {
     }
 }
 
-pub(super) fn lease(check: &mut Check, spec: &Value) {
+pub(super) fn validate_lease(check: &mut Check, spec: &Value) {
     if let Some(seconds) = spec["leaseDurationSeconds"]
         .as_i64()
         .filter(|seconds| *seconds <= 0)
@@ -99,11 +99,11 @@ pub(super) fn lease(check: &mut Check, spec: &Value) {
             "must be greater than 0",
         ));
     }
-    check.not_negative(spec, &["leaseTransitions"], "spec");
+    check.require_non_negative(spec, &["leaseTransitions"], "spec");
 }
 
-pub(super) fn revision(check: &mut Check, revision: &Value, old: Option<&Value>) {
-    check.not_negative(revision, &["revision"], "");
+pub(super) fn validate_revision(check: &mut Check, revision: &Value, old: Option<&Value>) {
+    check.require_non_negative(revision, &["revision"], "");
     if old.is_none() && !revision["data"].is_object() {
         let detail = if revision["data"].is_null() {
             "data is mandatory"

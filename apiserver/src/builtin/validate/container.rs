@@ -1,48 +1,48 @@
-//! Containers.
+//! Validation of containers.
 
-use super::mounts::{self, Volumes};
+use super::mounts::{self, VolumesByName};
 use super::{Check, env, items, names, pod, probe, resources, security, text};
 use crate::field::FieldError;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-pub(crate) use resources::amount;
-pub(super) use resources::resource_name;
+pub(crate) use resources::quantity_value;
+pub(super) use resources::validate_container_resource_name;
 
-/// All containers of a pod with their paths, in the order in which the real server visits them.
-pub(super) fn all<'a>(spec: &'a Value, path: &str) -> Vec<(&'a Value, String)> {
+/// Returns all containers of a pod with their paths, in kube-apiserver's order.
+pub(super) fn all_containers<'a>(spec: &'a Value, path: &str) -> Vec<(&'a Value, String)> {
     const LISTS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
     LISTS.iter().flat_map(|list| items(spec, list, path)).collect()
 }
 
-/// The containers of a pod, which may mount these volumes.
-pub(super) fn containers(check: &mut Check, spec: &Value, path: &str, volumes: &Volumes<'_>) {
+/// Validates the containers of a pod, which may mount the given volumes.
+pub(super) fn validate_containers(check: &mut Check, spec: &Value, path: &str, volumes: &VolumesByName<'_>) {
     let grace = spec["terminationGracePeriodSeconds"].as_i64();
     let mut names = BTreeSet::new();
-    if check.required(&spec["containers"], &format!("{path}.containers")) {
+    if check.require(&spec["containers"], &format!("{path}.containers")) {
         for (container, path) in items(spec, "containers", path) {
-            common(check, spec, container, &path, volumes);
-            unique(check, &mut names, container, &path);
-            probe::probes(check, container, &path, grace);
-            restarts(check, container, &path);
+            validate_common_container(check, spec, container, &path, volumes);
+            require_unique_name(check, &mut names, container, &path);
+            probe::validate_probes(check, container, &path, grace);
+            validate_restart_policy(check, container, &path);
         }
-        host_ports(check, items(spec, "containers", path));
+        reject_host_port_conflicts(check, items(spec, "containers", path));
     }
     for (container, at) in items(spec, "initContainers", path) {
-        common(check, spec, container, &at, volumes);
-        restarts(check, container, &at);
+        validate_common_container(check, spec, container, &at, volumes);
+        validate_restart_policy(check, container, &at);
         if !text(container, "name").is_empty() {
-            unique(check, &mut names, container, &at);
+            require_unique_name(check, &mut names, container, &at);
         }
-        // They run one by one, and the real server calls each the first.
-        host_ports(
+        // Init containers run one after the other, and kube-apiserver reports each as the first.
+        reject_host_port_conflicts(
             check,
             [(container, format!("{path}.initContainers[0]"))].into_iter(),
         );
         if container["restartPolicy"] == "Always" {
-            probe::probes(check, container, &at, grace);
+            probe::validate_probes(check, container, &at, grace);
         } else {
-            probe::none(check, container, &at);
+            probe::reject_probes(check, container, &at);
             for (policy, path) in items(container, "resizePolicy", &at) {
                 let restart = "RestartContainer";
                 if policy["restartPolicy"] == restart {
@@ -56,12 +56,12 @@ pub(super) fn containers(check: &mut Check, spec: &Value, path: &str, volumes: &
             }
         }
     }
-    peeks(check, spec, path, volumes);
+    validate_ephemeral_containers(check, spec, path, volumes);
 }
 
-/// Containers for a look inside a pod that runs: with few of the fields that others have.
-fn peeks(check: &mut Check, spec: &Value, path: &str, volumes: &Volumes<'_>) {
-    const OTHERS: [&str; 9] = [
+/// Validates ephemeral containers, which may set only few of the fields of others.
+fn validate_ephemeral_containers(check: &mut Check, spec: &Value, path: &str, volumes: &VolumesByName<'_>) {
+    const FORBIDDEN_FIELDS: [&str; 9] = [
         "ports",
         "resources",
         "resizePolicy",
@@ -74,21 +74,21 @@ fn peeks(check: &mut Check, spec: &Value, path: &str, volumes: &Volumes<'_>) {
     ];
     const DETAIL: &str = "cannot be set for an Ephemeral Container";
     let lists = ["containers", "initContainers"];
-    let others = lists.iter().flat_map(|list| items(spec, list, ""));
-    let others: BTreeSet<&str> = others.map(|(other, _)| text(other, "name")).collect();
-    let mut names = others.clone();
+    let other_names = lists.iter().flat_map(|list| items(spec, list, ""));
+    let other_names: BTreeSet<&str> = other_names.map(|(other, _)| text(other, "name")).collect();
+    let mut names = other_names.clone();
     for (container, path) in items(spec, "ephemeralContainers", path) {
-        common(check, spec, container, &path, volumes);
-        pod::padded(check, container, &path);
-        unique(check, &mut names, container, &path);
+        validate_common_container(check, spec, container, &path, volumes);
+        pod::reject_image_whitespace(check, container, &path);
+        require_unique_name(check, &mut names, container, &path);
         let target = text(container, "targetContainerName");
-        if !target.is_empty() && !others.contains(target) {
+        if !target.is_empty() && !other_names.contains(target) {
             check.push(FieldError::not_found(
                 &format!("{path}.targetContainerName"),
                 target,
             ));
         }
-        for name in OTHERS {
+        for name in FORBIDDEN_FIELDS {
             let value = &container[name];
             if !value.is_null() && value.as_object().is_none_or(|fields| !fields.is_empty()) {
                 check.push(FieldError::forbidden(&format!("{path}.{name}"), DETAIL));
@@ -104,43 +104,54 @@ fn peeks(check: &mut Check, spec: &Value, path: &str, volumes: &Volumes<'_>) {
     }
 }
 
-fn unique<'a>(check: &mut Check, names: &mut BTreeSet<&'a str>, container: &'a Value, path: &str) {
+fn require_unique_name<'a>(
+    check: &mut Check,
+    names: &mut BTreeSet<&'a str>,
+    container: &'a Value,
+    path: &str,
+) {
     let name = text(container, "name");
     if !names.insert(name) {
         check.push(FieldError::duplicate(&format!("{path}.name"), name));
     }
 }
 
-/// What holds for containers of all lists.
-fn common(check: &mut Check, spec: &Value, container: &Value, path: &str, volumes: &Volumes<'_>) {
+/// Validates what applies to containers of all lists.
+fn validate_common_container(
+    check: &mut Check,
+    spec: &Value,
+    container: &Value,
+    path: &str,
+    volumes: &VolumesByName<'_>,
+) {
     let name = text(container, "name");
-    if check.required(&container["name"], &format!("{path}.name")) {
-        check.messages(&format!("{path}.name"), name, &names::label(name));
+    if check.require(&container["name"], &format!("{path}.name")) {
+        check.push_messages(&format!("{path}.name"), name, &names::label_errors(name));
     }
-    check.required(&container["image"], &format!("{path}.image"));
-    check.one_of(
+    check.require(&container["image"], &format!("{path}.image"));
+    check.require_supported(
         container,
         "terminationMessagePolicy",
         path,
         &["File", "FallbackToLogsOnError"],
     );
-    ports(check, container, path);
-    env::env(check, container, path);
-    env::env_from(check, container, path);
-    mounts::mounts(check, container, path, volumes);
-    mounts::devices(check, container, path, volumes);
+    validate_ports(check, container, path);
+    env::validate_env(check, container, path);
+    env::validate_env_from(check, container, path);
+    mounts::validate_volume_mounts(check, container, path, volumes);
+    mounts::validate_volume_devices(check, container, path, volumes);
     let policies = ["Always", "IfNotPresent", "Never"];
-    check.one_of(container, "imagePullPolicy", path, &policies);
-    resources::of_container(check, container, spec, &format!("{path}.resources"));
-    resizes(check, container, spec["restartPolicy"] == "Never", path);
+    check.require_supported(container, "imagePullPolicy", path, &policies);
+    resources::validate_container_resources(check, container, spec, &format!("{path}.resources"));
+    validate_resize_policy(check, container, spec["restartPolicy"] == "Never", path);
     let context = &container["securityContext"];
     let path = format!("{path}.securityContext");
-    security::of_container(check, context, &path, spec["hostUsers"] != false);
+    security::validate_container_security_context(check, context, &path, spec["hostUsers"] != false);
 }
 
-/// What happens to a container that gets another size.
-fn resizes(check: &mut Check, container: &Value, never_restarts: bool, path: &str) {
-    let all = format!("{path}.resizePolicy");
+/// Validates the resize policy of a container.
+fn validate_resize_policy(check: &mut Check, container: &Value, never_restarts: bool, path: &str) {
+    let at = format!("{path}.resizePolicy");
     let mut seen = BTreeSet::new();
     for (policy, path) in items(container, "resizePolicy", path) {
         let (resource, restart) = (text(policy, "resourceName"), text(policy, "restartPolicy"));
@@ -151,21 +162,21 @@ fn resizes(check: &mut Check, container: &Value, never_restarts: bool, path: &st
             ("resourceName", ["cpu", "memory"]),
             ("restartPolicy", ["NotRequired", "RestartContainer"]),
         ] {
-            if check.required(&policy[name], &all) {
-                check.one_of_at(policy, name, &all, &known);
+            if check.require(&policy[name], &at) {
+                check.require_supported_at(policy, name, &at, &known);
             }
         }
         if never_restarts && restart != "NotRequired" {
             let detail = "must be 'NotRequired' when pod `restartPolicy` is 'Never'";
-            check.push(FieldError::invalid(&all, restart, detail));
+            check.push(FieldError::invalid(&at, restart, detail));
         }
     }
 }
 
-/// When a container is started again.
-fn restarts(check: &mut Check, container: &Value, path: &str) {
-    const RULES: usize = 20;
-    const CODES: usize = 255;
+/// Validates the restart policy and restart rules of a container.
+fn validate_restart_policy(check: &mut Check, container: &Value, path: &str) {
+    const MAX_RULES: usize = 20;
+    const MAX_EXIT_CODES: usize = 255;
     let count = |list: &Value| list.as_array().map_or(0, Vec::len);
     let rules = count(&container["restartPolicyRules"]);
     let policies = ["Always", "Never", "OnFailure"];
@@ -176,27 +187,27 @@ fn restarts(check: &mut Check, container: &Value, path: &str) {
             return;
         }
     }
-    check.one_of(container, "restartPolicy", path, &policies);
-    if rules > RULES {
+    check.require_supported(container, "restartPolicy", path, &policies);
+    if rules > MAX_RULES {
         let field = format!("{path}.restartPolicyRules");
-        check.push(FieldError::too_many(&field, rules, RULES as u64));
+        check.push(FieldError::too_many(&field, rules, MAX_RULES as u64));
     }
     for (rule, path) in items(container, "restartPolicyRules", path) {
-        let mut known = |holder: &Value, name: &str, path: &str, known: [&str; 2]| {
+        let mut supported_value = |holder: &Value, name: &str, path: &str, known: [&str; 2]| {
             let value = text(holder, name);
             if !known.contains(&value) {
                 let field = format!("{path}.{name}");
                 check.push(FieldError::not_supported(&field, value, known));
             }
         };
-        known(rule, "action", &path, ["Restart", "RestartAllContainers"]);
+        supported_value(rule, "action", &path, ["Restart", "RestartAllContainers"]);
         let (codes, field) = (&rule["exitCodes"], format!("{path}.exitCodes"));
         if codes.is_object() {
-            known(codes, "operator", &field, ["In", "NotIn"]);
+            supported_value(codes, "operator", &field, ["In", "NotIn"]);
             let count = count(&codes["values"]);
-            if count > CODES {
+            if count > MAX_EXIT_CODES {
                 let field = format!("{field}.values");
-                check.push(FieldError::too_many(&field, count, CODES as u64));
+                check.push(FieldError::too_many(&field, count, MAX_EXIT_CODES as u64));
             }
         } else {
             check.push(FieldError::required(&field, "must be specified"));
@@ -204,13 +215,13 @@ fn restarts(check: &mut Check, container: &Value, path: &str) {
     }
 }
 
-fn ports(check: &mut Check, container: &Value, path: &str) {
+fn validate_ports(check: &mut Check, container: &Value, path: &str) {
     let mut seen = BTreeSet::new();
     for (port, path) in items(container, "ports", path) {
         let name = text(port, "name");
         if !name.is_empty() {
-            let messages = names::port_name(name);
-            check.messages(&format!("{path}.name"), name, &messages);
+            let messages = names::port_name_errors(name);
+            check.push_messages(&format!("{path}.name"), name, &messages);
             if messages.is_empty() && !seen.insert(name) {
                 check.push(FieldError::duplicate(&format!("{path}.name"), name));
             }
@@ -219,21 +230,21 @@ fn ports(check: &mut Check, container: &Value, path: &str) {
         if number.as_i64().unwrap_or_default() == 0 {
             check.push(FieldError::required(&format!("{path}.containerPort"), ""));
         } else {
-            check.port(number, &format!("{path}.containerPort"));
+            check.validate_port(number, &format!("{path}.containerPort"));
         }
-        check.port(&port["hostPort"], &format!("{path}.hostPort"));
-        check.one_of(port, "protocol", &path, &["SCTP", "TCP", "UDP"]);
+        check.validate_port(&port["hostPort"], &format!("{path}.hostPort"));
+        check.require_supported(port, "protocol", &path, &["SCTP", "TCP", "UDP"]);
     }
 }
 
-/// No two take the same port of their host.
-fn host_ports<'a>(check: &mut Check, containers: impl Iterator<Item = (&'a Value, String)>) {
+/// Rejects two containers with the same host port.
+fn reject_host_port_conflicts<'a>(check: &mut Check, containers: impl Iterator<Item = (&'a Value, String)>) {
     let mut seen = BTreeSet::new();
     for (port, path) in containers.flat_map(|(container, path)| items(container, "ports", &path)) {
         let number = port["hostPort"].as_i64().unwrap_or(0);
-        let taken = format!("{}/{}/{number}", text(port, "protocol"), text(port, "hostIP"));
-        if number != 0 && !seen.insert(taken.clone()) {
-            check.push(FieldError::duplicate(&format!("{path}.hostPort"), taken));
+        let key = format!("{}/{}/{number}", text(port, "protocol"), text(port, "hostIP"));
+        if number != 0 && !seen.insert(key.clone()) {
+            check.push(FieldError::duplicate(&format!("{path}.hostPort"), key));
         }
     }
 }

@@ -1,42 +1,44 @@
-//! What is said of a pod's containers and of the devices that it claims.
+//! Validation of container statuses and of the statuses of resource claims.
 
 use super::{Check, items, names, security, text};
 use crate::field::FieldError;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// A list of statuses, and the containers that they are about.
-const LISTS: [(&str, &str); 3] = [
+/// The lists of statuses with the lists of containers that they belong to.
+const STATUS_LISTS: [(&str, &str); 3] = [
     ("containerStatuses", "containers"),
     ("initContainerStatuses", "initContainers"),
     ("ephemeralContainerStatuses", "ephemeralContainers"),
 ];
 
-/// What has ended runs again only where the pod says so.
-pub(super) fn restarts(check: &mut Check, pod: &Value, old: &Value) {
+/// Rejects the restart of terminated containers unless their restart policy allows it.
+pub(super) fn reject_container_restarts(check: &mut Check, pod: &Value, old: &Value) {
     let spec = &old["spec"];
     let restarts_all = ["initContainers", "containers"].iter().any(|list| {
-        let mut rules = items(spec, list, "").flat_map(|(one, path)| items(one, "restartPolicyRules", &path));
+        let mut rules =
+            items(spec, list, "").flat_map(|(declared, path)| items(declared, "restartPolicyRules", &path));
         rules.any(|(rule, _)| text(rule, "action") == "RestartAllContainers")
     });
-    for (statuses, list) in LISTS {
-        let is_peek = list == "ephemeralContainers";
+    for (statuses, list) in STATUS_LISTS {
+        let is_ephemeral = list == "ephemeralContainers";
         for (before, path) in items(&old["status"], statuses, "status") {
             let ended = &before["state"]["terminated"];
             let now = items(&pod["status"], statuses, "").map(|(now, _)| now);
             let runs = |now: &&Value| now["name"] == before["name"] && now["state"]["terminated"].is_null();
-            let again = now.filter(runs).count();
-            if ended.is_null() || again == 0 || !is_peek && restarts_all {
+            let restarted = now.filter(runs).count();
+            if ended.is_null() || restarted == 0 || !is_ephemeral && restarts_all {
                 continue;
             }
             let code = ended["exitCode"].as_i64().unwrap_or_default();
-            let container = items(spec, list, "").find(|(one, _)| one["name"] == before["name"]);
-            let may = !is_peek && container.is_some_and(|(one, _)| may_restart(one, spec, code));
-            if may {
+            let container = items(spec, list, "").find(|(declared, _)| declared["name"] == before["name"]);
+            let allowed =
+                !is_ephemeral && container.is_some_and(|(declared, _)| may_restart(declared, spec, code));
+            if allowed {
                 continue;
             }
-            // Of those for a look inside each is told of.
-            let times = if is_peek { again } else { 1 };
+            // For ephemeral containers, each status is reported.
+            let times = if is_ephemeral { restarted } else { 1 };
             for _ in 0..times {
                 let detail = "may not be transitioned to non-terminated state";
                 check.push(FieldError::forbidden(&format!("{path}.state"), detail));
@@ -45,7 +47,7 @@ pub(super) fn restarts(check: &mut Check, pod: &Value, old: &Value) {
     }
 }
 
-/// Whether a container starts again after it ended like that: by the first rule that fits, its own policy, or the pod's.
+/// Whether a container restarts after this exit code: by the first matching rule, its own policy, or the pod's.
 fn may_restart(container: &Value, spec: &Value, code: i64) -> bool {
     let own = container["restartPolicy"].as_str();
     let fits = |rule: &Value| {
@@ -68,8 +70,8 @@ fn may_restart(container: &Value, spec: &Value, code: i64) -> bool {
     }
 }
 
-/// Which claims were made for the pod.
-pub(super) fn claims(check: &mut Check, pod: &Value) {
+/// Validates the statuses of resource claims.
+pub(super) fn validate_resource_claim_statuses(check: &mut Check, pod: &Value) {
     let mut seen = BTreeSet::new();
     for (status, path) in items(&pod["status"], "resourceClaimStatuses", "status") {
         let (name, field) = (text(status, "name"), format!("{path}.name"));
@@ -81,10 +83,10 @@ pub(super) fn claims(check: &mut Check, pod: &Value) {
             check.push(FieldError::duplicate(&field, name));
         }
         if let Some(claim) = status["resourceClaimName"].as_str() {
-            check.messages(
+            check.push_messages(
                 &format!("{path}.resourceClaimName"),
                 claim,
-                &names::subdomain(claim),
+                &names::subdomain_errors(claim),
             );
         }
     }
@@ -93,12 +95,12 @@ pub(super) fn claims(check: &mut Check, pod: &Value) {
         "status.extendedResourceClaimStatus",
     );
     if extended.is_object() {
-        mappings(check, extended, &pod["spec"], path);
+        validate_request_mappings(check, extended, &pod["spec"], path);
     }
 }
 
-/// Which request of a claim stands for which resource of which container.
-fn mappings(check: &mut Check, extended: &Value, spec: &Value, path: &str) {
+/// Validates the mapping of requests of a claim to extended resources of containers.
+fn validate_request_mappings(check: &mut Check, extended: &Value, spec: &Value, path: &str) {
     if items(extended, "requestMappings", path).next().is_none() {
         let detail = "at least one request mapping is required";
         check.push(FieldError::required(&format!("{path}.requestMappings"), detail));
@@ -107,11 +109,11 @@ fn mappings(check: &mut Check, extended: &Value, spec: &Value, path: &str) {
     for (mapping, at) in items(extended, "requestMappings", path) {
         let [container, resource, request] =
             ["containerName", "resourceName", "requestName"].map(|name| text(mapping, name));
-        // Of two with a name the later one counts, and they begin after those that prepare.
+        // Of two containers with the same name the later one counts; init containers come first.
         let lists = ["initContainers", "containers"].into_iter();
         let found = lists
             .flat_map(|list| items(spec, list, ""))
-            .filter(|(one, _)| text(one, "name") == container);
+            .filter(|(declared, _)| text(declared, "name") == container);
         match found.last() {
             None => {
                 let detail =
@@ -122,7 +124,7 @@ fn mappings(check: &mut Check, extended: &Value, spec: &Value, path: &str) {
                     detail,
                 ));
             }
-            Some((one, _)) if one["resources"]["requests"][resource].is_null() => {
+            Some((declared, _)) if declared["resources"]["requests"][resource].is_null() => {
                 let detail = "must match the extended resource name of an entry in \
                               spec.initContainers.resources.requests or spec.containers.resources.requests";
                 check.push(FieldError::invalid(
@@ -133,7 +135,11 @@ fn mappings(check: &mut Check, extended: &Value, spec: &Value, path: &str) {
             }
             Some(_) => {}
         }
-        check.messages(&format!("{path}.requestName"), request, &names::label(request));
+        check.push_messages(
+            &format!("{path}.requestName"),
+            request,
+            &names::label_errors(request),
+        );
         if !seen.insert((container, resource, request)) {
             for (name, value) in [
                 ("containerName", container),
@@ -148,29 +154,29 @@ fn mappings(check: &mut Check, extended: &Value, spec: &Value, path: &str) {
         text(extended, "resourceClaimName"),
         format!("{path}.resourceClaimName"),
     );
-    if check.required(&Value::from(claim), &field) {
-        check.messages(&field, claim, &names::subdomain(claim));
+    if check.require(&Value::from(claim), &field) {
+        check.push_messages(&field, claim, &names::subdomain_errors(claim));
     }
 }
 
-/// As whom containers run, and how the devices are that they have.
-pub(super) fn containers(check: &mut Check, pod: &Value) {
+/// Validates the user of containers and the health of their devices.
+pub(super) fn validate_container_statuses(check: &mut Check, pod: &Value) {
     let status = &pod["status"];
     let of_windows = pod["spec"]["os"]["name"] == "windows";
-    for (statuses, _) in LISTS {
+    for (statuses, _) in STATUS_LISTS {
         for (container, path) in items(status, statuses, "status") {
             let (user, path) = (&container["user"]["linux"], format!("{path}.user.linux"));
             if of_windows && user.is_object() {
                 check.push(FieldError::forbidden(&path, "cannot be set for a windows pod"));
             } else {
-                security::ids(check, user, &["uid", "gid"], &path);
+                security::validate_ids(check, user, &["uid", "gid"], &path);
                 for (group, path) in items(user, "supplementalGroups", &path) {
-                    security::id(check, group, &path);
+                    security::validate_id(check, group, &path);
                 }
             }
         }
     }
-    for (statuses, list) in LISTS {
+    for (statuses, list) in STATUS_LISTS {
         for (container, path) in items(status, statuses, "status") {
             if list == "ephemeralContainers" {
                 if items(container, "allocatedResourcesStatus", &path)
@@ -185,16 +191,27 @@ pub(super) fn containers(check: &mut Check, pod: &Value) {
                 }
                 continue;
             }
-            let about = items(&pod["spec"], list, "").find(|(one, _)| one["name"] == container["name"]);
+            let container_spec =
+                items(&pod["spec"], list, "").find(|(declared, _)| declared["name"] == container["name"]);
             for (resource, path) in items(container, "allocatedResourcesStatus", &path) {
-                allocated(check, resource, about.as_ref().map(|(one, _)| *one), &path);
+                validate_allocated_resource_status(
+                    check,
+                    resource,
+                    container_spec.as_ref().map(|(declared, _)| *declared),
+                    &path,
+                );
             }
         }
     }
 }
 
-/// A resource that a container has: one that it asked for, and how each piece of it is.
-fn allocated(check: &mut Check, resource: &Value, container: Option<&Value>, path: &str) {
+/// Validates the status of an allocated resource: it must be one that the container requests.
+fn validate_allocated_resource_status(
+    check: &mut Check,
+    resource: &Value,
+    container: Option<&Value>,
+    path: &str,
+) {
     let name = text(resource, "name");
     if let Some(container) = container {
         let claimed = |claim: &Value| match text(claim, "request") {
@@ -219,21 +236,21 @@ fn allocated(check: &mut Check, resource: &Value, container: Option<&Value>, pat
         }
     }
     let mut seen = BTreeSet::new();
-    for (piece, path) in items(resource, "resources", path) {
-        const KNOWN: [&str; 3] = ["Healthy", "Unhealthy", "Unknown"];
-        const MOST: usize = 1024;
-        let (id, health) = (text(piece, "resourceID"), text(piece, "health"));
-        if !KNOWN.contains(&health) {
+    for (device, path) in items(resource, "resources", path) {
+        const HEALTH_VALUES: [&str; 3] = ["Healthy", "Unhealthy", "Unknown"];
+        const MAX_MESSAGE_BYTES: usize = 1024;
+        let (id, health) = (text(device, "resourceID"), text(device, "health"));
+        if !HEALTH_VALUES.contains(&health) {
             check.push(FieldError::not_supported(
                 &format!("{path}.health"),
                 health,
-                KNOWN,
+                HEALTH_VALUES,
             ));
         }
         let field = format!("{path}.message");
-        match piece["message"].as_str() {
+        match device["message"].as_str() {
             Some("") => check.push(FieldError::required(&field, "must be non-empty if specified")),
-            message => check.no_longer(message.unwrap_or_default(), MOST, &field),
+            message => check.limit_bytes(message.unwrap_or_default(), MAX_MESSAGE_BYTES, &field),
         }
         if !seen.insert(id) {
             check.push(FieldError::duplicate(&format!("{path}.resourceID"), id));

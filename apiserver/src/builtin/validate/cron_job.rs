@@ -1,13 +1,13 @@
-//! Cron jobs.
+//! Validation of CronJobs.
 
 use super::{Check, job, schedule, text};
 use crate::field::FieldError;
 use serde_json::Value;
 
-pub(super) fn cron_job(check: &mut Check, object: &Value, old: Option<&Value>) {
+pub(super) fn validate_cron_job(check: &mut Check, object: &Value, old: Option<&Value>) {
     let (cron, path) = (&object["spec"], "spec");
     let name = text(&object["metadata"], "name");
-    // Its jobs' names are longer by eleven.
+    // The names of its jobs have a suffix of eleven characters.
     if old.is_none() && name.len() > 52 {
         check.push(FieldError::invalid(
             "metadata.name",
@@ -16,15 +16,15 @@ pub(super) fn cron_job(check: &mut Check, object: &Value, old: Option<&Value>) {
         ));
     }
     if let Some(zone) = cron["timeZone"].as_str() {
-        time_zone(check, zone);
+        validate_time_zone(check, zone);
     }
     let schedule = text(cron, "schedule");
-    if check.required(&cron["schedule"], "spec.schedule") {
-        for detail in schedule::errors(schedule) {
+    if check.require(&cron["schedule"], "spec.schedule") {
+        for detail in schedule::schedule_errors(schedule) {
             check.push(FieldError::invalid("spec.schedule", schedule, detail));
         }
     }
-    check.not_negative(
+    check.require_non_negative(
         cron,
         &[
             "startingDeadlineSeconds",
@@ -36,10 +36,10 @@ pub(super) fn cron_job(check: &mut Check, object: &Value, old: Option<&Value>) {
     if cron["concurrencyPolicy"].is_null() {
         check.push(FieldError::required("spec.concurrencyPolicy", ""));
     }
-    check.one_of(cron, "concurrencyPolicy", path, &["Allow", "Forbid", "Replace"]);
+    check.require_supported(cron, "concurrencyPolicy", path, &["Allow", "Forbid", "Replace"]);
     let template = &cron["jobTemplate"]["spec"];
     let path = "spec.jobTemplate.spec";
-    job::spec(check, template, path);
+    job::validate_spec(check, template, path);
     if !template["selector"].is_null() {
         let selector = template["selector"].clone();
         let detail = "`selector` will be auto-generated";
@@ -51,14 +51,14 @@ pub(super) fn cron_job(check: &mut Check, object: &Value, old: Option<&Value>) {
     }
 }
 
-fn time_zone(check: &mut Check, zone: &str) {
+fn validate_time_zone(check: &mut Check, zone: &str) {
     let field = "spec.timeZone";
     let detail = match zone {
         "" => "timeZone must be nil or non-empty string".to_owned(),
         local if local.eq_ignore_ascii_case("local") => {
             "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones".to_owned()
         }
-        zone if schedule::is_unknown(zone) => format!("unknown time zone {zone}"),
+        zone if schedule::is_unknown_time_zone(zone) => format!("unknown time zone {zone}"),
         _ => return,
     };
     check.push(FieldError::invalid(field, zone, detail));

@@ -1,14 +1,14 @@
-//! How a pod finds names.
+//! Validation of a pod's DNS configuration and host aliases.
 
 use super::{Check, addresses, items, names, text};
 use crate::field::FieldError;
 use serde_json::Value;
 
-const MOST_SERVERS: usize = 3;
-const MOST_SEARCHES: usize = 32;
-const MOST_CHARACTERS: usize = 2048;
+const MAX_NAMESERVERS: usize = 3;
+const MAX_SEARCH_PATHS: usize = 32;
+const MAX_SEARCH_CHARACTERS: usize = 2048;
 
-pub(super) fn servers(check: &mut Check, spec: &Value, path: &str) {
+pub(super) fn validate_dns_config(check: &mut Check, spec: &Value, path: &str) {
     let config = &spec["dnsConfig"];
     let count = |list: &str| config[list].as_array().map_or(0, Vec::len);
     if spec["dnsPolicy"] == "None" {
@@ -27,12 +27,12 @@ pub(super) fn servers(check: &mut Check, spec: &Value, path: &str) {
             return check.push(FieldError::required(&path, detail));
         }
     }
-    for (list, most, what) in [
-        ("nameservers", MOST_SERVERS, "nameservers"),
-        ("searches", MOST_SEARCHES, "search paths"),
+    for (list, max, what) in [
+        ("nameservers", MAX_NAMESERVERS, "nameservers"),
+        ("searches", MAX_SEARCH_PATHS, "search paths"),
     ] {
-        if count(list) > most {
-            let detail = format!("must not have more than {most} {what}");
+        if count(list) > max {
+            let detail = format!("must not have more than {max} {what}");
             check.push(FieldError::invalid(
                 &format!("{path}.{list}"),
                 config[list].clone(),
@@ -41,14 +41,14 @@ pub(super) fn servers(check: &mut Check, spec: &Value, path: &str) {
         }
     }
     for (server, path) in items(config, "nameservers", path) {
-        address(check, server, &path);
+        validate_ip_address(check, server, &path);
     }
     let searches: Vec<&str> = items(config, "searches", path)
         .map(|(search, _)| search.as_str().unwrap_or_default())
         .collect();
-    if searches.join(" ").len() > MOST_CHARACTERS {
+    if searches.join(" ").len() > MAX_SEARCH_CHARACTERS {
         let detail = format!(
-            "must not have more than {MOST_CHARACTERS} characters (including spaces) in the search list"
+            "must not have more than {MAX_SEARCH_CHARACTERS} characters (including spaces) in the search list"
         );
         let field = format!("{path}.searches");
         check.push(FieldError::invalid(&field, config["searches"].clone(), detail));
@@ -56,7 +56,7 @@ pub(super) fn servers(check: &mut Check, spec: &Value, path: &str) {
     for (at, search) in searches.iter().enumerate().filter(|(_, search)| **search != ".") {
         let search = search.strip_suffix('.').unwrap_or(search);
         let field = format!("{path}.searches[{at}]");
-        check.messages(&field, search, &names::underscored(search));
+        check.push_messages(&field, search, &names::subdomain_with_underscores_errors(search));
     }
     for (option, path) in items(config, "options", path) {
         if text(option, "name").is_empty() {
@@ -65,20 +65,20 @@ pub(super) fn servers(check: &mut Check, spec: &Value, path: &str) {
     }
 }
 
-/// Names that the pod knows by itself.
-pub(super) fn aliases(check: &mut Check, spec: &Value, path: &str) {
+/// Validates host aliases.
+pub(super) fn validate_host_aliases(check: &mut Check, spec: &Value, path: &str) {
     for (alias, path) in items(spec, "hostAliases", path) {
-        address(check, &alias["ip"], &format!("{path}.ip"));
+        validate_ip_address(check, &alias["ip"], &format!("{path}.ip"));
         for (name, path) in items(alias, "hostnames", &path) {
             let name = name.as_str().unwrap_or_default();
-            check.messages(&path, name, &names::subdomain(name));
+            check.push_messages(&path, name, &names::subdomain_errors(name));
         }
     }
 }
 
-fn address(check: &mut Check, value: &Value, path: &str) {
-    let address = value.as_str().unwrap_or_default();
-    if let Some(why) = addresses::fault(address) {
-        check.push(FieldError::invalid(path, address, why));
+fn validate_ip_address(check: &mut Check, value: &Value, path: &str) {
+    let ip_address = value.as_str().unwrap_or_default();
+    if let Some(reason) = addresses::ip_error(ip_address) {
+        check.push(FieldError::invalid(path, ip_address, reason));
     }
 }

@@ -1,14 +1,14 @@
-//! Where containers' variables come from.
+//! Validation of environment variables of containers.
 
 use super::{Check, items, names, text};
 use crate::field::FieldError;
 use serde_json::Value;
 
-const VARIABLE: &str =
+const INVALID_VARIABLE_NAME: &str =
     "a valid environment variable name must consist only of printable ASCII characters other than '='";
 
-/// What a variable may say of its pod.
-const OF_VARIABLES: &[&str] = &[
+/// Pod fields that environment variables support.
+const ENV_FIELDS: &[&str] = &[
     "metadata.name",
     "metadata.namespace",
     "metadata.uid",
@@ -19,8 +19,8 @@ const OF_VARIABLES: &[&str] = &[
     "status.podIP",
     "status.podIPs",
 ];
-/// What only files may say of it.
-const OF_ALL: &[&str] = &[
+/// Pod fields that only downward API volumes support.
+const VOLUME_ONLY_FIELDS: &[&str] = &[
     "metadata.annotations",
     "metadata.labels",
     "spec.restartPolicy",
@@ -28,7 +28,7 @@ const OF_ALL: &[&str] = &[
     "status.phase",
     "spec.host",
 ];
-const OF_RESOURCES: &[&str] = &[
+const CONTAINER_RESOURCES: &[&str] = &[
     "limits.cpu",
     "limits.ephemeral-storage",
     "limits.memory",
@@ -37,51 +37,59 @@ const OF_RESOURCES: &[&str] = &[
     "requests.memory",
 ];
 
-pub(super) fn env(check: &mut Check, container: &Value, path: &str) {
+pub(super) fn validate_env(check: &mut Check, container: &Value, path: &str) {
     const SOURCES: &str = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`";
     for (variable, path) in items(container, "env", path) {
         let name = text(variable, "name");
-        if check.required(&variable["name"], &format!("{path}.name")) && !is_variable(name) {
-            check.push(FieldError::invalid(&format!("{path}.name"), name, VARIABLE));
+        if check.require(&variable["name"], &format!("{path}.name")) && !is_variable_name(name) {
+            check.push(FieldError::invalid(
+                &format!("{path}.name"),
+                name,
+                INVALID_VARIABLE_NAME,
+            ));
         }
         let source = &variable["valueFrom"];
         let Some(kinds) = source.as_object() else { continue };
-        let below = format!("{path}.valueFrom");
+        let source_path = format!("{path}.valueFrom");
         if source["fieldRef"].is_object() {
-            let field = format!("{below}.fieldRef");
-            field_ref(check, &source["fieldRef"], &field, OF_VARIABLES);
+            let field = format!("{source_path}.fieldRef");
+            validate_field_ref(check, &source["fieldRef"], &field, ENV_FIELDS);
         }
         if source["resourceFieldRef"].is_object() {
-            let field = format!("{below}.resourceFieldRef");
-            resource_ref(check, &source["resourceFieldRef"], &field, false);
+            let field = format!("{source_path}.resourceFieldRef");
+            validate_resource_ref(check, &source["resourceFieldRef"], &field, false);
         }
         for name in ["configMapKeyRef", "secretKeyRef"] {
             if source[name].is_object() {
-                key_ref(check, &source[name], &format!("{below}.{name}"));
+                validate_key_ref(check, &source[name], &format!("{source_path}.{name}"));
             }
         }
         if source["fileKeyRef"].is_object() {
-            file_ref(check, &source["fileKeyRef"], &format!("{below}.fileKeyRef"));
+            validate_file_ref(check, &source["fileKeyRef"], &format!("{source_path}.fileKeyRef"));
         }
         if kinds.is_empty() {
-            check.push(FieldError::invalid(&below, "", SOURCES));
+            check.push(FieldError::invalid(&source_path, "", SOURCES));
         } else if !text(variable, "value").is_empty() {
             let detail = "may not be specified when `value` is not empty";
-            check.push(FieldError::invalid(&below, "", detail));
+            check.push(FieldError::invalid(&source_path, "", detail));
         } else if kinds.len() > 1 {
             let detail = "may not have more than one field specified at a time";
-            check.push(FieldError::invalid(&below, "", detail));
+            check.push(FieldError::invalid(&source_path, "", detail));
         }
     }
 }
 
-/// Variables from whole maps.
-pub(super) fn env_from(check: &mut Check, container: &Value, path: &str) {
-    let all = format!("{path}.envFrom");
+/// Validates `envFrom`.
+pub(super) fn validate_env_from(check: &mut Check, container: &Value, path: &str) {
+    let list_path = format!("{path}.envFrom");
     for (source, path) in items(container, "envFrom", path) {
         let prefix = text(source, "prefix");
-        if !is_variable(prefix) {
-            check.push(FieldError::invalid(&format!("{path}.prefix"), prefix, VARIABLE));
+        if !is_variable_name(prefix) {
+            check.push(FieldError::invalid(
+                &format!("{path}.prefix"),
+                prefix,
+                INVALID_VARIABLE_NAME,
+            ));
         }
         let kinds: Vec<&str> = ["configMapRef", "secretRef"]
             .into_iter()
@@ -89,87 +97,89 @@ pub(super) fn env_from(check: &mut Check, container: &Value, path: &str) {
             .collect();
         for kind in &kinds {
             let field = format!("{path}.{kind}.name");
-            if check.required(&source[*kind]["name"], &field) {
+            if check.require(&source[*kind]["name"], &field) {
                 let name = text(&source[*kind], "name");
-                check.messages(&field, name, &names::prefix(name));
+                check.push_messages(&field, name, &names::prefix_errors(name));
             }
         }
         match kinds.len() {
             0 => {
                 let detail = "must specify one of: `configMapRef` or `secretRef`";
-                check.push(FieldError::invalid(&all, "", detail));
+                check.push(FieldError::invalid(&list_path, "", detail));
             }
             1 => {}
             _ => {
                 let detail = "may not have more than one field specified at a time";
-                check.push(FieldError::invalid(&all, "", detail));
+                check.push(FieldError::invalid(&list_path, "", detail));
             }
         }
     }
 }
 
-fn is_variable(name: &str) -> bool {
+fn is_variable_name(name: &str) -> bool {
     name.bytes()
         .all(|byte| (b' '..=b'~').contains(&byte) && byte != b'=')
 }
 
-/// A key of a map or a secret.
-fn key_ref(check: &mut Check, reference: &Value, path: &str) {
+/// Validates a reference to a key of a ConfigMap or Secret.
+fn validate_key_ref(check: &mut Check, reference: &Value, path: &str) {
     let name = text(reference, "name");
-    check.messages(&format!("{path}.name"), name, &names::subdomain(name));
-    if check.required(&reference["key"], &format!("{path}.key")) {
+    check.push_messages(&format!("{path}.name"), name, &names::subdomain_errors(name));
+    if check.require(&reference["key"], &format!("{path}.key")) {
         let key = text(reference, "key");
-        check.messages(&format!("{path}.key"), key, &names::config_key(key));
+        check.push_messages(&format!("{path}.key"), key, &names::config_key_errors(key));
     }
 }
 
-/// A line of a file in a volume.
-fn file_ref(check: &mut Check, reference: &Value, path: &str) {
+/// Validates a reference to a variable in an env file of a volume.
+fn validate_file_ref(check: &mut Check, reference: &Value, path: &str) {
     let at = |name: &str| format!("{path}.{name}");
     let key = text(reference, "key");
-    if check.required(&reference["key"], &at("key")) && !is_variable(key) {
-        check.push(FieldError::invalid(&at("key"), key, VARIABLE));
+    if check.require(&reference["key"], &at("key")) && !is_variable_name(key) {
+        check.push(FieldError::invalid(&at("key"), key, INVALID_VARIABLE_NAME));
     }
     let volume = text(reference, "volumeName");
-    if check.required(&reference["volumeName"], &at("volumeName")) {
-        check.messages(&at("volumeName"), volume, &names::label(volume));
+    if check.require(&reference["volumeName"], &at("volumeName")) {
+        check.push_messages(&at("volumeName"), volume, &names::label_errors(volume));
     }
-    if check.required(&reference["path"], &at("path")) {
-        check.no_backsteps(text(reference, "path"), &at("path"));
+    if check.require(&reference["path"], &at("path")) {
+        check.reject_backsteps(text(reference, "path"), &at("path"));
     }
 }
 
-/// A field of the pod, which a file may show.
-pub(super) fn field_in_file(check: &mut Check, reference: &Value, path: &str) {
-    const KNOWN: &[&str] = &[
+/// Validates a reference to a pod field in a downward API volume.
+pub(super) fn validate_volume_field_ref(check: &mut Check, reference: &Value, path: &str) {
+    const VOLUME_FIELDS: &[&str] = &[
         "metadata.annotations",
         "metadata.labels",
         "metadata.name",
         "metadata.namespace",
         "metadata.uid",
     ];
-    field_ref(check, reference, path, KNOWN);
+    validate_field_ref(check, reference, path, VOLUME_FIELDS);
 }
 
-fn field_ref(check: &mut Check, reference: &Value, path: &str, known: &[&str]) {
+fn validate_field_ref(check: &mut Check, reference: &Value, path: &str, known: &[&str]) {
     let (version, field) = (text(reference, "apiVersion"), text(reference, "fieldPath"));
     let at = format!("{path}.fieldPath");
-    if !check.required(&reference["apiVersion"], &format!("{path}.apiVersion"))
-        || !check.required(&reference["fieldPath"], &at)
+    if !check.require(&reference["apiVersion"], &format!("{path}.apiVersion"))
+        || !check.require(&reference["fieldPath"], &at)
     {
         return;
     }
     let subscript = field.strip_suffix("']").and_then(|field| field.split_once("['"));
-    let why = match subscript {
+    let reason = match subscript {
         _ if version != "v1" => format!("unsupported pod version: {version}"),
         Some(("metadata.annotations", key)) => {
-            return check.messages(path, key, &names::qualified(&key.to_lowercase()));
+            return check.push_messages(path, key, &names::qualified_name_errors(&key.to_lowercase()));
         }
-        Some(("metadata.labels", key)) => return check.messages(path, key, &names::qualified(key)),
+        Some(("metadata.labels", key)) => {
+            return check.push_messages(path, key, &names::qualified_name_errors(key));
+        }
         Some((start, _)) if !start.is_empty() => format!("field label does not support subscript: {field}"),
         _ if known.contains(&field) => return,
-        _ if OF_VARIABLES.contains(&field) || OF_ALL.contains(&field) => {
-            // It once was called otherwise.
+        _ if ENV_FIELDS.contains(&field) || VOLUME_ONLY_FIELDS.contains(&field) => {
+            // `spec.host` is an old name of `spec.nodeName`.
             let field = field.replace("spec.host", "spec.nodeName");
             if !known.contains(&&*field) {
                 check.push(FieldError::not_supported(&at, field, known));
@@ -178,28 +188,28 @@ fn field_ref(check: &mut Check, reference: &Value, path: &str, known: &[&str]) {
         }
         _ => format!("field label not supported: {field}"),
     };
-    let detail = format!("error converting fieldPath: {why}");
+    let detail = format!("error converting fieldPath: {reason}");
     check.push(FieldError::invalid(&at, field, detail));
 }
 
-/// What a container may use or asks for. A file must say which container it speaks of.
-pub(super) fn resource_ref(check: &mut Check, reference: &Value, path: &str, in_file: bool) {
+/// Validates a reference to a resource of a container. In a downward API volume, it must name the container.
+pub(super) fn validate_resource_ref(check: &mut Check, reference: &Value, path: &str, in_volume: bool) {
     let resource = text(reference, "resource");
     let is_huge_page =
         resource.starts_with("limits.hugepages-") || resource.starts_with("requests.hugepages-");
     let at = format!("{path}.resource");
-    if (!in_file || check.required(&reference["containerName"], &format!("{path}.containerName")))
-        && check.required(&reference["resource"], &at)
-        && !OF_RESOURCES.contains(&resource)
+    if (!in_volume || check.require(&reference["containerName"], &format!("{path}.containerName")))
+        && check.require(&reference["resource"], &at)
+        && !CONTAINER_RESOURCES.contains(&resource)
         && !is_huge_page
     {
-        check.push(FieldError::not_supported(&at, resource, OF_RESOURCES));
+        check.push(FieldError::not_supported(&at, resource, CONTAINER_RESOURCES));
     }
     let divisor = reference["divisor"].as_str().unwrap_or("0");
     let kind = resource
         .split_once('.')
-        .filter(|_| is_huge_page || OF_RESOURCES.contains(&resource));
-    let (which, known) = match kind.map(|(_, kind)| kind) {
+        .filter(|_| is_huge_page || CONTAINER_RESOURCES.contains(&resource));
+    let (resource_name, known) = match kind.map(|(_, kind)| kind) {
         Some("cpu") => ("cpu", None),
         Some("memory") => ("memory", Some("memory resource")),
         Some("ephemeral-storage") => ("ephemeral-storage", Some("local ephemeral storage resource")),
@@ -210,17 +220,17 @@ pub(super) fn resource_ref(check: &mut Check, reference: &Value, path: &str, in_
     let detail = match known {
         _ if divisor == "0" => return,
         None if !matches!(unit, "" | "m") => {
-            format!("only divisor's values 1m and 1 are supported with the {which} resource")
+            format!("only divisor's values 1m and 1 are supported with the {resource_name} resource")
         }
-        Some(of) if !DIVISORS.contains(&unit) => format!(
-            "only divisor's values 1, 1k, 1M, 1G, 1T, 1P, 1E, 1Ki, 1Mi, 1Gi, 1Ti, 1Pi, 1Ei are supported with the {of}"
+        Some(resource_kind) if !DIVISOR_UNITS.contains(&unit) => format!(
+            "only divisor's values 1, 1k, 1M, 1G, 1T, 1P, 1E, 1Ki, 1Mi, 1Gi, 1Ti, 1Pi, 1Ei are supported with the {resource_kind}"
         ),
         _ => return,
     };
-    // The real server shows the resource here.
+    // kube-apiserver shows the resource here.
     check.push(FieldError::invalid(&format!("{path}.divisor"), resource, detail));
 }
 
-const DIVISORS: [&str; 13] = [
+const DIVISOR_UNITS: [&str; 13] = [
     "", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei",
 ];

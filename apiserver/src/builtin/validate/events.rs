@@ -1,12 +1,12 @@
-//! Events, in the form of the core group and in the newer one.
+//! Validation of events, of the core group and of `events.k8s.io`.
 
 use super::{Check, names, text};
 use crate::field::FieldError;
 use serde_json::Value;
 
-/// The newer group's fields that do not change: their names, the names by which the real server speaks of them, and its types. The
-/// reason stands twice, as there.
-const FIXED: [(&str, &str, &str); 14] = [
+/// Immutable fields of `events.k8s.io`: the field, its name in kube-apiserver's messages, and its internal type. The reason occurs twice,
+/// as it does there.
+const IMMUTABLE_FIELDS: [(&str, &str, &str); 14] = [
     ("regarding", "involvedObject", "core.ObjectReference"),
     ("reason", "reason", "string"),
     ("note", "message", "string"),
@@ -23,27 +23,35 @@ const FIXED: [(&str, &str, &str); 14] = [
     ("reportingInstance", "reportingInstance", "string"),
 ];
 
-/// Who writes an event in the newer group must say more, and may change less.
-pub(super) fn event(check: &mut Check, event: &Value, old: Option<&Value>) {
-    let newer = event["apiVersion"] != "v1";
+/// Validates an event. Events of `events.k8s.io` have more required and more immutable fields.
+pub(super) fn validate_event(check: &mut Check, event: &Value, old: Option<&Value>) {
+    let is_events_v1 = event["apiVersion"] != "v1";
     let namespace = text(&event["metadata"], "namespace");
-    let about = &event[if newer { "regarding" } else { "involvedObject" }];
-    let place = text(about, "namespace");
-    let is_new = !event["eventTime"].is_null();
-    let fits = if place.is_empty() {
-        namespace.is_empty() || namespace == "default" || is_new && namespace == "kube-system"
+    let involved = &event[if is_events_v1 {
+        "regarding"
     } else {
-        is_new || place == namespace
+        "involvedObject"
+    }];
+    let about_namespace = text(involved, "namespace");
+    let has_event_time = !event["eventTime"].is_null();
+    let fits = if about_namespace.is_empty() {
+        namespace.is_empty() || namespace == "default" || has_event_time && namespace == "kube-system"
+    } else {
+        has_event_time || about_namespace == namespace
     };
     if !fits {
         let detail = "does not match event.namespace";
-        check.push(FieldError::invalid("involvedObject.namespace", place, detail));
+        check.push(FieldError::invalid(
+            "involvedObject.namespace",
+            about_namespace,
+            detail,
+        ));
     }
-    if is_new {
-        reported(
+    if has_event_time {
+        validate_reporting_fields(
             check,
             event,
-            if newer {
+            if is_events_v1 {
                 "reportingController"
             } else {
                 "reportingComponent"
@@ -51,19 +59,19 @@ pub(super) fn event(check: &mut Check, event: &Value, old: Option<&Value>) {
         );
     }
     match old {
-        _ if !newer => {}
-        None => strict(check, event, is_new),
-        Some(old) => fixed(check, event, old),
+        _ if !is_events_v1 => {}
+        None => validate_new_event_fields(check, event, has_event_time),
+        Some(old) => reject_immutable_fields(check, event, old),
     }
 }
 
-fn reported(check: &mut Check, event: &Value, reporter: &str) {
+fn validate_reporting_fields(check: &mut Check, event: &Value, reporter: &str) {
     let controller = text(event, reporter);
-    check.required(&Value::from(controller), reporter);
-    check.messages(reporter, controller, &names::qualified(controller));
-    for (name, longest) in [("reportingInstance", 128), ("action", 128), ("reason", 128)] {
-        if check.required(&Value::from(text(event, name)), name) && text(event, name).len() > longest {
-            let detail = format!("can have at most {longest} characters");
+    check.require(&Value::from(controller), reporter);
+    check.push_messages(reporter, controller, &names::qualified_name_errors(controller));
+    for (name, max) in [("reportingInstance", 128), ("action", 128), ("reason", 128)] {
+        if check.require(&Value::from(text(event, name)), name) && text(event, name).len() > max {
+            let detail = format!("can have at most {max} characters");
             check.push(FieldError::invalid(name, "", detail));
         }
     }
@@ -77,9 +85,9 @@ fn reported(check: &mut Check, event: &Value, reporter: &str) {
     }
 }
 
-fn strict(check: &mut Check, event: &Value, is_new: bool) {
-    series(check, &event["series"]);
-    if !is_new {
+fn validate_new_event_fields(check: &mut Check, event: &Value, has_event_time: bool) {
+    validate_series(check, &event["series"]);
+    if !has_event_time {
         check.push(FieldError::required("eventTime", ""));
     }
     let ty = text(event, "type");
@@ -90,7 +98,7 @@ fn strict(check: &mut Check, event: &Value, is_new: bool) {
             format!("has invalid value: {ty}"),
         ));
     }
-    for (name, shown) in [
+    for (name, internal_name) in [
         ("deprecatedFirstTimestamp", "firstTimestamp"),
         ("deprecatedLastTimestamp", "lastTimestamp"),
         ("deprecatedCount", "count"),
@@ -103,35 +111,35 @@ fn strict(check: &mut Check, event: &Value, is_new: bool) {
             value => !value.is_null(),
         };
         if is_set {
-            check.push(FieldError::invalid(shown, "", "needs to be unset"));
+            check.push(FieldError::invalid(internal_name, "", "needs to be unset"));
         }
     }
 }
 
-fn series(check: &mut Check, series: &Value) {
+fn validate_series(check: &mut Check, series: &Value) {
     if series.is_object() {
         if series["count"].as_i64().unwrap_or(0) < 2 {
             check.push(FieldError::invalid("series.count", "", "should be at least 2"));
         }
-        check.required(&series["lastObservedTime"], "series.lastObservedTime");
+        check.require(&series["lastObservedTime"], "series.lastObservedTime");
     }
 }
 
-fn fixed(check: &mut Check, event: &Value, old: &Value) {
+fn reject_immutable_fields(check: &mut Check, event: &Value, old: &Value) {
     if event["series"] != old["series"] {
-        series(check, &event["series"]);
+        validate_series(check, &event["series"]);
     }
-    for (name, field, ty) in FIXED {
+    for (name, field, ty) in IMMUTABLE_FIELDS {
         let value = &event[name];
         if *value == old[name] {
             continue;
         }
-        let fault = FieldError::invalid(field, text(event, name), "field is immutable");
+        let error = FieldError::invalid(field, text(event, name), "field is immutable");
         check.push(match ty {
-            "string" => fault,
+            "string" => error,
             ty => {
-                let shown = check.shown(value, name, ty);
-                fault.showing(shown)
+                let shown = check.format_internal(value, name, ty);
+                error.showing(shown)
             }
         });
     }

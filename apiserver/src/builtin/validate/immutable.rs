@@ -1,14 +1,14 @@
-//! What may not change.
+//! Immutable fields.
 
 use super::{Check, fields};
 use crate::field::FieldError;
 use serde_json::{Map, Value};
 
 impl Check {
-    /// What may not change, beyond what a kind's own check says.
-    pub(super) fn immutable(&mut self, object: &Value, old: &Value) {
-        const CHANGED: &str = "field is immutable";
-        const STATEFUL: [&str; 7] = [
+    /// Validates immutable fields that the validation of the kind does not cover.
+    pub(super) fn validate_immutable_fields(&mut self, object: &Value, old: &Value) {
+        const IMMUTABLE: &str = "field is immutable";
+        const MUTABLE_STATEFUL_SET_FIELDS: [&str; 7] = [
             "replicas",
             "ordinals",
             "template",
@@ -24,18 +24,18 @@ impl Check {
                 self.push(FieldError::invalid(
                     "spec.selector",
                     object["spec"]["selector"].clone(),
-                    CHANGED,
+                    IMMUTABLE,
                 ));
             }
             "StatefulSet" => {
-                let fixed = |object: &Value| -> Map<String, Value> {
-                    let fields =
-                        fields(&object["spec"]).filter(|(name, _)| !STATEFUL.contains(&name.as_str()));
+                let immutable_fields = |object: &Value| -> Map<String, Value> {
+                    let fields = fields(&object["spec"])
+                        .filter(|(name, _)| !MUTABLE_STATEFUL_SET_FIELDS.contains(&name.as_str()));
                     fields
                         .map(|(name, value)| (name.clone(), value.clone()))
                         .collect()
                 };
-                if fixed(object) != fixed(old) {
+                if immutable_fields(object) != immutable_fields(old) {
                     let detail = "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', \
                                   'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden";
                     self.push(FieldError::forbidden("spec", detail));
@@ -43,10 +43,10 @@ impl Check {
             }
             "Pod" if object["status"]["qosClass"] != old["status"]["qosClass"] => {
                 let class = object["status"]["qosClass"].clone();
-                self.push(FieldError::invalid("status.qosClass", class, CHANGED));
+                self.push(FieldError::invalid("status.qosClass", class, IMMUTABLE));
             }
             "ControllerRevision" if object["data"] != old["data"] => {
-                self.push(FieldError::invalid("data", object["data"].clone(), CHANGED));
+                self.push(FieldError::invalid("data", object["data"].clone(), IMMUTABLE));
             }
             "ConfigMap" | "Secret" if old["immutable"] == true => {
                 let detail = "field is immutable when `immutable` is set";

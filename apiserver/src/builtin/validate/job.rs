@@ -1,10 +1,10 @@
-//! Jobs.
+//! Validation of Jobs.
 
-use super::{Check, fields, job_policies, job_status, job_update, names, pod, selected, text};
+use super::{Check, fields, job_policies, job_status, job_update, names, pod, pod_template, text};
 use crate::field::FieldError;
 use serde_json::{Value, json};
 
-const COUNTS: [&str; 7] = [
+const NON_NEGATIVE_FIELDS: [&str; 7] = [
     "parallelism",
     "completions",
     "activeDeadlineSeconds",
@@ -13,52 +13,52 @@ const COUNTS: [&str; 7] = [
     "backoffLimitPerIndex",
     "maxFailedIndexes",
 ];
-const MOST_AT_ONCE: i64 = 100_000;
-const MOST_FAILED: i64 = 100_000;
-/// From here on fewer may run at once, and fail.
+const MAX_PARALLELISM_INDEXED: i64 = 100_000;
+const MAX_FAILED_INDEXES: i64 = 100_000;
+/// Above this number of completions, parallelism and failed indexes have lower limits.
 const MANY_COMPLETIONS: i64 = 100_000;
-const FEWER: i64 = 10_000;
-const LONGEST_MANAGER: usize = 63;
+const MAX_WITH_MANY_COMPLETIONS: i64 = 10_000;
+const MAX_MANAGED_BY_BYTES: usize = 63;
 
-pub(super) fn job(check: &mut Check, job: &Value, old: Option<&Value>) {
-    // What has no uid yet has no selector either.
-    let filled = !text(&job["metadata"], "uid").is_empty();
-    if filled {
-        generated_selector(check, job);
+pub(super) fn validate_job(check: &mut Check, job: &Value, old: Option<&Value>) {
+    // A job without uid has no selector yet.
+    let has_uid = !text(&job["metadata"], "uid").is_empty();
+    if has_uid {
+        validate_generated_selector(check, job);
     }
-    let whole = |check: &mut Check| {
-        spec(check, &job["spec"], "spec");
-        if filled {
-            selected(check, &job["spec"]);
+    let validate_whole = |check: &mut Check| {
+        validate_spec(check, &job["spec"], "spec");
+        if has_uid {
+            validate_job_selector(check, &job["spec"]);
         }
     };
-    whole(check);
-    host_names(check, job);
+    validate_whole(check);
+    validate_pod_host_names(check, job);
     if let Some(old) = old {
-        // The real server looks twice at one that replaces another, and tells of each fault twice.
-        whole(check);
-        job_update::update(check, job, old);
+        // kube-apiserver validates an updated job twice and reports each error twice.
+        validate_whole(check);
+        job_update::validate_update(check, job, old);
         if job["status"] != old["status"] {
-            job_status::job_status(check, job, old);
+            job_status::validate_job_status(check, job, old);
         }
     }
 }
 
-/// The pods of an indexed job are named after it and their index.
-fn host_names(check: &mut Check, job: &Value) {
+/// Checks that the pods of an indexed job, which are named after job and index, have valid host names.
+fn validate_pod_host_names(check: &mut Check, job: &Value) {
     let completions = job["spec"]["completions"].as_i64().unwrap_or_default();
     if job["spec"]["completionMode"] == "Indexed" && completions > 0 {
         let name = text(&job["metadata"], "name");
-        let longest = format!("{name}-{}", completions - 1);
-        if !names::is_label(&longest) {
-            let detail = format!("will not able to create pod with invalid DNS label: {longest}");
+        let last_host_name = format!("{name}-{}", completions - 1);
+        if !names::is_label(&last_host_name) {
+            let detail = format!("will not able to create pod with invalid DNS label: {last_host_name}");
             check.push(FieldError::invalid("metadata.name", name, detail));
         }
     }
 }
 
-/// A selector that was not asked for is the server's own.
-fn generated_selector(check: &mut Check, job: &Value) {
+/// Validates a generated selector.
+fn validate_generated_selector(check: &mut Check, job: &Value) {
     let spec = &job["spec"];
     if spec["manualSelector"] == true || spec["selector"].is_null() {
         return;
@@ -82,7 +82,7 @@ fn generated_selector(check: &mut Check, job: &Value) {
             Some(_) => {}
         }
     }
-    if !selected::selects(&spec["selector"], &labels) {
+    if !pod_template::matches(&spec["selector"], &labels) {
         let selector = spec["selector"].clone();
         check.push(FieldError::invalid(
             "spec.selector",
@@ -92,20 +92,20 @@ fn generated_selector(check: &mut Check, job: &Value) {
     }
 }
 
-/// A job selects its own pods.
-fn selected(check: &mut Check, spec: &Value) {
+/// Requires a job to select its own pods.
+fn validate_job_selector(check: &mut Check, spec: &Value) {
     let selector = &spec["selector"];
     if selector.is_null() {
         check.push(FieldError::required("spec.selector", ""));
     } else {
-        check.selector(selector, "spec.selector");
+        check.validate_label_selector(selector, "spec.selector");
     }
-    selected::match_labels(check, spec);
+    pod_template::require_selector_match(check, spec);
 }
 
-/// What it says of pods, which a cron job's template says too.
-pub(super) fn spec(check: &mut Check, spec: &Value, path: &str) {
-    check.not_negative(spec, &COUNTS, path);
+/// Validates the spec of a job, or of the job template of a cron job.
+pub(super) fn validate_spec(check: &mut Check, spec: &Value, path: &str) {
+    check.require_non_negative(spec, &NON_NEGATIVE_FIELDS, path);
     if !spec["maxFailedIndexes"].is_null() && spec["backoffLimitPerIndex"].is_null() {
         let detail = "when maxFailedIndexes is specified";
         check.push(FieldError::required(
@@ -115,19 +115,19 @@ pub(super) fn spec(check: &mut Check, spec: &Value, path: &str) {
     }
     if let Some(manager) = spec["managedBy"].as_str() {
         let field = format!("{path}.managedBy");
-        domain_path(check, manager, &field);
-        check.no_longer(manager, LONGEST_MANAGER, &field);
+        validate_domain_path(check, manager, &field);
+        check.limit_bytes(manager, MAX_MANAGED_BY_BYTES, &field);
     }
-    completion(check, spec, path);
-    job_policies::failure(check, spec, path);
-    job_policies::success(check, spec, path);
+    validate_completion_mode(check, spec, path);
+    job_policies::validate_pod_failure_policy(check, spec, path);
+    job_policies::validate_success_policy(check, spec, path);
     let replacement: &[&str] = if spec["podFailurePolicy"].is_object() {
         &["Failed"]
     } else {
         &["Failed", "TerminatingOrFailed"]
     };
-    check.one_of(spec, "podReplacementPolicy", path, replacement);
-    pod::template(check, &spec["template"], &format!("{path}.template"));
+    check.require_supported(spec, "podReplacementPolicy", path, replacement);
+    pod::validate_template(check, &spec["template"], &format!("{path}.template"));
     let field = format!("{path}.template.spec.restartPolicy");
     match text(&spec["template"]["spec"], "restartPolicy") {
         "" | "Always" => check.push(FieldError::required(
@@ -143,42 +143,46 @@ pub(super) fn spec(check: &mut Check, spec: &Value, path: &str) {
     }
 }
 
-/// Whether its pods are numbered, and what goes with that alone.
-fn completion(check: &mut Check, spec: &Value, path: &str) {
+/// Validates the completion mode and the fields of indexed jobs.
+fn validate_completion_mode(check: &mut Check, spec: &Value, path: &str) {
     let number = |name: &str| spec[name].as_i64();
-    let (completions, failed) = (number("completions"), number("maxFailedIndexes"));
-    let mut too_many = |name: &str, most: i64, why: &str| {
-        if let Some(number) = number(name).filter(|number| *number > most) {
-            let detail = format!("must be less than or equal to {most}{why}");
+    let (completions, max_failed) = (number("completions"), number("maxFailedIndexes"));
+    let mut too_many = |name: &str, max: i64, reason: &str| {
+        if let Some(number) = number(name).filter(|number| *number > max) {
+            let detail = format!("must be less than or equal to {max}{reason}");
             check.push(FieldError::invalid(&format!("{path}.{name}"), number, detail));
         }
     };
     if spec["completionMode"] == "Indexed" {
-        too_many("parallelism", MOST_AT_ONCE, " when completion mode is Indexed");
-        too_many("maxFailedIndexes", MOST_FAILED, "");
+        too_many(
+            "parallelism",
+            MAX_PARALLELISM_INDEXED,
+            " when completion mode is Indexed",
+        );
+        too_many("maxFailedIndexes", MAX_FAILED_INDEXES, "");
         let many = completions.is_some_and(|completions| completions > MANY_COMPLETIONS)
             && !spec["backoffLimitPerIndex"].is_null();
         if many {
-            let why = format!(
+            let reason = format!(
                 " when completions are above {MANY_COMPLETIONS} and used with backoff limit per index"
             );
-            too_many("parallelism", FEWER, &why);
-            too_many("maxFailedIndexes", FEWER, &why);
+            too_many("parallelism", MAX_WITH_MANY_COMPLETIONS, &reason);
+            too_many("maxFailedIndexes", MAX_WITH_MANY_COMPLETIONS, &reason);
         }
-        if many && failed.is_none() {
+        if many && max_failed.is_none() {
             let detail = format!("must be specified when completions is above {MANY_COMPLETIONS}");
             check.push(FieldError::required(&format!("{path}.maxFailedIndexes"), detail));
         }
-        match (completions, failed) {
+        match (completions, max_failed) {
             (None, _) => {
                 let detail = "when completion mode is Indexed";
                 check.push(FieldError::required(&format!("{path}.completions"), detail));
             }
-            (Some(completions), Some(failed)) if failed > completions => {
+            (Some(completions), Some(max_failed)) if max_failed > completions => {
                 let detail = "must be less than or equal to completions";
                 check.push(FieldError::invalid(
                     &format!("{path}.maxFailedIndexes"),
-                    failed,
+                    max_failed,
                     detail,
                 ));
             }
@@ -186,7 +190,7 @@ fn completion(check: &mut Check, spec: &Value, path: &str) {
         }
         return;
     }
-    check.one_of(spec, "completionMode", path, &["NonIndexed", "Indexed"]);
+    check.require_supported(spec, "completionMode", path, &["NonIndexed", "Indexed"]);
     if matches!(spec["completionMode"].as_str(), None | Some("NonIndexed")) {
         for name in ["backoffLimitPerIndex", "maxFailedIndexes"] {
             if let Some(number) = number(name) {
@@ -197,8 +201,8 @@ fn completion(check: &mut Check, spec: &Value, path: &str) {
     }
 }
 
-/// A name within a domain, such as `acme.io/foo`.
-fn domain_path(check: &mut Check, text: &str, field: &str) {
+/// Validates a domain-prefixed path, such as `acme.io/foo`.
+fn validate_domain_path(check: &mut Check, text: &str, field: &str) {
     if text.is_empty() {
         return check.push(FieldError::required(field, ""));
     }
@@ -207,7 +211,7 @@ fn domain_path(check: &mut Check, text: &str, field: &str) {
         let detail = "must be a domain-prefixed path (such as \"acme.io/foo\")";
         return check.push(FieldError::invalid(field, text, detail));
     };
-    check.messages(field, host, &names::subdomain(host));
+    check.push_messages(field, host, &names::subdomain_errors(host));
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~%!$&'()*+,;=:".contains(&byte);
     if !path.bytes().all(fits) {
         let detail = "Invalid path (regex used for validation is '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')";

@@ -1,44 +1,46 @@
-//! Indexes of a job's pods as texts, such as `0,2-4`.
+//! Parses index lists of indexed jobs, such as `0,2-4`.
 
-/// How many indexes a text names: rising, and all of them below the number of completions.
+/// Counts the indexes of a list, which must be ascending and below the number of completions.
 pub(super) fn count(text: &str, completions: i64) -> Result<i64, String> {
     if text.is_empty() {
         return Ok(0);
     }
     let (mut last, mut total) = (None, 0);
     for interval in text.split(',') {
-        let (first, end) = parsed(interval, completions)?;
-        follows(last, first)?;
+        let (first, end) = parse_interval(interval, completions)?;
+        check_ascending(last, first)?;
         total += end - first + 1;
         last = Some(end);
     }
     Ok(total)
 }
 
-/// The first index that both texts name. What is no interval is passed over.
-pub(super) fn overlap(one: &str, other: &str, completions: i64) -> Option<i64> {
+/// Returns the first index that both lists contain. Invalid intervals are skipped.
+pub(super) fn overlap(first_list: &str, second_list: &str, completions: i64) -> Option<i64> {
     let intervals = |text: &str| -> Vec<(i64, i64)> {
         let intervals = text.split(',');
         intervals
-            .filter_map(|interval| parsed(interval, completions).ok())
+            .filter_map(|interval| parse_interval(interval, completions).ok())
             .collect()
     };
-    let (one, other) = (intervals(one), intervals(other));
-    let (mut at, mut beside) = (0, 0);
-    while let (Some((first, end)), Some((start, last))) = (one.get(at), other.get(beside)) {
+    let (first_list, second_list) = (intervals(first_list), intervals(second_list));
+    let (mut first_at, mut second_at) = (0, 0);
+    while let (Some((first, end)), Some((start, last))) =
+        (first_list.get(first_at), second_list.get(second_at))
+    {
         if first <= last && start <= end {
             return Some(*first.max(start));
         }
         if first <= start {
-            at += 1;
+            first_at += 1;
         } else {
-            beside += 1;
+            second_at += 1;
         }
     }
     None
 }
 
-fn parsed(interval: &str, completions: i64) -> Result<(i64, i64), String> {
+fn parse_interval(interval: &str, completions: i64) -> Result<(i64, i64), String> {
     let number = |text: &str| -> Result<i64, String> {
         let number = text
             .parse()
@@ -52,7 +54,7 @@ fn parsed(interval: &str, completions: i64) -> Result<(i64, i64), String> {
         [only] => number(only).map(|only| (only, only)),
         [first, end] => {
             let (first, end) = (number(first)?, number(end)?);
-            follows(Some(first), end).map(|()| (first, end))
+            check_ascending(Some(first), end).map(|()| (first, end))
         }
         _ => Err(format!(
             "the fragment {interval:?} violates the requirement that an index interval can have at most two parts separated by '-'"
@@ -60,7 +62,7 @@ fn parsed(interval: &str, completions: i64) -> Result<(i64, i64), String> {
     }
 }
 
-fn follows(previous: Option<i64>, current: i64) -> Result<(), String> {
+fn check_ascending(previous: Option<i64>, current: i64) -> Result<(), String> {
     match previous {
         Some(previous) if previous >= current => Err(format!(
             "non-increasing order, previous: {previous}, current: {current}"
@@ -74,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn indexes_rise_and_are_counted() {
+    fn indexes_are_ascending_and_counted() {
         for (text, expected) in [
             ("", Ok(0)),
             ("0,2-4", Ok(4)),
@@ -91,14 +93,18 @@ mod tests {
     }
 
     #[test]
-    fn indexes_that_both_name_are_found() {
-        for (one, other, expected) in [
+    fn first_common_index_is_found() {
+        for (first_list, second_list, expected) in [
             ("0-2", "2", Some(2)),
             ("0,4-6", "1,x,5", Some(5)),
             ("0,2", "1,3", None),
             ("", "1", None),
         ] {
-            assert_eq!(overlap(one, other, 7), expected, "{one} {other}");
+            assert_eq!(
+                overlap(first_list, second_list, 7),
+                expected,
+                "{first_list} {second_list}"
+            );
         }
     }
 }

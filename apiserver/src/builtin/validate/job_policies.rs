@@ -1,4 +1,4 @@
-//! What a job does when its pods fail, and when some of them suffice.
+//! Validation of a job's pod failure policy and success policy.
 
 use super::{Check, items, job_indexes, names, text};
 use crate::field::FieldError;
@@ -8,16 +8,16 @@ use std::collections::BTreeSet;
 const ACTIONS: [&str; 4] = ["Count", "FailIndex", "FailJob", "Ignore"];
 const OPERATORS: [&str; 2] = ["In", "NotIn"];
 const STATUSES: [&str; 3] = ["False", "True", "Unknown"];
-const MOST_RULES: usize = 20;
-const MOST_CONDITIONS: usize = 20;
-const MOST_CODES: usize = 255;
-const MOST_INDEXES: usize = 64 * 1024;
+const MAX_RULES: usize = 20;
+const MAX_CONDITIONS: usize = 20;
+const MAX_EXIT_CODES: usize = 255;
+const MAX_INDEXES_BYTES: usize = 64 * 1024;
 
-/// What is done when a pod fails.
-pub(super) fn failure(check: &mut Check, spec: &Value, path: &str) {
+/// Validates `podFailurePolicy`.
+pub(super) fn validate_pod_failure_policy(check: &mut Check, spec: &Value, path: &str) {
     let policy = &spec["podFailurePolicy"];
     let path = format!("{path}.podFailurePolicy");
-    check.at_most(&policy["rules"], MOST_RULES, &format!("{path}.rules"));
+    check.limit_items(&policy["rules"], MAX_RULES, &format!("{path}.rules"));
     for (rule, path) in items(policy, "rules", &path) {
         let field = format!("{path}.action");
         match text(rule, "action") {
@@ -25,18 +25,18 @@ pub(super) fn failure(check: &mut Check, spec: &Value, path: &str) {
                 let detail = "requires the backoffLimitPerIndex to be set";
                 check.push(FieldError::invalid(&field, "FailIndex", detail));
             }
-            _ => one_of(check, rule, "action", &path, &ACTIONS),
+            _ => require_supported_value(check, rule, "action", &path, &ACTIONS),
         }
         let codes = &rule["onExitCodes"];
         if codes.is_object() {
-            exit_codes(check, codes, spec, &format!("{path}.onExitCodes"));
+            validate_exit_codes(check, codes, spec, &format!("{path}.onExitCodes"));
         }
         let list = format!("{path}.onPodConditions");
-        check.at_most(&rule["onPodConditions"], MOST_CONDITIONS, &list);
+        check.limit_items(&rule["onPodConditions"], MAX_CONDITIONS, &list);
         for (condition, path) in items(rule, "onPodConditions", &path) {
             let kind = text(condition, "type");
-            check.messages(&format!("{path}.type"), kind, &names::qualified(kind));
-            one_of(check, condition, "status", &path, &STATUSES);
+            check.push_messages(&format!("{path}.type"), kind, &names::qualified_name_errors(kind));
+            require_supported_value(check, condition, "status", &path, &STATUSES);
         }
         let conditions = rule["onPodConditions"]
             .as_array()
@@ -50,19 +50,19 @@ pub(super) fn failure(check: &mut Check, spec: &Value, path: &str) {
     }
 }
 
-/// The field has one of the values, which are told when it has none.
-fn one_of(check: &mut Check, holder: &Value, name: &str, path: &str, allowed: &[&str]) {
+/// Requires the field to have one of the values; the error for a missing value lists them.
+fn require_supported_value(check: &mut Check, holder: &Value, name: &str, path: &str, allowed: &[&str]) {
     if text(holder, name).is_empty() {
         let allowed: Vec<String> = allowed.iter().map(|value| format!("{value:?}")).collect();
         let detail = format!("valid values: [{}]", allowed.join(" "));
         check.push(FieldError::required(&format!("{path}.{name}"), detail));
     } else {
-        check.one_of(holder, name, path, allowed);
+        check.require_supported(holder, name, path, allowed);
     }
 }
 
-fn exit_codes(check: &mut Check, codes: &Value, spec: &Value, path: &str) {
-    one_of(check, codes, "operator", path, &OPERATORS);
+fn validate_exit_codes(check: &mut Check, codes: &Value, spec: &Value, path: &str) {
+    require_supported_value(check, codes, "operator", path, &OPERATORS);
     if let Some(container) = codes["containerName"].as_str() {
         let template = &spec["template"]["spec"];
         let mut known = ["containers", "initContainers"]
@@ -78,17 +78,17 @@ fn exit_codes(check: &mut Check, codes: &Value, spec: &Value, path: &str) {
         }
     }
     let field = format!("{path}.values");
-    let values = check.empties.restored(&codes["values"], &field);
-    let all: Vec<i64> = items(codes, "values", path)
+    let values = check.explicit_empty.restore_field(&codes["values"], &field);
+    let parsed: Vec<i64> = items(codes, "values", path)
         .filter_map(|(value, _)| value.as_i64())
         .collect();
-    if all.is_empty() {
+    if parsed.is_empty() {
         let detail = "at least one value is required";
         check.push(FieldError::invalid(&field, values.clone(), detail));
     }
-    check.at_most(&values, MOST_CODES, &field);
+    check.limit_items(&values, MAX_EXIT_CODES, &field);
     let mut seen = BTreeSet::new();
-    for (at, code) in all.iter().enumerate() {
+    for (at, code) in parsed.iter().enumerate() {
         let field = format!("{field}[{at}]");
         if text(codes, "operator") == "In" && *code == 0 {
             check.push(FieldError::invalid(
@@ -101,30 +101,30 @@ fn exit_codes(check: &mut Check, codes: &Value, spec: &Value, path: &str) {
             check.push(FieldError::duplicate(&field, *code));
         }
     }
-    if !all.is_sorted() {
+    if !parsed.is_sorted() {
         check.push(FieldError::invalid(&field, values, "must be ordered"));
     }
 }
 
-/// Which pods suffice.
-pub(super) fn success(check: &mut Check, spec: &Value, path: &str) {
+/// Validates `successPolicy`.
+pub(super) fn validate_success_policy(check: &mut Check, spec: &Value, path: &str) {
     let policy = &spec["successPolicy"];
     let path = format!("{path}.successPolicy");
     if policy.is_null() {
         return;
     }
     if spec["completionMode"] != "Indexed" {
-        let shown = check.shown(policy, &path, "batch.SuccessPolicy");
+        let formatted = check.format_internal(policy, &path, "batch.SuccessPolicy");
         let detail = "requires indexed completion mode";
-        return check.push(FieldError::invalid(&path, "", detail).showing(shown));
+        return check.push(FieldError::invalid(&path, "", detail).showing(formatted));
     }
     let rules = format!("{path}.rules");
     if items(policy, "rules", &path).next().is_none() {
         let detail = "at least one rules must be specified when the successPolicy is specified";
         check.push(FieldError::required(&rules, detail));
     }
-    check.at_most(&policy["rules"], MOST_RULES, &rules);
-    // Of a job without completions the real server says nothing at all: it fails.
+    check.limit_items(&policy["rules"], MAX_RULES, &rules);
+    // For a job without completions, kube-apiserver returns no validation error: the request handler fails.
     let completions = spec["completions"].as_i64().unwrap_or_default();
     for (rule, path) in items(policy, "rules", &path) {
         let (count, field) = (&rule["succeededCount"], format!("{path}.succeededCount"));
@@ -136,16 +136,16 @@ pub(super) fn success(check: &mut Check, spec: &Value, path: &str) {
         let mut total = 0;
         if let Some(indexes) = indexes {
             let field = format!("{path}.succeededIndexes");
-            check.no_longer(indexes, MOST_INDEXES, &field);
+            check.limit_bytes(indexes, MAX_INDEXES_BYTES, &field);
             match job_indexes::count(indexes, completions) {
                 Ok(count) => total = count,
-                Err(why) => {
-                    let detail = format!("error parsing succeededIndexes: {why}");
+                Err(reason) => {
+                    let detail = format!("error parsing succeededIndexes: {reason}");
                     check.push(FieldError::invalid(&field, indexes, detail));
                 }
             }
         }
-        check.not_negative(rule, &["succeededCount"], &path);
+        check.require_non_negative(rule, &["succeededCount"], &path);
         let Some(count) = count.as_i64() else { continue };
         if count > completions {
             let detail =

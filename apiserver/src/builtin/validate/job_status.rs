@@ -1,43 +1,43 @@
-//! What is said of a job: a job that ended stays so, and its counts, times and indexes fit together.
+//! Validation of a job's status: terminal conditions stay, and counts, times and indexes are consistent.
 
 use super::{Check, items, job_indexes, text};
 use crate::field::FieldError;
 use serde_json::Value;
 
-const COUNTS: [&str; 5] = ["active", "failed", "ready", "succeeded", "terminating"];
-/// Conditions that do not go away.
-const LASTING: [&str; 3] = ["Complete", "Failed", "FailureTarget"];
+const COUNT_FIELDS: [&str; 5] = ["active", "failed", "ready", "succeeded", "terminating"];
+/// Conditions that must not be removed once they are true.
+const TERMINAL_CONDITIONS: [&str; 3] = ["Complete", "Failed", "FailureTarget"];
 
-/// A status, and what its conditions say.
-struct Said<'a> {
+/// A job's status with access to its conditions.
+struct JobStatus<'a> {
     status: &'a Value,
 }
 
-impl<'a> Said<'a> {
+impl<'a> JobStatus<'a> {
     fn new(job: &'a Value) -> Self {
         Self {
             status: &job["status"],
         }
     }
 
-    fn complete(&self) -> bool {
-        is(self.status, "Complete", "True")
+    fn is_complete(&self) -> bool {
+        has_condition(self.status, "Complete", "True")
     }
 
-    fn failed(&self) -> bool {
-        is(self.status, "Failed", "True")
+    fn is_failed(&self) -> bool {
+        has_condition(self.status, "Failed", "True")
     }
 
-    fn failing(&self) -> bool {
-        is(self.status, "FailureTarget", "True")
+    fn is_failing(&self) -> bool {
+        has_condition(self.status, "FailureTarget", "True")
     }
 
-    fn succeeding(&self) -> bool {
-        is(self.status, "SuccessCriteriaMet", "True")
+    fn is_succeeding(&self) -> bool {
+        has_condition(self.status, "SuccessCriteriaMet", "True")
     }
 
     fn is_finished(&self) -> bool {
-        self.complete() || self.failed()
+        self.is_complete() || self.is_failed()
     }
 
     fn count(&self, name: &str) -> i64 {
@@ -46,27 +46,29 @@ impl<'a> Said<'a> {
 }
 
 /// Whether the condition has this status.
-fn is(status: &Value, condition: &str, expected: &str) -> bool {
+fn has_condition(status: &Value, condition: &str, expected: &str) -> bool {
     let mut conditions = items(status, "conditions", "").map(|(condition, _)| condition);
-    conditions.any(|one| text(one, "type") == condition && text(one, "status") == expected)
+    conditions.any(|condition_item| {
+        text(condition_item, "type") == condition && text(condition_item, "status") == expected
+    })
 }
 
-/// What changed is looked at: the job may have been changed since its status was told.
-pub(super) fn job_status(check: &mut Check, job: &Value, old: &Value) {
-    let (new, before) = (Said::new(job), Said::new(old));
-    check.not_negative(new.status, &COUNTS, "status");
-    uncounted(check, new.status);
-    conditions(check, job, &new, &before);
-    times(check, job, &new, &before);
-    counts(check, job, &new, &before);
-    indexes(check, job, &new, &before);
+/// Validates only what changed, because the job may have changed since the controller observed it.
+pub(super) fn validate_job_status(check: &mut Check, job: &Value, old: &Value) {
+    let (new, before) = (JobStatus::new(job), JobStatus::new(old));
+    check.require_non_negative(new.status, &COUNT_FIELDS, "status");
+    validate_uncounted_pods(check, new.status);
+    validate_conditions(check, job, &new, &before);
+    validate_times(check, job, &new, &before);
+    validate_counts(check, job, &new, &before);
+    validate_indexes(check, job, &new, &before);
 }
 
-fn differs(new: &Said<'_>, before: &Said<'_>, name: &str) -> bool {
+fn has_changed(new: &JobStatus<'_>, before: &JobStatus<'_>, name: &str) -> bool {
     new.status[name] != before.status[name]
 }
 
-fn uncounted(check: &mut Check, status: &Value) {
+fn validate_uncounted_pods(check: &mut Check, status: &Value) {
     let path = "status.uncountedTerminatedPods";
     let mut seen = vec![];
     for list in ["succeeded", "failed"] {
@@ -83,74 +85,80 @@ fn uncounted(check: &mut Check, status: &Value) {
     }
 }
 
-fn conditions(check: &mut Check, job: &Value, new: &Said<'_>, before: &Said<'_>) {
-    let ended = new.complete() != before.complete();
-    let failed = new.failed() != before.failed();
-    let chosen = !job["spec"]["successPolicy"].is_null();
+fn validate_conditions(check: &mut Check, job: &Value, new: &JobStatus<'_>, before: &JobStatus<'_>) {
+    let complete_changed = new.is_complete() != before.is_complete();
+    let failed_changed = new.is_failed() != before.is_failed();
+    let has_success_policy = !job["spec"]["successPolicy"].is_null();
     let rules = [
         (
-            (ended || failed) && new.complete() && new.failed(),
+            (complete_changed || failed_changed) && new.is_complete() && new.is_failed(),
             "cannot set Complete=True and Failed=true conditions",
         ),
         (
-            (ended || new.failing() != before.failing()) && new.complete() && new.failing(),
+            (complete_changed || new.is_failing() != before.is_failing())
+                && new.is_complete()
+                && new.is_failing(),
             "cannot set Complete=True and FailureTarget=true conditions",
         ),
         (
-            (failed || differs(new, before, "failedIndexes")) && new.failed() && !new.failing(),
+            (failed_changed || has_changed(new, before, "failedIndexes"))
+                && new.is_failed()
+                && !new.is_failing(),
             "cannot set Failed=True condition without the FailureTarget=true condition",
         ),
         (
-            (ended || new.succeeding() != before.succeeding()) && new.complete() && !new.succeeding(),
+            (complete_changed || new.is_succeeding() != before.is_succeeding())
+                && new.is_complete()
+                && !new.is_succeeding(),
             "cannot set Complete=True condition without the SuccessCriteriaMet=true condition",
         ),
         (
-            new.succeeding() && new.failed(),
+            new.is_succeeding() && new.is_failed(),
             "cannot set SuccessCriteriaMet=True and Failed=true conditions",
         ),
         (
-            new.succeeding() && new.failing(),
+            new.is_succeeding() && new.is_failing(),
             "cannot set SuccessCriteriaMet=True and FailureTarget=true conditions",
         ),
         (
-            chosen && !new.succeeding() && new.complete(),
+            has_success_policy && !new.is_succeeding() && new.is_complete(),
             "cannot set Complete=True for Job with SuccessPolicy unless SuccessCriteriaMet=True",
         ),
         (
-            before.succeeding() && !new.succeeding(),
+            before.is_succeeding() && !new.is_succeeding(),
             "cannot disable the SuccessCriteriaMet=True condition",
         ),
         (
-            before.complete() && !before.succeeding() && new.succeeding(),
+            before.is_complete() && !before.is_succeeding() && new.is_succeeding(),
             "cannot set SuccessCriteriaMet=True for Job already has Complete=true conditions",
         ),
     ];
-    let lost = LASTING
-        .into_iter()
-        .filter(|condition| is(before.status, condition, "True") && !is(new.status, condition, "True"));
-    let lost = lost.map(|condition| format!("cannot disable the terminal {condition}=True condition"));
-    let broken = rules.into_iter().filter(|(broken, _)| *broken);
-    for detail in broken.map(|(_, detail)| detail.to_owned()).chain(lost) {
+    let removed = TERMINAL_CONDITIONS.into_iter().filter(|condition| {
+        has_condition(before.status, condition, "True") && !has_condition(new.status, condition, "True")
+    });
+    let removed = removed.map(|condition| format!("cannot disable the terminal {condition}=True condition"));
+    let violated = rules.into_iter().filter(|(violated, _)| *violated);
+    for detail in violated.map(|(_, detail)| detail.to_owned()).chain(removed) {
         check.push(FieldError::invalid("status.conditions", "", detail).without_value());
     }
 }
 
-fn times(check: &mut Check, job: &Value, new: &Said<'_>, before: &Said<'_>) {
+fn validate_times(check: &mut Check, job: &Value, new: &JobStatus<'_>, before: &JobStatus<'_>) {
     let (start, end) = (&new.status["startTime"], &new.status["completionTime"]);
-    let started = differs(new, before, "startTime");
-    let ended = differs(new, before, "completionTime");
+    let started = has_changed(new, before, "startTime");
+    let ended = has_changed(new, before, "completionTime");
     let field = "status.completionTime";
-    if new.complete() != before.complete() || ended {
-        if !end.is_null() && !new.complete() {
+    if new.is_complete() != before.is_complete() || ended {
+        if !end.is_null() && !new.is_complete() {
             let detail = "cannot set completionTime when there is no Complete=True condition";
             check.push(FieldError::invalid(field, end.clone(), detail));
         }
-        if end.is_null() && new.complete() {
+        if end.is_null() && new.is_complete() {
             let detail = "completionTime is required for Complete jobs";
             check.push(FieldError::required(field, detail));
         }
     }
-    // Times are texts of one form.
+    // The times have the same format, so they compare as text.
     if (started || ended) && end.as_str().is_some_and(|end| Some(end) < start.as_str()) {
         let detail = "must be equal to or after `startTime`";
         check.push(FieldError::invalid(field, end.clone(), detail));
@@ -167,7 +175,8 @@ fn times(check: &mut Check, job: &Value, new: &Said<'_>, before: &Said<'_>) {
             "startTime is required for finished job",
         ));
     }
-    let resumes = is(before.status, "Suspended", "True") && is(new.status, "Suspended", "False");
+    let resumes =
+        has_condition(before.status, "Suspended", "True") && has_condition(new.status, "Suspended", "False");
     let set = !before.status["startTime"].is_null();
     if started && set && !resumes && job["spec"]["suspend"] != true {
         let detail = "field is immutable for unsuspended job once set";
@@ -175,9 +184,9 @@ fn times(check: &mut Check, job: &Value, new: &Said<'_>, before: &Said<'_>) {
     }
 }
 
-fn counts(check: &mut Check, job: &Value, new: &Said<'_>, before: &Said<'_>) {
+fn validate_counts(check: &mut Check, job: &Value, new: &JobStatus<'_>, before: &JobStatus<'_>) {
     let finished = new.is_finished() != before.is_finished();
-    let mut refuse = |name: &str, detail: &str| {
+    let mut reject = |name: &str, detail: &str| {
         check.push(FieldError::invalid(
             &format!("status.{name}"),
             new.count(name),
@@ -188,52 +197,53 @@ fn counts(check: &mut Check, job: &Value, new: &Said<'_>, before: &Said<'_>) {
         ("active", "active>0 is invalid for finished job"),
         ("terminating", "terminating>0 is invalid for finished job"),
     ] {
-        let changed = finished || differs(new, before, name);
+        let changed = finished || has_changed(new, before, name);
         if changed && new.is_finished() && new.count(name) > 0 {
-            refuse(name, detail);
+            reject(name, detail);
         }
     }
-    let changed = differs(new, before, "ready") || differs(new, before, "active");
+    let changed = has_changed(new, before, "ready") || has_changed(new, before, "active");
     if changed && new.count("ready") > new.count("active") {
-        refuse("ready", "cannot set more ready pods than active");
+        reject("ready", "cannot set more ready pods than active");
     }
     if new.count("failed") < before.count("failed") {
-        refuse("failed", "cannot decrease the failed counter");
+        reject("failed", "cannot decrease the failed counter");
     }
     let spec = &job["spec"];
-    let shrinks = spec["completionMode"] == "Indexed" && spec["completions"] == spec["parallelism"];
-    if !shrinks && new.count("succeeded") < before.count("succeeded") {
-        refuse("succeeded", "cannot decrease the succeeded counter");
+    let may_shrink = spec["completionMode"] == "Indexed" && spec["completions"] == spec["parallelism"];
+    if !may_shrink && new.count("succeeded") < before.count("succeeded") {
+        reject("succeeded", "cannot decrease the succeeded counter");
     }
     let pods = &new.status["uncountedTerminatedPods"];
-    let any = ["failed", "succeeded"]
+    let has_uncounted = ["failed", "succeeded"]
         .into_iter()
         .any(|list| pods[list].as_array().is_some_and(|list| !list.is_empty()));
-    if (finished || differs(new, before, "uncountedTerminatedPods")) && new.is_finished() && any {
+    if (finished || has_changed(new, before, "uncountedTerminatedPods")) && new.is_finished() && has_uncounted
+    {
         let path = "status.uncountedTerminatedPods";
-        let shown = check.shown(pods, path, "batch.UncountedTerminatedPods");
+        let shown = check.format_internal(pods, path, "batch.UncountedTerminatedPods");
         let detail = "must be empty for finished job";
         check.push(FieldError::invalid(path, "", detail).showing(shown));
     }
 }
 
-fn indexes(check: &mut Check, job: &Value, new: &Said<'_>, before: &Said<'_>) {
+fn validate_indexes(check: &mut Check, job: &Value, new: &JobStatus<'_>, before: &JobStatus<'_>) {
     let spec = &job["spec"];
-    let (done, failed) = ("completedIndexes", "failedIndexes");
-    let changed = |name: &str| differs(new, before, name);
+    let (completed, failed) = ("completedIndexes", "failedIndexes");
+    let changed = |name: &str| has_changed(new, before, name);
     let per_index = !spec["backoffLimitPerIndex"].is_null();
     let completions = spec["completions"].as_i64();
-    for (name, counts) in [(done, true), (failed, per_index)] {
+    for (name, counts) in [(completed, true), (failed, per_index)] {
         let (Some(indexes), Some(completions)) = (new.status[name].as_str(), completions) else {
             continue;
         };
-        if let (true, true, Err(why)) = (changed(name), counts, job_indexes::count(indexes, completions)) {
-            let detail = format!("error parsing {name}: {why}");
+        if let (true, true, Err(reason)) = (changed(name), counts, job_indexes::count(indexes, completions)) {
+            let detail = format!("error parsing {name}: {reason}");
             check.push(FieldError::invalid(&format!("status.{name}"), indexes, detail));
         }
     }
-    let completed = text(new.status, done);
-    if changed(done) && !completed.is_empty() && spec["completionMode"] != "Indexed" {
+    let completed = text(new.status, completed);
+    if changed(completed) && !completed.is_empty() && spec["completionMode"] != "Indexed" {
         let detail = "cannot set non-empty completedIndexes when non-indexed completion mode";
         check.push(FieldError::invalid("status.completedIndexes", completed, detail));
     }
@@ -246,7 +256,7 @@ fn indexes(check: &mut Check, job: &Value, new: &Said<'_>, before: &Said<'_>) {
         check.push(FieldError::invalid(field, indexes, detail));
     }
     if let Some(completions) = completions
-        && (changed(failed) || changed(done))
+        && (changed(failed) || changed(completed))
         && let Some(index) = job_indexes::overlap(completed, indexes, completions)
     {
         let detail = format!("failedIndexes and completedIndexes overlap at index: {index}");

@@ -1,12 +1,13 @@
-//! What of a job may change: little, and of its pods what says where they run and what they use, while it is suspended.
+//! Validation of job updates: most of the spec is immutable. While a job is suspended, scheduling directives and resources of its pod
+//! template may change.
 
 use super::Check;
 use crate::field::FieldError;
 use serde_json::{Map, Value, json};
 
-const CHANGED: &str = "field is immutable";
-/// Fields that never change, with the real server's types of those that it shows as its own.
-const FIXED: [(&str, Option<&str>); 6] = [
+const IMMUTABLE: &str = "field is immutable";
+/// Immutable fields, with kube-apiserver's internal type of those that messages show in that form.
+const IMMUTABLE_FIELDS: [(&str, Option<&str>); 6] = [
     ("selector", None),
     ("completionMode", None),
     ("podFailurePolicy", Some("*batch.PodFailurePolicy")),
@@ -15,30 +16,30 @@ const FIXED: [(&str, Option<&str>); 6] = [
     ("successPolicy", Some("*batch.SuccessPolicy")),
 ];
 
-pub(super) fn update(check: &mut Check, job: &Value, old: &Value) {
+pub(super) fn validate_update(check: &mut Check, job: &Value, old: &Value) {
     let (new, before) = (&job["spec"], &old["spec"]);
     let path = "spec.completions";
     if new["completions"] != before["completions"] {
         let completions = new["completions"].clone();
         if new["completionMode"] != "Indexed" {
-            check.push(FieldError::invalid(path, completions, CHANGED));
+            check.push(FieldError::invalid(path, completions, IMMUTABLE));
         } else if !completions.is_null() && completions != new["parallelism"] {
             let detail = "can only be modified in tandem with spec.parallelism";
             check.push(FieldError::invalid(path, completions, detail));
         }
     }
-    for (name, ty) in FIXED {
+    for (name, ty) in IMMUTABLE_FIELDS {
         if new[name] != before[name] {
-            changed(check, &new[name], &format!("spec.{name}"), ty);
+            push_immutable(check, &new[name], &format!("spec.{name}"), ty);
         }
     }
     let template = &new["template"];
-    if !pods_may_change(old) {
+    if !is_template_mutable(old) {
         if *template != before["template"] {
-            changed(check, template, "spec.template", Some("core.PodTemplateSpec"));
+            push_immutable(check, template, "spec.template", Some("core.PodTemplateSpec"));
         }
-    } else if template["spec"] != munged(&before["template"]["spec"], &template["spec"]) {
-        changed(
+    } else if template["spec"] != with_mutable_fields(&before["template"]["spec"], &template["spec"]) {
+        push_immutable(
             check,
             &template["spec"],
             "spec.template.spec",
@@ -47,16 +48,16 @@ pub(super) fn update(check: &mut Check, job: &Value, old: &Value) {
     }
 }
 
-fn changed(check: &mut Check, value: &Value, path: &str, ty: Option<&str>) {
-    let mut error = FieldError::invalid(path, value.clone(), CHANGED);
+fn push_immutable(check: &mut Check, value: &Value, path: &str, ty: Option<&str>) {
+    let mut error = FieldError::invalid(path, value.clone(), IMMUTABLE);
     if let Some(ty) = ty {
-        error = error.showing(check.shown(value, path, ty));
+        error = error.showing(check.format_internal(value, path, ty));
     }
     check.push(error);
 }
 
-/// Nothing of it runs, nor will before somebody says so.
-fn pods_may_change(job: &Value) -> bool {
+/// Whether the pod template is mutable: the job is suspended and no pod runs.
+fn is_template_mutable(job: &Value) -> bool {
     let status = &job["status"];
     let conditions = status["conditions"].as_array().into_iter().flatten();
     let is_suspended = conditions
@@ -67,42 +68,42 @@ fn pods_may_change(job: &Value) -> bool {
         && status["active"].as_i64().unwrap_or_default() == 0
 }
 
-/// The old pods with what may change as the new ones have it.
-fn munged(old: &Value, new: &Value) -> Value {
+/// Returns the old pod spec with the mutable fields of the new one.
+fn with_mutable_fields(old: &Value, new: &Value) -> Value {
     let mut munged = old.clone();
     let Some(fields) = munged.as_object_mut() else {
         return munged;
     };
     for name in ["nodeSelector", "tolerations", "schedulingGates"] {
-        put(fields, name, &new[name]);
+        set_or_remove(fields, name, &new[name]);
     }
     let mut affinity = old["affinity"].as_object().cloned().unwrap_or_default();
-    put(&mut affinity, "nodeAffinity", &new["affinity"]["nodeAffinity"]);
+    set_or_remove(&mut affinity, "nodeAffinity", &new["affinity"]["nodeAffinity"]);
     let affinity = if affinity.is_empty() && new["affinity"].is_null() {
         Value::Null
     } else {
         json!(affinity)
     };
-    put(fields, "affinity", &affinity);
+    set_or_remove(fields, "affinity", &affinity);
     for list in ["containers", "initContainers"] {
-        let news = new[list].as_array().map(Vec::as_slice).unwrap_or_default();
-        let olds = fields.get_mut(list).and_then(Value::as_array_mut);
-        let olds = olds.map(Vec::as_mut_slice).unwrap_or_default();
-        if news.len() != olds.len() {
+        let new_containers = new[list].as_array().map(Vec::as_slice).unwrap_or_default();
+        let old_containers = fields.get_mut(list).and_then(Value::as_array_mut);
+        let old_containers = old_containers.map(Vec::as_mut_slice).unwrap_or_default();
+        if new_containers.len() != old_containers.len() {
             continue;
         }
-        for (old, new) in olds.iter_mut().zip(news) {
+        for (old, new) in old_containers.iter_mut().zip(new_containers) {
             if old["name"] == new["name"]
                 && let Some(old) = old.as_object_mut()
             {
-                put(old, "resources", &new["resources"]);
+                set_or_remove(old, "resources", &new["resources"]);
             }
         }
     }
     munged
 }
 
-fn put(fields: &mut Map<String, Value>, name: &str, value: &Value) {
+fn set_or_remove(fields: &mut Map<String, Value>, name: &str, value: &Value) {
     if value.is_null() {
         fields.remove(name);
     } else {
@@ -114,29 +115,32 @@ fn put(fields: &mut Map<String, Value>, name: &str, value: &Value) {
 mod tests {
     use super::*;
 
-    fn told(status: &Value, change: impl Fn(&mut Value)) -> Vec<String> {
+    fn changed_fields(status: &Value, change: impl Fn(&mut Value)) -> Vec<String> {
         let pods =
             json!({ "containers": [{ "name": "c", "image": "i" }], "affinity": { "podAffinity": {} } });
         let old = json!({ "spec": { "suspend": true, "template": { "spec": pods } }, "status": status });
         let mut job = old.clone();
         change(&mut job["spec"]["template"]["spec"]);
         let mut check = Check::default();
-        update(&mut check, &job, &old);
+        validate_update(&mut check, &job, &old);
         check.errors.iter().map(|error| error.field.clone()).collect()
     }
 
     #[test]
-    fn pods_of_a_suspended_job_may_run_elsewhere_with_more() {
-        let directed = |pods: &mut Value| {
+    fn suspended_job_may_change_scheduling_and_resources() {
+        let reschedule = |pods: &mut Value| {
             pods["nodeSelector"] = json!({ "a": "b" });
             pods["affinity"]["nodeAffinity"] = json!({});
             pods["containers"][0]["resources"] = json!({ "limits": { "cpu": "1" } });
         };
-        assert_eq!(told(&json!({}), directed), [""; 0]);
-        assert_eq!(told(&json!({ "active": 1 }), directed), ["spec.template"]);
+        assert_eq!(changed_fields(&json!({}), reschedule), [""; 0]);
+        assert_eq!(
+            changed_fields(&json!({ "active": 1 }), reschedule),
+            ["spec.template"]
+        );
         let started = json!({ "startTime": "2026-01-01T00:00:00Z" });
-        assert_eq!(told(&started, directed), ["spec.template"]);
-        let renamed = |pods: &mut Value| pods["containers"][0]["image"] = json!("j");
-        assert_eq!(told(&json!({}), renamed), ["spec.template.spec"]);
+        assert_eq!(changed_fields(&started, reschedule), ["spec.template"]);
+        let change_image = |pods: &mut Value| pods["containers"][0]["image"] = json!("j");
+        assert_eq!(changed_fields(&json!({}), change_image), ["spec.template.spec"]);
     }
 }

@@ -1,52 +1,53 @@
-//! Metadata: labels, annotations, owners, finalizers.
+//! Validation of object metadata: labels, annotations, owner references and finalizers.
 
 use super::{Check, fields, items, names, text};
 use crate::field::FieldError;
 use serde_json::Value;
 
-/// The most that annotations may have, keys and values together.
-const MOST_ANNOTATIONS: usize = 256 << 10;
-const ORPHAN: &str = "orphan";
-const FOREGROUND: &str = "foregroundDeletion";
+/// Maximum total size of the keys and values of annotations, in bytes.
+const MAX_ANNOTATIONS_BYTES: usize = 256 << 10;
+const ORPHAN_FINALIZER: &str = "orphan";
+const FOREGROUND_FINALIZER: &str = "foregroundDeletion";
 
 impl Check {
-    /// With `standard`, finalizers without a prefix must be among those that built-in kinds know.
-    pub(super) fn metadata(&mut self, metadata: &Value, path: &str, standard: bool) {
-        self.not_negative(metadata, &["generation"], path);
-        self.labels_and_annotations(metadata, path);
-        self.owners(&metadata["ownerReferences"], &format!("{path}.ownerReferences"));
-        self.finalizers(&metadata["finalizers"], &format!("{path}.finalizers"));
+    /// Validates metadata. With `standard`, finalizers without a prefix must be standard ones.
+    pub(super) fn validate_metadata(&mut self, metadata: &Value, path: &str, standard: bool) {
+        self.require_non_negative(metadata, &["generation"], path);
+        self.validate_labels_and_annotations(metadata, path);
+        self.validate_owner_references(&metadata["ownerReferences"], &format!("{path}.ownerReferences"));
+        self.validate_finalizers(&metadata["finalizers"], &format!("{path}.finalizers"));
         if !standard {
             return;
         }
         for (finalizer, path) in items(metadata, "finalizers", path) {
             let name = finalizer.as_str().unwrap_or_default();
-            if !name.contains('/') && !["kubernetes", ORPHAN, FOREGROUND].contains(&name) {
+            if !name.contains('/') && !["kubernetes", ORPHAN_FINALIZER, FOREGROUND_FINALIZER].contains(&name)
+            {
                 let detail = "name is neither a standard finalizer name nor is it fully qualified";
                 self.push(FieldError::invalid(&path, name, detail));
             }
         }
     }
 
-    pub(super) fn labels_and_annotations(&mut self, metadata: &Value, path: &str) {
-        self.labels(&metadata["labels"], &format!("{path}.labels"));
-        self.annotations(&metadata["annotations"], &format!("{path}.annotations"));
+    pub(super) fn validate_labels_and_annotations(&mut self, metadata: &Value, path: &str) {
+        self.validate_labels(&metadata["labels"], &format!("{path}.labels"));
+        self.validate_annotations(&metadata["annotations"], &format!("{path}.annotations"));
     }
 
-    fn annotations(&mut self, annotations: &Value, path: &str) {
+    fn validate_annotations(&mut self, annotations: &Value, path: &str) {
         let mut size = 0;
         for (key, value) in fields(annotations) {
-            self.messages(path, key, &names::qualified(&key.to_lowercase()));
+            self.push_messages(path, key, &names::qualified_name_errors(&key.to_lowercase()));
             size += key.len() + value.as_str().map_or(0, str::len);
         }
-        if size > MOST_ANNOTATIONS {
-            self.push(FieldError::too_long(path, MOST_ANNOTATIONS as u64));
+        if size > MAX_ANNOTATIONS_BYTES {
+            self.push(FieldError::too_long(path, MAX_ANNOTATIONS_BYTES as u64));
         }
     }
 
-    fn owners(&mut self, owners: &Value, path: &str) {
+    fn validate_owner_references(&mut self, owner_references: &Value, path: &str) {
         let mut controller: Option<String> = None;
-        for owner in owners.as_array().into_iter().flatten() {
+        for owner in owner_references.as_array().into_iter().flatten() {
             for (name, detail) in [
                 ("apiVersion", "version must not be empty"),
                 ("kind", "must not be empty"),
@@ -59,7 +60,7 @@ impl Check {
             }
             if (text(owner, "apiVersion"), text(owner, "kind")) == ("v1", "Event") {
                 let detail = "/v1, Kind=Event is disallowed from being an owner";
-                self.push(FieldError::invalid(path, "", detail).showing(shown(owner)));
+                self.push(FieldError::invalid(path, "", detail).showing(format_owner(owner)));
             }
             if owner["controller"] != true {
                 continue;
@@ -71,15 +72,20 @@ impl Check {
                     let detail = format!(
                         "Only one reference can have Controller set to true. Found \"true\" in references for {first} and {name}"
                     );
-                    let all: Vec<String> = owners.as_array().into_iter().flatten().map(shown).collect();
-                    let all = format!("[{}]", all.join(","));
-                    self.push(FieldError::invalid(path, "", detail).showing(all));
+                    let formatted: Vec<String> = owner_references
+                        .as_array()
+                        .into_iter()
+                        .flatten()
+                        .map(format_owner)
+                        .collect();
+                    let formatted = format!("[{}]", formatted.join(","));
+                    self.push(FieldError::invalid(path, "", detail).showing(formatted));
                 }
             }
         }
     }
 
-    fn finalizers(&mut self, finalizers: &Value, path: &str) {
+    fn validate_finalizers(&mut self, finalizers: &Value, path: &str) {
         let names: Vec<&str> = finalizers
             .as_array()
             .into_iter()
@@ -87,25 +93,26 @@ impl Check {
             .map(|name| name.as_str().unwrap_or_default())
             .collect();
         for name in &names {
-            self.messages(path, name, &names::qualified(name));
+            self.push_messages(path, name, &names::qualified_name_errors(name));
         }
-        if names.contains(&ORPHAN) && names.contains(&FOREGROUND) {
-            let detail = format!("finalizer {ORPHAN} and {FOREGROUND} cannot be both set");
+        if names.contains(&ORPHAN_FINALIZER) && names.contains(&FOREGROUND_FINALIZER) {
+            let detail =
+                format!("finalizer {ORPHAN_FINALIZER} and {FOREGROUND_FINALIZER} cannot be both set");
             self.push(FieldError::invalid(path, finalizers.clone(), detail));
         }
     }
 
-    pub(super) fn labels(&mut self, labels: &Value, path: &str) {
+    pub(super) fn validate_labels(&mut self, labels: &Value, path: &str) {
         for (key, value) in fields(labels) {
-            self.messages(path, key, &names::qualified(key));
+            self.push_messages(path, key, &names::qualified_name_errors(key));
             let value = value.as_str().unwrap_or_default();
-            self.messages(path, value, &names::label_value(value));
+            self.push_messages(path, value, &names::label_value_errors(value));
         }
     }
 }
 
-/// An owner with its fields in the order in which the real server writes them.
-fn shown(owner: &Value) -> String {
+/// Formats an owner reference with its fields in kube-apiserver's order.
+fn format_owner(owner: &Value) -> String {
     let known = [
         "apiVersion",
         "kind",

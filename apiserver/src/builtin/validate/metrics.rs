@@ -1,42 +1,52 @@
-//! What an autoscaler looks at, and how fast it follows.
+//! Validation of an autoscaler's metrics and scaling behavior.
 
-use super::container::{self, amount};
+use super::container::{self, quantity_value};
 use super::{Check, items, names, policy, text};
 use crate::field::FieldError;
 use serde_json::Value;
 
-const KINDS: [&str; 5] = ["ContainerResource", "External", "Object", "Pods", "Resource"];
-/// The sources in the order in which they are looked at.
-const SOURCES: [&str; 5] = ["object", "external", "pods", "resource", "containerResource"];
+const METRIC_TYPES: [&str; 5] = ["ContainerResource", "External", "Object", "Pods", "Resource"];
+/// The metric sources in the order of validation.
+const METRIC_SOURCES: [&str; 5] = ["object", "external", "pods", "resource", "containerResource"];
 
-pub(super) fn metrics(check: &mut Check, spec: &Value) {
+pub(super) fn validate_metrics(check: &mut Check, spec: &Value) {
     for (metric, path) in items(spec, "metrics", "spec") {
         let kind = text(metric, "type");
         if kind.is_empty() {
             let detail = "must specify a metric source type";
             check.push(FieldError::required(&format!("{path}.type"), detail));
         }
-        if !KINDS.contains(&kind) {
-            check.push(FieldError::not_supported(&format!("{path}.type"), kind, KINDS));
+        if !METRIC_TYPES.contains(&kind) {
+            check.push(FieldError::not_supported(
+                &format!("{path}.type"),
+                kind,
+                METRIC_TYPES,
+            ));
         }
-        let present: Vec<&str> = SOURCES
+        let present: Vec<&str> = METRIC_SOURCES
             .into_iter()
             .filter(|name| metric[*name].is_object())
             .collect();
         if let Some(name) = present.first() {
-            source(check, &metric[*name], name, &format!("{path}.{name}"));
+            validate_metric_source(check, &metric[*name], name, &format!("{path}.{name}"));
         }
-        let wanted = SOURCES.into_iter().find(|name| name.eq_ignore_ascii_case(kind));
-        if wanted.is_none() {
-            // Told twice, as the real server does.
-            check.push(FieldError::not_supported(&format!("{path}.type"), kind, KINDS));
+        let expected = METRIC_SOURCES
+            .into_iter()
+            .find(|name| name.eq_ignore_ascii_case(kind));
+        if expected.is_none() {
+            // kube-apiserver reports this twice, too.
+            check.push(FieldError::not_supported(
+                &format!("{path}.type"),
+                kind,
+                METRIC_TYPES,
+            ));
         }
-        if let Some(wanted) = wanted.filter(|wanted| !present.contains(wanted)) {
+        if let Some(expected) = expected.filter(|expected| !present.contains(expected)) {
             let detail = "must populate information for the given metric source";
-            check.push(FieldError::required(&format!("{path}.{wanted}"), detail));
+            check.push(FieldError::required(&format!("{path}.{expected}"), detail));
         }
         if present.len() > 1 {
-            for name in present.into_iter().filter(|name| Some(*name) != wanted) {
+            for name in present.into_iter().filter(|name| Some(*name) != expected) {
                 let detail = "must populate the given metric source only";
                 check.push(FieldError::forbidden(&format!("{path}.{name}"), detail));
             }
@@ -44,33 +54,33 @@ pub(super) fn metrics(check: &mut Check, spec: &Value) {
     }
 }
 
-fn source(check: &mut Check, source: &Value, name: &str, path: &str) {
+fn validate_metric_source(check: &mut Check, source: &Value, name: &str, path: &str) {
     match name {
         "object" => {
             let (described, field) = (&source["describedObject"], format!("{path}.describedObject"));
-            policy::reference(check, described, &field);
-            policy::version(check, described, &field, true);
-            metric(check, &source["metric"], &format!("{path}.metric"));
+            policy::validate_object_reference(check, described, &field);
+            policy::validate_api_version(check, described, &field, true);
+            validate_metric(check, &source["metric"], &format!("{path}.metric"));
         }
-        "external" | "pods" => metric(check, &source["metric"], &format!("{path}.metric")),
+        "external" | "pods" => validate_metric(check, &source["metric"], &format!("{path}.metric")),
         _ => {
-            let (name_of, field) = (text(source, "name"), format!("{path}.name"));
-            if name_of.is_empty() {
+            let (resource, field) = (text(source, "name"), format!("{path}.name"));
+            if resource.is_empty() {
                 check.push(FieldError::required(&field, "must specify a resource name"));
             } else if name == "containerResource" {
-                container::resource_name(check, name_of, &field);
+                container::validate_container_resource_name(check, resource, &field);
             }
-            let (within, field) = (text(source, "container"), format!("{path}.container"));
-            if name == "containerResource" && within.is_empty() {
+            let (container, field) = (text(source, "container"), format!("{path}.container"));
+            if name == "containerResource" && container.is_empty() {
                 check.push(FieldError::required(&field, "must specify a container"));
             } else if name == "containerResource" {
-                check.messages(&field, within, &names::label(within));
+                check.push_messages(&field, container, &names::label_errors(container));
             }
         }
     }
-    let (aim, path) = (&source["target"], format!("{path}.target"));
-    target(check, aim, &path);
-    let has = |field: &str| !aim[field].is_null();
+    let (metric_target, path) = (&source["target"], format!("{path}.target"));
+    validate_target(check, metric_target, &path);
+    let has = |field: &str| !metric_target[field].is_null();
     let missing = match name {
         "object" if !has("value") && !has("averageValue") => {
             Some(("averageValue", "must set either a target value or averageValue"))
@@ -107,19 +117,19 @@ fn source(check: &mut Check, source: &Value, name: &str, path: &str) {
     }
 }
 
-/// What a metric is called. Of which series it is nobody looks at.
-fn metric(check: &mut Check, metric: &Value, path: &str) {
+/// Validates a metric's name. Its selector is not validated.
+fn validate_metric(check: &mut Check, metric: &Value, path: &str) {
     let name = text(metric, "name");
     let field = format!("{path}.name");
     if name.is_empty() {
         check.push(FieldError::required(&field, "must specify a metric name"));
     }
-    for why in names::path_segment(name) {
-        check.push(FieldError::invalid(&field, name, why));
+    for reason in names::path_segment_errors(name) {
+        check.push(FieldError::invalid(&field, name, reason));
     }
 }
 
-fn target(check: &mut Check, target: &Value, path: &str) {
+fn validate_target(check: &mut Check, target: &Value, path: &str) {
     let (kind, field) = (text(target, "type"), format!("{path}.type"));
     if kind.is_empty() {
         check.push(FieldError::required(&field, "must specify a metric target type"));
@@ -129,7 +139,7 @@ fn target(check: &mut Check, target: &Value, path: &str) {
         check.push(FieldError::invalid(&field, kind, detail));
     }
     for name in ["value", "averageValue"] {
-        if amount(&target[name]).is_some_and(|amount| amount <= 0.0) {
+        if quantity_value(&target[name]).is_some_and(|amount| amount <= 0.0) {
             let field = format!("{path}.{name}");
             check.push(FieldError::invalid(
                 &field,
@@ -138,35 +148,41 @@ fn target(check: &mut Check, target: &Value, path: &str) {
             ));
         }
     }
-    if let Some(share) = target["averageUtilization"].as_i64().filter(|share| *share < 1) {
+    if let Some(percent) = target["averageUtilization"]
+        .as_i64()
+        .filter(|percent| *percent < 1)
+    {
         let field = format!("{path}.averageUtilization");
-        check.push(FieldError::invalid(&field, share, "must be greater than 0"));
+        check.push(FieldError::invalid(&field, percent, "must be greater than 0"));
     }
 }
 
-/// How fast it follows, upwards and downwards.
-pub(super) fn behavior(check: &mut Check, spec: &Value) {
-    const WINDOW: i64 = 3600;
-    const PERIOD: i64 = 1800;
-    let ways = ["scaleUp", "scaleDown"].map(|way| (way, &spec["behavior"][way]));
-    for (way, rules) in ways.into_iter().filter(|(_, rules)| rules.is_object()) {
-        let path = format!("spec.behavior.{way}");
+/// Validates scaling behavior in both directions.
+pub(super) fn validate_behavior(check: &mut Check, spec: &Value) {
+    const MAX_STABILIZATION_WINDOW_SECONDS: i64 = 3600;
+    const MAX_PERIOD_SECONDS: i64 = 1800;
+    let directions = ["scaleUp", "scaleDown"].map(|direction| (direction, &spec["behavior"][direction]));
+    for (direction, rules) in directions.into_iter().filter(|(_, rules)| rules.is_object()) {
+        let path = format!("spec.behavior.{direction}");
         if let Some(seconds) = rules["stabilizationWindowSeconds"].as_i64() {
             let field = format!("{path}.stabilizationWindowSeconds");
             if seconds < 0 {
                 let detail = "must be greater than or equal to zero";
                 check.push(FieldError::invalid(&field, seconds, detail));
             }
-            if seconds > WINDOW {
-                let detail = format!("must be less than or equal to {WINDOW}");
+            if seconds > MAX_STABILIZATION_WINDOW_SECONDS {
+                let detail = format!("must be less than or equal to {MAX_STABILIZATION_WINDOW_SECONDS}");
                 check.push(FieldError::invalid(&field, seconds, detail));
             }
         }
-        check.one_of(rules, "selectPolicy", &path, &["Disabled", "Max", "Min"]);
+        check.require_supported(rules, "selectPolicy", &path, &["Disabled", "Max", "Min"]);
         let field = format!("{path}.policies");
-        // None at all are not the same as not a word of them, for which there are defaults.
-        let none_sent = check.empties.restored(&Value::Null, &field).is_array();
-        if none_sent || rules["policies"].as_array().is_none_or(Vec::is_empty) {
+        // An explicitly empty list is an error; an absent list has been defaulted.
+        let is_explicitly_empty = check
+            .explicit_empty
+            .restore_field(&Value::Null, &field)
+            .is_array();
+        if is_explicitly_empty || rules["policies"].as_array().is_none_or(Vec::is_empty) {
             let detail = "must specify at least one Policy";
             check.push(FieldError::required(&field, detail));
         }
@@ -185,14 +201,14 @@ pub(super) fn behavior(check: &mut Check, spec: &Value) {
             }
             if let Some(seconds) = policy["periodSeconds"]
                 .as_i64()
-                .filter(|seconds| *seconds > PERIOD)
+                .filter(|seconds| *seconds > MAX_PERIOD_SECONDS)
             {
-                let detail = format!("must be less than or equal to {PERIOD}");
+                let detail = format!("must be less than or equal to {MAX_PERIOD_SECONDS}");
                 let field = format!("{path}.periodSeconds");
                 check.push(FieldError::invalid(&field, seconds, detail));
             }
         }
-        if amount(&rules["tolerance"]).is_some_and(|share| share < 0.0) {
+        if quantity_value(&rules["tolerance"]).is_some_and(|percent| percent < 0.0) {
             let detail = "must be greater than or equal to 0";
             let field = format!("{path}.tolerance");
             check.push(FieldError::invalid(&field, rules["tolerance"].clone(), detail));

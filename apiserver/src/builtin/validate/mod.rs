@@ -1,7 +1,7 @@
-//! What the real server refuses in objects of built-in kinds: the rules that people run into. It has many more; an object that passes
-//! here may be refused there.
+//! Validation of built-in kinds: the rules of kube-apiserver that users commonly hit. It has more rules, so an object that is valid here
+//! may be rejected there.
 //!
-//! `check.rs` has what all share, `metadata.rs` what is looked at in every object; then each kind has its file, or shares one.
+//! `check.rs` has what all kinds share and `metadata.rs` the validation of object metadata; each kind has its own file or shares one.
 
 mod addresses;
 mod annotations;
@@ -31,11 +31,12 @@ mod network;
 mod network_policy;
 mod node_selector;
 mod nodes;
-mod persistent_source;
 mod persistent_volume;
+mod persistent_volume_source;
 mod pod;
 mod pod_resize;
 mod pod_status;
+mod pod_template;
 mod pod_update;
 mod policy;
 mod probe;
@@ -46,7 +47,6 @@ mod resources;
 mod schedule;
 mod scheduling;
 mod security;
-mod selected;
 mod service;
 mod status;
 mod storage;
@@ -58,86 +58,90 @@ mod webhooks;
 mod windows;
 mod workload;
 
-pub(crate) use addresses::padded;
-pub(crate) use container::amount;
-pub(crate) use policy::SYSTEM as SYSTEM_PRIORITIES;
-pub(crate) use service::{is_balanced, is_checked, is_external};
+pub(crate) use addresses::parse_ipv4_sloppy;
+pub(crate) use container::quantity_value;
+pub(crate) use policy::SYSTEM_PRIORITIES;
+pub(crate) use service::{is_externally_accessible, is_load_balancer, needs_health_check};
 
 pub use names::{is_label, is_label_key, is_label_value, is_subdomain};
 
 use crate::field::FieldError;
 use crate::meta::text;
-use crate::types::Empties;
+use crate::types::ExplicitEmptyFields;
 use serde_json::Value;
 
 use check::{Check, fields, items};
 
-/// What is wrong with an object that has its defaults: with its labels and such, and with what its kind says. `old` is the stored object
-/// in an update, for what may not change; `empties` what was sent empty; `part` is what changes, if it is written on a path
-/// of its own, such as `status`. The object's name
-/// is not looked at.
-pub fn validate(object: &Value, old: Option<&Value>, empties: &Empties, part: &str) -> Vec<FieldError> {
+/// Validates an object with its defaults: metadata except for the name, and the rules of its kind. `old` is the stored object in an
+/// update, for immutable fields; `explicit_empty` has the lists and maps that were explicitly empty in the request; `subresource` is the
+/// one that is written, such as `status`, or empty for the whole object.
+pub fn validate(
+    object: &Value,
+    old: Option<&Value>,
+    explicit_empty: &ExplicitEmptyFields,
+    subresource: &str,
+) -> Vec<FieldError> {
     let mut check = Check {
-        empties: empties.clone(),
+        explicit_empty: explicit_empty.clone(),
         ..Check::default()
     };
-    let (times, standard) = metadata_checks(object, old.is_some(), part == "status");
+    let (times, standard) = metadata_checks(object, old.is_some(), subresource == "status");
     for _ in 0..times {
-        check.metadata(&object["metadata"], "metadata", standard);
+        check.validate_metadata(&object["metadata"], "metadata", standard);
     }
     let spec = &object["spec"];
     match object["kind"].as_str().unwrap_or_default() {
-        "Pod" => pod::pod(&mut check, object, old, part),
-        "ReplicationController" => workload::replication_controller(&mut check, spec),
-        "Deployment" => workload::deployment(&mut check, spec),
-        "ReplicaSet" => workload::replica_set(&mut check, spec),
-        "PodTemplate" => pod::template(&mut check, &object["template"], "template"),
-        "ControllerRevision" => config::revision(&mut check, object, old),
-        "StatefulSet" => workload::stateful_set(&mut check, spec, old.is_none()),
-        "DaemonSet" => workload::daemon_set(&mut check, spec),
-        "Job" => job::job(&mut check, object, old),
-        "CronJob" => cron_job::cron_job(&mut check, object, old),
-        "Service" => service::service(&mut check, object, old),
-        "ConfigMap" => config::config_map(&mut check, object),
-        "Secret" => config::secret(&mut check, object, old),
-        "PersistentVolume" => persistent_volume::volume(&mut check, object, old),
-        "Node" => nodes::node(&mut check, object, old),
+        "Pod" => pod::validate_pod(&mut check, object, old, subresource),
+        "ReplicationController" => workload::validate_replication_controller(&mut check, spec),
+        "Deployment" => workload::validate_deployment(&mut check, spec),
+        "ReplicaSet" => workload::validate_replica_set(&mut check, spec),
+        "PodTemplate" => pod::validate_template(&mut check, &object["template"], "template"),
+        "ControllerRevision" => config::validate_revision(&mut check, object, old),
+        "StatefulSet" => workload::validate_stateful_set(&mut check, spec, old.is_none()),
+        "DaemonSet" => workload::validate_daemon_set(&mut check, spec),
+        "Job" => job::validate_job(&mut check, object, old),
+        "CronJob" => cron_job::validate_cron_job(&mut check, object, old),
+        "Service" => service::validate_service(&mut check, object, old),
+        "ConfigMap" => config::validate_config_map(&mut check, object),
+        "Secret" => config::validate_secret(&mut check, object, old),
+        "PersistentVolume" => persistent_volume::validate_volume(&mut check, object, old),
+        "Node" => nodes::validate_node(&mut check, object, old),
         "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration" => {
-            webhooks::configuration(&mut check, object);
+            webhooks::validate_configuration(&mut check, object);
         }
-        "StorageClass" => storage::class(&mut check, object, old),
-        "Ingress" => network::ingress(&mut check, object, old),
-        "IngressClass" => network::ingress_class(&mut check, spec, old),
-        "NetworkPolicy" => network_policy::network_policy(&mut check, spec),
-        "Endpoints" => endpoints::endpoints(&mut check, object, old),
-        "EndpointSlice" => endpoints::slice(&mut check, object, old),
-        "PodDisruptionBudget" => policy::disruption_budget(&mut check, spec),
-        "HorizontalPodAutoscaler" => policy::autoscaler(&mut check, spec, old),
-        "LimitRange" => policy::limit_range(&mut check, spec),
-        "PriorityClass" => policy::priority_class(&mut check, object, old),
-        "Event" => events::event(&mut check, object, old),
-        "PersistentVolumeClaim" => claims::claim(&mut check, object, old),
-        "Lease" => config::lease(&mut check, spec),
+        "StorageClass" => storage::validate_storage_class(&mut check, object, old),
+        "Ingress" => network::validate_ingress(&mut check, object, old),
+        "IngressClass" => network::validate_ingress_class(&mut check, spec, old),
+        "NetworkPolicy" => network_policy::validate_network_policy(&mut check, spec),
+        "Endpoints" => endpoints::validate_endpoints(&mut check, object, old),
+        "EndpointSlice" => endpoints::validate_slice(&mut check, object, old),
+        "PodDisruptionBudget" => policy::validate_disruption_budget(&mut check, spec),
+        "HorizontalPodAutoscaler" => policy::validate_autoscaler(&mut check, spec, old),
+        "LimitRange" => policy::validate_limit_range(&mut check, spec),
+        "PriorityClass" => policy::validate_priority_class(&mut check, object, old),
+        "Event" => events::validate_event(&mut check, object, old),
+        "PersistentVolumeClaim" => claims::validate_claim(&mut check, object, old),
+        "Lease" => config::validate_lease(&mut check, spec),
         "Role" | "ClusterRole" => {
-            rbac::role(&mut check, object);
-            rbac::aggregation(&mut check, object);
+            rbac::validate_role(&mut check, object);
+            rbac::validate_aggregation(&mut check, object);
         }
-        "RoleBinding" | "ClusterRoleBinding" => rbac::binding(&mut check, object, old),
+        "RoleBinding" | "ClusterRoleBinding" => rbac::validate_binding(&mut check, object, old),
         _ => {}
     }
     if let Some(old) = old {
         let kind = text(object, "kind");
-        if kind == "Namespace" && part == "status" {
-            status::namespace(&mut check, object);
+        if kind == "Namespace" && subresource == "status" {
+            status::validate_namespace(&mut check, object);
         }
-        status::status(&mut check, kind, &object["status"], &old["status"]);
-        check.immutable(object, old);
+        status::validate_status(&mut check, kind, &object["status"], &old["status"]);
+        check.validate_immutable_fields(object, old);
     }
     check.errors
 }
 
-/// Kinds whose updates are checked as a change and as a whole, so that faults of metadata are found twice.
-const CHECKED_WHOLE: &[&str] = &[
+/// Kinds that kube-apiserver validates both as an update and as a whole when they are updated, so that metadata errors occur twice.
+const VALIDATED_TWICE_ON_UPDATE: &[&str] = &[
     "ClusterRole",
     "ClusterRoleBinding",
     "ConfigMap",
@@ -158,26 +162,26 @@ const CHECKED_WHOLE: &[&str] = &[
     "StorageClass",
 ];
 
-/// How often a kind's own rules look at the metadata, and whether they know which finalizers are standard.
+/// Returns how often a kind's own validation checks the metadata, and whether it knows the standard finalizers.
 fn metadata_checks(object: &Value, updates: bool, of_status: bool) -> (usize, bool) {
     match (text(object, "apiVersion"), text(object, "kind")) {
         ("v1", "Event") | (_, "PodDisruptionBudget") => (usize::from(!updates), false),
         (_, "Lease" | "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration") => (1, false),
-        (_, kind) if updates && !of_status && CHECKED_WHOLE.contains(&kind) => (2, true),
+        (_, kind) if updates && !of_status && VALIDATED_TWICE_ON_UPDATE.contains(&kind) => (2, true),
         _ => (1, true),
     }
 }
 
-/// What is wrong with the metadata of an object, at this path: its labels, annotations, finalizers and owner references.
+/// Validates labels, annotations, finalizers and owner references of metadata at this path.
 pub fn validate_metadata(metadata: &Value, path: &str) -> Vec<FieldError> {
     let mut check = Check::default();
-    check.metadata(metadata, path, false);
+    check.validate_metadata(metadata, path, false);
     check.errors
 }
 
-/// What is wrong with the addresses of a service and their families, which is looked at before all else. `old` is what it was before.
-pub fn service_addresses(spec: &Value, old: Option<&Value>) -> Vec<FieldError> {
+/// Validates the IP families and cluster IPs of a service, which comes before all other validation. `old` is the previous spec.
+pub fn validate_service_addresses(spec: &Value, old: Option<&Value>) -> Vec<FieldError> {
     let mut check = Check::default();
-    cluster_ips::cluster_ips(&mut check, spec, old);
+    cluster_ips::validate_cluster_ips(&mut check, spec, old);
     check.errors
 }

@@ -1,38 +1,43 @@
-//! Where containers see the volumes of their pod.
+//! Validation of volume mounts and volume devices of containers.
 
 use super::{Check, items, text};
 use crate::field::FieldError;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Volumes by name.
-pub(super) type Volumes<'a> = BTreeMap<&'a str, &'a Value>;
+/// The volumes of a pod by name.
+pub(super) type VolumesByName<'a> = BTreeMap<&'a str, &'a Value>;
 
-pub(super) fn mounts(check: &mut Check, container: &Value, path: &str, volumes: &Volumes<'_>) {
+pub(super) fn validate_volume_mounts(
+    check: &mut Check,
+    container: &Value,
+    path: &str,
+    volumes: &VolumesByName<'_>,
+) {
     let mut seen = BTreeSet::new();
-    // What is said of some fields names no item: so the real server has it.
-    let all = format!("{path}.volumeMounts");
+    // kube-apiserver's paths of some fields lack the index.
+    let list_path = format!("{path}.volumeMounts");
     for (mount, path) in items(container, "volumeMounts", path) {
-        let (name, place) = (text(mount, "name"), text(mount, "mountPath"));
-        let (named, placed) = (format!("{path}.name"), format!("{path}.mountPath"));
-        check.required(&mount["name"], &named);
+        let (name, target_path) = (text(mount, "name"), text(mount, "mountPath"));
+        let (name_field, path_field) = (format!("{path}.name"), format!("{path}.mountPath"));
+        check.require(&mount["name"], &name_field);
         if !volumes.contains_key(name) {
-            check.push(FieldError::not_found(&named, name));
+            check.push(FieldError::not_found(&name_field, name));
         }
-        check.required(&mount["mountPath"], &placed);
-        if !seen.insert(place) {
-            check.push(FieldError::invalid(&placed, place, "must be unique"));
+        check.require(&mount["mountPath"], &path_field);
+        if !seen.insert(target_path) {
+            check.push(FieldError::invalid(&path_field, target_path, "must be unique"));
         }
-        not_among(
+        reject_in_other_list(
             check,
             &container["volumeDevices"],
             "volumeDevices",
-            (&named, name),
-            ("devicePath", &placed, place),
+            (&name_field, name),
+            ("devicePath", &path_field, target_path),
         );
-        let (part, expression) = (text(mount, "subPath"), text(mount, "subPathExpr"));
-        check.descending(part, &format!("{all}.subPath"));
-        if !expression.is_empty() && !part.is_empty() {
+        let (sub_path, expression) = (text(mount, "subPath"), text(mount, "subPathExpr"));
+        check.validate_local_path(sub_path, &format!("{list_path}.subPath"));
+        if !expression.is_empty() && !sub_path.is_empty() {
             let detail = "subPathExpr and subPath are mutually exclusive";
             check.push(FieldError::invalid(
                 &format!("{path}.subPathExpr"),
@@ -40,90 +45,95 @@ pub(super) fn mounts(check: &mut Check, container: &Value, path: &str, volumes: 
                 detail,
             ));
         }
-        check.descending(expression, &format!("{all}.subPathExpr"));
-        propagation(check, mount, container, &all);
+        check.validate_local_path(expression, &format!("{list_path}.subPathExpr"));
+        validate_mount_propagation(check, mount, container, &list_path);
     }
 }
 
-fn propagation(check: &mut Check, mount: &Value, container: &Value, path: &str) {
+fn validate_mount_propagation(check: &mut Check, mount: &Value, container: &Value, path: &str) {
     let known = ["Bidirectional", "HostToContainer", "None"];
-    check.one_of(mount, "mountPropagation", path, &known);
-    let propagation = mount["mountPropagation"].as_str().unwrap_or("None");
-    if propagation == known[0] && container["securityContext"]["privileged"] != true {
+    check.require_supported(mount, "mountPropagation", path, &known);
+    let mount_propagation = mount["mountPropagation"].as_str().unwrap_or("None");
+    if mount_propagation == known[0] && container["securityContext"]["privileged"] != true {
         let detail = "Bidirectional mount propagation is available only to privileged containers";
         check.push(FieldError::forbidden(&format!("{path}.mountPropagation"), detail));
     }
     let known = ["Disabled", "Enabled", "IfPossible"];
-    check.one_of(mount, "recursiveReadOnly", path, &known);
+    check.require_supported(mount, "recursiveReadOnly", path, &known);
     if known[1..].contains(&text(mount, "recursiveReadOnly")) {
         let field = format!("{path}.recursiveReadOnly");
         if mount["readOnly"] != true {
             let detail = "may only be specified when readOnly is true";
             check.push(FieldError::forbidden(&field, detail));
         }
-        if propagation != "None" {
+        if mount_propagation != "None" {
             let detail = "may only be specified when mountPropagation is None or not specified";
             check.push(FieldError::forbidden(&field, detail));
         }
     }
 }
 
-/// Volumes that a container sees as devices.
-pub(super) fn devices(check: &mut Check, container: &Value, path: &str, volumes: &Volumes<'_>) {
-    let (mut seen, mut taken) = (BTreeSet::new(), BTreeSet::new());
+/// Validates the block devices of a container.
+pub(super) fn validate_volume_devices(
+    check: &mut Check,
+    container: &Value,
+    path: &str,
+    volumes: &VolumesByName<'_>,
+) {
+    let (mut seen, mut seen_paths) = (BTreeSet::new(), BTreeSet::new());
     for (device, path) in items(container, "volumeDevices", path) {
-        let (name, place) = (text(device, "name"), text(device, "devicePath"));
-        let (named, placed) = (format!("{path}.name"), format!("{path}.devicePath"));
-        if check.required(&device["name"], &named) && !seen.insert(name) {
-            check.push(FieldError::invalid(&named, name, "must be unique"));
+        let (name, target_path) = (text(device, "name"), text(device, "devicePath"));
+        let (name_field, path_field) = (format!("{path}.name"), format!("{path}.devicePath"));
+        if check.require(&device["name"], &name_field) && !seen.insert(name) {
+            check.push(FieldError::invalid(&name_field, name, "must be unique"));
         }
         match volumes.get(name) {
-            None => check.push(FieldError::not_found(&named, name)),
+            None => check.push(FieldError::not_found(&name_field, name)),
             Some(volume) if volume["persistentVolumeClaim"].is_null() && volume["ephemeral"].is_null() => {
                 let detail =
                     "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode";
-                check.push(FieldError::invalid(&named, name, detail));
+                check.push(FieldError::invalid(&name_field, name, detail));
             }
             Some(_) => {}
         }
-        check.required(&device["devicePath"], &placed);
-        if taken.contains(place) {
-            check.push(FieldError::invalid(&placed, place, "must be unique"));
+        check.require(&device["devicePath"], &path_field);
+        if seen_paths.contains(target_path) {
+            check.push(FieldError::invalid(&path_field, target_path, "must be unique"));
         }
-        if place.split('/').any(|part| part == "..") {
+        if target_path.split('/').any(|part| part == "..") {
             let detail = "can not contain backsteps ('..')";
-            check.push(FieldError::invalid(&placed, place, detail));
+            check.push(FieldError::invalid(&path_field, target_path, detail));
         } else {
-            taken.insert(place);
+            seen_paths.insert(target_path);
         }
-        not_among(
+        reject_in_other_list(
             check,
             &container["volumeMounts"],
             "volumeMounts",
-            (&named, name),
-            ("mountPath", &placed, place),
+            (&name_field, name),
+            ("mountPath", &path_field, target_path),
         );
     }
 }
 
-/// The same volume or path is not also in the other list.
-fn not_among(
+/// Rejects a volume or path that is also in the container's other list.
+fn reject_in_other_list(
     check: &mut Check,
     others: &Value,
     list: &str,
-    (named, name): (&str, &str),
-    (path, placed, place): (&str, &str, &str),
+    (name_field, name): (&str, &str),
+    (path, path_field, target_path): (&str, &str, &str),
 ) {
-    let any = |field: &str, value: &str| {
+    let contains = |field: &str, value: &str| {
         let mut others = others.as_array().into_iter().flatten();
         others.any(|other| text(other, field) == value)
     };
-    if any("name", name) {
+    if contains("name", name) {
         let detail = format!("must not already exist in {list}");
-        check.push(FieldError::invalid(named, name, detail));
+        check.push(FieldError::invalid(name_field, name, detail));
     }
-    if any(path, place) {
+    if contains(path, target_path) {
         let detail = format!("must not already exist as a path in {list}");
-        check.push(FieldError::invalid(placed, place, detail));
+        check.push(FieldError::invalid(path_field, target_path, detail));
     }
 }

@@ -1,44 +1,44 @@
-//! Names, and what the real server says of those that are none.
+//! Formats of names, with kube-apiserver's error messages. Each function returns the messages, or none if the name is valid.
 
-const LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an \
+const INVALID_LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an \
                      alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
-const UNDERSCORED: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must \
+const INVALID_UNDERSCORE_SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must \
                            start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
                            '_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*')";
-const HEADER: &str = "a valid HTTP header must consist of alphanumeric characters or '-' (e.g. 'X-Header-Name', regex used for \
+const INVALID_HEADER: &str = "a valid HTTP header must consist of alphanumeric characters or '-' (e.g. 'X-Header-Name', regex used for \
                       validation is '[-A-Za-z0-9]+')";
-const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end \
+const INVALID_SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end \
                          with an alphanumeric character (e.g. 'example.com', regex used for validation is \
                          '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
-const QUALIFIED: &str = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric \
+const INVALID_QUALIFIED_NAME: &str = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric \
                          character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is \
                          '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
-const LABEL_VALUE: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end \
+const INVALID_LABEL_VALUE: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end \
                            with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is \
                            '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
-const CONFIG_KEY: &str = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or \
+const INVALID_CONFIG_KEY: &str = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or \
                           'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
 
-type Messages = Vec<&'static str>;
+type ErrorMessages = Vec<&'static str>;
 
 /// Whether a text is a DNS label: lower case, digits and hyphens, at most 63 bytes.
 pub fn is_label(text: &str) -> bool {
-    label(text).is_empty()
+    label_errors(text).is_empty()
 }
 
 /// Whether a text is a DNS subdomain: labels with dots between them, at most 253 bytes.
 pub fn is_subdomain(text: &str) -> bool {
-    subdomain(text).is_empty()
+    subdomain_errors(text).is_empty()
 }
 
 /// Whether a text can be a label's key.
 pub fn is_label_key(text: &str) -> bool {
-    qualified(text).is_empty()
+    qualified_name_errors(text).is_empty()
 }
 
 /// Whether a text can be a label's value.
 pub fn is_label_value(text: &str) -> bool {
-    label_value(text).is_empty()
+    label_value_errors(text).is_empty()
 }
 
 fn ends_alphanumeric(text: &str) -> bool {
@@ -60,23 +60,27 @@ fn is_name_part(text: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
 }
 
-pub(super) fn label(text: &str) -> Messages {
+pub(super) fn label_errors(text: &str) -> ErrorMessages {
     let mut messages = Vec::new();
     if text.len() > 63 {
         messages.push("must be no more than 63 characters");
     }
     if !is_plain_label(text) {
         let dotted = text.split('.').all(is_plain_label);
-        messages.push(if dotted { "must not contain dots" } else { LABEL });
+        messages.push(if dotted {
+            "must not contain dots"
+        } else {
+            INVALID_LABEL
+        });
     }
     messages
 }
 
-pub(super) fn subdomain(text: &str) -> Messages {
-    dotted(text, is_plain_label, SUBDOMAIN)
+pub(super) fn subdomain_errors(text: &str) -> ErrorMessages {
+    dotted_name_errors(text, is_plain_label, INVALID_SUBDOMAIN)
 }
 
-fn dotted(text: &str, is_part: impl Fn(&str) -> bool, otherwise: &'static str) -> Messages {
+fn dotted_name_errors(text: &str, is_part: impl Fn(&str) -> bool, otherwise: &'static str) -> ErrorMessages {
     let mut messages = Vec::new();
     if text.len() > 253 {
         messages.push("must be no more than 253 characters");
@@ -87,34 +91,34 @@ fn dotted(text: &str, is_part: impl Fn(&str) -> bool, otherwise: &'static str) -
     messages
 }
 
-/// A name, or the beginning of one: that may end with a hyphen.
-pub(super) fn prefix(text: &str) -> Messages {
+/// A name, or a `generateName` prefix, which may end with a hyphen.
+pub(super) fn prefix_errors(text: &str) -> ErrorMessages {
     match text.strip_suffix('-') {
-        Some(start) => subdomain(&format!("{start}a")),
-        None => subdomain(text),
+        Some(start) => subdomain_errors(&format!("{start}a")),
+        None => subdomain_errors(text),
     }
 }
 
-/// Subdomains with underscores, as some name servers have them.
-pub(super) fn underscored(text: &str) -> Messages {
+/// A subdomain that may contain underscores, as some name servers allow.
+pub(super) fn subdomain_with_underscores_errors(text: &str) -> ErrorMessages {
     let is_part = |part: &str| {
         let plain = part.strip_prefix('_').unwrap_or(part).replace('_', "-");
         is_plain_label(&plain)
     };
-    dotted(text, is_part, UNDERSCORED)
+    dotted_name_errors(text, is_part, INVALID_UNDERSCORE_SUBDOMAIN)
 }
 
-/// The name of a header of HTTP.
-pub(super) fn header(text: &str) -> Messages {
+/// The name of an HTTP header.
+pub(super) fn http_header_errors(text: &str) -> ErrorMessages {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-');
     if !text.is_empty() && text.bytes().all(fits) {
         return vec![];
     }
-    vec![HEADER]
+    vec![INVALID_HEADER]
 }
 
-/// A name with an optional prefix: a label's key.
-pub(super) fn qualified(text: &str) -> Messages {
+/// A name with an optional DNS prefix, such as a label key.
+pub(super) fn qualified_name_errors(text: &str) -> ErrorMessages {
     let parts: Vec<&str> = text.split('/').collect();
     let mut messages = Vec::new();
     let name = match parts[..] {
@@ -125,11 +129,11 @@ pub(super) fn qualified(text: &str) -> Messages {
         }
         [prefix, name] => {
             if !is_subdomain(prefix) {
-                messages.push(PREFIX);
+                messages.push(INVALID_PREFIX);
             }
             name
         }
-        _ => return vec![PARTS],
+        _ => return vec![TOO_MANY_PARTS],
     };
     if name.is_empty() {
         messages.push("name part must be non-empty");
@@ -137,31 +141,31 @@ pub(super) fn qualified(text: &str) -> Messages {
         messages.push("name part must be no more than 63 bytes");
     }
     if !is_name_part(name) {
-        messages.push(QUALIFIED);
+        messages.push(INVALID_QUALIFIED_NAME);
     }
     messages
 }
 
-const PARTS: &str = "a valid label key must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric \
+const TOO_MANY_PARTS: &str = "a valid label key must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric \
                      character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is \
                      '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
-const PREFIX: &str = "prefix part a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start \
+const INVALID_PREFIX: &str = "prefix part a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start \
                       and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
                       '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 
-pub(super) fn label_value(text: &str) -> Messages {
+pub(super) fn label_value_errors(text: &str) -> ErrorMessages {
     let mut messages = Vec::new();
     if text.len() > 63 {
         messages.push("must be no more than 63 bytes");
     }
     if !text.is_empty() && !is_name_part(text) {
-        messages.push(LABEL_VALUE);
+        messages.push(INVALID_LABEL_VALUE);
     }
     messages
 }
 
-/// A port's name.
-pub(super) fn port_name(text: &str) -> Messages {
+/// The name of a port.
+pub(super) fn port_name_errors(text: &str) -> ErrorMessages {
     let mut messages = Vec::new();
     if text.len() > 15 {
         messages.push("must be no more than 15 characters");
@@ -185,8 +189,8 @@ pub(super) fn port_name(text: &str) -> Messages {
     messages
 }
 
-/// A key of a config map or a secret.
-pub(super) fn config_key(text: &str) -> Messages {
+/// A key of a ConfigMap or Secret.
+pub(super) fn config_key_errors(text: &str) -> ErrorMessages {
     let mut messages = Vec::new();
     if text.len() > 253 {
         messages.push("must be no more than 253 characters");
@@ -196,7 +200,7 @@ pub(super) fn config_key(text: &str) -> Messages {
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
     {
-        messages.push(CONFIG_KEY);
+        messages.push(INVALID_CONFIG_KEY);
     }
     match text {
         "." => messages.push("must not be '.'"),
@@ -207,11 +211,13 @@ pub(super) fn config_key(text: &str) -> Messages {
     messages
 }
 
-/// What cannot stand between the slashes of a path.
-pub(super) fn path_segment(text: &str) -> Vec<String> {
+/// A name that is used as a path segment.
+pub(super) fn path_segment_errors(text: &str) -> Vec<String> {
     if matches!(text, "." | "..") {
         return vec![format!("may not be '{text}'")];
     }
-    let held = ["/", "%"].into_iter().filter(|part| text.contains(part));
-    held.map(|part| format!("may not contain '{part}'")).collect()
+    let forbidden = ["/", "%"].into_iter().filter(|part| text.contains(part));
+    forbidden
+        .map(|part| format!("may not contain '{part}'"))
+        .collect()
 }

@@ -1,47 +1,51 @@
-//! Ingresses and their classes.
+//! Validation of Ingresses and IngressClasses.
 
 use super::{Check, addresses, items, names, policy, text};
 use crate::field::FieldError;
 use serde_json::Value;
 use std::net::IpAddr;
 
-const WILDCARD: &str = "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case \
+const INVALID_WILDCARD: &str = "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case \
                         alphanumeric characters, '-' or '.' and end with an alphanumeric character (e.g. '*.example.com', regex used for \
                         validation is '\\*\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 
-pub(super) fn ingress(check: &mut Check, ingress: &Value, old: Option<&Value>) {
-    balancer_status(check, &ingress["status"]["loadBalancer"]);
+pub(super) fn validate_ingress(check: &mut Check, ingress: &Value, old: Option<&Value>) {
+    validate_load_balancer_status(check, &ingress["status"]["loadBalancer"]);
     let spec = &ingress["spec"];
     let has_rules = spec["rules"].as_array().is_some_and(|rules| !rules.is_empty());
     if !has_rules && !spec["defaultBackend"].is_object() {
         let detail = "either `defaultBackend` or `rules` must be specified";
-        let rules = check.empties.restored(&Value::Null, "spec.rules");
+        let rules = check.explicit_empty.restore_field(&Value::Null, "spec.rules");
         check.push(FieldError::invalid("spec", rules, detail));
     }
     if spec["defaultBackend"].is_object() {
-        backend(check, &spec["defaultBackend"], "spec.defaultBackend");
+        validate_backend(check, &spec["defaultBackend"], "spec.defaultBackend");
     }
     for (rule, path) in items(spec, "rules", "spec") {
-        host(check, text(rule, "host"), &format!("{path}.host"));
+        validate_host(check, text(rule, "host"), &format!("{path}.host"));
         if rule["http"].is_object() {
-            check.required(&rule["http"]["paths"], &format!("{path}.http.paths"));
+            check.require(&rule["http"]["paths"], &format!("{path}.http.paths"));
         }
-        for (route, path) in items(&rule["http"], "paths", &format!("{path}.http")) {
-            self::route(check, route, &path);
+        for (http_path, path) in items(&rule["http"], "paths", &format!("{path}.http")) {
+            self::validate_http_path(check, http_path, &path);
         }
     }
     for (tls, path) in items(spec, "tls", "spec") {
         for (name, path) in items(tls, "hosts", &path) {
-            domain(check, name.as_str().unwrap_or_default(), &path);
+            validate_wildcard_domain(check, name.as_str().unwrap_or_default(), &path);
         }
         let secret = text(tls, "secretName");
         if !secret.is_empty() {
-            check.messages(&format!("{path}.secretName"), secret, &names::subdomain(secret));
+            check.push_messages(
+                &format!("{path}.secretName"),
+                secret,
+                &names::subdomain_errors(secret),
+            );
         }
     }
     let class = spec["ingressClassName"].as_str();
     if let Some(class) = class {
-        check.messages("spec.ingressClassName", class, &names::subdomain(class));
+        check.push_messages("spec.ingressClassName", class, &names::subdomain_errors(class));
     }
     let annotation = "kubernetes.io/ingress.class";
     let annotated = ingress["metadata"]["annotations"][annotation].as_str();
@@ -57,7 +61,7 @@ pub(super) fn ingress(check: &mut Check, ingress: &Value, old: Option<&Value>) {
     }
 }
 
-fn host(check: &mut Check, host: &str, path: &str) {
+fn validate_host(check: &mut Check, host: &str, path: &str) {
     if host.parse::<IpAddr>().is_ok() {
         check.push(FieldError::invalid(
             path,
@@ -66,68 +70,76 @@ fn host(check: &mut Check, host: &str, path: &str) {
         ));
     }
     if !host.is_empty() {
-        domain(check, host, path);
+        validate_wildcard_domain(check, host, path);
     }
 }
 
-/// A name, or with a wildcard all below one.
-fn domain(check: &mut Check, name: &str, path: &str) {
+/// Validates a subdomain, which may start with a wildcard label.
+fn validate_wildcard_domain(check: &mut Check, name: &str, path: &str) {
     if !name.contains('*') {
-        check.messages(path, name, &names::subdomain(name));
+        check.push_messages(path, name, &names::subdomain_errors(name));
     } else if !name.strip_prefix("*.").is_some_and(names::is_subdomain) {
-        check.push(FieldError::invalid(path, name, WILDCARD));
+        check.push(FieldError::invalid(path, name, INVALID_WILDCARD));
     }
 }
 
-fn route(check: &mut Check, route: &Value, path: &str) {
-    let Some(ty) = route["pathType"].as_str() else {
+fn validate_http_path(check: &mut Check, http_path: &Value, path: &str) {
+    let Some(ty) = http_path["pathType"].as_str() else {
         check.push(FieldError::required(
             &format!("{path}.pathType"),
             "pathType must be specified",
         ));
         return;
     };
-    let (place, field) = (text(route, "path"), format!("{path}.path"));
+    let (route_path, field) = (text(http_path, "path"), format!("{path}.path"));
     match ty {
         "Exact" | "Prefix" => {
-            if !place.starts_with('/') {
-                check.push(FieldError::invalid(&field, place, "must be an absolute path"));
+            if !route_path.starts_with('/') {
+                check.push(FieldError::invalid(
+                    &field,
+                    route_path,
+                    "must be an absolute path",
+                ));
             }
             for part in ["//", "/./", "/../", "%2f", "%2F"] {
-                if place.contains(part) {
+                if route_path.contains(part) {
                     check.push(FieldError::invalid(
                         &field,
-                        place,
+                        route_path,
                         format!("must not contain '{part}'"),
                     ));
                 }
             }
             for end in ["/..", "/."] {
-                if place.ends_with(end) {
+                if route_path.ends_with(end) {
                     check.push(FieldError::invalid(
                         &field,
-                        place,
+                        route_path,
                         format!("cannot end with '{end}'"),
                     ));
                 }
             }
         }
         "ImplementationSpecific" => {
-            if !place.is_empty() && !place.starts_with('/') {
-                check.push(FieldError::invalid(&field, place, "must be an absolute path"));
+            if !route_path.is_empty() && !route_path.starts_with('/') {
+                check.push(FieldError::invalid(
+                    &field,
+                    route_path,
+                    "must be an absolute path",
+                ));
             }
         }
-        _ => check.one_of(
-            route,
+        _ => check.require_supported(
+            http_path,
             "pathType",
             path,
             &["Exact", "ImplementationSpecific", "Prefix"],
         ),
     }
-    backend(check, &route["backend"], &format!("{path}.backend"));
+    validate_backend(check, &http_path["backend"], &format!("{path}.backend"));
 }
 
-fn backend(check: &mut Check, backend: &Value, path: &str) {
+fn validate_backend(check: &mut Check, backend: &Value, path: &str) {
     let (service, resource) = (&backend["service"], &backend["resource"]);
     match (resource.is_object(), service.is_object()) {
         (true, true) => {
@@ -142,15 +154,19 @@ fn backend(check: &mut Check, backend: &Value, path: &str) {
         (true, false) => {
             let path = format!("{path}.resource");
             if let Some(group) = resource["apiGroup"].as_str() {
-                check.messages(&format!("{path}.apiGroup"), group, &names::subdomain(group));
+                check.push_messages(
+                    &format!("{path}.apiGroup"),
+                    group,
+                    &names::subdomain_errors(group),
+                );
             }
-            policy::reference(check, resource, &path);
+            policy::validate_object_reference(check, resource, &path);
         }
         (false, true) => {
-            let of_service = format!("{path}.service");
-            if check.required(&service["name"], &format!("{of_service}.name")) {
+            let service_path = format!("{path}.service");
+            if check.require(&service["name"], &format!("{service_path}.name")) {
                 let name = text(service, "name");
-                check.messages(&format!("{of_service}.name"), name, &names::label(name));
+                check.push_messages(&format!("{service_path}.name"), name, &names::label_errors(name));
             }
             let (name, number) = (
                 text(&service["port"], "name"),
@@ -158,29 +174,35 @@ fn backend(check: &mut Check, backend: &Value, path: &str) {
             );
             match (name.is_empty(), number) {
                 (false, 0) => {
-                    check.messages(&format!("{of_service}.port.name"), name, &names::port_name(name));
+                    check.push_messages(
+                        &format!("{service_path}.port.name"),
+                        name,
+                        &names::port_name_errors(name),
+                    );
                 }
                 (false, _) => {
                     let detail = "cannot set both port name & port number";
                     check.push(FieldError::invalid(path, "", detail));
                 }
                 (true, 0) => check.push(FieldError::required(path, "port name or number is required")),
-                (true, _) => check.port(&service["port"]["number"], &format!("{of_service}.port.number")),
+                (true, _) => {
+                    check.validate_port(&service["port"]["number"], &format!("{service_path}.port.number"));
+                }
             }
         }
     }
 }
 
-/// Where a load balancer is reached.
-pub(super) fn balancer_status(check: &mut Check, balancer: &Value) {
-    for (point, path) in items(balancer, "ingress", "status.loadBalancer") {
-        let (address, name) = (text(point, "ip"), text(point, "hostname"));
-        if let Some(why) = addresses::fault(address).filter(|_| !address.is_empty()) {
-            check.push(FieldError::invalid(&format!("{path}.ip"), address, why));
+/// Validates the status of a load balancer.
+pub(super) fn validate_load_balancer_status(check: &mut Check, load_balancer: &Value) {
+    for (endpoint, path) in items(load_balancer, "ingress", "status.loadBalancer") {
+        let (address, name) = (text(endpoint, "ip"), text(endpoint, "hostname"));
+        if let Some(reason) = addresses::ip_error(address).filter(|_| !address.is_empty()) {
+            check.push(FieldError::invalid(&format!("{path}.ip"), address, reason));
         }
         let field = format!("{path}.hostname");
         if !name.is_empty() {
-            check.messages(&field, name, &names::subdomain(name));
+            check.push_messages(&field, name, &names::subdomain_errors(name));
         }
         if name.parse::<IpAddr>().is_ok() {
             let detail = "must be a DNS name, not an IP address";
@@ -189,9 +211,9 @@ pub(super) fn balancer_status(check: &mut Check, balancer: &Value) {
     }
 }
 
-pub(super) fn ingress_class(check: &mut Check, spec: &Value, old: Option<&Value>) {
+pub(super) fn validate_ingress_class(check: &mut Check, spec: &Value, old: Option<&Value>) {
     let controller = text(spec, "controller");
-    if check.required(&spec["controller"], "spec.controller") && !controller.contains('/') {
+    if check.require(&spec["controller"], "spec.controller") && !controller.contains('/') {
         let detail = "must be a domain-prefixed path (such as \"acme.io/foo\")";
         check.push(FieldError::invalid("spec.controller", controller, detail));
     }

@@ -1,18 +1,18 @@
-//! Network policies.
+//! Validation of NetworkPolicies.
 
 use super::{Check, addresses, fields, items, text};
 use crate::field::FieldError;
 use serde_json::Value;
 
-pub(super) fn network_policy(check: &mut Check, spec: &Value) {
-    check.selector(&spec["podSelector"], "spec.podSelector");
+pub(super) fn validate_network_policy(check: &mut Check, spec: &Value) {
+    check.validate_label_selector(&spec["podSelector"], "spec.podSelector");
     for (rules, peers) in [("ingress", "from"), ("egress", "to")] {
         for (rule, path) in items(spec, rules, "spec") {
             for (port, path) in items(rule, "ports", &path) {
-                policy_port(check, port, &path);
+                validate_policy_port(check, port, &path);
             }
             for (peer, path) in items(rule, peers, &path) {
-                policy_peer(check, peer, &path);
+                validate_policy_peer(check, peer, &path);
             }
         }
     }
@@ -35,9 +35,9 @@ pub(super) fn network_policy(check: &mut Check, spec: &Value) {
     }
 }
 
-fn policy_port(check: &mut Check, port: &Value, path: &str) {
-    check.one_of(port, "protocol", path, &["TCP", "UDP", "SCTP"]);
-    check.port_or_name(&port["port"], &format!("{path}.port"));
+fn validate_policy_port(check: &mut Check, port: &Value, path: &str) {
+    check.require_supported(port, "protocol", path, &["TCP", "UDP", "SCTP"]);
+    check.validate_port_or_name(&port["port"], &format!("{path}.port"));
     let Some(end) = port["endPort"].as_i64() else {
         return;
     };
@@ -59,18 +59,18 @@ fn policy_port(check: &mut Check, port: &Value, path: &str) {
                     "must be greater than or equal to `port`",
                 ));
             }
-            check.port(&port["endPort"], &field);
+            check.validate_port(&port["endPort"], &field);
         }
     }
 }
 
-fn policy_peer(check: &mut Check, peer: &Value, path: &str) {
+fn validate_policy_peer(check: &mut Check, peer: &Value, path: &str) {
     let block = &peer["ipBlock"];
     for name in ["podSelector", "namespaceSelector"] {
-        check.selector(&peer[name], &format!("{path}.{name}"));
+        check.validate_label_selector(&peer[name], &format!("{path}.{name}"));
     }
     if block.is_object() {
-        blocked(check, block, &format!("{path}.ipBlock"));
+        validate_ip_block(check, block, &format!("{path}.ipBlock"));
     }
     match fields(peer).filter(|(_, part)| part.is_object()).count() {
         0 => check.push(FieldError::required(path, "must specify a peer")),
@@ -84,25 +84,25 @@ fn policy_peer(check: &mut Check, peer: &Value, path: &str) {
     }
 }
 
-/// A range of addresses, and what is not in it.
-fn blocked(check: &mut Check, block: &Value, path: &str) {
-    let (range, field) = (text(block, "cidr"), format!("{path}.cidr"));
-    if !check.required(&block["cidr"], &field) {
+/// Validates an IP block with its exceptions.
+fn validate_ip_block(check: &mut Check, block: &Value, path: &str) {
+    let (cidr, field) = (text(block, "cidr"), format!("{path}.cidr"));
+    if !check.require(&block["cidr"], &field) {
         return;
     }
-    if let Some(why) = addresses::range_fault(range) {
-        check.push(FieldError::invalid(&field, range, why));
+    if let Some(reason) = addresses::cidr_error(cidr) {
+        check.push(FieldError::invalid(&field, cidr, reason));
     }
-    // Of what is no range nothing can be a part.
-    if addresses::is_part(range, range).is_none() {
+    // Exceptions are not checked against an invalid CIDR.
+    if addresses::is_strict_subnet(cidr, cidr).is_none() {
         return;
     }
     for (except, path) in items(block, "except", path) {
         let except = except.as_str().unwrap_or_default();
-        if let Some(why) = addresses::range_fault(except) {
-            check.push(FieldError::invalid(&path, except, why));
+        if let Some(reason) = addresses::cidr_error(except) {
+            check.push(FieldError::invalid(&path, except, reason));
         }
-        if addresses::is_part(except, range) == Some(false) {
+        if addresses::is_strict_subnet(except, cidr) == Some(false) {
             let detail = "must be a strict subset of `cidr`";
             check.push(FieldError::invalid(&path, except, detail));
         }

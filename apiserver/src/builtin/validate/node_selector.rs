@@ -1,32 +1,32 @@
-//! Which nodes are meant, by their labels and names.
+//! Validation of node selectors.
 
 use super::{Check, items, names, text};
 use crate::field::FieldError;
 use serde_json::Value;
 
-/// Which nodes will do, by terms of which one must hold.
-pub(super) fn selector(check: &mut Check, selector: &Value, path: &str) {
+/// Validates a node selector. Its terms are ORed.
+pub(super) fn validate_node_selector(check: &mut Check, selector: &Value, path: &str) {
     let mut terms = items(selector, "nodeSelectorTerms", path).peekable();
     if terms.peek().is_none() {
         let detail = "must have at least one node selector term";
         check.push(FieldError::required(&format!("{path}.nodeSelectorTerms"), detail));
     }
     for (term, path) in terms {
-        self::term(check, term, true, &path);
+        self::validate_node_selector_term(check, term, true, &path);
     }
 }
 
-/// Labels and names of nodes; `with_values`: values are looked at, too.
-pub(super) fn term(check: &mut Check, term: &Value, with_values: bool, path: &str) {
+/// Validates a term; label values only if `with_values`.
+pub(super) fn validate_node_selector_term(check: &mut Check, term: &Value, with_values: bool, path: &str) {
     for (requirement, path) in items(term, "matchExpressions", path) {
-        label_requirement(check, requirement, with_values, &path);
+        validate_label_requirement(check, requirement, with_values, &path);
     }
     for (requirement, path) in items(term, "matchFields", path) {
-        field_requirement(check, requirement, &path);
+        validate_field_requirement(check, requirement, &path);
     }
 }
 
-fn label_requirement(check: &mut Check, requirement: &Value, with_values: bool, path: &str) {
+fn validate_label_requirement(check: &mut Check, requirement: &Value, with_values: bool, path: &str) {
     let count = requirement["values"].as_array().map_or(0, Vec::len);
     let field = format!("{path}.values");
     match text(requirement, "operator") {
@@ -43,18 +43,18 @@ fn label_requirement(check: &mut Check, requirement: &Value, with_values: bool, 
             check.push(FieldError::required(&field, detail));
         }
         "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt" => {}
-        other => unknown_operator(check, other, path),
+        other => push_unknown_operator(check, other, path),
     }
     let key = text(requirement, "key");
-    check.messages(&format!("{path}.key"), key, &names::qualified(key));
+    check.push_messages(&format!("{path}.key"), key, &names::qualified_name_errors(key));
     for (value, path) in items(requirement, "values", path).filter(|_| with_values) {
         let value = value.as_str().unwrap_or_default();
-        check.messages(&path, value, &names::label_value(value));
+        check.push_messages(&path, value, &names::label_value_errors(value));
     }
 }
 
-/// A requirement of what is no label: of the name.
-fn field_requirement(check: &mut Check, requirement: &Value, path: &str) {
+/// Validates a field requirement; the only field is `metadata.name`.
+fn validate_field_requirement(check: &mut Check, requirement: &Value, path: &str) {
     match text(requirement, "operator") {
         "In" | "NotIn" => {
             if requirement["values"].as_array().map_or(0, Vec::len) != 1 {
@@ -63,7 +63,7 @@ fn field_requirement(check: &mut Check, requirement: &Value, path: &str) {
                 check.push(FieldError::required(&format!("{path}.values"), detail));
             }
         }
-        other => unknown_operator(check, other, path),
+        other => push_unknown_operator(check, other, path),
     }
     let key = text(requirement, "key");
     if key != "metadata.name" {
@@ -73,11 +73,11 @@ fn field_requirement(check: &mut Check, requirement: &Value, path: &str) {
     }
     for (value, path) in items(requirement, "values", path) {
         let value = value.as_str().unwrap_or_default();
-        check.messages(&path, value, &names::subdomain(value));
+        check.push_messages(&path, value, &names::subdomain_errors(value));
     }
 }
 
-fn unknown_operator(check: &mut Check, operator: &str, path: &str) {
+fn push_unknown_operator(check: &mut Check, operator: &str, path: &str) {
     let detail = "not a valid selector operator";
     check.push(FieldError::invalid(&format!("{path}.operator"), operator, detail));
 }

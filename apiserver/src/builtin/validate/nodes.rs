@@ -1,30 +1,30 @@
-//! Nodes, and the nodes that something asks for.
+//! Validation of Nodes.
 
 use super::{Check, addresses, container, fields, items, names, resources, text};
 use crate::field::FieldError;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// A node; an update looks at taints twice.
-pub(super) fn node(check: &mut Check, node: &Value, old: Option<&Value>) {
+/// Validates a node; kube-apiserver validates taints twice in an update.
+pub(super) fn validate_node(check: &mut Check, node: &Value, old: Option<&Value>) {
     let spec = &node["spec"];
     for _ in 0..=usize::from(old.is_some()) {
-        taints(check, spec);
+        validate_taints(check, spec);
     }
-    status(check, &node["status"]);
+    validate_node_status(check, &node["status"]);
     if old.is_none() {
-        swap(check, &node["status"]);
+        validate_swap_capacity(check, &node["status"]);
     }
-    features(check, &node["status"]);
-    ranges(check, spec);
+    validate_declared_features(check, &node["status"]);
+    validate_pod_cidrs(check, spec);
     let Some(old) = old else { return };
-    addresses(check, &node["status"]);
+    validate_node_addresses(check, &node["status"]);
     let before = &old["spec"];
     let list = |spec: &Value| spec["podCIDRs"].as_array().cloned().unwrap_or_default();
-    let (ranges, ranges_before) = (list(spec), list(before));
-    if !ranges_before.is_empty() {
-        let differ = ranges_before.iter().zip(&ranges).filter(|(old, new)| old != new);
-        let times = if ranges.len() == ranges_before.len() {
+    let (cidrs, cidrs_before) = (list(spec), list(before));
+    if !cidrs_before.is_empty() {
+        let differ = cidrs_before.iter().zip(&cidrs).filter(|(old, new)| old != new);
+        let times = if cidrs.len() == cidrs_before.len() {
             differ.count()
         } else {
             1
@@ -43,50 +43,51 @@ pub(super) fn node(check: &mut Check, node: &Value, old: Option<&Value>) {
     }
 }
 
-/// What a pod must tolerate. The real server names them as if they were metadata.
-fn taints(check: &mut Check, spec: &Value) {
+/// Validates taints. kube-apiserver's paths start with `metadata`.
+fn validate_taints(check: &mut Check, spec: &Value) {
     let mut seen = BTreeSet::new();
     for (taint, path) in items(spec, "taints", "metadata") {
         let (key, value, effect) = (text(taint, "key"), text(taint, "value"), text(taint, "effect"));
-        check.messages(&format!("{path}.key"), key, &names::qualified(key));
-        let messages = names::label_value(value);
+        check.push_messages(&format!("{path}.key"), key, &names::qualified_name_errors(key));
+        let messages = names::label_value_errors(value);
         if !messages.is_empty() {
             let detail = messages.join(";");
             check.push(FieldError::invalid(&format!("{path}.value"), value, detail));
         }
-        if check.required(&Value::from(effect), &format!("{path}.effect")) {
+        if check.require(&Value::from(effect), &format!("{path}.effect")) {
             let known = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
-            check.one_of(taint, "effect", &path, &known);
+            check.require_supported(taint, "effect", &path, &known);
         }
         if !seen.insert((key, effect)) {
-            let mut twice = FieldError::duplicate(&path, "").showing(check.shown(taint, &path, "core.Taint"));
-            "taints must be unique by key and effect pair".clone_into(&mut twice.detail);
-            check.push(twice);
+            let mut error =
+                FieldError::duplicate(&path, "").showing(check.format_internal(taint, &path, "core.Taint"));
+            "taints must be unique by key and effect pair".clone_into(&mut error.detail);
+            check.push(error);
         }
     }
 }
 
-fn status(check: &mut Check, status: &Value) {
+fn validate_node_status(check: &mut Check, status: &Value) {
     for list in ["capacity", "allocatable"] {
         for (name, amount) in fields(&status[list]) {
             let path = format!("status.{list}.{name}");
-            let Some(number) = container::amount(amount) else {
+            let Some(number) = container::quantity_value(amount) else {
                 continue;
             };
             if number < 0.0 {
                 let detail = "must be greater than or equal to 0";
                 check.push(FieldError::invalid(&path, amount.clone(), detail));
             }
-            let whole = name == "pods" || !resources::is_native(name);
-            if whole && number.fract() != 0.0 {
+            let must_be_integer = name == "pods" || !resources::is_native(name);
+            if must_be_integer && number.fract() != 0.0 {
                 check.push(FieldError::invalid(&path, amount.clone(), "must be an integer"));
             }
         }
     }
 }
 
-/// How much a node swaps; where it stands is the real server's idea.
-fn swap(check: &mut Check, status: &Value) {
+/// Validates swap capacity. The path is that of kube-apiserver.
+fn validate_swap_capacity(check: &mut Check, status: &Value) {
     let capacity = status["nodeInfo"]["swap"]["capacity"].as_i64();
     if let Some(capacity) = capacity.filter(|capacity| *capacity <= 0) {
         let field = "metadata.nodeSwapStatus.capacity";
@@ -94,8 +95,8 @@ fn swap(check: &mut Check, status: &Value) {
     }
 }
 
-/// What the kubelet can do: in order, each once.
-fn features(check: &mut Check, status: &Value) {
+/// Validates declared features: sorted, without duplicates.
+fn validate_declared_features(check: &mut Check, status: &Value) {
     let mut last: Option<&str> = None;
     for (feature, path) in items(status, "declaredFeatures", "status") {
         let feature = feature.as_str().unwrap_or_default();
@@ -104,7 +105,7 @@ fn features(check: &mut Check, status: &Value) {
                 && part.bytes().all(|byte| byte.is_ascii_alphanumeric())
         };
         let is_named = feature.starts_with(|c: char| c.is_ascii_uppercase());
-        let why = if feature.len() > 253 {
+        let reason = if feature.len() > 253 {
             "must be no more than 253 characters"
         } else if !is_named || !feature.split('/').all(is_segment) {
             "must start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., MyFeature or \
@@ -112,7 +113,7 @@ fn features(check: &mut Check, status: &Value) {
         } else {
             ""
         };
-        // The order is looked at before the name.
+        // The order is checked before the name.
         match last {
             Some(last) if last == feature => check.push(FieldError::duplicate(&path, feature)),
             Some(last) if last > feature => {
@@ -121,16 +122,16 @@ fn features(check: &mut Check, status: &Value) {
             }
             _ => {}
         }
-        if !why.is_empty() {
-            let detail = format!("invalid feature name {feature:?}: {why}");
+        if !reason.is_empty() {
+            let detail = format!("invalid feature name {feature:?}: {reason}");
             check.push(FieldError::invalid(&path, feature, detail));
         }
         last = Some(feature);
     }
 }
 
-/// No address stands twice.
-fn addresses(check: &mut Check, status: &Value) {
+/// Rejects duplicate addresses.
+fn validate_node_addresses(check: &mut Check, status: &Value) {
     let mut seen = BTreeSet::new();
     for (address, path) in items(status, "addresses", "status") {
         let (ty, value) = (text(address, "type"), text(address, "address"));
@@ -145,35 +146,35 @@ fn addresses(check: &mut Check, status: &Value) {
     }
 }
 
-/// The addresses of a node's pods: one range of a family.
-fn ranges(check: &mut Check, spec: &Value) {
-    let ranges = spec["podCIDRs"].as_array().map_or(&[][..], Vec::as_slice);
-    let ranges: Vec<&str> = ranges.iter().filter_map(Value::as_str).collect();
-    let mut unread = None;
-    for (index, range) in ranges.iter().enumerate() {
-        if let Some(why) = addresses::range_fault(range) {
+/// Validates the pod CIDRs: at most one per IP family.
+fn validate_pod_cidrs(check: &mut Check, spec: &Value) {
+    let cidrs = spec["podCIDRs"].as_array().map_or(&[][..], Vec::as_slice);
+    let cidrs: Vec<&str> = cidrs.iter().filter_map(Value::as_str).collect();
+    let mut first_invalid = None;
+    for (index, cidr) in cidrs.iter().enumerate() {
+        if let Some(reason) = addresses::cidr_error(cidr) {
             check.push(FieldError::invalid(
                 &format!("spec.podCIDRs[{index}]"),
-                *range,
-                why,
+                *cidr,
+                reason,
             ));
-            if why == addresses::RANGE && unread.is_none() {
-                unread = Some(index);
+            if reason == addresses::INVALID_CIDR && first_invalid.is_none() {
+                first_invalid = Some(index);
             }
         }
     }
-    if ranges.len() < 2 {
+    if cidrs.len() < 2 {
         return;
     }
-    if let Some(index) = unread {
+    if let Some(index) = first_invalid {
         let detail = format!(
             "invalid PodCIDRs. failed to check with dual stack with error:invalid CIDR[{index}]: <nil> (invalid CIDR address: {})",
-            ranges[index]
+            cidrs[index]
         );
         check.push(FieldError::internal("spec.podCIDRs", detail));
     }
-    let sixes = ranges.iter().filter(|range| range.contains(':')).count();
-    if unread.is_some() || (ranges.len(), sixes) != (2, 1) {
+    let ipv6_count = cidrs.iter().filter(|cidr| cidr.contains(':')).count();
+    if first_invalid.is_some() || (cidrs.len(), ipv6_count) != (2, 1) {
         let detail = "may specify no more than one CIDR for each IP family";
         check.push(FieldError::invalid(
             "spec.podCIDRs",

@@ -1,16 +1,16 @@
-//! Volumes that claims are bound to.
+//! Validation of PersistentVolumes.
 
-use super::persistent_source::{SOURCES, sources};
+use super::persistent_volume_source::{SOURCES, validate_persistent_sources};
 use super::{Check, container, fields, names, node_selector, storage, text};
 use crate::field::FieldError;
 use crate::types;
 use serde_json::Value;
 
-const MOUNT_OPTIONS: &str = "volume.beta.kubernetes.io/mount-options";
-const SOURCE: &str = "core.PersistentVolumeSource";
+const MOUNT_OPTIONS_ANNOTATION: &str = "volume.beta.kubernetes.io/mount-options";
+const SOURCE_TYPE: &str = "core.PersistentVolumeSource";
 
-/// Those that are mounted with options.
-const WITH_OPTIONS: &[&str] = &[
+/// Volume sources that support mount options.
+const MOUNT_OPTION_SOURCES: &[&str] = &[
     "gcePersistentDisk",
     "awsElasticBlockStore",
     "glusterfs",
@@ -26,8 +26,8 @@ const WITH_OPTIONS: &[&str] = &[
     "photonPersistentDisk",
 ];
 
-/// Labels that have another name now.
-const RENAMED: &[(&str, &str)] = &[
+/// Deprecated labels with their replacements.
+const RENAMED_LABELS: &[(&str, &str)] = &[
     (
         "failure-domain.beta.kubernetes.io/zone",
         "topology.kubernetes.io/zone",
@@ -44,38 +44,40 @@ const RENAMED: &[(&str, &str)] = &[
     ),
 ];
 
-/// A volume; an update looks at it twice.
-pub(super) fn volume(check: &mut Check, volume: &Value, old: Option<&Value>) {
+/// Validates a volume; kube-apiserver validates an updated spec twice.
+pub(super) fn validate_volume(check: &mut Check, volume: &Value, old: Option<&Value>) {
     let spec = &volume["spec"];
     let name = text(&volume["metadata"], "name");
-    specification(check, spec, name);
-    let takes_options = WITH_OPTIONS.iter().any(|source| spec[*source].is_object());
-    if !takes_options && !volume["metadata"]["annotations"][MOUNT_OPTIONS].is_null() {
+    validate_persistent_volume_spec(check, spec, name);
+    let supports_mount_options = MOUNT_OPTION_SOURCES
+        .iter()
+        .any(|source| spec[*source].is_object());
+    if !supports_mount_options && !volume["metadata"]["annotations"][MOUNT_OPTIONS_ANNOTATION].is_null() {
         let detail = "may not specify mount options for this volume type";
-        let field = format!("metadata.annotations.{MOUNT_OPTIONS}");
+        let field = format!("metadata.annotations.{MOUNT_OPTIONS_ANNOTATION}");
         check.push(FieldError::forbidden(&field, detail));
     }
     if let Some(old) = old {
-        specification(check, spec, name);
-        update(check, spec, &old["spec"]);
+        validate_persistent_volume_spec(check, spec, name);
+        validate_persistent_volume_update(check, spec, &old["spec"]);
     }
 }
 
-fn specification(check: &mut Check, spec: &Value, name: &str) {
-    storage::modes(check, spec, "spec", "");
-    capacity(check, &spec["capacity"]);
+fn validate_persistent_volume_spec(check: &mut Check, spec: &Value, name: &str) {
+    storage::validate_access_modes(check, spec, "spec", "");
+    validate_capacity(check, &spec["capacity"]);
     let policies = ["Delete", "Recycle", "Retain"];
     if !text(spec, "persistentVolumeReclaimPolicy").is_empty() {
-        check.one_of(spec, "persistentVolumeReclaimPolicy", "spec", &policies);
+        check.require_supported(spec, "persistentVolumeReclaimPolicy", "spec", &policies);
     }
     let affinity = &spec["nodeAffinity"];
     if affinity["required"].is_object() {
-        node_selector::selector(check, &affinity["required"], "spec.nodeAffinity.required");
+        node_selector::validate_node_selector(check, &affinity["required"], "spec.nodeAffinity.required");
     } else if affinity.is_object() {
         let detail = "must specify required node constraints";
         check.push(FieldError::required("spec.nodeAffinity.required", detail));
     }
-    sources(check, spec, name);
+    validate_persistent_sources(check, spec, name);
     if spec["persistentVolumeReclaimPolicy"] == "Recycle" && is_root(text(&spec["hostPath"], "path")) {
         let detail = "may not be 'recycle' for a hostPath mount of '/'";
         check.push(FieldError::forbidden(
@@ -85,15 +87,15 @@ fn specification(check: &mut Check, spec: &Value, name: &str) {
     }
     let class = text(spec, "storageClassName");
     if !class.is_empty() {
-        check.messages("spec.storageClassName", class, &names::subdomain(class));
+        check.push_messages("spec.storageClassName", class, &names::subdomain_errors(class));
     }
-    check.one_of(spec, "volumeMode", "spec", &["Block", "Filesystem"]);
+    check.require_supported(spec, "volumeMode", "spec", &["Block", "Filesystem"]);
     if let Some(class) = spec["volumeAttributesClassName"].as_str() {
         let path = "spec.volumeAttributesClassName";
         if class.is_empty() {
             check.push(FieldError::required(path, "an empty string is disallowed"));
         } else {
-            check.messages(path, class, &names::subdomain(class));
+            check.push_messages(path, class, &names::subdomain_errors(class));
         }
         if !spec["csi"].is_object() {
             let detail = "has to be specified when using volumeAttributesClassName";
@@ -102,21 +104,21 @@ fn specification(check: &mut Check, spec: &Value, name: &str) {
     }
 }
 
-/// How much it holds, and nothing else.
-fn capacity(check: &mut Check, capacity: &Value) {
+/// Validates the capacity: storage only.
+fn validate_capacity(check: &mut Check, capacity: &Value) {
     if fields(capacity).next().is_none() {
         check.push(FieldError::required("spec.capacity", ""));
     }
     if capacity["storage"].is_null() || fields(capacity).count() > 1 {
-        let shown = check.empties.restored(capacity, "spec.capacity");
-        check.push(FieldError::not_supported("spec.capacity", shown, ["storage"]));
+        let formatted = check.explicit_empty.restore_field(capacity, "spec.capacity");
+        check.push(FieldError::not_supported("spec.capacity", formatted, ["storage"]));
     }
     for (name, size) in fields(capacity) {
         let field = format!("spec.capacity[{name}]");
-        let Some(amount) = container::amount(size) else {
+        let Some(amount) = container::quantity_value(size) else {
             continue;
         };
-        check.no_negative_amount(size, &field);
+        check.reject_negative_quantity(size, &field);
         if amount <= 0.0 {
             let detail = "must be greater than zero";
             check.push(FieldError::invalid(&field, size.clone(), detail));
@@ -124,15 +126,15 @@ fn capacity(check: &mut Check, capacity: &Value) {
     }
 }
 
-/// A path that leads nowhere.
+/// Whether a path resolves to `/`.
 fn is_root(path: &str) -> bool {
     path.starts_with('/') && path.split('/').all(|part| matches!(part, "" | "." | ".."))
 }
 
-/// A volume stays what and where it is.
-fn update(check: &mut Check, spec: &Value, old: &Value) {
+/// Validates an update: the source is immutable.
+fn validate_persistent_volume_update(check: &mut Check, spec: &Value, old: &Value) {
     let mut source = spec.clone();
-    // A secret to expand it with may be given once.
+    // The secret for expansion may be set once.
     if old["csi"].is_object()
         && old["csi"]["controllerExpandSecretRef"].is_null()
         && let Some(driver) = source["csi"].as_object_mut()
@@ -140,8 +142,8 @@ fn update(check: &mut Check, spec: &Value, old: &Value) {
         driver.remove("controllerExpandSecretRef");
     }
     if SOURCES.iter().any(|(name, _)| source[*name] != old[*name]) {
-        let source = check.empties.restored(&source, "spec");
-        let difference = types::difference(old, &source, SOURCE);
+        let source = check.explicit_empty.restore_field(&source, "spec");
+        let difference = types::diff_internal(old, &source, SOURCE_TYPE);
         let detail = format!("spec.persistentvolumesource is immutable after creation\n{difference}");
         check.push(FieldError::forbidden("spec.persistentvolumesource", detail));
     }
@@ -150,10 +152,10 @@ fn update(check: &mut Check, spec: &Value, old: &Value) {
         check.push(FieldError::invalid("volumeMode", mode, "field is immutable"));
     }
     let affinity = &spec["nodeAffinity"];
-    if old["nodeAffinity"].is_object() && renamed(&old["nodeAffinity"], affinity) != *affinity {
-        let shown = check.shown(affinity, "spec.nodeAffinity", "*core.VolumeNodeAffinity");
+    if old["nodeAffinity"].is_object() && with_renamed_labels(&old["nodeAffinity"], affinity) != *affinity {
+        let formatted = check.format_internal(affinity, "spec.nodeAffinity", "*core.VolumeNodeAffinity");
         let detail = "field is immutable, except for updating from beta label to GA";
-        check.push(FieldError::invalid("nodeAffinity", "", detail).showing(shown));
+        check.push(FieldError::invalid("nodeAffinity", "", detail).showing(formatted));
     }
     if old["volumeAttributesClassName"].is_string() && spec["volumeAttributesClassName"].is_null() {
         let detail = "update from non-nil value to nil is forbidden";
@@ -161,8 +163,8 @@ fn update(check: &mut Check, spec: &Value, old: &Value) {
     }
 }
 
-/// What the old affinity is with the new names of labels, where the new one has them.
-fn renamed(old: &Value, new: &Value) -> Value {
+/// Returns the old affinity with deprecated labels replaced where the new affinity uses the replacement.
+fn with_renamed_labels(old: &Value, new: &Value) -> Value {
     let mut renamed = old.clone();
     let terms = renamed["required"]["nodeSelectorTerms"].as_array_mut();
     for (at, term) in terms.into_iter().flatten().enumerate() {
@@ -170,9 +172,9 @@ fn renamed(old: &Value, new: &Value) -> Value {
         let requirements = term["matchExpressions"].as_array_mut();
         for (at, requirement) in requirements.into_iter().flatten().enumerate() {
             let (before, after) = (text(requirement, "key"), text(&new[at], "key"));
-            let ours = RENAMED.iter().find(|(old, _)| *old == before);
-            // To the real server, what has no new name has the empty one.
-            if ours.map_or("", |(_, new)| new) == after {
+            let replacement = RENAMED_LABELS.iter().find(|(old, _)| *old == before);
+            // For a label without replacement, kube-apiserver looks for an empty key.
+            if replacement.map_or("", |(_, new)| new) == after {
                 requirement["key"] = Value::from(after);
             }
         }

@@ -1,4 +1,4 @@
-//! Pods and their templates.
+//! Validation of Pods and pod templates.
 
 use super::{
     Check, annotations, container, dns, items, names, pod_resize, pod_status, pod_update, projected,
@@ -9,53 +9,55 @@ use crate::meta;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// A pod that is new, or of which a part changes: all of it, its status, its size or the containers for a look inside.
-pub(super) fn pod(check: &mut Check, pod: &Value, old: Option<&Value>, part: &str) {
-    let within = &pod["spec"];
-    if let Some(old) = old.filter(|_| part == "status") {
-        annotations::changes(check, pod, old);
-        return pod_status::pod_status(check, pod, old);
+/// Validates a new pod, or an update: of the pod, its status, its resources or its ephemeral containers.
+pub(super) fn validate_pod(check: &mut Check, pod: &Value, old: Option<&Value>, subresource: &str) {
+    let spec = &pod["spec"];
+    if let Some(old) = old.filter(|_| subresource == "status") {
+        annotations::validate_annotations_update(check, pod, old);
+        return pod_status::validate_pod_status(check, pod, old);
     }
-    annotations::annotations(check, &pod["metadata"], within, "metadata.annotations");
-    spec(check, within, Some(pod), "spec");
-    if text(within, "serviceAccountName").is_empty() {
-        projected::tokens_without_account(check, within, "spec");
+    annotations::validate_annotations(check, &pod["metadata"], spec, "metadata.annotations");
+    validate_pod_spec(check, spec, Some(pod), "spec");
+    if text(spec, "serviceAccountName").is_empty() {
+        projected::reject_tokens_without_account(check, spec, "spec");
     }
     for list in ["containers", "initContainers"] {
-        for (container, path) in items(within, list, "spec") {
-            padded(check, container, &path);
+        for (container, path) in items(spec, list, "spec") {
+            reject_image_whitespace(check, container, &path);
         }
     }
-    match (old, part) {
-        (None, _) => created(check, pod),
-        (Some(old), "ephemeralcontainers") => pod_update::peeks(check, pod, old),
-        (Some(old), "resize") => pod_resize::resize(check, pod, old),
+    match (old, subresource) {
+        (None, _) => validate_new_pod(check, pod),
+        (Some(old), "ephemeralcontainers") => {
+            pod_update::validate_ephemeral_containers_update(check, pod, old);
+        }
+        (Some(old), "resize") => pod_resize::validate_resize(check, pod, old),
         (Some(old), _) => {
-            annotations::changes(check, pod, old);
-            pod_update::update(check, within, &old["spec"]);
+            annotations::validate_annotations_update(check, pod, old);
+            pod_update::validate_pod_update(check, spec, &old["spec"]);
         }
     }
 }
 
-/// What only a new pod may not have.
-fn created(check: &mut Check, pod: &Value) {
-    let within = &pod["spec"];
-    if within["ephemeralContainers"].is_array() {
+/// Validates what only applies to new pods.
+fn validate_new_pod(check: &mut Check, pod: &Value) {
+    let spec = &pod["spec"];
+    if spec["ephemeralContainers"].is_array() {
         check.push(FieldError::forbidden(
             "spec.ephemeralContainers",
             "cannot be set on create",
         ));
     }
-    let gates = within["schedulingGates"].as_array();
-    if !text(within, "nodeName").is_empty() && gates.is_some_and(|gates| !gates.is_empty()) {
+    let gates = spec["schedulingGates"].as_array();
+    if !text(spec, "nodeName").is_empty() && gates.is_some_and(|gates| !gates.is_empty()) {
         let detail = "cannot be set until all schedulingGates have been cleared";
         check.push(FieldError::forbidden("spec.nodeName", detail));
     }
-    annotations::repeated(check, &pod["metadata"], within, "spec");
+    annotations::validate_annotations_match_fields(check, &pod["metadata"], spec, "spec");
 }
 
-/// Templates may have images that pods may not have.
-pub(super) fn padded(check: &mut Check, container: &Value, path: &str) {
+/// Rejects image names with surrounding whitespace, which pod templates may have.
+pub(super) fn reject_image_whitespace(check: &mut Check, container: &Value, path: &str) {
     let image = text(container, "image");
     if image.trim() != image {
         check.push(FieldError::invalid(
@@ -66,16 +68,16 @@ pub(super) fn padded(check: &mut Check, container: &Value, path: &str) {
     }
 }
 
-/// A template with its labels.
-pub(super) fn template(check: &mut Check, template: &Value, path: &str) {
-    // The real server leaves `metadata` out of these paths.
-    check.labels_and_annotations(&template["metadata"], path);
-    let (metadata, within) = (&template["metadata"], &template["spec"]);
-    annotations::annotations(check, metadata, within, &format!("{path}.annotations"));
+/// Validates a pod template.
+pub(super) fn validate_template(check: &mut Check, template: &Value, path: &str) {
+    // kube-apiserver's paths lack `metadata`.
+    check.validate_labels_and_annotations(&template["metadata"], path);
+    let (metadata, spec) = (&template["metadata"], &template["spec"]);
+    annotations::validate_annotations(check, metadata, spec, &format!("{path}.annotations"));
     let path = format!("{path}.spec");
-    spec(check, within, None, &path);
-    annotations::repeated(check, metadata, within, &path);
-    if within["ephemeralContainers"].is_array() {
+    validate_pod_spec(check, spec, None, &path);
+    annotations::validate_annotations_match_fields(check, metadata, spec, &path);
+    if spec["ephemeralContainers"].is_array() {
         let detail = "ephemeral containers not allowed in pod template";
         check.push(FieldError::forbidden(
             &format!("{path}.ephemeralContainers"),
@@ -84,64 +86,70 @@ pub(super) fn template(check: &mut Check, template: &Value, path: &str) {
     }
 }
 
-/// What holds for pods and for their templates. `pod` is what is in no template.
-fn spec(check: &mut Check, spec: &Value, pod: Option<&Value>, path: &str) {
+/// Validates the spec of a pod or template. `pod` is `None` for a template.
+fn validate_pod_spec(check: &mut Check, spec: &Value, pod: Option<&Value>, path: &str) {
     let at = |name: &str| format!("{path}.{name}");
-    let volumes = volume::volumes(check, spec, pod.map(meta::name), path);
-    resource_claims::of_pod(check, spec, pod.is_some_and(annotations::is_mirror), path);
-    container::containers(check, spec, path, &volumes);
-    resources::of_pod(check, spec, path);
-    host_ports(check, spec, pod.is_some(), path);
-    check.one_of(spec, "restartPolicy", path, &["Always", "OnFailure", "Never"]);
+    let volumes = volume::validate_volumes(check, spec, pod.map(meta::name), path);
+    resource_claims::validate_pod_resource_claims(check, spec, pod.is_some_and(annotations::is_mirror), path);
+    container::validate_containers(check, spec, path, &volumes);
+    resources::validate_pod_level_resources(check, spec, path);
+    validate_host_network_ports(check, spec, pod.is_some(), path);
+    check.require_supported(spec, "restartPolicy", path, &["Always", "OnFailure", "Never"]);
     let policies = ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
-    check.one_of(spec, "dnsPolicy", path, &policies);
-    check.labels(&spec["nodeSelector"], &at("nodeSelector"));
-    security::of_pod(check, spec, path);
-    scheduling::affinity(check, spec, path);
-    dns::servers(check, spec, &at("dnsConfig"));
-    gates(check, spec, path);
-    scheduling::spread(check, spec, path);
-    windows::host_processes(check, spec, path);
-    own_users(check, spec, path);
-    host_name(check, spec, path);
-    named(check, spec, "serviceAccountName", path, names::subdomain);
-    named(check, spec, "nodeName", path, names::subdomain);
+    check.require_supported(spec, "dnsPolicy", path, &policies);
+    check.validate_labels(&spec["nodeSelector"], &at("nodeSelector"));
+    security::validate_pod_security_context(check, spec, path);
+    scheduling::validate_affinity(check, spec, path);
+    dns::validate_dns_config(check, spec, &at("dnsConfig"));
+    validate_gates(check, spec, path);
+    scheduling::validate_topology_spread(check, spec, path);
+    windows::validate_host_processes(check, spec, path);
+    validate_user_namespace(check, spec, path);
+    validate_hostname_override(check, spec, path);
+    validate_optional_name(check, spec, "serviceAccountName", path, names::subdomain_errors);
+    validate_optional_name(check, spec, "nodeName", path, names::subdomain_errors);
     if let Some(seconds) = spec["activeDeadlineSeconds"].as_i64() {
-        between(check, seconds, 1, &at("activeDeadlineSeconds"));
+        validate_seconds_range(check, seconds, 1, &at("activeDeadlineSeconds"));
     }
-    named(check, spec, "hostname", path, names::label);
-    named(check, spec, "subdomain", path, names::label);
-    tolerations::tolerations(check, spec, path);
-    dns::aliases(check, spec, path);
-    named(check, spec, "priorityClassName", path, names::subdomain);
+    validate_optional_name(check, spec, "hostname", path, names::label_errors);
+    validate_optional_name(check, spec, "subdomain", path, names::label_errors);
+    tolerations::validate_tolerations(check, spec, path);
+    dns::validate_host_aliases(check, spec, path);
+    validate_optional_name(check, spec, "priorityClassName", path, names::subdomain_errors);
     if let Some(class) = spec["runtimeClassName"].as_str() {
-        check.messages(&at("runtimeClassName"), class, &names::subdomain(class));
+        check.push_messages(&at("runtimeClassName"), class, &names::subdomain_errors(class));
     }
-    preemption(check, spec, &at("preemptionPolicy"));
-    security::system(check, spec, path);
-    files(check, spec, path);
+    validate_preemption_policy(check, spec, &at("preemptionPolicy"));
+    security::validate_os(check, spec, path);
+    validate_env_file_volumes(check, spec, path);
 }
 
-/// Whether it is so many seconds, of those that the real server counts in 32 bits.
-pub(super) fn between(check: &mut Check, seconds: i64, least: i64, path: &str) -> bool {
-    let fits = (least..=i64::from(i32::MAX)).contains(&seconds);
+/// Requires the seconds to be in the range from `min` to the largest 32-bit integer. Returns whether they are.
+pub(super) fn validate_seconds_range(check: &mut Check, seconds: i64, min: i64, path: &str) -> bool {
+    let fits = (min..=i64::from(i32::MAX)).contains(&seconds);
     if !fits {
-        let detail = format!("must be between {least} and 2147483647, inclusive");
+        let detail = format!("must be between {min} and 2147483647, inclusive");
         check.push(FieldError::invalid(path, seconds, detail));
     }
     fits
 }
 
-/// A field that names something, if it is there.
-fn named(check: &mut Check, spec: &Value, field: &str, path: &str, messages: fn(&str) -> Vec<&'static str>) {
+/// Validates an optional field that contains a name.
+fn validate_optional_name(
+    check: &mut Check,
+    spec: &Value,
+    field: &str,
+    path: &str,
+    messages: fn(&str) -> Vec<&'static str>,
+) {
     let name = text(spec, field);
     if !name.is_empty() {
-        check.messages(&format!("{path}.{field}"), name, &messages(name));
+        check.push_messages(&format!("{path}.{field}"), name, &messages(name));
     }
 }
 
-/// On the host's network, ports are the host's. A template need not say so.
-fn host_ports(check: &mut Check, spec: &Value, in_pod: bool, path: &str) {
+/// Requires host ports to equal container ports on the host network. In a template they may be unset.
+fn validate_host_network_ports(check: &mut Check, spec: &Value, in_pod: bool, path: &str) {
     if spec["hostNetwork"] != true {
         return;
     }
@@ -156,52 +164,52 @@ fn host_ports(check: &mut Check, spec: &Value, in_pod: bool, path: &str) {
     }
 }
 
-/// What must be before the pod is ready, or runs at all.
-fn gates(check: &mut Check, spec: &Value, path: &str) {
+/// Validates readiness gates and scheduling gates.
+fn validate_gates(check: &mut Check, spec: &Value, path: &str) {
     for (gate, path) in items(spec, "readinessGates", path) {
         let condition = text(gate, "conditionType");
-        check.messages(
+        check.push_messages(
             &format!("{path}.conditionType"),
             condition,
-            &names::qualified(condition),
+            &names::qualified_name_errors(condition),
         );
     }
     let mut seen = BTreeSet::new();
     for (gate, path) in items(spec, "schedulingGates", path) {
         let name = text(gate, "name");
-        check.messages(&path, name, &names::qualified(name));
+        check.push_messages(&path, name, &names::qualified_name_errors(name));
         if !seen.insert(name) {
             check.push(FieldError::duplicate(&path, name));
         }
     }
 }
 
-/// A pod with users of its own shares little with its host.
-fn own_users(check: &mut Check, spec: &Value, path: &str) {
+/// Validates what a pod in its own user namespace must not use.
+fn validate_user_namespace(check: &mut Check, spec: &Value, path: &str) {
     const DETAIL: &str = "when `hostUsers` is false";
     if spec["hostUsers"] != false {
         return;
     }
-    // So the real server writes them.
-    for (name, shown) in [
+    // The paths have kube-apiserver's spelling.
+    for (name, path_name) in [
         ("hostNetwork", "hostNetwork"),
         ("hostPID", "HostPID"),
         ("hostIPC", "HostIPC"),
     ] {
         if spec[name] == true {
-            check.push(FieldError::forbidden(&format!("{path}.{shown}"), DETAIL));
+            check.push(FieldError::forbidden(&format!("{path}.{path_name}"), DETAIL));
         }
     }
-    for (container, path) in container::all(spec, path) {
+    for (container, path) in container::all_containers(spec, path) {
         if container["volumeDevices"].is_array() {
             check.push(FieldError::forbidden(&format!("{path}.volumeDevices"), DETAIL));
         }
     }
 }
 
-/// A name in place of the pod's own.
-fn host_name(check: &mut Check, spec: &Value, path: &str) {
-    const MOST: usize = 64;
+/// Validates `hostnameOverride`.
+fn validate_hostname_override(check: &mut Check, spec: &Value, path: &str) {
+    const MAX_BYTES: usize = 64;
     let Some(name) = spec["hostnameOverride"].as_str() else {
         return;
     };
@@ -212,14 +220,14 @@ fn host_name(check: &mut Check, spec: &Value, path: &str) {
             check.push(FieldError::forbidden(&field, detail));
         }
     }
-    check.no_longer(name, MOST, &field);
-    check.messages(&field, name, &names::subdomain(name));
+    check.limit_bytes(name, MAX_BYTES, &field);
+    check.push_messages(&field, name, &names::subdomain_errors(name));
 }
 
-/// Files that variables are read from lie in volumes that last as long as the pod.
-fn files(check: &mut Check, spec: &Value, path: &str) {
+/// Requires the volumes of env files to be `emptyDir`.
+fn validate_env_file_volumes(check: &mut Check, spec: &Value, path: &str) {
     let volumes: Vec<&Value> = items(spec, "volumes", path).map(|(volume, _)| volume).collect();
-    let containers = container::all(spec, path).into_iter();
+    let containers = container::all_containers(spec, path).into_iter();
     for (variable, path) in containers.flat_map(|(container, path)| items(container, "env", &path)) {
         let file = &variable["valueFrom"]["fileKeyRef"];
         let (name, field) = (
@@ -238,12 +246,12 @@ fn files(check: &mut Check, spec: &Value, path: &str) {
     }
 }
 
-/// What happens to others for its sake.
-pub(super) fn preemption(check: &mut Check, holder: &Value, path: &str) {
+/// Validates `preemptionPolicy`.
+pub(super) fn validate_preemption_policy(check: &mut Check, holder: &Value, path: &str) {
     if holder["preemptionPolicy"] == "" {
         check.push(FieldError::required(path, ""));
     } else {
-        check.one_of_at(
+        check.require_supported_at(
             holder,
             "preemptionPolicy",
             path,

@@ -1,13 +1,13 @@
-//! What may change in a pod when its containers are resized.
+//! Validation of the `resize` subresource of pods.
 
 use super::{Check, annotations, items, text};
 use crate::field::FieldError;
 use crate::strategy;
 use serde_json::{Map, Value, json};
 
-const SIZES: [&str; 2] = ["requests", "limits"];
+const RESOURCE_LISTS: [&str; 2] = ["requests", "limits"];
 
-pub(super) fn resize(check: &mut Check, pod: &Value, old: &Value) {
+pub(super) fn validate_resize(check: &mut Check, pod: &Value, old: &Value) {
     let (new, before) = (&pod["spec"], &old["spec"]);
     let unsupported = if annotations::is_mirror(old) {
         Some("static pods cannot be resized")
@@ -20,11 +20,11 @@ pub(super) fn resize(check: &mut Check, pod: &Value, old: &Value) {
         check.errors.clear();
         return check.push(FieldError::forbidden("[]", detail));
     }
-    let promised = match text(&old["status"], "qosClass") {
-        "" => strategy::quality(before),
+    let expected_class = match text(&old["status"], "qosClass") {
+        "" => strategy::qos_class(before),
         class => class,
     };
-    if strategy::quality(new) != promised {
+    if strategy::qos_class(new) != expected_class {
         let detail = "Pod QOS Class may not change as a result of resizing";
         check.push(FieldError::invalid(
             "spec",
@@ -32,44 +32,46 @@ pub(super) fn resize(check: &mut Check, pod: &Value, old: &Value) {
             detail,
         ));
     }
-    // A node that resizes tells what its containers have.
+    // A kubelet that supports resizing reports the resources of its containers.
     let mut running = items(&old["status"], "containerStatuses", "").map(|(status, _)| status);
     let first = running.find(|status| status["state"]["running"].is_object());
     if first.is_some_and(|status| status["resources"].is_null()) {
         let detail = "Pod running on node without support for resize";
         check.push(FieldError::forbidden("spec", detail));
     }
-    let whole = sizes_of_pod(check, &new["resources"], &before["resources"]);
-    if !same_containers(check, new, before) {
+    let munged_pod_resources = validate_pod_level_resources(check, &new["resources"], &before["resources"]);
+    if !validate_container_names(check, new, before) {
         return;
     }
     for list in ["initContainers", "containers"] {
-        for ((now, path), before) in pairs(new, before, list) {
-            kept(
+        for ((updated, path), before) in container_pairs(new, before, list) {
+            reject_removed_resources(
                 check,
-                &now["resources"],
+                &updated["resources"],
                 &before["resources"],
                 &format!("{path}.resources"),
                 "resource",
             );
         }
     }
-    for ((now, _), before) in pairs(new, before, "containers") {
-        if masked(now, before) != settled(before) {
+    for ((updated, _), before) in container_pairs(new, before, "containers") {
+        if with_old_cpu_and_memory(updated, before) != with_explicit_resources(before) {
             check.push(FieldError::forbidden(
                 "spec",
                 "only cpu and memory resources are mutable",
             ));
         }
     }
-    for ((now, path), before) in pairs(new, before, "initContainers") {
-        if masked(now, before) != settled(before) {
+    for ((updated, path), before) in container_pairs(new, before, "initContainers") {
+        if with_old_cpu_and_memory(updated, before) != with_explicit_resources(before) {
             let detail = "only cpu and memory resources for init or sidecar containers are mutable";
             check.push(FieldError::forbidden(&path, detail));
         }
-        if settled(now) != settled(before) && now["restartPolicy"] != "Always" {
+        if with_explicit_resources(updated) != with_explicit_resources(before)
+            && updated["restartPolicy"] != "Always"
+        {
             let restarts = |policy: &Value| policy["restartPolicy"] == "RestartContainer";
-            let policies = items(now, "resizePolicy", "").map(|(policy, _)| policy);
+            let policies = items(updated, "resizePolicy", "").map(|(policy, _)| policy);
             for _ in policies.filter(|policy| restarts(policy)) {
                 let detail =
                     "non-sidecar init containers with a resize policy of RestartContainer cannot be resized";
@@ -77,7 +79,7 @@ pub(super) fn resize(check: &mut Check, pod: &Value, old: &Value) {
             }
         }
     }
-    if check.errors.is_empty() && whole != before["resources"] {
+    if check.errors.is_empty() && munged_pod_resources != before["resources"] {
         check.push(FieldError::forbidden(
             "spec",
             "only cpu and memory resources are mutable",
@@ -85,9 +87,13 @@ pub(super) fn resize(check: &mut Check, pod: &Value, old: &Value) {
     }
 }
 
-/// What a whole pod asks for, as far as it may not change.
-fn sizes_of_pod(check: &mut Check, new: &Value, old: &Value) -> Value {
-    let sizes = |resources: &Value| SIZES.iter().any(|list| !map(&resources[list]).is_empty());
+/// Returns the pod-level resources with mutable ones reset to the old values, after validating them.
+fn validate_pod_level_resources(check: &mut Check, new: &Value, old: &Value) -> Value {
+    let sizes = |resources: &Value| {
+        RESOURCE_LISTS
+            .iter()
+            .any(|list| !resource_map(&resources[list]).is_empty())
+    };
     if !sizes(new) && !sizes(old) {
         return new.clone();
     }
@@ -96,29 +102,32 @@ fn sizes_of_pod(check: &mut Check, new: &Value, old: &Value) -> Value {
         check.push(FieldError::forbidden("spec.resources", detail));
         return Value::Null;
     }
-    kept(check, new, old, "spec.resources", "pod-level resource");
-    let (mut now, mut before) = (new.clone(), old.clone());
-    mask(&mut now, old);
-    mask(&mut before, old);
-    if now == before {
+    reject_removed_resources(check, new, old, "spec.resources", "pod-level resource");
+    let (mut updated, mut before) = (new.clone(), old.clone());
+    set_cpu_and_memory(&mut updated, old);
+    set_cpu_and_memory(&mut before, old);
+    if updated == before {
         return old.clone();
     }
     let detail = "only cpu and memory resources are mutable at pod-level";
     check.push(FieldError::forbidden("spec", detail));
-    now
+    updated
 }
 
-/// What was asked for is still.
-fn kept(check: &mut Check, new: &Value, old: &Value, path: &str, of: &str) {
-    for list in SIZES {
-        if map(&old[list]).keys().any(|name| new[list][name].is_null()) {
-            let detail = format!("{of} {list} cannot be removed");
+/// Rejects the removal of resources.
+fn reject_removed_resources(check: &mut Check, new: &Value, old: &Value, path: &str, what: &str) {
+    for list in RESOURCE_LISTS {
+        if resource_map(&old[list])
+            .keys()
+            .any(|name| new[list][name].is_null())
+        {
+            let detail = format!("{what} {list} cannot be removed");
             check.push(FieldError::forbidden(&format!("{path}.{list}"), detail));
         }
     }
 }
 
-fn same_containers(check: &mut Check, new: &Value, old: &Value) -> bool {
+fn validate_container_names(check: &mut Check, new: &Value, old: &Value) -> bool {
     let before = check.errors.len();
     for list in ["containers", "initContainers"] {
         let count = |spec: &Value| spec[list].as_array().map_or(0, Vec::len);
@@ -127,8 +136,8 @@ fn same_containers(check: &mut Check, new: &Value, old: &Value) -> bool {
             check.push(FieldError::forbidden(&format!("spec.{list}"), detail));
             continue;
         }
-        for ((now, path), before) in pairs(new, old, list) {
-            if now["name"] != before["name"] {
+        for ((updated, path), before) in container_pairs(new, old, list) {
+            if updated["name"] != before["name"] {
                 let detail = format!("{list} may not be renamed or reordered on resize");
                 check.push(FieldError::forbidden(&format!("{path}.name"), detail));
             }
@@ -137,7 +146,7 @@ fn same_containers(check: &mut Check, new: &Value, old: &Value) -> bool {
     check.errors.len() == before
 }
 
-fn pairs<'a>(
+fn container_pairs<'a>(
     new: &'a Value,
     old: &'a Value,
     list: &'a str,
@@ -145,32 +154,32 @@ fn pairs<'a>(
     items(new, list, "spec").zip(items(old, list, "").map(|(container, _)| container))
 }
 
-/// A container whose processor and memory are those of another; claims are left out.
-fn masked(container: &Value, old: &Value) -> Value {
-    let mut masked = container.clone();
+/// Returns a container with the CPU and memory of another one and without claims.
+fn with_old_cpu_and_memory(container: &Value, old: &Value) -> Value {
+    let mut result = container.clone();
     let mut resources = json!({});
-    for list in SIZES {
+    for list in RESOURCE_LISTS {
         resources[list] = container["resources"][list].clone();
     }
-    mask(&mut resources, &old["resources"]);
-    masked["resources"] = resources;
-    masked
+    set_cpu_and_memory(&mut resources, &old["resources"]);
+    result["resources"] = resources;
+    result
 }
 
-/// A container with what it asks for written out, though it be nothing.
-fn settled(container: &Value) -> Value {
-    let mut settled = container.clone();
+/// Returns a container with explicit requests and limits, even if they are empty.
+fn with_explicit_resources(container: &Value) -> Value {
+    let mut result = container.clone();
     let own = container["resources"].clone();
-    if !settled["resources"].is_object() {
-        settled["resources"] = json!({});
+    if !result["resources"].is_object() {
+        result["resources"] = json!({});
     }
-    mask(&mut settled["resources"], &own);
-    settled
+    set_cpu_and_memory(&mut result["resources"], &own);
+    result
 }
 
-fn mask(resources: &mut Value, old: &Value) {
-    for list in SIZES {
-        let mut sizes = map(&resources[list]);
+fn set_cpu_and_memory(resources: &mut Value, old: &Value) {
+    for list in RESOURCE_LISTS {
+        let mut sizes = resource_map(&resources[list]);
         for name in ["cpu", "memory"] {
             match &old[list][name] {
                 Value::Null => sizes.remove(name),
@@ -181,6 +190,6 @@ fn mask(resources: &mut Value, old: &Value) {
     }
 }
 
-fn map(value: &Value) -> Map<String, Value> {
+fn resource_map(value: &Value) -> Map<String, Value> {
     value.as_object().cloned().unwrap_or_default()
 }

@@ -1,12 +1,13 @@
-//! What may change in a pod.
+//! Validation of pod updates.
 
 use super::{Check, annotations, fields, items, pod, text, tolerations};
 use crate::field::FieldError;
 use crate::types;
 use serde_json::{Map, Value, json};
 
-/// A pod is what it was, but for images, a deadline and more tolerations. The real server adds a diff of its own types.
-pub(super) fn update(check: &mut Check, new: &Value, old: &Value) {
+/// Validates an update: only images, the deadline and tolerations may change. kube-apiserver's message contains a diff of its internal
+/// types.
+pub(super) fn validate_pod_update(check: &mut Check, new: &Value, old: &Value) {
     const DETAIL: &str = "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,\
                           `spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),\
                           `spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
@@ -19,17 +20,18 @@ pub(super) fn update(check: &mut Check, new: &Value, old: &Value) {
             ));
             return;
         }
-        // That they have one is checked of all pods, and here again.
+        // kube-apiserver checks images of all pods, and here again.
         for (container, path) in items(new, list, "spec") {
-            check.required(&container["image"], &format!("{path}.image"));
-            pod::padded(check, container, &path);
+            check.require(&container["image"], &format!("{path}.image"));
+            pod::reject_image_whitespace(check, container, &path);
         }
     }
     let (before, after) = (
         old["activeDeadlineSeconds"].as_i64(),
         new["activeDeadlineSeconds"].as_i64(),
     );
-    if after.is_some_and(|after| !pod::between(check, after, 0, "spec.activeDeadlineSeconds")) {
+    if after.is_some_and(|after| !pod::validate_seconds_range(check, after, 0, "spec.activeDeadlineSeconds"))
+    {
         return;
     }
     match (before, after) {
@@ -51,27 +53,28 @@ pub(super) fn update(check: &mut Check, new: &Value, old: &Value) {
         }
         _ => {}
     }
-    only_added_tolerations(check, new, old);
-    only_removed_gates(check, new, old);
+    validate_added_tolerations(check, new, old);
+    validate_removed_gates(check, new, old);
     let is_gated = old["schedulingGates"]
         .as_array()
         .is_some_and(|gates| !gates.is_empty());
     if is_gated {
-        narrowed(check, new, old);
+        validate_gated_pod_placement(check, new, old);
     }
-    let munged = munged(new, old, is_gated);
+    let munged = with_old_mutable_fields(new, old, is_gated);
     if munged != *old {
-        let munged = self::munged(&check.empties.restored(new, "spec"), old, is_gated);
-        let detail = format!("{DETAIL}\n{}", types::difference(old, &munged, "core.PodSpec"));
+        let munged =
+            self::with_old_mutable_fields(&check.explicit_empty.restore_field(new, "spec"), old, is_gated);
+        let detail = format!("{DETAIL}\n{}", types::diff_internal(old, &munged, "core.PodSpec"));
         check.push(FieldError::forbidden("spec", detail));
     }
 }
 
-/// Containers for a look inside may be added, and stay as they are.
-pub(super) fn peeks(check: &mut Check, pod: &Value, old: &Value) {
+/// Validates an update of ephemeral containers: they may be added, but not changed or removed.
+pub(super) fn validate_ephemeral_containers_update(check: &mut Check, pod: &Value, old: &Value) {
     const LIST: &str = "ephemeralContainers";
     const PATH: &str = "spec.ephemeralContainers";
-    annotations::changes(check, pod, old);
+    annotations::validate_annotations_update(check, pod, old);
     if annotations::is_mirror(old) {
         check.errors.clear();
         let detail = "static pods do not support ephemeral containers";
@@ -83,7 +86,7 @@ pub(super) fn peeks(check: &mut Check, pod: &Value, old: &Value) {
         let detail = match now.filter(|now| now["name"] == before["name"]).last() {
             None => format!("existing ephemeral containers {name} may not be removed\n"),
             Some(now) if now != before => {
-                let difference = types::difference(before, now, "core.EphemeralContainer");
+                let difference = types::diff_internal(before, now, "core.EphemeralContainer");
                 format!("existing ephemeral containers {name} may not be changed\n{difference}")
             }
             Some(_) => continue,
@@ -92,8 +95,8 @@ pub(super) fn peeks(check: &mut Check, pod: &Value, old: &Value) {
     }
 }
 
-/// The new specification, with the old one's fields where they may change.
-fn munged(new: &Value, old: &Value, is_gated: bool) -> Value {
+/// Returns the new spec with mutable fields reset to the old values.
+fn with_old_mutable_fields(new: &Value, old: &Value, is_gated: bool) -> Value {
     let mut munged = new.clone();
     for list in ["containers", "initContainers"] {
         let containers = munged.get_mut(list).and_then(Value::as_array_mut);
@@ -111,7 +114,7 @@ fn munged(new: &Value, old: &Value, is_gated: bool) -> Value {
         }
         if is_gated {
             kept.push("nodeSelector");
-            keep_nodes(spec, old);
+            reset_node_affinity(spec, old);
         }
         for name in kept {
             match old.get(name) {
@@ -123,8 +126,8 @@ fn munged(new: &Value, old: &Value, is_gated: bool) -> Value {
     munged
 }
 
-/// Of what a pod is drawn to or kept from, which nodes.
-fn keep_nodes(spec: &mut Map<String, Value>, old: &Value) {
+/// Resets node affinity to the old value.
+fn reset_node_affinity(spec: &mut Map<String, Value>, old: &Value) {
     let mut affinity = spec.get("affinity").cloned().unwrap_or_else(|| json!({}));
     if let Value::Object(affinity) = &mut affinity {
         match &old["affinity"]["nodeAffinity"] {
@@ -140,8 +143,8 @@ fn keep_nodes(spec: &mut Map<String, Value>, old: &Value) {
     }
 }
 
-/// A pod that waits may be told of fewer nodes that it can run on, not of others.
-fn narrowed(check: &mut Check, new: &Value, old: &Value) {
+/// Validates node selector and affinity of a pod with scheduling gates, which may only become narrower.
+fn validate_gated_pod_placement(check: &mut Check, new: &Value, old: &Value) {
     let mut labels = fields(&old["nodeSelector"]);
     if labels.any(|(key, value)| new["nodeSelector"].get(key) != Some(value)) {
         let selected = new["nodeSelector"].as_object().cloned().unwrap_or_default();
@@ -156,8 +159,8 @@ fn narrowed(check: &mut Check, new: &Value, old: &Value) {
     let (before, after) = (terms(old), terms(new));
     if !before.is_empty() && before.len() != after.len() {
         let detail = "no additions/deletions to non-empty NodeSelectorTerms list are allowed";
-        let shown = check.shown(&json!(after), path, "[]core.NodeSelectorTerm");
-        return check.push(FieldError::invalid(path, "", detail).showing(shown));
+        let formatted = check.format_internal(&json!(after), path, "[]core.NodeSelectorTerm");
+        return check.push(FieldError::invalid(path, "", detail).showing(formatted));
     }
     for (index, (before, after)) in before.iter().zip(&after).enumerate() {
         let count = |term: &Value, list: &str| term[list].as_array().map_or(0, Vec::len);
@@ -175,16 +178,16 @@ fn narrowed(check: &mut Check, new: &Value, old: &Value) {
                 "only additions are allowed (no mutations or deletions)",
                 format!("{path}[{index}]"),
             );
-            let shown = check.shown(after, &path, "core.NodeSelectorTerm");
-            check.push(FieldError::invalid(&path, "", detail).showing(shown));
+            let formatted = check.format_internal(after, &path, "core.NodeSelectorTerm");
+            check.push(FieldError::invalid(&path, "", detail).showing(formatted));
         }
     }
 }
 
-fn only_added_tolerations(check: &mut Check, new: &Value, old: &Value) {
-    let kept = |toleration: &Value| {
+fn validate_added_tolerations(check: &mut Check, new: &Value, old: &Value) {
+    let is_kept = |toleration: &Value| {
         let same = |other: &Value| {
-            let but_time = |toleration: &Value| {
+            let without_seconds = |toleration: &Value| {
                 json!([
                     toleration["key"],
                     toleration["operator"],
@@ -192,7 +195,7 @@ fn only_added_tolerations(check: &mut Check, new: &Value, old: &Value) {
                     toleration["effect"]
                 ])
             };
-            but_time(other) == but_time(toleration)
+            without_seconds(other) == without_seconds(toleration)
         };
         new["tolerations"]
             .as_array()
@@ -200,17 +203,17 @@ fn only_added_tolerations(check: &mut Check, new: &Value, old: &Value) {
     };
     if old["tolerations"]
         .as_array()
-        .is_some_and(|tolerations| !tolerations.iter().all(kept))
+        .is_some_and(|tolerations| !tolerations.iter().all(is_kept))
     {
         let detail = "existing toleration can not be modified except its tolerationSeconds";
         check.push(FieldError::forbidden("spec.tolerations", detail));
     } else {
-        // They are looked at with the rest of the pod, and here again.
-        tolerations::tolerations(check, new, "spec");
+        // kube-apiserver validates tolerations with the pod, and here again.
+        tolerations::validate_tolerations(check, new, "spec");
     }
 }
 
-fn only_removed_gates(check: &mut Check, new: &Value, old: &Value) {
+fn validate_removed_gates(check: &mut Check, new: &Value, old: &Value) {
     for (gate, path) in items(new, "schedulingGates", "spec") {
         let name = text(gate, "name");
         if !items(old, "schedulingGates", "spec").any(|(gate, _)| text(gate, "name") == name) {

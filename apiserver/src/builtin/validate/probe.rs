@@ -1,4 +1,4 @@
-//! Probes, and what is done when a container starts and stops.
+//! Validation of probes and lifecycle hooks.
 
 use super::{Check, items, names, text};
 use crate::field::FieldError;
@@ -6,26 +6,26 @@ use serde_json::Value;
 
 const PROBES: [&str; 3] = ["livenessProbe", "readinessProbe", "startupProbe"];
 
-/// Hooks and probes of a container that is there while the pod runs.
-pub(super) fn probes(check: &mut Check, container: &Value, path: &str, grace: Option<i64>) {
+/// Validates the probes and hooks of a container or sidecar.
+pub(super) fn validate_probes(check: &mut Check, container: &Value, path: &str, grace: Option<i64>) {
     for name in ["postStart", "preStop"] {
         let hook = &container["lifecycle"][name];
         if hook.is_object() {
             let kinds = ["exec", "httpGet", "tcpSocket", "sleep"];
-            handler(check, hook, &format!("{path}.lifecycle.{name}"), &kinds, grace);
+            validate_handler(check, hook, &format!("{path}.lifecycle.{name}"), &kinds, grace);
         }
     }
     for name in PROBES {
         if container[name].is_object() {
             let succeeds_once = name != "readinessProbe";
             let path = format!("{path}.{name}");
-            probe(check, &container[name], &path, succeeds_once, grace);
+            validate_probe(check, &container[name], &path, succeeds_once, grace);
         }
     }
 }
 
-/// A container that ends before the others start has neither.
-pub(super) fn none(check: &mut Check, container: &Value, path: &str) {
+/// Rejects probes and hooks of init containers that are not sidecars.
+pub(super) fn reject_probes(check: &mut Check, container: &Value, path: &str) {
     for name in ["lifecycle"].iter().chain(&PROBES) {
         if container[*name].is_object() {
             let detail = "may not be set for init containers without restartPolicy=Always";
@@ -34,15 +34,15 @@ pub(super) fn none(check: &mut Check, container: &Value, path: &str) {
     }
 }
 
-fn probe(check: &mut Check, probe: &Value, path: &str, succeeds_once: bool, grace: Option<i64>) {
-    handler(
+fn validate_probe(check: &mut Check, probe: &Value, path: &str, succeeds_once: bool, grace: Option<i64>) {
+    validate_handler(
         check,
         probe,
         path,
         &["exec", "httpGet", "tcpSocket", "grpc"],
         grace,
     );
-    check.not_negative(
+    check.require_non_negative(
         probe,
         &[
             "initialDelaySeconds",
@@ -53,7 +53,7 @@ fn probe(check: &mut Check, probe: &Value, path: &str, succeeds_once: bool, grac
         ],
         path,
     );
-    let mut refuse = |name: &str, detail: &str| {
+    let mut reject = |name: &str, detail: &str| {
         check.push(FieldError::invalid(
             &format!("{path}.{name}"),
             probe[name].clone(),
@@ -62,60 +62,62 @@ fn probe(check: &mut Check, probe: &Value, path: &str, succeeds_once: bool, grac
     };
     let seconds = "terminationGracePeriodSeconds";
     if probe[seconds].as_i64().is_some_and(|seconds| seconds <= 0) {
-        refuse(seconds, "must be greater than 0");
+        reject(seconds, "must be greater than 0");
     }
     let times = probe["successThreshold"].as_i64();
     if succeeds_once && times.is_some_and(|times| times != 1) {
-        refuse("successThreshold", "must be 1");
+        reject("successThreshold", "must be 1");
     }
     if !succeeds_once && probe[seconds].is_number() {
-        refuse(seconds, "must not be set for readinessProbes");
+        reject(seconds, "must not be set for readinessProbes");
     }
 }
 
-fn http_get(check: &mut Check, action: &Value, path: &str) {
-    check.required(&action["path"], &format!("{path}.path"));
-    check.port_or_name(&action["port"], &format!("{path}.port"));
-    check.one_of(action, "scheme", path, &["HTTP", "HTTPS"]);
+fn validate_http_get(check: &mut Check, action: &Value, path: &str) {
+    check.require(&action["path"], &format!("{path}.path"));
+    check.validate_port_or_name(&action["port"], &format!("{path}.port"));
+    check.require_supported(action, "scheme", path, &["HTTP", "HTTPS"]);
     for (header, _) in items(action, "httpHeaders", path) {
         let name = text(header, "name");
         let field = format!("{path}.httpHeaders");
-        check.messages(&field, name, &names::header(name));
+        check.push_messages(&field, name, &names::http_header_errors(name));
     }
 }
 
-fn handler(check: &mut Check, holder: &Value, path: &str, kinds: &[&str], grace: Option<i64>) {
-    let mut found = 0;
+fn validate_handler(check: &mut Check, holder: &Value, path: &str, kinds: &[&str], grace: Option<i64>) {
+    let mut count = 0;
     for kind in kinds {
         let action = &holder[*kind];
         if !action.is_object() {
             continue;
         }
-        found += 1;
-        let below = format!("{path}.{kind}");
-        if found > 1 {
+        count += 1;
+        let handler_path = format!("{path}.{kind}");
+        if count > 1 {
             check.push(FieldError::forbidden(
-                &below,
+                &handler_path,
                 "may not specify more than 1 handler type",
             ));
             continue;
         }
         match *kind {
-            "exec" => drop(check.required(&action["command"], &format!("{below}.command"))),
-            "httpGet" => http_get(check, action, &below),
+            "exec" => drop(check.require(&action["command"], &format!("{handler_path}.command"))),
+            "httpGet" => validate_http_get(check, action, &handler_path),
             "sleep" => {
                 let seconds = action["seconds"].as_i64().unwrap_or_default();
                 if let Some(grace) = grace.filter(|grace| !(0..=*grace).contains(&seconds)) {
                     let detail =
                         format!("must be non-negative and less than terminationGracePeriodSeconds ({grace})");
-                    check.push(FieldError::invalid(&below, seconds, detail));
+                    check.push(FieldError::invalid(&handler_path, seconds, detail));
                 }
             }
-            "tcpSocket" | "grpc" => check.port_or_name(&action["port"], &format!("{below}.port")),
+            "tcpSocket" | "grpc" => {
+                check.validate_port_or_name(&action["port"], &format!("{handler_path}.port"));
+            }
             _ => {}
         }
     }
-    if found == 0 {
+    if count == 0 {
         check.push(FieldError::required(path, "must specify a handler type"));
     }
 }

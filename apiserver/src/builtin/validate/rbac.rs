@@ -1,12 +1,12 @@
-//! Roles and bindings.
+//! Validation of RBAC roles and bindings.
 
 use super::{Check, names, text};
 use crate::field::FieldError;
 use serde_json::Value;
 
-const GROUP: &str = "rbac.authorization.k8s.io";
+const RBAC_GROUP: &str = "rbac.authorization.k8s.io";
 
-pub(super) fn role(check: &mut Check, role: &Value) {
+pub(super) fn validate_role(check: &mut Check, role: &Value) {
     let namespaced = role["kind"] == "Role";
     for (index, rule) in role["rules"].as_array().into_iter().flatten().enumerate() {
         let path = format!("rules[{index}]");
@@ -52,8 +52,8 @@ pub(super) fn role(check: &mut Check, role: &Value) {
     }
 }
 
-/// What a cluster role is made of, where it is made of others.
-pub(super) fn aggregation(check: &mut Check, role: &Value) {
+/// Validates the aggregation rule of a ClusterRole.
+pub(super) fn validate_aggregation(check: &mut Check, role: &Value) {
     let aggregation = &role["aggregationRule"];
     let selectors = aggregation["clusterRoleSelectors"]
         .as_array()
@@ -67,24 +67,24 @@ pub(super) fn aggregation(check: &mut Check, role: &Value) {
     }
     for (index, selector) in selectors.iter().enumerate() {
         let path = format!("aggregationRule.clusterRoleSelectors[{index}]");
-        let faults = check.errors.len();
-        check.selector(selector, &path);
-        if check.errors.len() > faults {
+        let error_count = check.errors.len();
+        check.validate_label_selector(selector, &path);
+        if check.errors.len() > error_count {
             let detail = "invalid label selector.";
             check.push(FieldError::invalid(&path, Value::Null, detail));
         }
     }
 }
 
-/// A binding in a namespace, whose service accounts are in the same where they do not say.
-pub(super) fn binding(check: &mut Check, binding: &Value, old: Option<&Value>) {
+/// Validates a binding.
+pub(super) fn validate_binding(check: &mut Check, binding: &Value, old: Option<&Value>) {
     let namespaced = binding["kind"] == "RoleBinding";
     let reference = &binding["roleRef"];
-    if reference["apiGroup"] != GROUP {
+    if reference["apiGroup"] != RBAC_GROUP {
         check.push(FieldError::not_supported(
             "roleRef.apiGroup",
             text(reference, "apiGroup"),
-            [GROUP],
+            [RBAC_GROUP],
         ));
     }
     let kinds: &[&str] = if namespaced {
@@ -99,39 +99,39 @@ pub(super) fn binding(check: &mut Check, binding: &Value, old: Option<&Value>) {
             kinds,
         ));
     }
-    if check.required(&reference["name"], "roleRef.name") {
+    if check.require(&reference["name"], "roleRef.name") {
         let name = text(reference, "name");
-        for why in names::path_segment(name) {
-            check.push(FieldError::invalid("roleRef.name", name, why));
+        for reason in names::path_segment_errors(name) {
+            check.push(FieldError::invalid("roleRef.name", name, reason));
         }
     }
     for (index, subject) in binding["subjects"].as_array().into_iter().flatten().enumerate() {
-        subject_of(check, subject, namespaced, &format!("subjects[{index}]"));
+        validate_subject(check, subject, namespaced, &format!("subjects[{index}]"));
     }
     if old.is_some_and(|old| old["roleRef"] != *reference) {
-        let shown = format!(
+        let formatted = format!(
             "{{\"APIGroup\":{},\"Kind\":{},\"Name\":{}}}",
             reference["apiGroup"], reference["kind"], reference["name"]
         );
-        check.push(FieldError::invalid("roleRef", "", "cannot change roleRef").showing(shown));
+        check.push(FieldError::invalid("roleRef", "", "cannot change roleRef").showing(formatted));
     }
 }
 
-fn subject_of(check: &mut Check, subject: &Value, namespaced: bool, path: &str) {
+fn validate_subject(check: &mut Check, subject: &Value, namespaced: bool, path: &str) {
     let group = text(subject, "apiGroup");
-    check.required(&subject["name"], &format!("{path}.name"));
+    check.require(&subject["name"], &format!("{path}.name"));
     let expected = match text(subject, "kind") {
         "ServiceAccount" => {
             let name = text(subject, "name");
             if !name.is_empty() {
-                check.messages(&format!("{path}.name"), name, &names::subdomain(name));
+                check.push_messages(&format!("{path}.name"), name, &names::subdomain_errors(name));
             }
             if !namespaced {
-                check.required(&subject["namespace"], &format!("{path}.namespace"));
+                check.require(&subject["namespace"], &format!("{path}.namespace"));
             }
             ""
         }
-        "User" | "Group" => GROUP,
+        "User" | "Group" => RBAC_GROUP,
         other => {
             check.push(FieldError::not_supported(
                 &format!("{path}.kind"),

@@ -1,12 +1,12 @@
-//! Claims of resources, which a pod names for its containers.
+//! Validation of resource claims of pods and containers.
 
 use super::{Check, items, names, text};
 use crate::field::FieldError;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Devices that the pod claims.
-pub(super) fn of_pod(check: &mut Check, spec: &Value, is_mirror: bool, path: &str) {
+/// Validates the resource claims of a pod.
+pub(super) fn validate_pod_resource_claims(check: &mut Check, spec: &Value, is_mirror: bool, path: &str) {
     let mut seen = BTreeSet::new();
     for (claim, path) in items(spec, "resourceClaims", path) {
         if is_mirror {
@@ -17,9 +17,9 @@ pub(super) fn of_pod(check: &mut Check, spec: &Value, is_mirror: bool, path: &st
             continue;
         }
         let (name, field) = (text(claim, "name"), format!("{path}.name"));
-        if check.required(&claim["name"], &field) {
+        if check.require(&claim["name"], &field) {
             if seen.insert(name) {
-                check.messages(&field, name, &names::label(name));
+                check.push_messages(&field, name, &names::label_errors(name));
             } else {
                 check.push(FieldError::duplicate(&field, name));
             }
@@ -33,19 +33,19 @@ pub(super) fn of_pod(check: &mut Check, spec: &Value, is_mirror: bool, path: &st
             _ => None,
         };
         if let Some(detail) = detail {
-            let shown = check.shown(claim, &path, "core.PodResourceClaim");
-            check.push(FieldError::invalid(&path, "", detail).showing(shown));
+            let formatted = check.format_internal(claim, &path, "core.PodResourceClaim");
+            check.push(FieldError::invalid(&path, "", detail).showing(formatted));
         }
         for source in sources {
             if let Some(name) = claim[source].as_str() {
-                check.messages(&format!("{path}.{source}"), name, &names::subdomain(name));
+                check.push_messages(&format!("{path}.{source}"), name, &names::subdomain_errors(name));
             }
         }
     }
 }
 
-/// What is claimed at a place is among what the pod names, each part once.
-pub(super) fn claims(check: &mut Check, resources: &Value, spec: &Value, path: &str) {
+/// Validates that a container's claims are among those of the pod, without duplicates.
+pub(super) fn validate_container_claims(check: &mut Check, resources: &Value, spec: &Value, path: &str) {
     let claims = items(spec, "resourceClaims", "").map(|(claim, _)| text(claim, "name"));
     let claims: BTreeSet<&str> = claims.filter(|name| !name.is_empty()).collect();
     let mut seen: BTreeSet<(&str, &str)> = BTreeSet::new();
@@ -59,7 +59,7 @@ pub(super) fn claims(check: &mut Check, resources: &Value, spec: &Value, path: &
             check.push(FieldError::duplicate(&path, name));
         } else {
             if !request.is_empty() {
-                check.messages(&format!("{path}.request"), request, &names::label(request));
+                check.push_messages(&format!("{path}.request"), request, &names::label_errors(request));
                 if seen.contains(&(name, request)) {
                     check.push(FieldError::duplicate(&path, format!("{name}/{request}")));
                 }
@@ -70,13 +70,13 @@ pub(super) fn claims(check: &mut Check, resources: &Value, spec: &Value, path: &
         }
         if !claims.contains(name) {
             let known = claims.iter().copied().collect::<Vec<_>>().join(", ");
-            let which = if known.is_empty() {
+            let suffix = if known.is_empty() {
                 " which is empty".to_owned()
             } else {
                 format!(": {known}")
             };
             let mut error = FieldError::not_found(&path, name);
-            error.detail = format!("must be one of the names in pod.spec.resourceClaims{which}");
+            error.detail = format!("must be one of the names in pod.spec.resourceClaims{suffix}");
             check.push(error);
         }
     }

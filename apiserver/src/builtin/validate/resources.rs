@@ -1,19 +1,19 @@
-//! What containers ask for and may use.
+//! Validation of resource requests and limits.
 
 use super::{Check, fields, items, names, resource_claims};
 use crate::builtin::pod_resources;
 use crate::field::FieldError;
 use serde_json::Value;
 
-/// Limits, requests and claims of a container of a pod.
-pub(super) fn of_container(check: &mut Check, container: &Value, spec: &Value, path: &str) {
+/// Validates limits, requests and claims of a container.
+pub(super) fn validate_container_resources(check: &mut Check, container: &Value, spec: &Value, path: &str) {
     let resources = &container["resources"];
-    of_kind(check, resources, path, resource_name);
-    resource_claims::claims(check, resources, spec, path);
+    validate_requests_and_limits(check, resources, path, validate_container_resource_name);
+    resource_claims::validate_container_claims(check, resources, spec, path);
 }
 
-/// Limits and requests of a whole pod.
-pub(super) fn of_pod(check: &mut Check, spec: &Value, path: &str) {
+/// Validates pod-level resources.
+pub(super) fn validate_pod_level_resources(check: &mut Check, spec: &Value, path: &str) {
     let resources = &spec["resources"];
     let path = format!("{path}.resources");
     if !resources.is_object() {
@@ -26,28 +26,30 @@ pub(super) fn of_pod(check: &mut Check, spec: &Value, path: &str) {
         let detail = "claims may not be set for Resources at pod-level";
         check.push(FieldError::forbidden(&format!("{path}.claims"), detail));
     }
-    of_kind(check, resources, &path, |check, name, path| {
-        let sound = check.standard_resource(name, path);
-        if sound && !matches!(name, "cpu" | "memory") && !is_huge_page(name) {
+    validate_requests_and_limits(check, resources, &path, |check, name, path| {
+        let is_valid = check.validate_resource_name(name, path);
+        if is_valid && !matches!(name, "cpu" | "memory") && !is_huge_page(name) {
             let known = ["cpu", "hugepages-", "memory"];
             check.push(FieldError::not_supported(path, name, known));
         }
     });
-    resource_claims::claims(check, resources, spec, &path);
-    within_pod(check, spec, &path);
+    resource_claims::validate_container_claims(check, resources, spec, &path);
+    validate_containers_within_pod(check, spec, &path);
 }
 
-/// What containers ask for fits into what the pod asks for, and what each may use into what the pod may use.
-fn within_pod(check: &mut Check, spec: &Value, path: &str) {
-    let of_pod = &spec["resources"];
-    let larger = |one: &Value, other: &Value| amount(one) > amount(other) && amount(other).is_some();
+/// Requires the aggregate container requests to fit into those of the pod, and each container's limits into those of the pod.
+fn validate_containers_within_pod(check: &mut Check, spec: &Value, path: &str) {
+    let pod_level = &spec["resources"];
+    let exceeds = |first: &Value, second: &Value| {
+        quantity_value(first) > quantity_value(second) && quantity_value(second).is_some()
+    };
     for list in ["requests", "limits"] {
-        for (name, all) in &pod_resources::of_containers(spec, list) {
-            let quantity = &of_pod[list][name];
-            if (list == "requests" || is_huge_page(name)) && larger(all, quantity) {
+        for (name, aggregate) in &pod_resources::aggregate_container_resources(spec, list) {
+            let quantity = &pod_level[list][name];
+            if (list == "requests" || is_huge_page(name)) && exceeds(aggregate, quantity) {
                 let detail = format!(
                     "must be greater than or equal to aggregate container {list} of {}",
-                    plain(all)
+                    format_quantity(aggregate)
                 );
                 let field = format!("{path}.{list}[{name}]");
                 check.push(FieldError::invalid(&field, quantity.clone(), detail));
@@ -56,9 +58,12 @@ fn within_pod(check: &mut Check, spec: &Value, path: &str) {
     }
     for (container, path) in items(spec, "containers", path) {
         for (name, limit) in fields(&container["resources"]["limits"]) {
-            let quantity = &of_pod["limits"][name];
-            if larger(limit, quantity) {
-                let detail = format!("must be less than or equal to pod limits of {}", plain(quantity));
+            let quantity = &pod_level["limits"][name];
+            if exceeds(limit, quantity) {
+                let detail = format!(
+                    "must be less than or equal to pod limits of {}",
+                    format_quantity(quantity)
+                );
                 let field = format!("{path}[{name}].limits");
                 check.push(FieldError::invalid(&field, limit.clone(), detail));
             }
@@ -66,61 +71,71 @@ fn within_pod(check: &mut Check, spec: &Value, path: &str) {
     }
 }
 
-fn of_kind(check: &mut Check, resources: &Value, path: &str, of_name: impl Fn(&mut Check, &str, &str)) {
+fn validate_requests_and_limits(
+    check: &mut Check,
+    resources: &Value,
+    path: &str,
+    check_name: impl Fn(&mut Check, &str, &str),
+) {
     let lists = ["limits", "requests"];
     for list in lists {
         for (name, quantity) in fields(&resources[list]) {
-            let below = format!("{path}.{list}[{name}]");
-            of_name(check, name, &below);
-            amount_of(check, name, quantity, &below);
+            let quantity_path = format!("{path}.{list}[{name}]");
+            check_name(check, name, &quantity_path);
+            validate_quantity_of(check, name, quantity, &quantity_path);
             if list == "requests" {
-                within_limit(check, name, quantity, &resources["limits"], path);
+                validate_request_within_limit(check, name, quantity, &resources["limits"], path);
             }
             if is_huge_page(name) && !is_divisible(name, quantity) {
-                let detail = format!("{} is not positive integer multiple of {name}", plain(quantity));
-                check.push(FieldError::invalid(&below, quantity.clone(), detail));
+                let detail = format!(
+                    "{} is not positive integer multiple of {name}",
+                    format_quantity(quantity)
+                );
+                check.push(FieldError::invalid(&quantity_path, quantity.clone(), detail));
             }
         }
     }
-    let any = |fits: fn(&str) -> bool| {
+    let has_any = |fits: fn(&str) -> bool| {
         let mut names = lists.iter().flat_map(|list| fields(&resources[*list]));
         names.any(|(name, _)| fits(name))
     };
-    if any(is_huge_page) && !any(|name| matches!(name, "cpu" | "memory")) {
+    if has_any(is_huge_page) && !has_any(|name| matches!(name, "cpu" | "memory")) {
         check.push(FieldError::forbidden(path, "HugePages require cpu or memory"));
     }
 }
 
-fn amount_of(check: &mut Check, name: &str, quantity: &Value, path: &str) {
-    let Some(amount) = amount(quantity) else { return };
+fn validate_quantity_of(check: &mut Check, name: &str, quantity: &Value, path: &str) {
+    let Some(amount) = quantity_value(quantity) else {
+        return;
+    };
     if amount < 0.0 {
         let detail = "must be greater than or equal to 0";
         check.push(FieldError::invalid(path, quantity.clone(), detail));
     }
-    let counted = COUNTED.contains(&name) || is_extended(name);
-    if counted && (amount * 1000.0).ceil() % 1000.0 != 0.0 {
+    let is_integer = INTEGER_RESOURCES.contains(&name) || is_extended(name);
+    if is_integer && (amount * 1000.0).ceil() % 1000.0 != 0.0 {
         check.push(FieldError::invalid(path, quantity.clone(), "must be an integer"));
     }
 }
 
-fn within_limit(check: &mut Check, name: &str, request: &Value, limits: &Value, path: &str) {
-    let overcommits = is_native(name) && !is_huge_page(name);
+fn validate_request_within_limit(check: &mut Check, name: &str, request: &Value, limits: &Value, path: &str) {
+    let is_overcommitable = is_native(name) && !is_huge_page(name);
     let Some(limit) = limits.get(name) else {
-        if !overcommits {
+        if !is_overcommitable {
             let detail = "Limit must be set for non overcommitable resources";
             check.push(FieldError::required(&format!("{path}.limits"), detail));
         }
         return;
     };
-    let (Some(asked), Some(allowed)) = (amount(request), amount(limit)) else {
+    let (Some(requested), Some(allowed)) = (quantity_value(request), quantity_value(limit)) else {
         return;
     };
-    let how = match overcommits {
-        true if asked > allowed => "less than or equal",
-        false if (asked - allowed).abs() > 0.0 => "equal",
+    let relation = match is_overcommitable {
+        true if requested > allowed => "less than or equal",
+        false if (requested - allowed).abs() > 0.0 => "equal",
         _ => return,
     };
-    let detail = format!("must be {how} to {name} limit of {}", plain(limit));
+    let detail = format!("must be {relation} to {name} limit of {}", format_quantity(limit));
     check.push(FieldError::invalid(
         &format!("{path}.requests"),
         request.clone(),
@@ -128,16 +143,16 @@ fn within_limit(check: &mut Check, name: &str, request: &Value, limits: &Value, 
     ));
 }
 
-fn plain(quantity: &Value) -> String {
+fn format_quantity(quantity: &Value) -> String {
     quantity
         .as_str()
         .map_or_else(|| quantity.to_string(), str::to_owned)
 }
 
-const OF_CONTAINERS: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
+const CONTAINER_RESOURCES: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
 
-/// What is counted, and comes in whole numbers.
-const COUNTED: [&str; 9] = [
+/// Resources that are counted in whole numbers.
+const INTEGER_RESOURCES: [&str; 9] = [
     "pods",
     "resourcequotas",
     "services",
@@ -153,16 +168,16 @@ fn is_huge_page(name: &str) -> bool {
     name.starts_with("hugepages-")
 }
 
-/// Of a size that is in the name.
+/// Whether the amount is a multiple of the page size in the resource name.
 fn is_divisible(name: &str, quantity: &Value) -> bool {
     let size = name.strip_prefix("hugepages-").map(Value::from);
-    match (size.as_ref().and_then(amount), amount(quantity)) {
+    match (size.as_ref().and_then(quantity_value), quantity_value(quantity)) {
         (Some(size), Some(amount)) => size >= 1.0 && size.fract() == 0.0 && amount.ceil() % size == 0.0,
         _ => false,
     }
 }
 
-/// Whether it is Kubernetes' own.
+/// Whether the resource is native to Kubernetes.
 pub(super) fn is_native(name: &str) -> bool {
     !name.contains('/') || name.contains("kubernetes.io/")
 }
@@ -170,13 +185,13 @@ pub(super) fn is_native(name: &str) -> bool {
 fn is_extended(name: &str) -> bool {
     !is_native(name)
         && !name.starts_with("requests.")
-        && names::qualified(&format!("requests.{name}")).is_empty()
+        && names::qualified_name_errors(&format!("requests.{name}")).is_empty()
 }
 
 impl Check {
-    /// An amount that is none; the real server shows it rounded away from zero.
-    pub(super) fn no_negative_amount(&mut self, quantity: &Value, path: &str) {
-        if let Some(amount) = amount(quantity).filter(|amount| *amount < 0.0) {
+    /// Rejects a negative quantity; kube-apiserver shows it rounded away from zero.
+    pub(super) fn reject_negative_quantity(&mut self, quantity: &Value, path: &str) {
+        if let Some(amount) = quantity_value(quantity).filter(|amount| *amount < 0.0) {
             #[expect(clippy::cast_possible_truncation, reason = "a size")]
             let whole = amount.floor() as i64;
             let detail = "must be a valid resource quantity";
@@ -184,18 +199,18 @@ impl Check {
         }
     }
 
-    /// Whether it names a resource at all; says what is wrong where not.
-    fn standard_resource(&mut self, name: &str, path: &str) -> bool {
-        let messages = names::qualified(name);
-        self.messages(path, name, &messages);
+    /// Validates a resource name. Returns whether it is valid.
+    fn validate_resource_name(&mut self, name: &str, path: &str) -> bool {
+        let messages = names::qualified_name_errors(name);
+        self.push_messages(path, name, &messages);
         if !messages.is_empty() {
             return false;
         }
         let part = name
             .strip_prefix("requests.")
             .or_else(|| name.strip_prefix("limits."));
-        let standard = OF_CONTAINERS.contains(&part.unwrap_or(name))
-            || COUNTED.contains(&name)
+        let standard = CONTAINER_RESOURCES.contains(&part.unwrap_or(name))
+            || INTEGER_RESOURCES.contains(&name)
             || matches!(name, "storage" | "requests.storage")
             || is_huge_page(name.strip_prefix("requests.").unwrap_or(name));
         if !standard && !name.contains('/') {
@@ -207,11 +222,11 @@ impl Check {
     }
 }
 
-/// Refuses a resource that containers cannot have.
-pub(super) fn resource_name(check: &mut Check, name: &str, path: &str) {
-    check.standard_resource(name, path);
+/// Rejects a resource that containers cannot have.
+pub(super) fn validate_container_resource_name(check: &mut Check, name: &str, path: &str) {
+    check.validate_resource_name(name, path);
     if !name.contains('/') {
-        if !OF_CONTAINERS.contains(&name) && !is_huge_page(name) {
+        if !CONTAINER_RESOURCES.contains(&name) && !is_huge_page(name) {
             let detail = "must be a standard resource for containers";
             check.push(FieldError::invalid(path, name, detail));
         }
@@ -221,7 +236,7 @@ pub(super) fn resource_name(check: &mut Check, name: &str, path: &str) {
     }
 }
 
-const UNITS: [(&str, f64); 15] = [
+const SUFFIXES: [(&str, f64); 15] = [
     ("Ki", 1024.0),
     ("Mi", 1_048_576.0),
     ("Gi", 1_073_741_824.0),
@@ -239,13 +254,13 @@ const UNITS: [(&str, f64); 15] = [
     ("E", 1e18),
 ];
 
-/// A quantity's amount, as far as a floating-point number holds it.
-pub(crate) fn amount(quantity: &Value) -> Option<f64> {
+/// Returns a quantity as a floating-point number, possibly rounded; `None` if it is invalid.
+pub(crate) fn quantity_value(quantity: &Value) -> Option<f64> {
     if let Some(number) = quantity.as_f64() {
         return Some(number);
     }
     let text = quantity.as_str()?;
-    for (unit, factor) in UNITS {
+    for (unit, factor) in SUFFIXES {
         if let Some(number) = text.strip_suffix(unit) {
             return number.parse::<f64>().ok().map(|number| number * factor);
         }

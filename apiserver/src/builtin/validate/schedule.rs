@@ -1,58 +1,58 @@
-//! The schedules of cron jobs, and what is said of those that are none.
+//! Validation of cron schedules, with the error messages of the cron library.
 
 use crate::duration;
 
-/// A field: its least and greatest value, and the names of values.
-struct Field {
-    least: u32,
-    greatest: u32,
+/// A field of a schedule: its range, and the names of values.
+struct CronField {
+    min: u32,
+    max: u32,
     names: &'static [&'static str],
 }
 
-const FIELDS: [Field; 5] = [
-    Field {
-        least: 0,
-        greatest: 59,
+const CRON_FIELDS: [CronField; 5] = [
+    CronField {
+        min: 0,
+        max: 59,
         names: &[],
     },
-    Field {
-        least: 0,
-        greatest: 23,
+    CronField {
+        min: 0,
+        max: 23,
         names: &[],
     },
-    Field {
-        least: 1,
-        greatest: 31,
+    CronField {
+        min: 1,
+        max: 31,
         names: &[],
     },
-    Field {
-        least: 1,
-        greatest: 12,
+    CronField {
+        min: 1,
+        max: 12,
         names: &[
             "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
         ],
     },
-    Field {
-        least: 0,
-        greatest: 6,
+    CronField {
+        min: 0,
+        max: 6,
         names: &["sun", "mon", "tue", "wed", "thu", "fri", "sat"],
     },
 ];
 
-/// What is wrong with a schedule.
-pub(super) fn errors(schedule: &str) -> Vec<String> {
+/// Returns the errors of a schedule.
+pub(super) fn schedule_errors(schedule: &str) -> Vec<String> {
     let zoned = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead";
     let zoned = schedule.contains("TZ").then(|| zoned.to_owned());
-    in_zone(schedule).into_iter().chain(zoned).collect()
+    zoned_schedule_error(schedule).into_iter().chain(zoned).collect()
 }
 
-/// A schedule that may have a time zone before it.
-fn in_zone(schedule: &str) -> Option<String> {
+/// Returns the error of a schedule that may start with a time zone.
+fn zoned_schedule_error(schedule: &str) -> Option<String> {
     let Some(zoned) = schedule
         .strip_prefix("TZ=")
         .or_else(|| schedule.strip_prefix("CRON_TZ="))
     else {
-        return error(schedule);
+        return schedule_error(schedule);
     };
     let Some((zone, rest)) = zoned.split_once(' ') else {
         let equals = schedule.len() - zoned.len();
@@ -60,18 +60,18 @@ fn in_zone(schedule: &str) -> Option<String> {
             "invalid schedule format: runtime error: slice bounds out of range [{equals}:-1]"
         ));
     };
-    if !["", "Local"].contains(&zone) && is_unknown(zone) {
+    if !["", "Local"].contains(&zone) && is_unknown_time_zone(zone) {
         return Some(format!("provided bad location {zone}: unknown time zone {zone}"));
     }
-    error(rest.trim())
+    schedule_error(rest.trim())
 }
 
-/// Whether there is no such time zone. Where the machine knows none at all, each is taken on trust.
-pub(super) fn is_unknown(zone: &str) -> bool {
+/// Whether a time zone is unknown. On a machine without a time zone database, all are accepted.
+pub(super) fn is_unknown_time_zone(zone: &str) -> bool {
     !jiff::tz::db().is_definitively_empty() && jiff::tz::TimeZone::get(zone).is_err()
 }
 
-fn error(schedule: &str) -> Option<String> {
+fn schedule_error(schedule: &str) -> Option<String> {
     if let Some(descriptor) = schedule.strip_prefix('@') {
         let known = [
             "yearly", "annually", "monthly", "weekly", "daily", "midnight", "hourly",
@@ -79,13 +79,13 @@ fn error(schedule: &str) -> Option<String> {
         return match descriptor.strip_prefix("every ") {
             Some(time) => duration::parse(time)
                 .err()
-                .map(|why| format!("failed to parse duration {schedule}: time: {why}")),
+                .map(|reason| format!("failed to parse duration {schedule}: time: {reason}")),
             None if known.contains(&descriptor) => None,
             None => Some(format!("unrecognized descriptor: {schedule}")),
         };
     }
     let fields: Vec<&str> = schedule.split_whitespace().collect();
-    if fields.len() != FIELDS.len() {
+    if fields.len() != CRON_FIELDS.len() {
         let fields = (fields.len(), fields.join(" "));
         return Some(format!(
             "expected exactly 5 fields, found {}: [{}]",
@@ -94,22 +94,22 @@ fn error(schedule: &str) -> Option<String> {
     }
     let mut ranges = fields
         .into_iter()
-        .zip(&FIELDS)
+        .zip(&CRON_FIELDS)
         .flat_map(|(text, field)| text.split(',').map(move |range| (range, field)));
-    ranges.find_map(|(range, field)| check(range, field).err())
+    ranges.find_map(|(range, field)| check_range(range, field).err())
 }
 
-/// `*`, `1`, `1-5`, each with a step.
-fn check(range: &str, field: &Field) -> Result<(), String> {
+/// Checks a range: `*`, `1` or `1-5`, with an optional step.
+fn check_range(range: &str, field: &CronField) -> Result<(), String> {
     let parts: Vec<&str> = range.split('/').collect();
     let bounds: Vec<&str> = parts[0].split('-').collect();
     let (start, mut end) = if matches!(bounds[0], "*" | "?") {
-        (field.least, field.greatest)
+        (field.min, field.max)
     } else {
-        let start = value(bounds[0], field)?;
+        let start = parse_value(bounds[0], field)?;
         match bounds[..] {
             [_] => (start, start),
-            [_, end] => (start, value(end, field)?),
+            [_, end] => (start, parse_value(end, field)?),
             _ => return Err(format!("too many hyphens: {range}")),
         }
     };
@@ -117,23 +117,21 @@ fn check(range: &str, field: &Field) -> Result<(), String> {
         [_] => 1,
         [_, step] => {
             if bounds.len() == 1 {
-                end = field.greatest;
+                end = field.max;
             }
-            number(step)?
+            parse_number(step)?
         }
         _ => return Err(format!("too many slashes: {range}")),
     };
-    if start < field.least {
-        let least = field.least;
+    if start < field.min {
+        let min = field.min;
         return Err(format!(
-            "beginning of range ({start}) below minimum ({least}): {range}"
+            "beginning of range ({start}) below minimum ({min}): {range}"
         ));
     }
-    if end > field.greatest {
-        let greatest = field.greatest;
-        return Err(format!(
-            "end of range ({end}) above maximum ({greatest}): {range}"
-        ));
+    if end > field.max {
+        let max = field.max;
+        return Err(format!("end of range ({end}) above maximum ({max}): {range}"));
     }
     if start > end {
         return Err(format!(
@@ -146,18 +144,18 @@ fn check(range: &str, field: &Field) -> Result<(), String> {
     Ok(())
 }
 
-fn value(text: &str, field: &Field) -> Result<u32, String> {
+fn parse_value(text: &str, field: &CronField) -> Result<u32, String> {
     let named = field
         .names
         .iter()
         .position(|name| text.eq_ignore_ascii_case(name));
     match named.and_then(|at| u32::try_from(at).ok()) {
-        Some(at) => Ok(at + field.least),
-        None => number(text),
+        Some(at) => Ok(at + field.min),
+        None => parse_number(text),
     }
 }
 
-fn number(text: &str) -> Result<u32, String> {
+fn parse_number(text: &str) -> Result<u32, String> {
     match text.parse::<i64>() {
         Ok(number) => {
             u32::try_from(number).map_err(|_| format!("negative number ({number}) not allowed: {text}"))
@@ -170,10 +168,10 @@ fn number(text: &str) -> Result<u32, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::error;
+    use super::schedule_error;
 
     #[test]
-    fn schedules_are_read_field_by_field() {
+    fn schedules_are_checked_field_by_field() {
         for good in [
             "* * * * *",
             "*/5 0-6 1,15 jan-Mar MON",
@@ -181,9 +179,9 @@ mod tests {
             "@every 1h",
             "0 0 ? * 0/2",
         ] {
-            assert_eq!(error(good), None, "{good}");
+            assert_eq!(schedule_error(good), None, "{good}");
         }
-        for (bad, why) in [
+        for (bad, reason) in [
             ("60 * * * *", "end of range (60) above maximum (59): 60"),
             ("* * 0 * *", "beginning of range (0) below minimum (1): 0"),
             (
@@ -194,10 +192,10 @@ mod tests {
             ("1-2-3 * * * *", "too many hyphens: 1-2-3"),
             ("* * * *", "expected exactly 5 fields, found 4: [* * * *]"),
         ] {
-            assert_eq!(error(bad).as_deref(), Some(why));
+            assert_eq!(schedule_error(bad).as_deref(), Some(reason));
         }
         assert!(
-            error("x * * * *")
+            schedule_error("x * * * *")
                 .unwrap()
                 .starts_with("failed to parse int from x")
         );

@@ -1,36 +1,36 @@
-//! Where a pod may run.
+//! Validation of affinity and topology spread constraints.
 
 use super::{Check, fields, items, names, node_selector, text};
 use crate::field::FieldError;
 use serde_json::Value;
 
-pub(super) fn affinity(check: &mut Check, spec: &Value, path: &str) {
+pub(super) fn validate_affinity(check: &mut Check, spec: &Value, path: &str) {
     let path = format!("{path}.affinity");
-    node_affinity(
+    validate_node_affinity(
         check,
         &spec["affinity"]["nodeAffinity"],
         &format!("{path}.nodeAffinity"),
     );
     for kind in ["podAffinity", "podAntiAffinity"] {
-        pod_affinity(check, &spec["affinity"][kind], &format!("{path}.{kind}"));
+        validate_pod_affinity(check, &spec["affinity"][kind], &format!("{path}.{kind}"));
     }
 }
 
-fn node_affinity(check: &mut Check, affinity: &Value, path: &str) {
+fn validate_node_affinity(check: &mut Check, affinity: &Value, path: &str) {
     let required = &affinity["requiredDuringSchedulingIgnoredDuringExecution"];
     if required.is_object() {
         let path = format!("{path}.requiredDuringSchedulingIgnoredDuringExecution");
-        node_selector::selector(check, required, &path);
+        node_selector::validate_node_selector(check, required, &path);
     }
     for (term, path) in items(affinity, "preferredDuringSchedulingIgnoredDuringExecution", path) {
-        weight(check, term, &path);
+        validate_weight(check, term, &path);
         let preference = &term["preference"];
-        // On a cluster of one node, a value that no label can have does no harm.
-        node_selector::term(check, preference, false, &format!("{path}.preference"));
+        // kube-apiserver accepts invalid label values in preferences: they only match no node.
+        node_selector::validate_node_selector_term(check, preference, false, &format!("{path}.preference"));
     }
 }
 
-fn weight(check: &mut Check, term: &Value, path: &str) {
+fn validate_weight(check: &mut Check, term: &Value, path: &str) {
     let weight = term["weight"].as_i64().unwrap_or(0);
     if !(1..=100).contains(&weight) {
         let detail = "must be in the range 1-100";
@@ -38,14 +38,14 @@ fn weight(check: &mut Check, term: &Value, path: &str) {
     }
 }
 
-/// Near which other pods it may run.
-fn pod_affinity(check: &mut Check, affinity: &Value, path: &str) {
+/// Validates pod affinity or anti-affinity.
+fn validate_pod_affinity(check: &mut Check, affinity: &Value, path: &str) {
     for (term, path) in items(affinity, "requiredDuringSchedulingIgnoredDuringExecution", path) {
-        affinity_term(check, term, &path);
+        validate_affinity_term(check, term, &path);
     }
     for (weighted, path) in items(affinity, "preferredDuringSchedulingIgnoredDuringExecution", path) {
-        weight(check, weighted, &path);
-        affinity_term(
+        validate_weight(check, weighted, &path);
+        validate_affinity_term(
             check,
             &weighted["podAffinityTerm"],
             &format!("{path}.podAffinityTerm"),
@@ -53,25 +53,29 @@ fn pod_affinity(check: &mut Check, affinity: &Value, path: &str) {
     }
 }
 
-fn affinity_term(check: &mut Check, term: &Value, path: &str) {
+fn validate_affinity_term(check: &mut Check, term: &Value, path: &str) {
     for selector in ["labelSelector", "namespaceSelector"] {
-        check.selector(&term[selector], &format!("{path}.{selector}"));
+        check.validate_label_selector(&term[selector], &format!("{path}.{selector}"));
     }
     for namespace in term["namespaces"].as_array().into_iter().flatten() {
         let namespace = namespace.as_str().unwrap_or_default();
-        // Without its index: so the real server says it.
-        check.messages(&format!("{path}.namespace"), namespace, &names::label(namespace));
+        // kube-apiserver's path lacks the index.
+        check.push_messages(
+            &format!("{path}.namespace"),
+            namespace,
+            &names::label_errors(namespace),
+        );
     }
-    label_keys(check, term, path);
+    validate_label_keys(check, term, path);
     let (key, path) = (text(term, "topologyKey"), format!("{path}.topologyKey"));
     if key.is_empty() {
         check.push(FieldError::required(&path, "can not be empty"));
     }
-    check.messages(&path, key, &names::qualified(key));
+    check.push_messages(&path, key, &names::qualified_name_errors(key));
 }
 
-/// How evenly pods are spread.
-pub(super) fn spread(check: &mut Check, spec: &Value, path: &str) {
+/// Validates topology spread constraints.
+pub(super) fn validate_topology_spread(check: &mut Check, spec: &Value, path: &str) {
     let all = spec["topologySpreadConstraints"].as_array();
     for (index, (constraint, path)) in items(spec, "topologySpreadConstraints", path).enumerate() {
         let skew = constraint["maxSkew"].as_i64().unwrap_or(0);
@@ -100,28 +104,28 @@ pub(super) fn spread(check: &mut Check, spec: &Value, path: &str) {
         }
         if let Some(domains) = constraint["minDomains"].as_i64() {
             let field = format!("{path}.minDomains");
-            let mut refuse = |detail: &str| {
+            let mut reject = |detail: &str| {
                 check.push(FieldError::invalid(&field, domains, detail));
             };
             if domains <= 0 {
-                refuse("must be greater than zero");
+                reject("must be greater than zero");
             }
             if action != known[0] {
-                refuse(&format!(
+                reject(&format!(
                     "can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
                 ));
             }
         }
         for policy in ["nodeAffinityPolicy", "nodeTaintsPolicy"] {
-            check.one_of(constraint, policy, &path, &["Honor", "Ignore"]);
+            check.require_supported(constraint, policy, &path, &["Honor", "Ignore"]);
         }
-        label_keys(check, constraint, &path);
-        check.selector(&constraint["labelSelector"], &format!("{path}.labelSelector"));
+        validate_label_keys(check, constraint, &path);
+        check.validate_label_selector(&constraint["labelSelector"], &format!("{path}.labelSelector"));
     }
 }
 
-/// Labels of the pod itself that others are to share with it, or not to share.
-fn label_keys(check: &mut Check, term: &Value, path: &str) {
+/// Validates `matchLabelKeys` and `mismatchLabelKeys`.
+fn validate_label_keys(check: &mut Check, term: &Value, path: &str) {
     for list in ["matchLabelKeys", "mismatchLabelKeys"] {
         let mut keys = items(term, list, path).peekable();
         if keys.peek().is_some() && term["labelSelector"].is_null() {
@@ -131,10 +135,10 @@ fn label_keys(check: &mut Check, term: &Value, path: &str) {
         }
         for (key, path) in keys {
             let key = key.as_str().unwrap_or_default();
-            check.messages(&path, key, &names::qualified(key));
+            check.push_messages(&path, key, &names::qualified_name_errors(key));
         }
     }
-    let shared: Vec<&Value> = term["matchLabelKeys"].as_array().into_iter().flatten().collect();
+    let match_keys: Vec<&Value> = term["matchLabelKeys"].as_array().into_iter().flatten().collect();
     let selector = &term["labelSelector"];
     let mut selected: Vec<&str> = fields(&selector["matchLabels"])
         .map(|(key, _)| key.as_str())
@@ -142,16 +146,16 @@ fn label_keys(check: &mut Check, term: &Value, path: &str) {
     for (expression, _) in items(selector, "matchExpressions", "") {
         let key = text(expression, "key");
         if selected.contains(&key)
-            && let Some(index) = shared.iter().rposition(|shared| *shared == key)
+            && let Some(index) = match_keys.iter().rposition(|shared_key| *shared_key == key)
         {
             let detail = "exists in both matchLabelKeys and labelSelector";
             check.push(FieldError::invalid(&format!("{path}[{index}]"), key, detail));
         }
         selected.push(key);
     }
-    let parting = term["mismatchLabelKeys"].as_array();
-    for (index, key) in shared.into_iter().enumerate() {
-        if parting.is_some_and(|parting| parting.contains(key)) {
+    let mismatch_keys = term["mismatchLabelKeys"].as_array();
+    for (index, key) in match_keys.into_iter().enumerate() {
+        if mismatch_keys.is_some_and(|mismatch_keys| mismatch_keys.contains(key)) {
             let detail = "exists in both matchLabelKeys and mismatchLabelKeys";
             let field = format!("{path}.matchLabelKeys[{index}]");
             check.push(FieldError::invalid(&field, key.clone(), detail));

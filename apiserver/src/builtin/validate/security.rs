@@ -1,4 +1,4 @@
-//! Who pods and containers run as, and within which bounds.
+//! Validation of security contexts and of the pod's operating system.
 
 use super::{Check, container, items, text, windows};
 use crate::field::FieldError;
@@ -6,86 +6,94 @@ use crate::types;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// What holds for all containers of a pod. Who shares what with the host stands in the pod itself.
-pub(super) fn of_pod(check: &mut Check, spec: &Value, path: &str) {
+/// Validates the pod's security context. Fields about host namespaces are in the pod spec itself.
+pub(super) fn validate_pod_security_context(check: &mut Check, spec: &Value, path: &str) {
     let (context, path) = (&spec["securityContext"], format!("{path}.securityContext"));
-    ids(check, context, &["fsGroup", "runAsUser", "runAsGroup"], &path);
+    validate_ids(check, context, &["fsGroup", "runAsUser", "runAsGroup"], &path);
     for (id, path) in items(context, "supplementalGroups", &path) {
-        self::id(check, id, &path);
+        self::validate_id(check, id, &path);
     }
     if spec["shareProcessNamespace"] == true && spec["hostPID"] == true {
         let detail = "ShareProcessNamespace and HostPID cannot both be enabled";
         let field = format!("{path}.shareProcessNamespace");
         check.push(FieldError::invalid(&field, true, detail));
     }
-    sysctls(check, spec, context, &path);
+    validate_sysctls(check, spec, context, &path);
     let policies = ["Always", "OnRootMismatch"];
-    check.one_of(context, "fsGroupChangePolicy", &path, &policies);
-    seccomp(check, context, &path);
-    windows::options(check, context, &path);
-    app_armor(check, context, &path);
-    check.one_of(context, "supplementalGroupsPolicy", &path, &["Merge", "Strict"]);
-    // What else there is to choose comes with a feature that is off.
-    check.one_of(context, "seLinuxChangePolicy", &path, &["Recursive"]);
+    check.require_supported(context, "fsGroupChangePolicy", &path, &policies);
+    validate_seccomp(check, context, &path);
+    windows::validate_windows_options(check, context, &path);
+    validate_app_armor(check, context, &path);
+    check.require_supported(context, "supplementalGroupsPolicy", &path, &["Merge", "Strict"]);
+    // The other policies require a feature gate that is off.
+    check.require_supported(context, "seLinuxChangePolicy", &path, &["Recursive"]);
 }
 
-/// What holds for one container; whether it shares its users with the host.
-pub(super) fn of_container(check: &mut Check, context: &Value, path: &str, host_users: bool) {
-    ids(check, context, &["runAsUser", "runAsGroup"], path);
-    check.one_of(context, "procMount", path, &["Default", "Unmasked"]);
+/// Validates the security context of a container. `host_users`: it uses the host's user namespace.
+pub(super) fn validate_container_security_context(
+    check: &mut Check,
+    context: &Value,
+    path: &str,
+    host_users: bool,
+) {
+    validate_ids(check, context, &["runAsUser", "runAsGroup"], path);
+    check.require_supported(context, "procMount", path, &["Default", "Unmasked"]);
     if host_users && context["procMount"] == "Unmasked" {
         let detail = "`hostUsers` must be false to use `Unmasked`";
         let field = format!("{path}.procMount");
         check.push(FieldError::invalid(&field, "Unmasked", detail));
     }
-    seccomp(check, context, path);
+    validate_seccomp(check, context, path);
     if context["allowPrivilegeEscalation"] == false {
-        let mut refuse = |other: &str| {
+        let mut reject = |other: &str| {
             let detail = format!("cannot set `allowPrivilegeEscalation` to false and {other}");
-            let shown = check.shown(context, path, "core.SecurityContext");
+            let shown = check.format_internal(context, path, "core.SecurityContext");
             check.push(FieldError::invalid(path, "", detail).showing(shown));
         };
         if context["privileged"] == true {
-            refuse("`privileged` to true");
+            reject("`privileged` to true");
         }
         for capability in context["capabilities"]["add"].as_array().into_iter().flatten() {
             if capability == "CAP_SYS_ADMIN" {
-                refuse("`capabilities.Add` CAP_SYS_ADMIN");
+                reject("`capabilities.Add` CAP_SYS_ADMIN");
             }
         }
     }
-    windows::options(check, context, path);
-    app_armor(check, context, path);
+    windows::validate_windows_options(check, context, path);
+    validate_app_armor(check, context, path);
 }
 
-pub(super) fn ids(check: &mut Check, context: &Value, names: &[&str], path: &str) {
+pub(super) fn validate_ids(check: &mut Check, context: &Value, names: &[&str], path: &str) {
     for name in names {
-        id(check, &context[*name], &format!("{path}.{name}"));
+        validate_id(check, &context[*name], &format!("{path}.{name}"));
     }
 }
 
-pub(super) fn id(check: &mut Check, id: &Value, path: &str) {
+pub(super) fn validate_id(check: &mut Check, id: &Value, path: &str) {
     if let Some(id) = id.as_i64().filter(|id| !(0..=i64::from(i32::MAX)).contains(id)) {
         let detail = "must be between 0 and 2147483647, inclusive";
         check.push(FieldError::invalid(path, id, detail));
     }
 }
 
-/// Settings of the kernel; none that the pod shares with its host.
-fn sysctls(check: &mut Check, spec: &Value, context: &Value, path: &str) {
+/// Validates sysctls; those of a namespace that the pod shares with the host are rejected.
+fn validate_sysctls(check: &mut Check, spec: &Value, context: &Value, path: &str) {
     const DETAIL: &str = "must have at most 253 characters and match regex \
                           ^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$";
-    let plain = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let is_lower_alphanumeric = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     let is_part = |part: &str| {
         let ends = [part.bytes().next(), part.bytes().last()];
-        ends.iter().all(|end| end.as_ref().is_some_and(plain))
-            && part.bytes().all(|byte| plain(&byte) || b"-_".contains(&byte))
+        ends.iter()
+            .all(|end| end.as_ref().is_some_and(is_lower_alphanumeric))
+            && part
+                .bytes()
+                .all(|byte| is_lower_alphanumeric(&byte) || b"-_".contains(&byte))
     };
     let mut seen = BTreeSet::new();
     for (setting, path) in items(context, "sysctls", path) {
         let (name, path) = (text(setting, "name"), format!("{path}.name"));
         let is_name = name.len() <= 253 && name.split(['.', '/']).all(is_part);
-        if check.required(&setting["name"], &path) {
+        if check.require(&setting["name"], &path) {
             if !is_name {
                 check.push(FieldError::invalid(&path, name, DETAIL));
             } else if seen.contains(name) {
@@ -94,9 +102,9 @@ fn sysctls(check: &mut Check, spec: &Value, context: &Value, path: &str) {
         }
         seen.insert(name);
         let dotted = name.replace('/', ".");
-        let of_network = dotted.starts_with("net.");
-        let between_processes = dotted.starts_with("fs.mqueue.") || BETWEEN_PROCESSES.contains(&&*dotted);
-        for (shared, is_shared) in [("hostNetwork", of_network), ("hostIPC", between_processes)] {
+        let is_net = dotted.starts_with("net.");
+        let is_ipc = dotted.starts_with("fs.mqueue.") || IPC_SYSCTLS.contains(&&*dotted);
+        for (shared, is_shared) in [("hostNetwork", is_net), ("hostIPC", is_ipc)] {
             if is_shared && spec[shared] == true {
                 let detail = format!("may not be specified when '{shared}' is true");
                 check.push(FieldError::invalid(&path, name, detail));
@@ -105,7 +113,7 @@ fn sysctls(check: &mut Check, spec: &Value, context: &Value, path: &str) {
     }
 }
 
-const BETWEEN_PROCESSES: &[&str] = &[
+const IPC_SYSCTLS: &[&str] = &[
     "kernel.sem",
     "kernel.shm",
     "kernel.shmall",
@@ -118,50 +126,50 @@ const BETWEEN_PROCESSES: &[&str] = &[
     "kernel.msgmni",
 ];
 
-const KINDS: [&str; 3] = ["Localhost", "RuntimeDefault", "Unconfined"];
+const PROFILE_TYPES: [&str; 3] = ["Localhost", "RuntimeDefault", "Unconfined"];
 
-fn kind(check: &mut Check, profile: &Value, name: &str, path: &str) {
-    let (kind, path) = (text(profile, "type"), format!("{path}.type"));
-    if kind.is_empty() {
+fn validate_profile_type(check: &mut Check, profile: &Value, name: &str, path: &str) {
+    let (profile_type, path) = (text(profile, "type"), format!("{path}.type"));
+    if profile_type.is_empty() {
         let detail = format!("type is required when {name} is set");
         check.push(FieldError::required(&path, detail));
-    } else if !KINDS.contains(&kind) {
-        check.push(FieldError::not_supported(&path, kind, KINDS));
+    } else if !PROFILE_TYPES.contains(&profile_type) {
+        check.push(FieldError::not_supported(&path, profile_type, PROFILE_TYPES));
     }
 }
 
-fn seccomp(check: &mut Check, context: &Value, path: &str) {
+fn validate_seccomp(check: &mut Check, context: &Value, path: &str) {
     let (profile, path) = (&context["seccompProfile"], format!("{path}.seccompProfile"));
     if !profile.is_object() {
         return;
     }
-    kind(check, profile, "seccompProfile", &path);
+    validate_profile_type(check, profile, "seccompProfile", &path);
     let (file, field) = (
         profile["localhostProfile"].as_str(),
         format!("{path}.localhostProfile"),
     );
     match (text(profile, "type"), file) {
-        ("Localhost", Some(file)) => check.descending(file, &field),
+        ("Localhost", Some(file)) => check.validate_local_path(file, &field),
         ("Localhost", None) => {
             let detail = "must be set when seccomp type is Localhost";
             check.push(FieldError::required(&field, detail));
         }
         (_, Some(file)) => {
             let detail = "can only be set when seccomp type is Localhost";
-            let shown = types::internal(profile, "core.SeccompProfile");
+            let shown = types::format_internal(profile, "core.SeccompProfile");
             check.push(FieldError::invalid(&field, file, detail).showing(shown));
         }
         (_, None) => {}
     }
 }
 
-fn app_armor(check: &mut Check, context: &Value, path: &str) {
-    const MOST: usize = 4095;
+fn validate_app_armor(check: &mut Check, context: &Value, path: &str) {
+    const MAX_PROFILE_BYTES: usize = 4095;
     let (profile, path) = (&context["appArmorProfile"], format!("{path}.appArmorProfile"));
     if !profile.is_object() {
         return;
     }
-    kind(check, profile, "appArmorProfile", &path);
+    validate_profile_type(check, profile, "appArmorProfile", &path);
     let field = format!("{path}.localhostProfile");
     match (text(profile, "type"), profile["localhostProfile"].as_str()) {
         ("Localhost", None | Some("")) => {
@@ -173,7 +181,7 @@ fn app_armor(check: &mut Check, context: &Value, path: &str) {
                 let detail = "must not be padded with whitespace";
                 check.push(FieldError::invalid(&field, file, detail));
             }
-            check.no_longer(file, MOST, &field);
+            check.limit_bytes(file, MAX_PROFILE_BYTES, &field);
         }
         ("RuntimeDefault" | "Unconfined", Some(file)) => {
             let detail = "can only be set when AppArmor type is Localhost";
@@ -183,13 +191,13 @@ fn app_armor(check: &mut Check, context: &Value, path: &str) {
     }
 }
 
-/// The system that the pod is made for, and what that does not have.
-pub(super) fn system(check: &mut Check, spec: &Value, path: &str) {
+/// Validates `os` and fields that the operating system does not support.
+pub(super) fn validate_os(check: &mut Check, spec: &Value, path: &str) {
     let (name, field) = (&spec["os"]["name"], format!("{path}.os"));
-    let containers = || container::all(spec, path);
+    let containers = || container::all_containers(spec, path);
     match name.as_str().unwrap_or_default() {
         _ if !spec["os"].is_object() => {}
-        "" => drop(check.required(name, &format!("{field}.name"))),
+        "" => drop(check.require(name, &format!("{field}.name"))),
         "linux" => {
             for (holder, path) in [(spec, path.to_owned())].into_iter().chain(containers()) {
                 if holder["securityContext"]["windowsOptions"].is_object() {
@@ -200,15 +208,20 @@ pub(super) fn system(check: &mut Check, spec: &Value, path: &str) {
             }
         }
         "windows" => {
-            absent(check, spec, NOT_WINDOWS_HOST, path);
-            let below = |path: &str| format!("{path}.securityContext");
-            absent(check, &spec["securityContext"], NOT_WINDOWS_POD, &below(path));
+            reject_windows_fields(check, spec, WINDOWS_FORBIDDEN_POD_FIELDS, path);
+            let context_path = |path: &str| format!("{path}.securityContext");
+            reject_windows_fields(
+                check,
+                &spec["securityContext"],
+                WINDOWS_FORBIDDEN_POD_CONTEXT_FIELDS,
+                &context_path(path),
+            );
             for (container, path) in containers() {
-                absent(
+                reject_windows_fields(
                     check,
                     &container["securityContext"],
-                    NOT_WINDOWS_CONTAINER,
-                    &below(&path),
+                    WINDOWS_FORBIDDEN_CONTAINER_CONTEXT_FIELDS,
+                    &context_path(&path),
                 );
             }
         }
@@ -216,15 +229,15 @@ pub(super) fn system(check: &mut Check, spec: &Value, path: &str) {
     }
 }
 
-fn absent(check: &mut Check, holder: &Value, names: &[&str], path: &str) {
+fn reject_windows_fields(check: &mut Check, holder: &Value, names: &[&str], path: &str) {
     for name in names.iter().filter(|name| !holder[**name].is_null()) {
         let detail = "cannot be set for a windows pod";
         check.push(FieldError::forbidden(&format!("{path}.{name}"), detail));
     }
 }
 
-const NOT_WINDOWS_HOST: &[&str] = &["hostUsers", "hostPID", "hostIPC", "shareProcessNamespace"];
-const NOT_WINDOWS_POD: &[&str] = &[
+const WINDOWS_FORBIDDEN_POD_FIELDS: &[&str] = &["hostUsers", "hostPID", "hostIPC", "shareProcessNamespace"];
+const WINDOWS_FORBIDDEN_POD_CONTEXT_FIELDS: &[&str] = &[
     "appArmorProfile",
     "seLinuxOptions",
     "seccompProfile",
@@ -237,7 +250,7 @@ const NOT_WINDOWS_POD: &[&str] = &[
     "supplementalGroupsPolicy",
     "seLinuxChangePolicy",
 ];
-const NOT_WINDOWS_CONTAINER: &[&str] = &[
+const WINDOWS_FORBIDDEN_CONTAINER_CONTEXT_FIELDS: &[&str] = &[
     "appArmorProfile",
     "seLinuxOptions",
     "seccompProfile",

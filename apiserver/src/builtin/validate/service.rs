@@ -1,61 +1,61 @@
-//! Services.
+//! Validation of Services.
 
 use super::{Check, addresses, cluster_ips, items, names, network, text};
 use crate::field::FieldError;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-pub(super) fn service(check: &mut Check, service: &Value, old: Option<&Value>) {
+pub(super) fn validate_service(check: &mut Check, service: &Value, old: Option<&Value>) {
     let spec = &service["spec"];
     let ty = text(spec, "type");
     let headless = is_headless(spec);
     let path = "spec";
-    topology(check, &service["metadata"]["annotations"]);
+    validate_topology_annotations(check, &service["metadata"]["annotations"]);
     match ty {
-        "ExternalName" => external_name(check, spec),
+        "ExternalName" => validate_external_name(check, spec),
         "LoadBalancer" | "NodePort" if headless => {
             let detail = format!("may not be set to 'None' for {ty} services");
             check.push(FieldError::invalid("spec.clusterIPs[0]", "None", detail));
         }
-        _ if !headless => drop(check.required(&spec["ports"], "spec.ports")),
+        _ if !headless => drop(check.require(&spec["ports"], "spec.ports")),
         _ => {}
     }
-    check.one_of(
+    check.require_supported(
         spec,
         "type",
         path,
         &["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"],
     );
-    check.one_of(spec, "sessionAffinity", path, &["ClientIP", "None"]);
-    affinity(check, spec);
-    check.labels(&spec["selector"], "spec.selector");
-    ports(check, spec, ty);
+    check.require_supported(spec, "sessionAffinity", path, &["ClientIP", "None"]);
+    validate_session_affinity(check, spec);
+    check.validate_labels(&spec["selector"], "spec.selector");
+    validate_ports(check, spec, ty);
     if ty != "ExternalName" {
-        cluster_ips::cluster_ips(check, spec, old.map(|old| &old["spec"]));
+        cluster_ips::validate_cluster_ips(check, spec, old.map(|old| &old["spec"]));
     }
-    outside(check, spec, old.map(|old| &old["spec"]));
-    of_balancers(check, spec);
-    traffic(check, spec);
-    let balanced = service["status"]["loadBalancer"]["ingress"].as_array();
-    if ty != "LoadBalancer" && balanced.is_some_and(|points| !points.is_empty()) {
+    validate_external_ips(check, spec, old.map(|old| &old["spec"]));
+    validate_load_balancer_fields(check, spec);
+    validate_traffic_policies(check, spec);
+    let ingress_points = service["status"]["loadBalancer"]["ingress"].as_array();
+    if ty != "LoadBalancer" && ingress_points.is_some_and(|points| !points.is_empty()) {
         let detail = "may only be used when `spec.type` is 'LoadBalancer'";
         check.push(FieldError::forbidden("status.loadBalancer.ingress", detail));
     } else {
-        balanced_at(check, &service["status"]["loadBalancer"]);
+        validate_load_balancer_with_ip_modes(check, &service["status"]["loadBalancer"]);
     }
     if let Some(old) = old {
-        cluster_ips::update(check, spec, &old["spec"]);
-        let balancers = [spec, &old["spec"]]
+        cluster_ips::validate_update(check, spec, &old["spec"]);
+        let both_load_balancers = [spec, &old["spec"]]
             .iter()
             .all(|spec| text(spec, "type") == "LoadBalancer");
-        if balancers && spec["loadBalancerClass"] != old["spec"]["loadBalancerClass"] {
+        if both_load_balancers && spec["loadBalancerClass"] != old["spec"]["loadBalancerClass"] {
             let class = spec["loadBalancerClass"].clone();
             let detail = "may not change once set";
             check.push(FieldError::invalid("spec.loadBalancerClass", class, detail));
         }
-        // The real server looks at it twice.
-        balancer_class(check, spec);
-        let port = |spec: &Value| is_checked(spec).then(|| spec["healthCheckNodePort"].clone());
+        // kube-apiserver validates this twice.
+        validate_load_balancer_class(check, spec);
+        let port = |spec: &Value| needs_health_check(spec).then(|| spec["healthCheckNodePort"].clone());
         if let (Some(new), Some(old)) = (port(spec), port(&old["spec"]))
             && new != old
         {
@@ -69,21 +69,20 @@ pub(super) fn is_headless(spec: &Value) -> bool {
     spec["clusterIPs"].get(0).unwrap_or(&spec["clusterIP"]) == "None"
 }
 
-/// A name alone.
-/// The new annotation and the old one may not say different things.
-fn topology(check: &mut Check, annotations: &Value) {
-    const MODE: &str = "service.kubernetes.io/topology-mode";
-    const HINTS: &str = "service.kubernetes.io/topology-aware-hints";
-    if let (Some(mode), Some(hints)) = (annotations.get(MODE), annotations.get(HINTS))
+/// Requires the topology annotation and its deprecated form to match.
+fn validate_topology_annotations(check: &mut Check, annotations: &Value) {
+    const TOPOLOGY_MODE: &str = "service.kubernetes.io/topology-mode";
+    const TOPOLOGY_HINTS: &str = "service.kubernetes.io/topology-aware-hints";
+    if let (Some(mode), Some(hints)) = (annotations.get(TOPOLOGY_MODE), annotations.get(TOPOLOGY_HINTS))
         && mode != hints
     {
-        let path = format!("metadata.annotations[{MODE}]");
-        let detail = format!("must match annotations[{HINTS}] when both are specified");
+        let path = format!("metadata.annotations[{TOPOLOGY_MODE}]");
+        let detail = format!("must match annotations[{TOPOLOGY_HINTS}] when both are specified");
         check.push(FieldError::invalid(&path, mode.clone(), detail));
     }
 }
 
-fn external_name(check: &mut Check, spec: &Value) {
+fn validate_external_name(check: &mut Check, spec: &Value) {
     let detail = "may not be set for ExternalName services";
     for list in ["clusterIPs", "ipFamilies"] {
         if spec[list].as_array().is_some_and(|list| !list.is_empty()) {
@@ -98,11 +97,11 @@ fn external_name(check: &mut Check, spec: &Value) {
     if name.is_empty() {
         check.push(FieldError::required("spec.externalName", ""));
     } else {
-        check.messages("spec.externalName", name, &names::subdomain(name));
+        check.push_messages("spec.externalName", name, &names::subdomain_errors(name));
     }
 }
 
-fn affinity(check: &mut Check, spec: &Value) {
+fn validate_session_affinity(check: &mut Check, spec: &Value) {
     let config = &spec["sessionAffinityConfig"];
     let path = "spec.sessionAffinityConfig";
     match text(spec, "sessionAffinity") {
@@ -111,20 +110,23 @@ fn affinity(check: &mut Check, spec: &Value) {
             check.push(FieldError::forbidden(path, detail));
         }
         "ClientIP" => {
-            let (client, below) = (&config["clientIP"], format!("{path}.clientIP"));
+            let (client, client_path) = (&config["clientIP"], format!("{path}.clientIP"));
             let seconds = &client["timeoutSeconds"];
             if config.is_null() {
                 let detail = "when session affinity type is ClientIP";
                 check.push(FieldError::required(path, detail));
             } else if client.is_null() {
                 let detail = "when session affinity type is ClientIP";
-                check.push(FieldError::required(&below, detail));
+                check.push(FieldError::required(&client_path, detail));
             } else if seconds.is_null() {
                 let detail = "when session affinity type is ClientIP";
-                check.push(FieldError::required(&format!("{below}.timeoutSeconds"), detail));
+                check.push(FieldError::required(
+                    &format!("{client_path}.timeoutSeconds"),
+                    detail,
+                ));
             } else if !(1..=86400).contains(&seconds.as_i64().unwrap_or_default()) {
                 let detail = "must be greater than 0 and less than 86400";
-                let field = format!("{below}.timeoutSeconds");
+                let field = format!("{client_path}.timeoutSeconds");
                 check.push(FieldError::invalid(&field, seconds.clone(), detail));
             }
         }
@@ -132,62 +134,62 @@ fn affinity(check: &mut Check, spec: &Value) {
     }
 }
 
-/// Addresses that others bring here.
-fn outside(check: &mut Check, spec: &Value, old: Option<&Value>) {
-    let held = old.and_then(|old| old["externalIPs"].as_array());
-    let is_held = |address: &Value| held.is_some_and(|held| held.contains(address));
+/// Validates external IPs.
+fn validate_external_ips(check: &mut Check, spec: &Value, old: Option<&Value>) {
+    let previous = old.and_then(|old| old["externalIPs"].as_array());
+    let was_present = |address: &Value| previous.is_some_and(|previous| previous.contains(address));
     for (address, path) in items(spec, "externalIPs", "spec") {
-        let is_held = is_held(address);
+        let was_present = was_present(address);
         let address = address.as_str().unwrap_or_default();
-        match addresses::fault(address).filter(|_| !is_held) {
-            Some(why) => check.push(FieldError::invalid(&path, address, why)),
-            None => addresses::special(check, address, &path),
+        match addresses::ip_error(address).filter(|_| !was_present) {
+            Some(reason) => check.push(FieldError::invalid(&path, address, reason)),
+            None => addresses::validate_non_special_ip(check, address, &path),
         }
     }
 }
 
-const FOR_BALANCERS: &str = "may only be used when `type` is 'LoadBalancer'";
+const ONLY_LOAD_BALANCER: &str = "may only be used when `type` is 'LoadBalancer'";
 
-fn of_balancers(check: &mut Check, spec: &Value) {
-    let balances = text(spec, "type") == "LoadBalancer";
+fn validate_load_balancer_fields(check: &mut Check, spec: &Value) {
+    let is_load_balancer_type = text(spec, "type") == "LoadBalancer";
     let ranges = spec["loadBalancerSourceRanges"].as_array();
     let ranges = ranges.map(Vec::as_slice).unwrap_or_default();
-    if !balances && !ranges.is_empty() {
+    if !is_load_balancer_type && !ranges.is_empty() {
         let field = "spec.LoadBalancerSourceRanges";
-        check.push(FieldError::forbidden(field, FOR_BALANCERS));
+        check.push(FieldError::forbidden(field, ONLY_LOAD_BALANCER));
     }
     for (index, range) in ranges.iter().enumerate() {
         let range = range.as_str().unwrap_or_default().trim();
-        if let Some(why) = addresses::range_fault(range) {
+        if let Some(reason) = addresses::cidr_error(range) {
             let field = format!("spec.LoadBalancerSourceRanges[{index}]");
-            check.push(FieldError::invalid(&field, range, why));
+            check.push(FieldError::invalid(&field, range, reason));
         }
     }
-    if !balances && !spec["allocateLoadBalancerNodePorts"].is_null() {
+    if !is_load_balancer_type && !spec["allocateLoadBalancerNodePorts"].is_null() {
         let field = "spec.allocateLoadBalancerNodePorts";
-        check.push(FieldError::forbidden(field, FOR_BALANCERS));
+        check.push(FieldError::forbidden(field, ONLY_LOAD_BALANCER));
     }
-    balancer_class(check, spec);
+    validate_load_balancer_class(check, spec);
 }
 
-fn balancer_class(check: &mut Check, spec: &Value) {
+fn validate_load_balancer_class(check: &mut Check, spec: &Value) {
     let path = "spec.loadBalancerClass";
     match spec["loadBalancerClass"].as_str() {
         Some(class) if text(spec, "type") == "LoadBalancer" => {
-            check.messages(path, class, &names::qualified(class));
+            check.push_messages(path, class, &names::qualified_name_errors(class));
         }
-        Some(_) => check.push(FieldError::forbidden(path, FOR_BALANCERS)),
+        Some(_) => check.push(FieldError::forbidden(path, ONLY_LOAD_BALANCER)),
         None => {}
     }
 }
 
-/// Where it is reached, and how an address there is meant.
-fn balanced_at(check: &mut Check, balancer: &Value) {
-    network::balancer_status(check, balancer);
-    for (point, path) in items(balancer, "ingress", "status.loadBalancer") {
-        let has_address = !text(point, "ip").is_empty();
+/// Validates the load balancer status with the IP modes.
+fn validate_load_balancer_with_ip_modes(check: &mut Check, load_balancer: &Value) {
+    network::validate_load_balancer_status(check, load_balancer);
+    for (ingress, path) in items(load_balancer, "ingress", "status.loadBalancer") {
+        let has_address = !text(ingress, "ip").is_empty();
         let field = format!("{path}.ipMode");
-        match (has_address, point["ipMode"].is_null()) {
+        match (has_address, ingress["ipMode"].is_null()) {
             (true, true) => {
                 let detail = "must be specified when `ip` is set";
                 check.push(FieldError::required(&field, detail));
@@ -196,22 +198,23 @@ fn balanced_at(check: &mut Check, balancer: &Value) {
                 let detail = "may not be specified when `ip` is not set";
                 check.push(FieldError::forbidden(&field, detail));
             }
-            _ => check.one_of(point, "ipMode", &path, &["Proxy", "VIP"]),
+            _ => check.require_supported(ingress, "ipMode", &path, &["Proxy", "VIP"]),
         }
     }
 }
 
-pub(crate) fn is_balanced(spec: &Value) -> bool {
+/// Whether the service is of type LoadBalancer.
+pub(crate) fn is_load_balancer(spec: &Value) -> bool {
     text(spec, "type") == "LoadBalancer"
 }
 
-/// Whether nodes are asked for its health.
-pub(crate) fn is_checked(spec: &Value) -> bool {
-    is_balanced(spec) && text(spec, "externalTrafficPolicy") == "Local"
+/// Whether load balancers check the health of nodes.
+pub(crate) fn needs_health_check(spec: &Value) -> bool {
+    is_load_balancer(spec) && text(spec, "externalTrafficPolicy") == "Local"
 }
 
-/// Whether it is reached from outside.
-pub(crate) fn is_external(spec: &Value) -> bool {
+/// Whether the service is reachable from outside the cluster.
+pub(crate) fn is_externally_accessible(spec: &Value) -> bool {
     let external = spec["externalIPs"].as_array().is_some_and(|ips| !ips.is_empty());
     match text(spec, "type") {
         "LoadBalancer" | "NodePort" => true,
@@ -220,30 +223,30 @@ pub(crate) fn is_external(spec: &Value) -> bool {
     }
 }
 
-/// Which way requests go.
-fn traffic(check: &mut Check, spec: &Value) {
+/// Validates traffic policies.
+fn validate_traffic_policies(check: &mut Check, spec: &Value) {
     let policy = text(spec, "externalTrafficPolicy");
-    if is_external(spec) {
-        if check.required(&spec["externalTrafficPolicy"], "spec.externalTrafficPolicy") {
-            check.one_of(spec, "externalTrafficPolicy", "spec", &["Cluster", "Local"]);
+    if is_externally_accessible(spec) {
+        if check.require(&spec["externalTrafficPolicy"], "spec.externalTrafficPolicy") {
+            check.require_supported(spec, "externalTrafficPolicy", "spec", &["Cluster", "Local"]);
         }
     } else if !policy.is_empty() {
         let detail = "may only be set for externally-accessible services";
         check.push(FieldError::invalid("spec.externalTrafficPolicy", policy, detail));
     }
     let port = spec["healthCheckNodePort"].as_i64().unwrap_or_default();
-    if is_checked(spec) {
+    if needs_health_check(spec) {
         if port == 0 {
             check.push(FieldError::required("spec.healthCheckNodePort", ""));
         } else {
-            check.port(&spec["healthCheckNodePort"], "spec.healthCheckNodePort");
+            check.validate_port(&spec["healthCheckNodePort"], "spec.healthCheckNodePort");
         }
     } else if port != 0 {
         let detail = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'";
         check.push(FieldError::invalid("spec.healthCheckNodePort", port, detail));
     }
-    check.one_of(spec, "internalTrafficPolicy", "spec", &["Cluster", "Local"]);
-    check.one_of(
+    check.require_supported(spec, "internalTrafficPolicy", "spec", &["Cluster", "Local"]);
+    check.require_supported(
         spec,
         "trafficDistribution",
         "spec",
@@ -251,10 +254,10 @@ fn traffic(check: &mut Check, spec: &Value) {
     );
 }
 
-fn ports(check: &mut Check, spec: &Value, ty: &str) {
+fn validate_ports(check: &mut Check, spec: &Value, ty: &str) {
     let several = spec["ports"].as_array().is_some_and(|ports| ports.len() > 1);
     let mut seen_names = BTreeSet::new();
-    let (mut seen, mut on_nodes) = (BTreeSet::new(), BTreeSet::new());
+    let (mut seen, mut node_ports) = (BTreeSet::new(), BTreeSet::new());
     for (port, path) in items(spec, "ports", "spec") {
         let name = text(port, "name");
         if name.is_empty() {
@@ -262,20 +265,20 @@ fn ports(check: &mut Check, spec: &Value, ty: &str) {
                 check.push(FieldError::required(&format!("{path}.name"), ""));
             }
         } else {
-            let messages = names::label(name);
-            check.messages(&format!("{path}.name"), name, &messages);
+            let messages = names::label_errors(name);
+            check.push_messages(&format!("{path}.name"), name, &messages);
             if messages.is_empty() && !seen_names.insert(name) {
                 check.push(FieldError::duplicate(&format!("{path}.name"), name));
             }
         }
-        check.port(&port["port"], &format!("{path}.port"));
-        check.one_of(port, "protocol", &path, &["SCTP", "TCP", "UDP"]);
-        check.port_or_name(&port["targetPort"], &format!("{path}.targetPort"));
+        check.validate_port(&port["port"], &format!("{path}.port"));
+        check.require_supported(port, "protocol", &path, &["SCTP", "TCP", "UDP"]);
+        check.validate_port_or_name(&port["targetPort"], &format!("{path}.targetPort"));
         if let Some(protocol) = port["appProtocol"].as_str() {
-            check.messages(
+            check.push_messages(
                 &format!("{path}.appProtocol"),
                 protocol,
-                &names::qualified(protocol),
+                &names::qualified_name_errors(protocol),
             );
         }
         let node_port = port["nodePort"].as_i64().unwrap_or_default();
@@ -283,11 +286,11 @@ fn ports(check: &mut Check, spec: &Value, ty: &str) {
             let detail = "may not be used when `type` is 'ClusterIP'";
             check.push(FieldError::forbidden(&format!("{path}.nodePort"), detail));
         }
-        if node_port != 0 && !on_nodes.insert((text(port, "protocol"), node_port)) {
+        if node_port != 0 && !node_ports.insert((text(port, "protocol"), node_port)) {
             check.push(FieldError::duplicate(&format!("{path}.nodePort"), node_port));
         }
         if !seen.insert((text(port, "protocol"), port["port"].as_i64())) {
-            // The real server shows its own type, with only the fields that it compares.
+            // kube-apiserver shows its internal type with only the fields that it compares.
             let shown = format!(
                 "{{\"Name\":\"\",\"Protocol\":{},\"AppProtocol\":null,\"Port\":{},\"TargetPort\":0,\"NodePort\":0}}",
                 port["protocol"], port["port"]

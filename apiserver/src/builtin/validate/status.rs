@@ -1,12 +1,12 @@
-//! What controllers say of workloads: counts that fit together.
+//! Validation of workload statuses: counts are not negative and consistent.
 
 use super::{Check, conditions, text};
 use crate::field::FieldError;
 use crate::meta::is_deleted;
 use serde_json::Value;
 
-/// The counts that may not be negative, and those that may not be more than all replicas.
-fn counts(kind: &str) -> (&'static [&'static str], &'static [&'static str]) {
+/// Returns the count fields that must not be negative, and those that must not exceed `replicas`.
+fn count_fields(kind: &str) -> (&'static [&'static str], &'static [&'static str]) {
     match kind {
         "Deployment" => (
             &[
@@ -77,13 +77,13 @@ fn counts(kind: &str) -> (&'static [&'static str], &'static [&'static str]) {
     }
 }
 
-/// Kinds that count how often the name of what they own was taken.
-const COLLIDE: [&str; 3] = ["DaemonSet", "Deployment", "StatefulSet"];
+/// Kinds with a `collisionCount`, which must not decrease.
+const COLLISION_COUNT_KINDS: [&str; 3] = ["DaemonSet", "Deployment", "StatefulSet"];
 
-pub(super) fn status(check: &mut Check, kind: &str, status: &Value, old: &Value) {
-    let (natural, bounded) = counts(kind);
+pub(super) fn validate_status(check: &mut Check, kind: &str, status: &Value, old: &Value) {
+    let (non_negative, bounded) = count_fields(kind);
     let collisions = |status: &Value| status["collisionCount"].as_i64();
-    if COLLIDE.contains(&kind)
+    if COLLISION_COUNT_KINDS.contains(&kind)
         && let Some(before) = collisions(old)
         && collisions(status).is_none_or(|now| now < before)
     {
@@ -94,13 +94,13 @@ pub(super) fn status(check: &mut Check, kind: &str, status: &Value, old: &Value)
             "cannot be decremented",
         ));
     }
-    check.not_negative(status, natural, "status");
+    check.require_non_negative(status, non_negative, "status");
     if kind == "PodDisruptionBudget" {
-        conditions::conditions(check, status);
+        conditions::validate_conditions(check, status);
     }
     let count = |name: &str| status[name].as_i64().unwrap_or(0);
-    let mut at_most = |name: &str, most: &str, detail: &str| {
-        if count(name) > count(most) {
+    let mut not_above = |name: &str, limit: &str, detail: &str| {
+        if count(name) > count(limit) {
             check.push(FieldError::invalid(
                 &format!("status.{name}"),
                 count(name),
@@ -109,19 +109,19 @@ pub(super) fn status(check: &mut Check, kind: &str, status: &Value, old: &Value)
         }
     };
     for name in bounded {
-        at_most(name, "replicas", "cannot be greater than status.replicas");
+        not_above(name, "replicas", "cannot be greater than status.replicas");
     }
     if !bounded.is_empty() {
         let detail = match kind {
             "StatefulSet" => "cannot be greater than status.readyReplicas",
             _ => "cannot be greater than readyReplicas",
         };
-        at_most("availableReplicas", "readyReplicas", detail);
+        not_above("availableReplicas", "readyReplicas", detail);
     }
 }
 
-/// A namespace ends by being deleted, not by being said to.
-pub(super) fn namespace(check: &mut Check, namespace: &Value) {
+/// Validates the phase of a namespace, which only deletion changes.
+pub(super) fn validate_namespace(check: &mut Check, namespace: &Value) {
     let phase = text(&namespace["status"], "phase");
     let (allowed, detail) = if is_deleted(namespace) {
         (

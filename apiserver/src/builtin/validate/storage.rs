@@ -1,72 +1,77 @@
-//! Classes of storage, and how it is accessed.
+//! Validation of StorageClasses and access modes.
 
 use super::{Check, fields, items, names, text};
 use crate::field::FieldError;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-const MODES: [&str; 4] = [
+const ACCESS_MODES: [&str; 4] = [
     "ReadOnlyMany",
     "ReadWriteMany",
     "ReadWriteOnce",
     "ReadWriteOncePod",
 ];
 
-/// The access modes of a volume or a claim.
-pub(super) fn modes(check: &mut Check, spec: &Value, path: &str, missing: &str) {
+/// Validates the access modes of a volume or claim.
+pub(super) fn validate_access_modes(check: &mut Check, spec: &Value, path: &str, missing: &str) {
     let path = format!("{path}.accessModes");
-    let modes = spec["accessModes"].as_array().map_or(&[][..], Vec::as_slice);
-    if modes.is_empty() {
+    let access_modes = spec["accessModes"].as_array().map_or(&[][..], Vec::as_slice);
+    if access_modes.is_empty() {
         check.push(FieldError::required(&path, missing));
     }
-    let (mut alone, mut others) = (false, false);
-    for mode in modes.iter().filter_map(Value::as_str) {
-        if !MODES.contains(&mode) {
-            check.push(FieldError::not_supported(&path, mode, MODES));
+    let (mut has_once_pod, mut has_others) = (false, false);
+    for mode in access_modes.iter().filter_map(Value::as_str) {
+        if !ACCESS_MODES.contains(&mode) {
+            check.push(FieldError::not_supported(&path, mode, ACCESS_MODES));
         } else if mode == "ReadWriteOncePod" {
-            alone = true;
+            has_once_pod = true;
         } else {
-            others = true;
+            has_others = true;
         }
     }
-    if alone && others {
+    if has_once_pod && has_others {
         let detail = "may not use ReadWriteOncePod with other access modes";
         check.push(FieldError::forbidden(&path, detail));
     }
 }
 
-pub(super) fn class(check: &mut Check, class: &Value, old: Option<&Value>) {
-    let provisioner = text(class, "provisioner");
-    if check.required(&class["provisioner"], "provisioner") {
+pub(super) fn validate_storage_class(check: &mut Check, storage_class: &Value, old: Option<&Value>) {
+    let provisioner = text(storage_class, "provisioner");
+    if check.require(&storage_class["provisioner"], "provisioner") {
         let lower = provisioner.to_lowercase();
-        check.messages("provisioner", &lower, &names::qualified(&lower));
+        check.push_messages("provisioner", &lower, &names::qualified_name_errors(&lower));
     }
-    parameters(check, &class["parameters"]);
-    if !text(class, "reclaimPolicy").is_empty() {
-        check.one_of_at(class, "reclaimPolicy", "reclaimPolicy", &["Delete", "Retain"]);
+    validate_parameters(check, &storage_class["parameters"]);
+    if !text(storage_class, "reclaimPolicy").is_empty() {
+        check.require_supported_at(
+            storage_class,
+            "reclaimPolicy",
+            "reclaimPolicy",
+            &["Delete", "Retain"],
+        );
     }
-    check.one_of_at(
-        class,
+    check.require_supported_at(
+        storage_class,
         "volumeBindingMode",
         "volumeBindingMode",
         &["Immediate", "WaitForFirstConsumer"],
     );
-    topologies(check, class);
+    validate_allowed_topologies(check, storage_class);
     let Some(old) = old else { return };
     for name in ["parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"] {
-        if old[name] != class[name] {
-            let value = check.empties.restored(&class[name], name);
+        if old[name] != storage_class[name] {
+            let value = check.explicit_empty.restore_field(&storage_class[name], name);
             check.push(FieldError::invalid(name, value, "field is immutable"));
         }
     }
 }
 
-/// The parameters of a class: no keys without a name, and not too many.
-fn parameters(check: &mut Check, parameters: &Value) {
-    const MOST: usize = 512;
-    const LONGEST: usize = 256 << 10;
-    if fields(parameters).count() > MOST {
-        check.push(FieldError::too_long("parameters", MOST as u64));
+/// Validates the parameters of a class: number, total size, no empty keys.
+fn validate_parameters(check: &mut Check, parameters: &Value) {
+    const MAX_PARAMETERS: usize = 512;
+    const MAX_PARAMETERS_BYTES: usize = 256 << 10;
+    if fields(parameters).count() > MAX_PARAMETERS {
+        check.push(FieldError::too_long("parameters", MAX_PARAMETERS as u64));
         return;
     }
     let mut size = 0;
@@ -76,24 +81,24 @@ fn parameters(check: &mut Check, parameters: &Value) {
         }
         size += key.len() + value.as_str().map_or(0, str::len);
     }
-    if size > LONGEST {
-        check.push(FieldError::too_long("parameters", LONGEST as u64));
+    if size > MAX_PARAMETERS_BYTES {
+        check.push(FieldError::too_long("parameters", MAX_PARAMETERS_BYTES as u64));
     }
 }
 
-/// Where volumes of a class may be: terms that differ.
-fn topologies(check: &mut Check, class: &Value) {
-    let terms = class["allowedTopologies"]
+/// Validates the allowed topologies of a class, which must be distinct.
+fn validate_allowed_topologies(check: &mut Check, storage_class: &Value) {
+    let terms = storage_class["allowedTopologies"]
         .as_array()
         .map_or(&[][..], Vec::as_slice);
-    // The real server compares with as many empty terms first.
+    // kube-apiserver first compares with as many empty terms.
     let mut before = vec![BTreeMap::new(); terms.len()];
     for (index, term) in terms.iter().enumerate() {
         let path = format!("allowedTopologies[{index}]");
         let mut values_of: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         for (expression, path) in items(term, "matchLabelExpressions", &path) {
             let mut values = BTreeSet::new();
-            check.required(&expression["values"], &format!("{path}.values"));
+            check.require(&expression["values"], &format!("{path}.values"));
             for (value, path) in items(expression, "values", &path) {
                 let value = value.as_str().unwrap_or_default();
                 if !values.insert(value) {
@@ -101,7 +106,7 @@ fn topologies(check: &mut Check, class: &Value) {
                 }
             }
             let (key, field) = (text(expression, "key"), format!("{path}.key"));
-            check.messages(&field, key, &names::qualified(key));
+            check.push_messages(&field, key, &names::qualified_name_errors(key));
             if values_of.insert(key, values).is_some() {
                 check.push(FieldError::duplicate(&field, key));
             }

@@ -1,10 +1,10 @@
-//! What pods put up with on nodes.
+//! Validation of tolerations.
 
 use super::{Check, items, names, text};
 use crate::field::FieldError;
 use serde_json::Value;
 
-pub(super) fn tolerations(check: &mut Check, spec: &Value, path: &str) {
+pub(super) fn validate_tolerations(check: &mut Check, spec: &Value, path: &str) {
     for (toleration, path) in items(spec, "tolerations", path) {
         let operator = text(toleration, "operator");
         let field = format!("{path}.operator");
@@ -14,14 +14,14 @@ pub(super) fn tolerations(check: &mut Check, spec: &Value, path: &str) {
                 "operator must be Exists when `key` is empty, which means \"match all values and all keys\"";
             check.push(FieldError::invalid(&field, operator, detail));
         } else if !key.is_empty() {
-            check.messages(&format!("{path}.key"), key, &names::qualified(key));
+            check.push_messages(&format!("{path}.key"), key, &names::qualified_name_errors(key));
         }
         let value = text(toleration, "value");
         match operator {
             "" | "Equal" => {
-                let why = names::label_value(value);
-                if !why.is_empty() {
-                    check.push(FieldError::invalid(&field, value, why.join(";")));
+                let reason = names::label_value_errors(value);
+                if !reason.is_empty() {
+                    check.push(FieldError::invalid(&field, value, reason.join(";")));
                 }
             }
             "Exists" if !value.is_empty() => {
@@ -42,7 +42,7 @@ pub(super) fn tolerations(check: &mut Check, spec: &Value, path: &str) {
         }
         if !effect.is_empty() {
             let known = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
-            check.one_of(toleration, "effect", &path, &known);
+            check.require_supported(toleration, "effect", &path, &known);
         }
     }
 }

@@ -1,12 +1,12 @@
-//! URLs as Go reads them, and its words for those that are none.
+//! A parser for URLs with the error messages of Go's `net/url`.
 
 use crate::quote::quoted;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// The parts of a URL; what is not there is empty.
+/// The parts of a URL; absent parts are empty.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Url<'a> {
-    /// In lower case.
+    /// The scheme in lower case.
     pub(super) scheme: String,
     pub(super) user: &'a str,
     pub(super) host: &'a str,
@@ -17,9 +17,9 @@ pub(super) struct Url<'a> {
 impl<'a> Url<'a> {
     pub(super) fn parse(text: &'a str) -> Result<Self, String> {
         let (whole, fragment) = text.split_once('#').unwrap_or((text, ""));
-        let told = |text: &str, why: String| format!("parse {}: {why}", quoted(text));
-        let url = Self::without_fragment(whole).map_err(|why| told(whole, why))?;
-        escapes(fragment).map_err(|why| told(text, why))?;
+        let parse_error = |text: &str, reason: String| format!("parse {}: {reason}", quoted(text));
+        let url = Self::without_fragment(whole).map_err(|reason| parse_error(whole, reason))?;
+        check_escapes(fragment).map_err(|reason| parse_error(text, reason))?;
         Ok(Self { fragment, ..url })
     }
 
@@ -27,7 +27,7 @@ impl<'a> Url<'a> {
         if text.bytes().any(|byte| byte.is_ascii_control()) {
             return Err("net/url: invalid control character in URL".to_owned());
         }
-        let (scheme, rest) = scheme(text)?;
+        let (scheme, rest) = split_scheme(text)?;
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
         let url = Self {
             scheme: scheme.to_lowercase(),
@@ -36,7 +36,7 @@ impl<'a> Url<'a> {
         };
         if !rest.starts_with('/') {
             if !scheme.is_empty() {
-                // What follows is no path.
+                // An opaque URL has no path to check.
                 return Ok(url);
             }
             if rest.split('/').next().unwrap_or_default().contains(':') {
@@ -47,7 +47,7 @@ impl<'a> Url<'a> {
             .strip_prefix("//")
             .filter(|rest| !scheme.is_empty() || !rest.starts_with('/'));
         let Some(authority) = authority else {
-            escapes(rest)?;
+            check_escapes(rest)?;
             return Ok(url);
         };
         let (authority, path) = authority.split_at(authority.find('/').unwrap_or(authority.len()));
@@ -59,14 +59,14 @@ impl<'a> Url<'a> {
         {
             return Err("net/url: invalid userinfo".to_owned());
         }
-        escapes(user)?;
-        escapes(path)?;
+        check_escapes(user)?;
+        check_escapes(path)?;
         Ok(Self { user, host, ..url })
     }
 }
 
-/// What is before the first colon, if it can be a scheme.
-fn scheme(text: &str) -> Result<(&str, &str), String> {
+/// Splits off the scheme, if there is a valid one.
+fn split_scheme(text: &str) -> Result<(&str, &str), String> {
     let is_scheme = |scheme: &str| {
         scheme.starts_with(|letter: char| letter.is_ascii_alphabetic())
             && scheme
@@ -87,7 +87,7 @@ fn check_host(host: &str) -> Result<(), String> {
             check_port(&host[end + 1..])?;
             let address = &host[1..end];
             let (address, _) = address.split_once("%25").unwrap_or((address, ""));
-            letters(address)?;
+            check_host_characters(address)?;
             return if address.parse::<Ipv6Addr>().is_ok() {
                 Ok(())
             } else if address.parse::<Ipv4Addr>().is_ok() {
@@ -101,7 +101,7 @@ fn check_host(host: &str) -> Result<(), String> {
         (None, colon) => colon.map_or("", |colon| &host[colon..]),
     };
     check_port(port)?;
-    letters(host)
+    check_host_characters(host)
 }
 
 fn check_port(port: &str) -> Result<(), String> {
@@ -115,14 +115,14 @@ fn check_port(port: &str) -> Result<(), String> {
     }
 }
 
-/// The letters of a host: of ASCII some, and of what is escaped none.
-fn letters(host: &str) -> Result<(), String> {
+/// Checks the characters of a host: some ASCII characters are not allowed, nor may they be percent-encoded.
+fn check_host_characters(host: &str) -> Result<(), String> {
     let mut rest = host;
     while let Some(letter) = rest.chars().next() {
         if letter == '%' {
-            let escape = escape(rest)?;
+            let escape = parse_escape(rest)?;
             if escape < "%8" && escape != "%25" {
-                return Err(no_escape(escape));
+                return Err(invalid_escape(escape));
             }
             rest = &rest[escape.len()..];
             continue;
@@ -138,25 +138,25 @@ fn letters(host: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether each per cent sign is followed by two digits.
-fn escapes(text: &str) -> Result<(), String> {
+/// Checks that each percent sign is followed by two hexadecimal digits.
+fn check_escapes(text: &str) -> Result<(), String> {
     for (at, _) in text.match_indices('%') {
-        escape(&text[at..])?;
+        parse_escape(&text[at..])?;
     }
     Ok(())
 }
 
-/// The escaped byte that a text begins with.
-fn escape(text: &str) -> Result<&str, String> {
+/// Returns the percent-encoded byte at the start of a text.
+fn parse_escape(text: &str) -> Result<&str, String> {
     let end = text.char_indices().nth(3).map_or(text.len(), |(end, _)| end);
     let (escape, digits) = (&text[..end], &text[1..end]);
     if digits.len() == 2 && digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
         Ok(escape)
     } else {
-        Err(no_escape(escape))
+        Err(invalid_escape(escape))
     }
 }
 
-fn no_escape(text: &str) -> String {
+fn invalid_escape(text: &str) -> String {
     format!("invalid URL escape {}", quoted(text))
 }

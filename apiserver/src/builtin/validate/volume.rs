@@ -1,12 +1,12 @@
-//! Volumes.
+//! Validation of the volumes of pods.
 
-use super::mounts::Volumes;
+use super::mounts::VolumesByName;
 use super::{Check, claims, container, fields, items, names, projected, text, volume_source};
 use crate::field::FieldError;
 use serde_json::Value;
 
-/// The order in which sources are looked at.
-const ORDER: &[&str] = &[
+/// The volume sources in kube-apiserver's order of validation.
+const SOURCE_ORDER: &[&str] = &[
     "emptyDir",
     "hostPath",
     "gitRepo",
@@ -39,8 +39,8 @@ const ORDER: &[&str] = &[
     "image",
 ];
 
-/// What a source cannot be without.
-const NEEDED: &[(&str, &[&str])] = &[
+/// The required fields of volume sources.
+const REQUIRED_FIELDS: &[(&str, &[&str])] = &[
     ("awsElasticBlockStore", &["volumeID"]),
     ("azureDisk", &["diskName", "diskURI"]),
     ("azureFile", &["secretName", "shareName"]),
@@ -63,8 +63,8 @@ const NEEDED: &[(&str, &[&str])] = &[
     ("vsphereVolume", &["volumePath"]),
 ];
 
-/// What a template of a claim leaves to who makes the claim, in the order in which it is looked at.
-const UNSET: &[&str] = &[
+/// Metadata fields that a claim template must not set, in the order of validation.
+const FORBIDDEN_CLAIM_METADATA: &[&str] = &[
     "name",
     "generateName",
     "namespace",
@@ -80,11 +80,16 @@ const UNSET: &[&str] = &[
     "managedFields",
 ];
 
-/// Checks the volumes, and answers with those that can be mounted: a wrong one is as if it were not there. `pod` is the pod's name, which
-/// templates do not know.
-pub(super) fn volumes<'a>(check: &mut Check, spec: &'a Value, pod: Option<&str>, path: &str) -> Volumes<'a> {
-    let mut known = Volumes::new();
-    let made: Vec<String> = items(spec, "volumes", path)
+/// Validates the volumes of a pod or template and returns the valid ones, which can be mounted. `pod` is the name of the pod; `None` for a
+/// template.
+pub(super) fn validate_volumes<'a>(
+    check: &mut Check,
+    spec: &'a Value,
+    pod: Option<&str>,
+    path: &str,
+) -> VolumesByName<'a> {
+    let mut known = VolumesByName::new();
+    let generated_claims: Vec<String> = items(spec, "volumes", path)
         .filter(|(volume, _)| volume["ephemeral"].is_object())
         .filter_map(|(volume, _)| {
             let pod = pod.filter(|pod| !pod.is_empty())?;
@@ -93,19 +98,19 @@ pub(super) fn volumes<'a>(check: &mut Check, spec: &'a Value, pod: Option<&str>,
         .collect();
     for (volume, path) in items(spec, "volumes", path) {
         let (name, before) = (text(volume, "name"), check.errors.len());
-        let named = format!("{path}.name");
-        sources(check, volume, pod, &path);
-        if check.required(&volume["name"], &named) {
-            check.messages(&named, name, &names::label(name));
+        let name_field = format!("{path}.name");
+        validate_sources(check, volume, pod, &path);
+        if check.require(&volume["name"], &name_field) {
+            check.push_messages(&name_field, name, &names::label_errors(name));
         }
         if known.contains_key(name) {
-            check.push(FieldError::duplicate(&named, name));
+            check.push(FieldError::duplicate(&name_field, name));
         }
         if check.errors.len() == before {
             known.insert(name, volume);
         }
         let claim = text(&volume["persistentVolumeClaim"], "claimName");
-        if made.iter().any(|made| made == claim) {
+        if generated_claims.iter().any(|generated| generated == claim) {
             let detail = "must not reference a PVC that gets created for an ephemeral volume";
             let field = format!("{path}.persistentVolumeClaim.claimName");
             check.push(FieldError::invalid(&field, claim, detail));
@@ -114,15 +119,15 @@ pub(super) fn volumes<'a>(check: &mut Check, spec: &'a Value, pod: Option<&str>,
     known
 }
 
-fn sources(check: &mut Check, volume: &Value, pod: Option<&str>, path: &str) {
+fn validate_sources(check: &mut Check, volume: &Value, pod: Option<&str>, path: &str) {
     let mut kinds: Vec<&str> = fields(volume)
         .map(|(name, _)| name.as_str())
         .filter(|name| *name != "name")
         .collect();
-    // The real server looks at them in its own order; what it sees second is wrong.
-    kinds.sort_by_key(|kind| ORDER.iter().position(|known| known == kind));
+    // kube-apiserver validates sources in its own order and rejects the second one.
+    kinds.sort_by_key(|kind| SOURCE_ORDER.iter().position(|known| known == kind));
     for (index, kind) in kinds.into_iter().enumerate() {
-        // So the real server names them.
+        // The paths have kube-apiserver's spelling.
         let (first, second) = match kind {
             "gcePersistentDisk" => ("persistentDisk", kind),
             "cephfs" => (kind, "cephFS"),
@@ -130,7 +135,7 @@ fn sources(check: &mut Check, volume: &Value, pod: Option<&str>, path: &str) {
             _ => (kind, kind),
         };
         if index == 0 {
-            source(
+            validate_source(
                 check,
                 kind,
                 &volume[kind],
@@ -143,14 +148,14 @@ fn sources(check: &mut Check, volume: &Value, pod: Option<&str>, path: &str) {
         }
         let name = text(volume, "name");
         if kind == "iscsi" {
-            volume_source::portal(check, name, &volume[kind], name, &format!("{path}.name"));
+            volume_source::validate_iscsi_portal(check, name, &volume[kind], name, &format!("{path}.name"));
         }
         if let ("ephemeral", 0, Some(pod)) = (kind, index, pod)
             && !name.is_empty()
             && !pod.is_empty()
         {
             let claim = format!("{pod}-{name}");
-            for message in names::subdomain(&claim) {
+            for message in names::subdomain_errors(&claim) {
                 let detail = format!("PVC name {claim:?}: {message}");
                 check.push(FieldError::invalid(&format!("{path}.name"), name, detail));
             }
@@ -158,55 +163,55 @@ fn sources(check: &mut Check, volume: &Value, pod: Option<&str>, path: &str) {
     }
 }
 
-/// One source of a volume, of a pod or of a template.
-fn source(check: &mut Check, kind: &str, source: &Value, in_pod: bool, path: &str) {
+/// Validates one source of a volume of a pod or template.
+fn validate_source(check: &mut Check, kind: &str, source: &Value, in_pod: bool, path: &str) {
     let at = |name: &str| format!("{path}.{name}");
-    let needed = NEEDED.iter().find(|(known, _)| *known == kind);
+    let required_fields = REQUIRED_FIELDS.iter().find(|(known, _)| *known == kind);
     let mut complete = true;
-    for name in needed.into_iter().flat_map(|(_, names)| *names) {
-        complete &= check.required(&source[*name], &at(name));
+    for name in required_fields.into_iter().flat_map(|(_, names)| *names) {
+        complete &= check.require(&source[*name], &at(name));
     }
     match kind {
-        "emptyDir" if container::amount(&source["sizeLimit"]).is_some_and(|amount| amount < 0.0) => {
+        "emptyDir" if container::quantity_value(&source["sizeLimit"]).is_some_and(|amount| amount < 0.0) => {
             let detail = "SizeLimit field must be a valid resource quantity";
             check.push(FieldError::forbidden(&at("sizeLimit"), detail));
         }
-        "hostPath" if complete => host_path(check, source, path),
-        "gitRepo" => check.descending(text(source, "directory"), &at("directory")),
-        "configMap" | "secret" => paths(check, source, path),
-        "projected" => projected::projected(check, source, path),
-        "downwardAPI" => projected::described(check, source, path),
-        "csi" => driver(check, source, path),
+        "hostPath" if complete => validate_host_path(check, source, path),
+        "gitRepo" => check.validate_local_path(text(source, "directory"), &at("directory")),
+        "configMap" | "secret" => validate_key_to_paths(check, source, path),
+        "projected" => projected::validate_projected(check, source, path),
+        "downwardAPI" => projected::validate_downward_api(check, source, path),
+        "csi" => validate_csi_driver(check, source, path),
         "ephemeral" if complete => {
             let template = &source["volumeClaimTemplate"];
             let metadata = at("volumeClaimTemplate.metadata");
-            check.labels_and_annotations(&template["metadata"], &metadata);
-            for name in UNSET
+            check.validate_labels_and_annotations(&template["metadata"], &metadata);
+            for name in FORBIDDEN_CLAIM_METADATA
                 .iter()
                 .filter(|name| !template["metadata"][**name].is_null())
             {
-                // So the real server spells it.
+                // The path has kube-apiserver's spelling.
                 let name = if *name == "uid" { "uID" } else { name };
                 check.push(FieldError::forbidden(
                     &format!("{metadata}.{name}"),
                     "cannot be set",
                 ));
             }
-            claims::claimed(check, &template["spec"], &at("volumeClaimTemplate.spec"));
+            claims::validate_claim_spec(check, &template["spec"], &at("volumeClaimTemplate.spec"));
         }
         "image" => {
             if in_pod {
-                check.required(&source["reference"], &at("reference"));
+                check.require(&source["reference"], &at("reference"));
             }
             let policies = ["Always", "IfNotPresent", "Never"];
-            check.one_of(source, "pullPolicy", path, &policies);
+            check.require_supported(source, "pullPolicy", path, &policies);
         }
-        _ => volume_source::source(check, kind, source, None, path),
+        _ => volume_source::validate_source(check, kind, source, None, path),
     }
 }
 
-/// A place on the node.
-pub(super) fn host_path(check: &mut Check, source: &Value, path: &str) {
+/// Validates a `hostPath` source.
+pub(super) fn validate_host_path(check: &mut Check, source: &Value, path: &str) {
     let kinds = [
         "",
         "BlockDevice",
@@ -217,42 +222,45 @@ pub(super) fn host_path(check: &mut Check, source: &Value, path: &str) {
         "FileOrCreate",
         "Socket",
     ];
-    check.no_backsteps(text(source, "path"), &format!("{path}.path"));
-    check.one_of(source, "type", path, &kinds);
+    check.reject_backsteps(text(source, "path"), &format!("{path}.path"));
+    check.require_supported(source, "type", path, &kinds);
 }
 
-/// A driver of storage, in a volume of its own.
-fn driver(check: &mut Check, source: &Value, path: &str) {
+/// Validates a `csi` source.
+fn validate_csi_driver(check: &mut Check, source: &Value, path: &str) {
     let (name, field) = (text(source, "driver"), format!("{path}.driver"));
-    if check.required(&source["driver"], &field) {
-        driver_name(check, name, &field);
+    if check.require(&source["driver"], &field) {
+        validate_driver_name(check, name, &field);
     }
     let secret = &source["nodePublishSecretRef"];
-    if secret.is_object() && check.required(&secret["name"], &format!("{path}.nodePublishSecretRef.name")) {
+    if secret.is_object() && check.require(&secret["name"], &format!("{path}.nodePublishSecretRef.name")) {
         let name = text(secret, "name");
-        check.messages(&format!("{path}.name"), name, &names::subdomain(name));
+        check.push_messages(&format!("{path}.name"), name, &names::subdomain_errors(name));
     }
 }
 
-pub(super) fn driver_name(check: &mut Check, name: &str, path: &str) {
-    check.no_longer(name, 63, path);
-    check.messages(path, name, &names::subdomain(&name.to_lowercase()));
+pub(super) fn validate_driver_name(check: &mut Check, name: &str, path: &str) {
+    check.limit_bytes(name, 63, path);
+    check.push_messages(path, name, &names::subdomain_errors(&name.to_lowercase()));
 }
 
-const MODE: &str = "must be a number between 0 and 0777 (octal), both inclusive";
+const INVALID_FILE_MODE: &str = "must be a number between 0 and 0777 (octal), both inclusive";
 
-pub(super) fn mode(check: &mut Check, mode: &Value, path: &str) {
-    if let Some(mode) = mode.as_i64().filter(|mode| !(0..=0o777).contains(mode)) {
-        check.push(FieldError::invalid(path, mode, MODE));
+pub(super) fn validate_file_mode(check: &mut Check, file_mode: &Value, path: &str) {
+    if let Some(file_mode) = file_mode
+        .as_i64()
+        .filter(|file_mode| !(0..=0o777).contains(file_mode))
+    {
+        check.push(FieldError::invalid(path, file_mode, INVALID_FILE_MODE));
     }
 }
 
-/// Which keys come as which files.
-pub(super) fn paths(check: &mut Check, source: &Value, path: &str) {
-    mode(check, &source["defaultMode"], &format!("{path}.defaultMode"));
+/// Validates the mapping of keys to file paths.
+pub(super) fn validate_key_to_paths(check: &mut Check, source: &Value, path: &str) {
+    validate_file_mode(check, &source["defaultMode"], &format!("{path}.defaultMode"));
     for (item, path) in items(source, "items", path) {
-        check.required(&item["key"], &format!("{path}.key"));
-        projected::file(check, &item["path"], &format!("{path}.path"));
-        mode(check, &item["mode"], &format!("{path}.mode"));
+        check.require(&item["key"], &format!("{path}.key"));
+        projected::validate_file_path(check, &item["path"], &format!("{path}.path"));
+        validate_file_mode(check, &item["mode"], &format!("{path}.mode"));
     }
 }

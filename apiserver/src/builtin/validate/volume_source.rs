@@ -1,4 +1,4 @@
-//! What sources of volumes may say, beyond what they need: rules for pods' volumes and for persistent ones.
+//! Validation of volume sources beyond their required fields, for pods' volumes and PersistentVolumes.
 
 use super::{Check, fields, names, text};
 use crate::field::FieldError;
@@ -6,14 +6,14 @@ use regex::Regex;
 use serde_json::Value;
 use std::sync::LazyLock;
 
-const INITIATOR: &str = "must be valid format";
-const PORTAL: &str = "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified.";
-const MANAGED_DISK: &str =
+const INVALID_INITIATOR: &str = "must be valid format";
+const PORTAL_TOO_LONG: &str = "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified.";
+const MANAGED_DISK_FORMAT: &str =
     "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}";
-const BLOB: &str = "https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd";
+const BLOB_FORMAT: &str = "https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd";
 
-/// How the names of initiators begin, and what they are then.
-static INITIATORS: LazyLock<[(&str, Option<Regex>); 3]> = LazyLock::new(|| {
+/// The prefixes of iSCSI initiator names with their formats.
+static INITIATOR_FORMATS: LazyLock<[(&str, Option<Regex>); 3]> = LazyLock::new(|| {
     [
         (
             "iqn",
@@ -22,11 +22,18 @@ static INITIATORS: LazyLock<[(&str, Option<Regex>); 3]> = LazyLock::new(|| {
         ("eui", "^eui.[[:alnum:]]{16}$"),
         ("naa", "^naa.[[:alnum:]]{32}$"),
     ]
-    .map(|(start, form)| (start, Regex::new(form).ok()))
+    .map(|(start, format)| (start, Regex::new(format).ok()))
 });
 
-/// `persistent` is the name of a persistent volume: its secrets say in which namespace they are.
-pub(super) fn source(check: &mut Check, kind: &str, source: &Value, persistent: Option<&str>, path: &str) {
+/// Validates a source. `persistent` is the name of the PersistentVolume: its secret references require a namespace. It is `None` for
+/// a pod's volume.
+pub(super) fn validate_source(
+    check: &mut Check,
+    kind: &str,
+    source: &Value,
+    persistent: Option<&str>,
+    path: &str,
+) {
     let at = |name: &str| format!("{path}.{name}");
     match kind {
         "nfs" if !text(source, "path").starts_with('/') => {
@@ -35,38 +42,38 @@ pub(super) fn source(check: &mut Check, kind: &str, source: &Value, persistent: 
         }
         "gcePersistentDisk" | "awsElasticBlockStore" => {
             let detail = "must be between 1 and 255, inclusive";
-            byte(check, &source["partition"], &at("partition"), detail);
+            validate_byte_range(check, &source["partition"], &at("partition"), detail);
         }
-        "iscsi" => iscsi(check, source, persistent, path),
-        "fc" => fibre_channel(check, source, path),
+        "iscsi" => validate_iscsi(check, source, persistent, path),
+        "fc" => validate_fibre_channel(check, source, path),
         "glusterfs" => {
-            if let (Some(_), Some(space)) = (persistent, source["endpointsNamespace"].as_str()) {
-                let messages = if space.is_empty() {
+            if let (Some(_), Some(namespace)) = (persistent, source["endpointsNamespace"].as_str()) {
+                let messages = if namespace.is_empty() {
                     vec!["if the endpointnamespace is set, it must be a valid namespace name"]
                 } else {
-                    names::label(space)
+                    names::label_errors(namespace)
                 };
-                check.messages(&at("endpointsNamespace"), space, &messages);
+                check.push_messages(&at("endpointsNamespace"), namespace, &messages);
             }
         }
-        "flocker" => flocker(check, source, path),
-        "quobyte" => quobyte(check, source, path),
-        "cinder" => secret(check, &source["secretRef"], persistent, &at("secretRef")),
+        "flocker" => validate_flocker(check, source, path),
+        "quobyte" => validate_quobyte(check, source, path),
+        "cinder" => validate_secret_reference(check, &source["secretRef"], persistent, &at("secretRef")),
         "storageos" => {
-            check.required(&source["volumeName"], &at("volumeName"));
+            check.require(&source["volumeName"], &at("volumeName"));
             for name in ["volumeName", "volumeNamespace"] {
                 let value = text(source, name);
                 if !value.is_empty() {
-                    check.messages(&at(name), value, &names::label(value));
+                    check.push_messages(&at(name), value, &names::label_errors(value));
                 }
             }
-            secret(check, &source["secretRef"], persistent, &at("secretRef"));
+            validate_secret_reference(check, &source["secretRef"], persistent, &at("secretRef"));
         }
         "flexVolume" => {
             for (key, _) in fields(&source["options"]) {
-                let space = key.split_once('/').map_or(&**key, |(space, _)| space);
-                let space = format!(".{}", space.to_lowercase());
-                if space.ends_with(".kubernetes.io") || space.ends_with(".k8s.io") {
+                let namespace = key.split_once('/').map_or(&**key, |(namespace, _)| namespace);
+                let namespace = format!(".{}", namespace.to_lowercase());
+                if namespace.ends_with(".kubernetes.io") || namespace.ends_with(".k8s.io") {
                     let detail = "kubernetes.io and k8s.io namespaces are reserved";
                     let field = format!("{path}.options[{key}]");
                     check.push(FieldError::invalid(&field, key.as_str(), detail));
@@ -76,76 +83,78 @@ pub(super) fn source(check: &mut Check, kind: &str, source: &Value, persistent: 
         "azureFile" if persistent.is_some() && source["secretNamespace"] == "" => {
             check.push(FieldError::required(&at("secretNamespace"), ""));
         }
-        "azureDisk" => azure_disk(check, source, path),
+        "azureDisk" => validate_azure_disk(check, source, path),
         _ => {}
     }
 }
 
-/// Of a pod's volume, its own name stands before the portal.
-pub(super) fn portal(check: &mut Check, name: &str, source: &Value, value: &str, path: &str) {
+/// Validates the length of an iSCSI portal, which includes the name of the volume.
+pub(super) fn validate_iscsi_portal(check: &mut Check, name: &str, source: &Value, value: &str, path: &str) {
     if source["initiatorName"].is_string() && name.len() + 1 + text(source, "targetPortal").len() > 64 {
-        check.push(FieldError::invalid(path, value, PORTAL));
+        check.push(FieldError::invalid(path, value, PORTAL_TOO_LONG));
     }
 }
 
-fn byte(check: &mut Check, number: &Value, path: &str, detail: &str) {
+fn validate_byte_range(check: &mut Check, number: &Value, path: &str, detail: &str) {
     if let Some(number) = number.as_i64().filter(|number| !(0..=255).contains(number)) {
         check.push(FieldError::invalid(path, number, detail));
     }
 }
 
-fn lun(check: &mut Check, source: &Value, path: &str) {
+fn validate_lun(check: &mut Check, source: &Value, path: &str) {
     let detail = "must be between 0 and 255, inclusive";
-    byte(check, &source["lun"], &format!("{path}.lun"), detail);
+    validate_byte_range(check, &source["lun"], &format!("{path}.lun"), detail);
 }
 
-/// A secret that is given has a name, and one of a persistent volume a namespace.
-fn secret(check: &mut Check, secret: &Value, persistent: Option<&str>, path: &str) {
+/// Validates a secret reference: name, and for a PersistentVolume the namespace.
+fn validate_secret_reference(check: &mut Check, secret: &Value, persistent: Option<&str>, path: &str) {
     if secret.is_object() {
-        check.required(&secret["name"], &format!("{path}.name"));
+        check.require(&secret["name"], &format!("{path}.name"));
         if persistent.is_some() {
-            check.required(&secret["namespace"], &format!("{path}.namespace"));
+            check.require(&secret["namespace"], &format!("{path}.namespace"));
         }
     }
 }
 
-fn iscsi(check: &mut Check, source: &Value, persistent: Option<&str>, path: &str) {
+fn validate_iscsi(check: &mut Check, source: &Value, persistent: Option<&str>, path: &str) {
     let at = |name: &str| format!("{path}.{name}");
-    let otherwise = match persistent {
-        Some(_) => INITIATOR,
+    let unknown_prefix = match persistent {
+        Some(_) => INVALID_INITIATOR,
         None => "must be valid format starting with iqn, eui, or naa",
     };
-    let named = |check: &mut Check, name: &str, path: &str| {
-        let known = INITIATORS.iter().find(|(start, _)| name.starts_with(start));
-        let why = match known {
-            None => otherwise,
-            Some((_, form)) if form.as_ref().is_some_and(|form| form.is_match(name)) => return,
-            Some(_) => INITIATOR,
+    let initiator_name = |check: &mut Check, name: &str, path: &str| {
+        let known = INITIATOR_FORMATS
+            .iter()
+            .find(|(start, _)| name.starts_with(start));
+        let reason = match known {
+            None => unknown_prefix,
+            Some((_, format)) if format.as_ref().is_some_and(|format| format.is_match(name)) => return,
+            Some(_) => INVALID_INITIATOR,
         };
-        check.push(FieldError::invalid(path, name, why));
+        check.push(FieldError::invalid(path, name, reason));
     };
-    check.required(&source["targetPortal"], &at("targetPortal"));
+    check.require(&source["targetPortal"], &at("targetPortal"));
     if let Some(volume) = persistent {
         let shown = text(source, "targetPortal");
-        portal(check, volume, source, shown, &at("targetportal"));
+        validate_iscsi_portal(check, volume, source, shown, &at("targetportal"));
     }
-    if check.required(&source["iqn"], &at("iqn")) {
-        named(check, text(source, "iqn"), &at("iqn"));
+    if check.require(&source["iqn"], &at("iqn")) {
+        initiator_name(check, text(source, "iqn"), &at("iqn"));
     }
-    lun(check, source, path);
+    validate_lun(check, source, path);
     let secret = &source["secretRef"];
     if (source["chapAuthDiscovery"] == true || source["chapAuthSession"] == true) && !secret.is_object() {
         check.push(FieldError::required(&at("secretRef"), ""));
     }
     if persistent.is_some() && secret.is_object() {
-        check.required(&secret["name"], &at("secretRef.name"));
+        check.require(&secret["name"], &at("secretRef.name"));
     }
     if let Some(initiator) = source["initiatorName"].as_str() {
-        named(check, initiator, &at("initiatorname"));
+        initiator_name(check, initiator, &at("initiatorname"));
     }
 }
 
-fn fibre_channel(check: &mut Check, source: &Value, path: &str) {
+fn validate_fibre_channel(check: &mut Check, source: &Value, path: &str) {
     let has = |name: &str| source[name].as_array().is_some_and(|list| !list.is_empty());
     let (targets, ids) = (has("targetWWNs"), has("wwids"));
     let field = format!("{path}.targetWWNs");
@@ -161,11 +170,11 @@ fn fibre_channel(check: &mut Check, source: &Value, path: &str) {
         let detail = "lun is required if targetWWNs is specified";
         check.push(FieldError::required(&format!("{path}.lun"), detail));
     } else if targets {
-        lun(check, source, path);
+        validate_lun(check, source, path);
     }
 }
 
-fn flocker(check: &mut Check, source: &Value, path: &str) {
+fn validate_flocker(check: &mut Check, source: &Value, path: &str) {
     let (name, id) = (text(source, "datasetName"), text(source, "datasetUUID"));
     if name.is_empty() && id.is_empty() {
         let detail = "one of datasetName and datasetUUID is required";
@@ -184,7 +193,7 @@ fn flocker(check: &mut Check, source: &Value, path: &str) {
     }
 }
 
-fn quobyte(check: &mut Check, source: &Value, path: &str) {
+fn validate_quobyte(check: &mut Check, source: &Value, path: &str) {
     let (registry, field) = (text(source, "registry"), format!("{path}.registry"));
     let pairs = "must be a host:port pair or multiple pairs separated by commas";
     if registry.is_empty() {
@@ -197,35 +206,35 @@ fn quobyte(check: &mut Check, source: &Value, path: &str) {
             check.push(FieldError::invalid(&field, registry, pairs));
         }
     }
-    check.required(&source["volume"], &format!("{path}.volume"));
+    check.require(&source["volume"], &format!("{path}.volume"));
 }
 
-/// A host with colons stands in brackets; nothing else has any.
+/// Whether a text is `host:port`, where a host with colons is in brackets.
 fn is_host_and_port(pair: &str) -> bool {
     let Some((host, port)) = pair.rsplit_once(':') else {
         return false;
     };
-    let bare = match host.strip_prefix('[') {
+    let unbracketed = match host.strip_prefix('[') {
         Some(rest) => rest.strip_suffix(']'),
         None => Some(host).filter(|host| !host.contains(':')),
     };
-    bare.is_some_and(|host| ![host, port].iter().any(|part| part.contains(['[', ']'])))
+    unbracketed.is_some_and(|host| ![host, port].iter().any(|part| part.contains(['[', ']'])))
 }
 
-fn azure_disk(check: &mut Check, source: &Value, path: &str) {
-    check.one_of(source, "cachingMode", path, &["None", "ReadOnly", "ReadWrite"]);
-    check.one_of(source, "kind", path, &["Dedicated", "Managed", "Shared"]);
-    let (start, form) = if source["kind"] == "Managed" {
-        ("/subscriptions/", MANAGED_DISK)
+fn validate_azure_disk(check: &mut Check, source: &Value, path: &str) {
+    check.require_supported(source, "cachingMode", path, &["None", "ReadOnly", "ReadWrite"]);
+    check.require_supported(source, "kind", path, &["Dedicated", "Managed", "Shared"]);
+    let (start, format) = if source["kind"] == "Managed" {
+        ("/subscriptions/", MANAGED_DISK_FORMAT)
     } else {
-        ("https://", BLOB)
+        ("https://", BLOB_FORMAT)
     };
     let disk = text(source, "diskURI");
     if !disk.starts_with(start) {
         check.push(FieldError::not_supported(
             &format!("{path}.diskURI"),
             disk,
-            [form],
+            [format],
         ));
     }
 }

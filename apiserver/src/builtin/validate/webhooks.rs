@@ -1,4 +1,4 @@
-//! Configurations of webhooks that are asked about requests.
+//! Validation of webhook configurations.
 
 use super::url::Url;
 use super::{Check, items, names, text};
@@ -8,12 +8,12 @@ use crate::schema;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// The versions of reviews that the real server speaks.
-const VERSIONS: [&str; 2] = ["v1", "v1beta1"];
+/// The versions of AdmissionReview that kube-apiserver supports.
+const REVIEW_VERSIONS: [&str; 2] = ["v1", "v1beta1"];
 const OPERATIONS: [&str; 5] = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
-const MOST_CONDITIONS: usize = 64;
+const MAX_MATCH_CONDITIONS: usize = 64;
 
-pub(super) fn configuration(check: &mut Check, configuration: &Value) {
+pub(super) fn validate_configuration(check: &mut Check, configuration: &Value) {
     let mut known = BTreeSet::new();
     for (index, hook) in configuration["webhooks"]
         .as_array()
@@ -22,36 +22,36 @@ pub(super) fn configuration(check: &mut Check, configuration: &Value) {
         .enumerate()
     {
         let path = format!("webhooks[{index}]");
-        webhook(check, hook, &path);
-        versions(
+        validate_webhook(check, hook, &path);
+        validate_review_versions(
             check,
             &hook["admissionReviewVersions"],
             &format!("{path}.admissionReviewVersions"),
         );
-        unique(check, hook, &mut known, &path);
+        require_unique_name(check, hook, &mut known, &path);
     }
 }
 
-/// No two have the same name.
-fn unique<'a>(check: &mut Check, named: &'a Value, known: &mut BTreeSet<&'a str>, path: &str) {
+/// Rejects duplicate names.
+fn require_unique_name<'a>(check: &mut Check, named: &'a Value, known: &mut BTreeSet<&'a str>, path: &str) {
     let name = text(named, "name");
     if !name.is_empty() && !known.insert(name) {
         check.push(FieldError::duplicate(&format!("{path}.name"), name));
     }
 }
 
-fn webhook(check: &mut Check, hook: &Value, path: &str) {
-    full_name(check, &hook["name"], &format!("{path}.name"));
+fn validate_webhook(check: &mut Check, hook: &Value, path: &str) {
+    validate_full_name(check, &hook["name"], &format!("{path}.name"));
     for (rule, path) in items(hook, "rules", path) {
-        rule_of(check, rule, &path);
+        validate_rule(check, rule, &path);
     }
-    check.one_of(hook, "failurePolicy", path, &["Fail", "Ignore"]);
-    check.one_of(hook, "matchPolicy", path, &["Equivalent", "Exact"]);
+    check.require_supported(hook, "failurePolicy", path, &["Fail", "Ignore"]);
+    check.require_supported(hook, "matchPolicy", path, &["Equivalent", "Exact"]);
     if hook["sideEffects"].is_null() {
         let detail = "must specify one of None, NoneOnDryRun";
         check.push(FieldError::required(&format!("{path}.sideEffects"), detail));
     }
-    check.one_of(hook, "sideEffects", path, &["None", "NoneOnDryRun"]);
+    check.require_supported(hook, "sideEffects", path, &["None", "NoneOnDryRun"]);
     let seconds = hook["timeoutSeconds"].as_i64();
     if let Some(seconds) = seconds.filter(|seconds| !(1..=30).contains(seconds)) {
         let detail = "the timeout value must be between 1 and 30 seconds";
@@ -62,20 +62,20 @@ fn webhook(check: &mut Check, hook: &Value, path: &str) {
         ));
     }
     for name in ["namespaceSelector", "objectSelector"] {
-        check.selector(&hook[name], &format!("{path}.{name}"));
+        check.validate_label_selector(&hook[name], &format!("{path}.{name}"));
     }
-    check.one_of(hook, "reinvocationPolicy", path, &["IfNeeded", "Never"]);
-    client(check, &hook["clientConfig"], &format!("{path}.clientConfig"));
-    conditions(check, hook, path);
+    check.require_supported(hook, "reinvocationPolicy", path, &["IfNeeded", "Never"]);
+    validate_client_config(check, &hook["clientConfig"], &format!("{path}.clientConfig"));
+    validate_match_conditions(check, hook, path);
 }
 
-/// At least three labels.
-fn full_name(check: &mut Check, name: &Value, path: &str) {
-    if !check.required(name, path) {
+/// Validates a webhook's name: a subdomain of at least three labels.
+fn validate_full_name(check: &mut Check, name: &Value, path: &str) {
+    if !check.require(name, path) {
         return;
     }
     let name = name.as_str().unwrap_or_default();
-    let messages = names::subdomain(name);
+    let messages = names::subdomain_errors(name);
     if !messages.is_empty() {
         check.push(FieldError::invalid(path, name, messages.join(",")));
     } else if name.split('.').count() < 3 {
@@ -84,8 +84,8 @@ fn full_name(check: &mut Check, name: &Value, path: &str) {
     }
 }
 
-fn rule_of(check: &mut Check, rule: &Value, path: &str) {
-    all_or_some(check, rule, "operations", path, "operations");
+fn validate_rule(check: &mut Check, rule: &Value, path: &str) {
+    validate_wildcard_list(check, rule, "operations", path, "operations");
     for (operation, path) in items(rule, "operations", path) {
         if let Some(operation) = operation
             .as_str()
@@ -94,19 +94,19 @@ fn rule_of(check: &mut Check, rule: &Value, path: &str) {
             check.push(FieldError::not_supported(&path, operation, OPERATIONS));
         }
     }
-    all_or_some(check, rule, "apiGroups", path, "API groups");
-    all_or_some(check, rule, "apiVersions", path, "API versions");
+    validate_wildcard_list(check, rule, "apiGroups", path, "API groups");
+    validate_wildcard_list(check, rule, "apiVersions", path, "API versions");
     for (version, path) in items(rule, "apiVersions", path) {
-        check.required(version, &path);
+        check.require(version, &path);
     }
-    resources(check, rule, path);
-    check.one_of(rule, "scope", path, &["*", "Cluster", "Namespaced"]);
+    validate_resources(check, rule, path);
+    check.require_supported(rule, "scope", path, &["*", "Cluster", "Namespaced"]);
 }
 
-/// A list that is not empty, and in which `*` stands alone.
-fn all_or_some(check: &mut Check, rule: &Value, name: &str, path: &str, what: &str) {
+/// Requires a non-empty list, in which `*` is the only item.
+fn validate_wildcard_list(check: &mut Check, rule: &Value, name: &str, path: &str, what: &str) {
     let path = format!("{path}.{name}");
-    check.required(&rule[name], &path);
+    check.require(&rule[name], &path);
     let values = rule[name].as_array().map_or(&[][..], Vec::as_slice);
     if values.len() > 1 && values.iter().any(|value| value == "*") {
         let detail = format!("if '*' is present, must not specify other {what}");
@@ -114,49 +114,49 @@ fn all_or_some(check: &mut Check, rule: &Value, name: &str, path: &str, what: &s
     }
 }
 
-/// Resources and their parts, none of which another includes.
-fn resources(check: &mut Check, rule: &Value, path: &str) {
+/// Validates resources and subresources; rejects entries that include one another.
+fn validate_resources(check: &mut Check, rule: &Value, path: &str) {
     let field = format!("{path}.resources");
-    check.required(&rule["resources"], &field);
-    let (mut whole, mut everywhere) = (BTreeSet::new(), BTreeSet::new());
-    let (mut all, mut all_without_parts, mut without_part) = (false, false, false);
+    check.require(&rule["resources"], &field);
+    let (mut all_subresources, mut all_resources) = (BTreeSet::new(), BTreeSet::new());
+    let (mut has_all, mut has_wildcard, mut last_without_subresource) = (false, false, false);
     for (resource, path) in items(rule, "resources", path) {
-        if !check.required(resource, &path) {
+        if !check.require(resource, &path) {
             continue;
         }
         let name = resource.as_str().unwrap_or_default();
-        all |= name == "*/*";
-        all_without_parts |= name == "*";
-        let Some((resource, part)) = name.split_once('/') else {
-            // The last one decides: so the real server has it.
-            without_part = name != "*";
+        has_all |= name == "*/*";
+        has_wildcard |= name == "*";
+        let Some((resource, subresource)) = name.split_once('/') else {
+            // Only the last resource counts, as in kube-apiserver.
+            last_without_subresource = name != "*";
             continue;
         };
-        let mut refuse = |other: String| {
+        let mut reject = |other: String| {
             let detail = format!("if '{other}' is present, must not specify {name}");
             check.push(FieldError::invalid(&path, name, detail));
         };
-        if whole.contains(resource) {
-            refuse(format!("{resource}/*"));
+        if all_subresources.contains(resource) {
+            reject(format!("{resource}/*"));
         }
-        if everywhere.contains(part) {
-            refuse(format!("*/{part}"));
+        if all_resources.contains(subresource) {
+            reject(format!("*/{subresource}"));
         }
-        if part == "*" {
-            whole.insert(resource);
+        if subresource == "*" {
+            all_subresources.insert(resource);
         }
         if resource == "*" {
-            everywhere.insert(part);
+            all_resources.insert(subresource);
         }
     }
     let count = rule["resources"].as_array().map_or(0, Vec::len);
     for (is_wrong, detail) in [
         (
-            count > 1 && all,
+            count > 1 && has_all,
             "if '*/*' is present, must not specify other resources",
         ),
         (
-            all_without_parts && without_part,
+            has_wildcard && last_without_subresource,
             "if '*' is present, must not specify other resources without subresources",
         ),
     ] {
@@ -166,11 +166,16 @@ fn resources(check: &mut Check, rule: &Value, path: &str) {
     }
 }
 
-/// Where the webhook is: at a URL or a service.
-fn client(check: &mut Check, client: &Value, path: &str) {
-    match (client["url"].as_str(), client["service"].is_object()) {
-        (Some(address), false) => url(check, address, &format!("{path}.url")),
-        (None, true) => service(check, &client["service"], &format!("{path}.service")),
+/// Validates the client configuration: either a URL or a service.
+fn validate_client_config(check: &mut Check, client_config: &Value, path: &str) {
+    match (
+        client_config["url"].as_str(),
+        client_config["service"].is_object(),
+    ) {
+        (Some(address), false) => validate_webhook_url(check, address, &format!("{path}.url")),
+        (None, true) => {
+            validate_service_reference(check, &client_config["service"], &format!("{path}.service"));
+        }
         _ => {
             let detail = "exactly one of url or service is required";
             check.push(FieldError::required(path, detail));
@@ -178,24 +183,24 @@ fn client(check: &mut Check, client: &Value, path: &str) {
     }
 }
 
-fn url(check: &mut Check, url: &str, path: &str) {
-    const FORM: &str = "; desired format: https://host[/path]";
+fn validate_webhook_url(check: &mut Check, url: &str, path: &str) {
+    const URL_FORMAT: &str = "; desired format: https://host[/path]";
     let url = match Url::parse(url) {
         Ok(url) => url,
-        Err(why) => {
-            let detail = format!("url must be a valid URL: {why}{FORM}");
+        Err(reason) => {
+            let detail = format!("url must be a valid URL: {reason}{URL_FORMAT}");
             return check.push(FieldError::required(path, detail));
         }
     };
-    let mut refuse = |value: &str, detail: String| check.push(FieldError::invalid(path, value, detail));
+    let mut reject = |value: &str, detail: String| check.push(FieldError::invalid(path, value, detail));
     if url.scheme != "https" {
-        refuse(
+        reject(
             &url.scheme,
-            format!("'https' is the only allowed URL scheme{FORM}"),
+            format!("'https' is the only allowed URL scheme{URL_FORMAT}"),
         );
     }
     if url.host.is_empty() {
-        refuse("", format!("host must be specified{FORM}"));
+        reject("", format!("host must be specified{URL_FORMAT}"));
     }
     for (value, what) in [
         (url.user, "user information is"),
@@ -203,15 +208,15 @@ fn url(check: &mut Check, url: &str, path: &str) {
         (url.query, "query parameters are"),
     ] {
         if !value.is_empty() {
-            refuse(value, format!("{what} not permitted in the URL"));
+            reject(value, format!("{what} not permitted in the URL"));
         }
     }
 }
 
-fn service(check: &mut Check, service: &Value, path: &str) {
-    // The real server takes the one for the other.
-    for (name, said) in [("namespace", "name"), ("name", "namespace")] {
-        check.required(&Value::from(text(service, name)), &format!("{path}.{said}"));
+fn validate_service_reference(check: &mut Check, service: &Value, path: &str) {
+    // kube-apiserver confuses the two paths.
+    for (name, path_name) in [("namespace", "name"), ("name", "namespace")] {
+        check.require(&Value::from(text(service, name)), &format!("{path}.{path_name}"));
     }
     let port = service["port"].as_i64();
     if let Some(port) = port.filter(|port| !(1..=65535).contains(port)) {
@@ -219,57 +224,57 @@ fn service(check: &mut Check, service: &Value, path: &str) {
         check.push(FieldError::invalid(&format!("{path}.port"), port, detail));
     }
     let (url, field) = (text(service, "path"), format!("{path}.path"));
-    let mut refuse = |detail: String| check.push(FieldError::invalid(&field, url, detail));
+    let mut reject = |detail: String| check.push(FieldError::invalid(&field, url, detail));
     match url {
         "" | "/" => return,
-        "//" => return refuse("segment[0] may not be empty".to_owned()),
-        _ if !url.starts_with('/') => refuse("must start with a '/'".to_owned()),
+        "//" => return reject("segment[0] may not be empty".to_owned()),
+        _ if !url.starts_with('/') => reject("must start with a '/'".to_owned()),
         _ => {}
     }
-    // Without its first byte, whichever that is.
-    let steps = url.get(1..).unwrap_or_default();
-    let steps = steps.strip_suffix('/').unwrap_or(steps);
-    for (index, step) in steps.split('/').enumerate() {
-        if step.is_empty() {
-            refuse(format!("segment[{index}] may not be empty"));
+    // kube-apiserver skips the first byte, whatever it is.
+    let segments = url.get(1..).unwrap_or_default();
+    let segments = segments.strip_suffix('/').unwrap_or(segments);
+    for (index, segment) in segments.split('/').enumerate() {
+        if segment.is_empty() {
+            reject(format!("segment[{index}] may not be empty"));
             continue;
         }
-        for why in names::subdomain(step) {
-            refuse(format!("segment[{index}]: {why}"));
+        for reason in names::subdomain_errors(segment) {
+            reject(format!("segment[{index}]: {reason}"));
         }
     }
 }
 
-/// Expressions that say which requests it is asked about.
-fn conditions(check: &mut Check, hook: &Value, path: &str) {
+/// Validates match conditions.
+fn validate_match_conditions(check: &mut Check, hook: &Value, path: &str) {
     let count = hook["matchConditions"].as_array().map_or(0, Vec::len);
-    if count > MOST_CONDITIONS {
+    if count > MAX_MATCH_CONDITIONS {
         let field = format!("{path}.matchConditions");
-        check.push(FieldError::too_many(&field, count, MOST_CONDITIONS as u64));
+        check.push(FieldError::too_many(&field, count, MAX_MATCH_CONDITIONS as u64));
     }
     let mut known = BTreeSet::new();
     for (condition, path) in items(hook, "matchConditions", path) {
         let (expression, field) = (text(condition, "expression").trim(), format!("{path}.expression"));
-        if check.required(&Value::from(expression), &field)
-            && let Some(why) = schema::condition_error(expression)
+        if check.require(&Value::from(expression), &field)
+            && let Some(reason) = schema::condition_error(expression)
         {
             check.push(FieldError::invalid(
                 &field,
                 expression,
-                format!("compilation failed: {why}"),
+                format!("compilation failed: {reason}"),
             ));
         }
         let (name, field) = (text(condition, "name"), format!("{path}.name"));
-        if check.required(&Value::from(name), &field) {
-            check.messages(&field, name, &names::qualified(name));
+        if check.require(&Value::from(name), &field) {
+            check.push_messages(&field, name, &names::qualified_name_errors(name));
         }
-        unique(check, condition, &mut known, &path);
+        require_unique_name(check, condition, &mut known, &path);
     }
 }
 
-fn versions(check: &mut Check, versions: &Value, path: &str) {
-    let known = VERSIONS.join(", ");
-    let Some(list) = versions.as_array().filter(|list| !list.is_empty()) else {
+fn validate_review_versions(check: &mut Check, review_versions: &Value, path: &str) {
+    let known = REVIEW_VERSIONS.join(", ");
+    let Some(list) = review_versions.as_array().filter(|list| !list.is_empty()) else {
         check.push(FieldError::required(path, format!("must specify one of {known}")));
         return;
     };
@@ -280,12 +285,12 @@ fn versions(check: &mut Check, versions: &Value, path: &str) {
             check.push(FieldError::invalid(&path, version, "duplicate version"));
             continue;
         }
-        for why in dns_1035(version) {
-            check.push(FieldError::invalid(&path, version, why));
+        for reason in dns_1035(version) {
+            check.push(FieldError::invalid(&path, version, reason));
         }
     }
-    if !VERSIONS.iter().any(|version| seen.contains(version)) {
+    if !REVIEW_VERSIONS.iter().any(|version| seen.contains(version)) {
         let detail = format!("must include at least one of {known}");
-        check.push(FieldError::invalid(path, versions.clone(), detail));
+        check.push(FieldError::invalid(path, review_versions.clone(), detail));
     }
 }

@@ -1,35 +1,37 @@
-//! What only containers on Windows have.
+//! Validation of Windows options.
 
 use super::{Check, container, names};
 use crate::field::FieldError;
 use serde_json::Value;
 
-/// Who a pod or a container runs as.
-pub(super) fn options(check: &mut Check, context: &Value, path: &str) {
-    const MOST: usize = 64 * 1024;
-    let (options, path) = (&context["windowsOptions"], format!("{path}.windowsOptions"));
-    if let Some(name) = options["gmsaCredentialSpecName"].as_str() {
+/// Validates the Windows options of a pod or container.
+pub(super) fn validate_windows_options(check: &mut Check, context: &Value, path: &str) {
+    const MAX_CREDENTIAL_SPEC_BYTES: usize = 64 * 1024;
+    let (windows_options, path) = (&context["windowsOptions"], format!("{path}.windowsOptions"));
+    if let Some(name) = windows_options["gmsaCredentialSpecName"].as_str() {
         let field = format!("{path}.gmsaCredentialSpecName");
-        check.messages(&field, name, &names::subdomain(name));
+        check.push_messages(&field, name, &names::subdomain_errors(name));
     }
-    if let Some(credentials) = options["gmsaCredentialSpec"].as_str() {
+    if let Some(credentials) = windows_options["gmsaCredentialSpec"].as_str() {
         let detail = match credentials.len() {
             0 => Some("gmsaCredentialSpec cannot be an empty string"),
-            length if length > MOST => Some("gmsaCredentialSpec size must be under 64 KiB"),
+            length if length > MAX_CREDENTIAL_SPEC_BYTES => {
+                Some("gmsaCredentialSpec size must be under 64 KiB")
+            }
             _ => None,
         };
         let field = format!("{path}.gmsaCredentialSpec");
-        check.messages(&field, credentials, detail.as_slice());
+        check.push_messages(&field, credentials, detail.as_slice());
     }
-    if let Some(user) = options["runAsUserName"].as_str() {
-        check.messages(&format!("{path}.runAsUserName"), user, &user_faults(user));
+    if let Some(user) = windows_options["runAsUserName"].as_str() {
+        check.push_messages(&format!("{path}.runAsUserName"), user, &user_name_errors(user));
     }
 }
 
-/// What is wrong with a user's name, which may have a domain before it.
-fn user_faults(name: &str) -> Vec<&'static str> {
-    const DOMAIN: usize = 256;
-    const USER: usize = 104;
+/// Returns the errors of a user name, which may have a domain prefix.
+fn user_name_errors(name: &str) -> Vec<&'static str> {
+    const MAX_DOMAIN_LENGTH: usize = 256;
+    const MAX_USER_LENGTH: usize = 104;
     if name.is_empty() {
         return vec!["runAsUserName cannot be an empty string"];
     }
@@ -43,10 +45,10 @@ fn user_faults(name: &str) -> Vec<&'static str> {
         Some((domain, user)) => (Some(domain), user),
         None => (None, name),
     };
-    let is_domain = |domain: &str| is_short_domain(domain) || domain.split('.').all(is_part);
+    let is_domain = |domain: &str| is_netbios_domain(domain) || domain.split('.').all(is_dns_label);
     let rules = [
         (
-            domain.is_some_and(|domain| domain.len() >= DOMAIN),
+            domain.is_some_and(|domain| domain.len() >= MAX_DOMAIN_LENGTH),
             "runAsUserName's Domain length must be under 256 characters",
         ),
         (
@@ -55,7 +57,7 @@ fn user_faults(name: &str) -> Vec<&'static str> {
         ),
         (user.is_empty(), "runAsUserName's User cannot be empty"),
         (
-            user.len() > USER,
+            user.len() > MAX_USER_LENGTH,
             "runAsUserName's User length must not be longer than 104 characters",
         ),
         (
@@ -74,15 +76,15 @@ fn user_faults(name: &str) -> Vec<&'static str> {
         .collect()
 }
 
-/// A domain as NetBIOS has them.
-fn is_short_domain(domain: &str) -> bool {
+/// Whether a text is a NetBIOS domain.
+fn is_netbios_domain(domain: &str) -> bool {
     (1..=15).contains(&domain.chars().count())
         && !domain.starts_with('.')
         && !domain.contains(|c| r#"\/:*?"<>|"#.contains(c))
 }
 
-/// A part of a domain as DNS has them, in letters of either case.
-fn is_part(part: &str) -> bool {
+/// Whether a text is a DNS label of letters of either case.
+fn is_dns_label(part: &str) -> bool {
     (1..=63).contains(&part.len())
         && part
             .bytes()
@@ -91,27 +93,27 @@ fn is_part(part: &str) -> bool {
         && !part.ends_with('-')
 }
 
-/// Where one container runs on the host itself all do, and share its network.
-pub(super) fn host_processes(check: &mut Check, spec: &Value, path: &str) {
+/// Validates host process containers: either all containers are, or none, and they require the host network.
+pub(super) fn validate_host_processes(check: &mut Check, spec: &Value, path: &str) {
     let on_host = |holder: &Value| holder["securityContext"]["windowsOptions"]["hostProcess"].as_bool();
-    let of_pod = on_host(spec);
-    let (mut all, mut found) = (0, 0);
-    for (container, path) in container::all(spec, path) {
+    let pod_setting = on_host(spec);
+    let (mut total, mut host_process_count) = (0, 0);
+    for (container, path) in container::all_containers(spec, path) {
         let own = on_host(container);
-        if let (Some(pod), Some(own)) = (of_pod, own)
+        if let (Some(pod), Some(own)) = (pod_setting, own)
             && pod != own
         {
             let detail = format!("pod hostProcess value must be identical if both are specified, was {pod}");
             let field = format!("{path}.securityContext.windowsOptions.hostProcess");
             check.push(FieldError::invalid(&field, own, detail));
         }
-        all += 1;
-        found += i32::from(own.or(of_pod) == Some(true));
+        total += 1;
+        host_process_count += i32::from(own.or(pod_setting) == Some(true));
     }
-    if found == 0 {
+    if host_process_count == 0 {
         return;
     }
-    if found != all {
+    if host_process_count != total {
         let detail =
             "If pod contains any hostProcess containers then all containers must be HostProcess containers";
         check.push(FieldError::invalid(path, "", detail));

@@ -1,19 +1,19 @@
-//! What keeps pods running: Deployment, ReplicaSet, StatefulSet, DaemonSet, ReplicationController.
+//! Validation of Deployments, ReplicaSets, StatefulSets, DaemonSets and ReplicationControllers.
 
-use super::{Check, claims, fields, names, pod, selected, text};
+use super::{Check, claims, fields, names, pod, pod_template, text};
 use crate::field::FieldError;
 use crate::types;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-pub(super) fn deployment(check: &mut Check, spec: &Value) {
-    check.not_negative(spec, &["replicas"], "spec");
-    selected::template(check, spec, "deployment");
-    deployment_strategy(check, &spec["strategy"]);
-    check.not_negative(spec, &["minReadySeconds", "revisionHistoryLimit"], "spec");
+pub(super) fn validate_deployment(check: &mut Check, spec: &Value) {
+    check.require_non_negative(spec, &["replicas"], "spec");
+    pod_template::validate_selector_and_template(check, spec, "deployment");
+    validate_deployment_strategy(check, &spec["strategy"]);
+    check.require_non_negative(spec, &["minReadySeconds", "revisionHistoryLimit"], "spec");
     if let Some(deadline) = spec["progressDeadlineSeconds"].as_i64() {
-        check.not_negative(spec, &["progressDeadlineSeconds"], "spec");
+        check.require_non_negative(spec, &["progressDeadlineSeconds"], "spec");
         if deadline <= spec["minReadySeconds"].as_i64().unwrap_or_default() {
             check.push(FieldError::invalid(
                 "spec.progressDeadlineSeconds",
@@ -24,7 +24,7 @@ pub(super) fn deployment(check: &mut Check, spec: &Value) {
     }
 }
 
-fn deployment_strategy(check: &mut Check, strategy: &Value) {
+fn validate_deployment_strategy(check: &mut Check, strategy: &Value) {
     let path = "spec.strategy.rollingUpdate";
     let rolling = &strategy["rollingUpdate"];
     match text(strategy, "type") {
@@ -39,13 +39,13 @@ fn deployment_strategy(check: &mut Check, strategy: &Value) {
             "this should be defaulted and never be nil",
         )),
         "RollingUpdate" => {
-            number_or_percent(
+            validate_number_or_percent(
                 check,
                 &rolling["maxUnavailable"],
                 &format!("{path}.maxUnavailable"),
                 true,
             );
-            number_or_percent(check, &rolling["maxSurge"], &format!("{path}.maxSurge"), false);
+            validate_number_or_percent(check, &rolling["maxSurge"], &format!("{path}.maxSurge"), false);
             if is_zero(&rolling["maxUnavailable"]) && is_zero(&rolling["maxSurge"]) {
                 let detail = "may not be 0 when `maxSurge` is 0";
                 check.push(FieldError::invalid(
@@ -58,17 +58,17 @@ fn deployment_strategy(check: &mut Check, strategy: &Value) {
         "Recreate" => {}
         _ => check.push(
             FieldError::not_supported("spec.strategy", "", ["Recreate", "RollingUpdate"])
-                .showing(check.shown(strategy, "spec.strategy", "apps.DeploymentStrategy")),
+                .showing(check.format_internal(strategy, "spec.strategy", "apps.DeploymentStrategy")),
         ),
     }
 }
 
-pub(super) fn replica_set(check: &mut Check, spec: &Value) {
-    check.not_negative(spec, &["replicas", "minReadySeconds"], "spec");
-    selected::template(check, spec, "deployment");
+pub(super) fn validate_replica_set(check: &mut Check, spec: &Value) {
+    check.require_non_negative(spec, &["replicas", "minReadySeconds"], "spec");
+    pod_template::validate_selector_and_template(check, spec, "deployment");
 }
 
-pub(super) fn stateful_set(check: &mut Check, spec: &Value, is_new: bool) {
+pub(super) fn validate_stateful_set(check: &mut Check, spec: &Value, is_new: bool) {
     let policy = text(spec, "podManagementPolicy");
     if !["OrderedReady", "Parallel"].contains(&policy) {
         check.push(FieldError::invalid(
@@ -84,10 +84,10 @@ pub(super) fn stateful_set(check: &mut Check, spec: &Value, is_new: bool) {
             let ty = "apps.RollingUpdateStatefulSetStrategy";
             check.push(
                 FieldError::invalid("spec.updateStrategy.rollingUpdate", "", detail)
-                    .showing(types::internal(&strategy["rollingUpdate"], ty)),
+                    .showing(types::format_internal(&strategy["rollingUpdate"], ty)),
             );
         }
-        "RollingUpdate" => check.not_negative(
+        "RollingUpdate" => check.require_non_negative(
             &strategy["rollingUpdate"],
             &["partition"],
             "spec.updateStrategy.rollingUpdate",
@@ -95,41 +95,37 @@ pub(super) fn stateful_set(check: &mut Check, spec: &Value, is_new: bool) {
         "OnDelete" => {}
         _ => {
             let detail = "must be 'RollingUpdate' or 'OnDelete'";
-            check.push(
-                FieldError::invalid("spec.updateStrategy", "", detail).showing(check.shown(
-                    strategy,
-                    "spec.updateStrategy",
-                    "apps.StatefulSetUpdateStrategy",
-                )),
-            );
+            check.push(FieldError::invalid("spec.updateStrategy", "", detail).showing(
+                check.format_internal(strategy, "spec.updateStrategy", "apps.StatefulSetUpdateStrategy"),
+            ));
         }
     }
     let retention = &spec["persistentVolumeClaimRetentionPolicy"];
     if retention.is_object() {
         let path = "spec.persistentVolumeClaimRetentionPolicy";
         for when in ["whenDeleted", "whenScaled"] {
-            check.one_of(retention, when, path, &["Retain", "Delete"]);
+            check.require_supported(retention, when, path, &["Retain", "Delete"]);
         }
     }
     let service = text(spec, "serviceName");
     if is_new && !service.is_empty() {
-        check.messages("spec.serviceName", service, &names::label(service));
+        check.push_messages("spec.serviceName", service, &names::label_errors(service));
     }
     let claims = spec["volumeClaimTemplates"].as_array().filter(|_| is_new);
     for (at, claim) in claims.into_iter().flatten().enumerate() {
-        claims::claimed(
+        claims::validate_claim_spec(
             check,
             &claim["spec"],
             &format!("spec.volumeClaimTemplates[{at}].spec"),
         );
     }
-    check.not_negative(spec, &["replicas", "minReadySeconds"], "spec");
-    check.not_negative(&spec["ordinals"], &["start"], "spec.ordinals");
-    selected::template(check, &with_claims(spec), "statefulset");
+    check.require_non_negative(spec, &["replicas", "minReadySeconds"], "spec");
+    check.require_non_negative(&spec["ordinals"], &["start"], "spec.ordinals");
+    pod_template::validate_selector_and_template(check, &with_claim_volumes(spec), "statefulset");
 }
 
-/// The specification with its claims as volumes of the template, as its pods will have them.
-fn with_claims(spec: &Value) -> Cow<'_, Value> {
+/// Returns the spec with its claim templates added to the volumes of the pod template.
+fn with_claim_volumes(spec: &Value) -> Cow<'_, Value> {
     let claims = spec["volumeClaimTemplates"].as_array().into_iter().flatten();
     let volumes: BTreeMap<&str, Value> = claims
         .map(|claim| {
@@ -142,39 +138,39 @@ fn with_claims(spec: &Value) -> Cow<'_, Value> {
         return Cow::Borrowed(spec);
     }
     let mut spec = spec.clone();
-    let own = spec["template"]["spec"]["volumes"].take();
-    let own = own.as_array().into_iter().flatten().cloned();
-    let own = own.filter(|volume| !volumes.contains_key(text(volume, "name")));
-    let own: Vec<Value> = own.collect();
-    spec["template"]["spec"]["volumes"] = volumes.into_values().chain(own).collect();
+    let own_volumes = spec["template"]["spec"]["volumes"].take();
+    let own_volumes = own_volumes.as_array().into_iter().flatten().cloned();
+    let own_volumes = own_volumes.filter(|volume| !volumes.contains_key(text(volume, "name")));
+    let own_volumes: Vec<Value> = own_volumes.collect();
+    spec["template"]["spec"]["volumes"] = volumes.into_values().chain(own_volumes).collect();
     Cow::Owned(spec)
 }
 
-pub(super) fn daemon_set(check: &mut Check, spec: &Value) {
-    check.selector(&spec["selector"], "spec.selector");
-    selected::match_labels(check, spec);
-    if selected::is_empty(&spec["selector"]) {
+pub(super) fn validate_daemon_set(check: &mut Check, spec: &Value) {
+    check.validate_label_selector(&spec["selector"], "spec.selector");
+    pod_template::require_selector_match(check, spec);
+    if pod_template::is_empty(&spec["selector"]) {
         check.push(FieldError::invalid(
             "spec.selector",
             spec["selector"].clone(),
             "empty selector is invalid for daemonset",
         ));
     }
-    pod::template(check, &spec["template"], "spec.template");
-    selected::runs_always(check, spec, "DaemonSet");
-    check.not_negative(spec, &["minReadySeconds", "revisionHistoryLimit"], "spec");
+    pod::validate_template(check, &spec["template"], "spec.template");
+    pod_template::require_restart_always(check, spec, "DaemonSet");
+    check.require_non_negative(spec, &["minReadySeconds", "revisionHistoryLimit"], "spec");
     let strategy = &spec["updateStrategy"];
     let path = "spec.updateStrategy.rollingUpdate";
     let rolling = &strategy["rollingUpdate"];
     match text(strategy, "type") {
         "RollingUpdate" => {
-            number_or_percent(
+            validate_number_or_percent(
                 check,
                 &rolling["maxUnavailable"],
                 &format!("{path}.maxUnavailable"),
                 true,
             );
-            number_or_percent(check, &rolling["maxSurge"], &format!("{path}.maxSurge"), true);
+            validate_number_or_percent(check, &rolling["maxSurge"], &format!("{path}.maxSurge"), true);
             match (is_zero(&rolling["maxUnavailable"]), is_zero(&rolling["maxSurge"])) {
                 (true, true) => check.push(FieldError::required(
                     &format!("{path}.maxUnavailable"),
@@ -193,35 +189,36 @@ pub(super) fn daemon_set(check: &mut Check, spec: &Value) {
         }
         "OnDelete" => {}
         _ => check.push(
-            FieldError::not_supported("spec.updateStrategy", "", ["RollingUpdate", "OnDelete"])
-                .showing(check.shown(strategy, "spec.updateStrategy", "apps.DaemonSetUpdateStrategy")),
+            FieldError::not_supported("spec.updateStrategy", "", ["RollingUpdate", "OnDelete"]).showing(
+                check.format_internal(strategy, "spec.updateStrategy", "apps.DaemonSetUpdateStrategy"),
+            ),
         ),
     }
 }
 
-pub(super) fn replication_controller(check: &mut Check, spec: &Value) {
-    check.not_negative(spec, &["replicas", "minReadySeconds"], "spec");
+pub(super) fn validate_replication_controller(check: &mut Check, spec: &Value) {
+    check.require_non_negative(spec, &["replicas", "minReadySeconds"], "spec");
     let selector = &spec["selector"];
     if fields(selector).next().is_none() {
         check.push(FieldError::required("spec.selector", ""));
     }
-    if check.required(&spec["template"], "spec.template") {
+    if check.require(&spec["template"], "spec.template") {
         let labels = &spec["template"]["metadata"]["labels"];
         if !fields(selector).all(|(key, value)| labels.get(key) == Some(value)) {
-            selected::no_match(check, labels);
+            pod_template::push_selector_mismatch(check, labels);
         }
-        pod::template(check, &spec["template"], "spec.template");
-        selected::runs_always(check, spec, "ReplicationController");
+        pod::validate_template(check, &spec["template"], "spec.template");
+        pod_template::require_restart_always(check, spec, "ReplicationController");
     }
 }
 
 impl Check {
-    /// A number that is not negative, or a percentage.
-    pub(super) fn count_or_percent(&mut self, value: &Value, path: &str) {
+    /// Requires a non-negative number or a percentage.
+    pub(super) fn validate_count_or_percent(&mut self, value: &Value, path: &str) {
         const PERCENT: &str = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for \
                                validation is '[0-9]+%')";
         match value {
-            Value::String(text) if percent(text).is_none() => {
+            Value::String(text) if parse_percent(text).is_none() => {
                 self.push(FieldError::invalid(path, text.as_str(), PERCENT));
             }
             Value::Number(number) if number.as_i64().is_some_and(|number| number < 0) => {
@@ -232,32 +229,35 @@ impl Check {
         }
     }
 
-    /// At most a hundred percent.
-    pub(super) fn not_above_all(&mut self, value: &Value, path: &str) {
+    /// Requires a percentage to be at most 100%.
+    pub(super) fn limit_percent(&mut self, value: &Value, path: &str) {
         if let Some(text) = value
             .as_str()
-            .filter(|text| percent(text).is_some_and(|percent| percent > 100))
+            .filter(|text| parse_percent(text).is_some_and(|percent| percent > 100))
         {
             self.push(FieldError::invalid(path, text, "must not be greater than 100%"));
         }
     }
 }
 
-fn number_or_percent(check: &mut Check, value: &Value, path: &str, at_most_all: bool) {
-    check.count_or_percent(value, path);
-    if at_most_all {
-        check.not_above_all(value, path);
+fn validate_number_or_percent(check: &mut Check, value: &Value, path: &str, max_100_percent: bool) {
+    check.validate_count_or_percent(value, path);
+    if max_100_percent {
+        check.limit_percent(value, path);
     }
 }
 
-fn percent(text: &str) -> Option<u64> {
+fn parse_percent(text: &str) -> Option<u64> {
     text.strip_suffix('%')
         .filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))?
         .parse()
         .ok()
 }
 
-/// A text that is no percentage counts as nothing.
+/// Whether a number or percentage is zero; an invalid percentage counts as zero.
 fn is_zero(value: &Value) -> bool {
-    value.as_i64() == Some(0) || value.as_str().is_some_and(|text| percent(text).unwrap_or(0) == 0)
+    value.as_i64() == Some(0)
+        || value
+            .as_str()
+            .is_some_and(|text| parse_percent(text).unwrap_or(0) == 0)
 }

@@ -1,23 +1,23 @@
-//! Addresses that are not written as they should be.
+//! Warnings about IP addresses and CIDRs that are not in canonical form.
 
-use crate::builtin::padded;
+use crate::builtin::parse_ipv4_sloppy;
 use serde_json::Value;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// What is said of an address.
-pub(super) fn address(path: &str, value: &Value) -> Option<String> {
+/// Returns the warning about an IP address.
+pub(super) fn ip_warning(path: &str, value: &Value) -> Option<String> {
     let text = value.as_str().filter(|text| !text.is_empty())?;
     match text.parse::<IpAddr>() {
         Err(_) => {
-            let meant = padded(text)?;
+            let canonical = parse_ipv4_sloppy(text)?;
             Some(format!(
-                "{path}: non-standard IP address {text:?} is invalid: use \"{meant}\""
+                "{path}: non-standard IP address {text:?} is invalid: use \"{canonical}\""
             ))
         }
         Ok(IpAddr::V6(address)) if address.to_ipv4_mapped().is_some() => {
-            let meant = address.to_ipv4_mapped()?;
+            let canonical = address.to_ipv4_mapped()?;
             Some(format!(
-                "{path}: non-standard IP address {text:?} is invalid: use \"{meant}\""
+                "{path}: non-standard IP address {text:?} is invalid: use \"{canonical}\""
             ))
         }
         Ok(IpAddr::V6(address)) if address.to_string() != text => Some(format!(
@@ -27,21 +27,21 @@ pub(super) fn address(path: &str, value: &Value) -> Option<String> {
     }
 }
 
-/// What is said of a network.
-pub(super) fn network(path: &str, value: &Value) -> Vec<String> {
-    let Some((text, written, bits)) = value.as_str().and_then(|text| {
-        let (written, bits) = text.split_once('/')?;
-        Some((text, written, bits.parse::<u32>().ok()?))
+/// Returns the warnings about a CIDR.
+pub(super) fn cidr_warnings(path: &str, value: &Value) -> Vec<String> {
+    let Some((text, address_text, bits)) = value.as_str().and_then(|text| {
+        let (address_text, bits) = text.split_once('/')?;
+        Some((text, address_text, bits.parse::<u32>().ok()?))
     }) else {
         return vec![];
     };
-    let standard = written.parse::<IpAddr>().ok();
-    let mapped = match standard {
+    let parsed = address_text.parse::<IpAddr>().ok();
+    let mapped = match parsed {
         Some(IpAddr::V6(address)) => address.to_ipv4_mapped(),
         _ => None,
     };
-    let address = mapped.map(IpAddr::V4).or(standard);
-    let Some(address) = address.or_else(|| padded(written).map(IpAddr::V4)) else {
+    let address = mapped.map(IpAddr::V4).or(parsed);
+    let Some(address) = address.or_else(|| parse_ipv4_sloppy(address_text).map(IpAddr::V4)) else {
         return vec![];
     };
     let bits = if mapped.is_some() {
@@ -49,26 +49,26 @@ pub(super) fn network(path: &str, value: &Value) -> Vec<String> {
     } else {
         bits
     };
-    let Some(start) = masked(address, bits) else {
+    let Some(start) = first_address(address, bits) else {
         return vec![];
     };
     let mut warnings = vec![];
     if start != address {
-        let all = if address.is_ipv4() && mapped.is_none() {
+        let max_bits = if address.is_ipv4() && mapped.is_none() {
             32
         } else {
             128
         };
         warnings.push(format!(
-            "{path}: CIDR value {text:?} is ambiguous in this context (should be \"{start}/{bits}\" or \"{address}/{all}\"?)"
+            "{path}: CIDR value {text:?} is ambiguous in this context (should be \"{start}/{bits}\" or \"{address}/{max_bits}\"?)"
         ));
     }
-    if standard.is_none() || mapped.is_some() {
+    if parsed.is_none() || mapped.is_some() {
         warnings.push(format!(
             "{path}: non-standard CIDR value {text:?} is invalid: use \"{start}/{bits}\""
         ));
     }
-    if warnings.is_empty() && address.is_ipv6() && address.to_string() != written {
+    if warnings.is_empty() && address.is_ipv6() && address.to_string() != address_text {
         warnings.push(format!(
             "{path}: IPv6 CIDR value {text:?} should be in RFC 5952 canonical format (\"{address}/{bits}\")"
         ));
@@ -76,8 +76,8 @@ pub(super) fn network(path: &str, value: &Value) -> Vec<String> {
     warnings
 }
 
-/// The first address of a network.
-fn masked(address: IpAddr, bits: u32) -> Option<IpAddr> {
+/// Returns the first address of a CIDR.
+fn first_address(address: IpAddr, bits: u32) -> Option<IpAddr> {
     match address {
         IpAddr::V4(address) => {
             let rest = u32::MAX.checked_shr(bits).unwrap_or(0);

@@ -1,12 +1,12 @@
-//! Of files in volumes that lie over one another.
+//! Warnings about overlapping file paths in volumes.
 
 use super::items;
 use crate::meta::text;
 use crate::quote::quoted;
 use serde_json::Value;
 
-/// Of a pod's volumes.
-pub(super) fn of_volumes(volumes: &Value, warnings: &mut Vec<String>) {
+/// Warns about the volumes of a pod.
+pub(super) fn warn_volume_paths(volumes: &Value, warnings: &mut Vec<String>) {
     for (_, volume) in items(volumes) {
         let name = quoted(text(volume, "name"));
         for (kind, key) in [
@@ -15,40 +15,48 @@ pub(super) fn of_volumes(volumes: &Value, warnings: &mut Vec<String>) {
             ("downwardAPI", ""),
         ] {
             let source = &volume[kind];
-            let about = format!("volume {name} ({})", named(kind, text(source, key)));
-            of_files(&about, files(source).map(|file| (file, String::new())), warnings);
+            let subject = format!("volume {name} ({})", source_name(kind, text(source, key)));
+            warn_overlaps(
+                &subject,
+                paths_of(source).map(|file| (file, String::new())),
+                warnings,
+            );
         }
-        let mut all = vec![];
+        let mut paths = vec![];
         for (_, source) in items(&volume["projected"]["sources"]) {
             if source.as_object().is_none_or(serde_json::Map::is_empty) {
                 warnings.push(format!("volume {name} (Projected) has no sources provided"));
             }
             for kind in ["secret", "downwardAPI", "configMap", "serviceAccountToken"] {
                 let source = &source[kind];
-                let of = named(kind, text(source, "name"));
-                all.extend(files(source).map(|file| (file, of.clone())));
+                let source_label = source_name(kind, text(source, "name"));
+                paths.extend(paths_of(source).map(|file| (file, source_label.clone())));
                 if kind == "serviceAccountToken" && source.is_object() {
-                    all.push((text(source, "path"), of));
+                    paths.push((text(source, "path"), source_label));
                 }
             }
         }
-        of_files(&format!("volume {name} (Projected)"), all.into_iter(), warnings);
+        warn_overlaps(&format!("volume {name} (Projected)"), paths.into_iter(), warnings);
     }
 }
 
-fn of_files<'a>(about: &str, files: impl Iterator<Item = (&'a str, String)>, warnings: &mut Vec<String>) {
+fn warn_overlaps<'a>(
+    subject: &str,
+    files: impl Iterator<Item = (&'a str, String)>,
+    warnings: &mut Vec<String>,
+) {
     let mut before: Vec<(&str, String)> = vec![];
-    let shown = |(file, of): &(&str, String)| match of.as_str() {
+    let format_path = |(file, source_label): &(&str, String)| match source_label.as_str() {
         "" => quoted(file),
-        of => format!("{} ({of})", quoted(file)),
+        source_label => format!("{} ({source_label})", quoted(file)),
     };
-    for (file, of) in files {
-        let file = (file.trim_end_matches('/'), of);
-        for other in before.iter().filter(|other| overlap(file.0, other.0)) {
+    for (file, source_label) in files {
+        let file = (file.trim_end_matches('/'), source_label);
+        for second in before.iter().filter(|second| overlap(file.0, second.0)) {
             let warning = format!(
-                "{about}: overlapping paths: {} with {}",
-                shown(&file),
-                shown(other)
+                "{subject}: overlapping paths: {} with {}",
+                format_path(&file),
+                format_path(second)
             );
             if !warnings.contains(&warning) {
                 warnings.push(warning);
@@ -58,21 +66,21 @@ fn of_files<'a>(about: &str, files: impl Iterator<Item = (&'a str, String)>, war
     }
 }
 
-/// Whether they are one file, or one would have to be the folder of the other.
-fn overlap(one: &str, other: &str) -> bool {
-    let within = |file: &str, folder: &str| {
+/// Whether two paths are equal, or one is below the other.
+fn overlap(first: &str, second: &str) -> bool {
+    let is_within = |file: &str, folder: &str| {
         file.strip_prefix(folder)
             .is_some_and(|rest| rest.starts_with('/'))
     };
-    one == other || within(one, other) || within(other, one)
+    first == second || is_within(first, second) || is_within(second, first)
 }
 
-fn files(source: &Value) -> impl Iterator<Item = &str> {
+fn paths_of(source: &Value) -> impl Iterator<Item = &str> {
     items(&source["items"]).map(|(_, item)| text(item, "path"))
 }
 
-/// A source as the real server names it.
-fn named(kind: &str, name: &str) -> String {
+/// Names a source as kube-apiserver does.
+fn source_name(kind: &str, name: &str) -> String {
     match kind {
         "configMap" => format!("ConfigMap {}", quoted(name)),
         "secret" => format!("Secret {}", quoted(name)),

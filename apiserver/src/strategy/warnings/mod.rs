@@ -1,4 +1,4 @@
-//! What somebody is warned of who writes an object that is valid, and yet hardly what was meant.
+//! Warnings about valid objects that use deprecated or questionable fields.
 
 mod addresses;
 mod files;
@@ -12,8 +12,8 @@ use crate::kinds::Kind;
 use crate::meta;
 use serde_json::Value;
 
-/// Node labels that others have replaced.
-const OLD_LABELS: &[(&str, &str)] = &[
+/// Deprecated labels of nodes, with their replacements.
+const DEPRECATED_NODE_LABELS: &[(&str, &str)] = &[
     (
         "beta.kubernetes.io/arch",
         "deprecated since v1.14; use \"kubernetes.io/arch\" instead",
@@ -45,80 +45,83 @@ const OLD_LABELS: &[(&str, &str)] = &[
     ),
 ];
 
-const MOUNTABLE: &str = "kubernetes.io/enforce-mountable-secrets";
+const MOUNTABLE_SECRETS_ANNOTATION: &str = "kubernetes.io/enforce-mountable-secrets";
 
-/// Of what is about to become a new object, whether it may or not.
+/// Returns the warnings about an object before admission, whether it is created or not.
 pub(crate) fn before_create(kind: &Kind, object: &Value) -> Vec<String> {
     let mut warnings = vec![];
     if (kind.group.as_str(), kind.kind.as_str()) == ("", "Pod") {
-        pods::as_sent(object, &mut warnings);
+        pods::warn_before_admission(object, &mut warnings);
     }
     warnings
 }
 
-/// Of an object that is new.
+/// Returns the warnings about a new object.
 pub(crate) fn on_create(kind: &Kind, object: &Value) -> Vec<String> {
     let mut warnings = vec![];
     match (kind.group.as_str(), kind.kind.as_str()) {
         ("", "Pod") => {
-            warnings.extend(odd_name(object, "the Pod's hostname"));
-            pods::of_pod(object, "", &mut warnings);
+            warnings.extend(dns_label_warning(object, "the Pod's hostname"));
+            pods::warn_pod(object, "", &mut warnings);
         }
         ("apps", "Deployment" | "ReplicaSet") | ("batch", _) | ("", "ReplicationController") => {
-            warnings.extend(odd_name(object, "Pod names and hostnames"));
+            warnings.extend(dns_label_warning(object, "Pod names and hostnames"));
         }
         ("networking.k8s.io", "Ingress") => {
             let class = "kubernetes.io/ingress.class";
-            if annotated(object, class) && object["spec"]["ingressClassName"].is_null() {
+            if has_annotation(object, class) && object["spec"]["ingressClassName"].is_null() {
                 warnings.push(format!(
                     "annotation {class:?} is deprecated, please use 'spec.ingressClassName' instead"
                 ));
             }
         }
-        ("", "ServiceAccount") if annotated(object, MOUNTABLE) => warnings.push(mountable()),
+        ("", "ServiceAccount") if has_annotation(object, MOUNTABLE_SECRETS_ANNOTATION) => {
+            warnings.push(mountable_secrets_warning());
+        }
         ("discovery.k8s.io", "EndpointSlice") if object["addressType"] == "FQDN" => {
             warnings.push("spec.addressType: FQDN endpoints are deprecated".to_owned());
         }
         _ => {}
     }
-    if let Some((template, path)) = template(kind, object) {
-        workloads::many_indexes(kind, object, &mut warnings);
-        pods::of_pod(template, &path, &mut warnings);
+    if let Some((pod_template, path)) = pod_template(kind, object) {
+        workloads::warn_many_indexes(kind, object, &mut warnings);
+        pods::warn_pod(pod_template, &path, &mut warnings);
     }
-    workloads::claims(kind, object, "", &mut warnings);
-    finalizers(kind, object, &Value::Null, &mut warnings);
-    always(kind, object, &mut warnings);
+    workloads::warn_claim_templates(kind, object, "", &mut warnings);
+    warn_finalizers(kind, object, &Value::Null, &mut warnings);
+    warn_always(kind, object, &mut warnings);
     warnings
 }
 
-/// Of an object that replaces another, or a part of it.
-pub(crate) fn on_update(kind: &Kind, part: &str, object: &Value, old: &Value) -> Vec<String> {
+/// Returns the warnings about an update of an object, or of a subresource if `subresource` is not empty.
+pub(crate) fn on_update(kind: &Kind, subresource: &str, object: &Value, old: &Value) -> Vec<String> {
     let mut warnings = vec![];
-    if part == "status" && matches!(kind.kind.as_str(), "Service" | "Ingress") {
-        network::of_status(&object["status"], &mut warnings);
+    if subresource == "status" && matches!(kind.kind.as_str(), "Service" | "Ingress") {
+        network::warn_load_balancer_status(&object["status"], &mut warnings);
     }
-    if !matches!(part, "" | "scale") {
+    if !matches!(subresource, "" | "scale") {
         return warnings;
     }
     let generation = |object: &Value| object["metadata"]["generation"].clone();
-    // The real server looks at the old template here.
-    let shown = if kind.kind == "ReplicationController" {
+    // kube-apiserver checks the old template here.
+    let checked = if kind.kind == "ReplicationController" {
         old
     } else {
         object
     };
-    if let Some((template, path)) = template(kind, shown)
+    if let Some((pod_template, path)) = pod_template(kind, checked)
         && generation(object) != generation(old)
     {
-        workloads::many_indexes(kind, object, &mut warnings);
-        pods::of_pod(template, &path, &mut warnings);
+        workloads::warn_many_indexes(kind, object, &mut warnings);
+        pods::warn_pod(pod_template, &path, &mut warnings);
     }
-    // So the real server writes it.
-    workloads::claims(kind, object, ".Spec", &mut warnings);
-    finalizers(kind, object, old, &mut warnings);
-    let newly = annotated(object, MOUNTABLE) && !annotated(old, MOUNTABLE);
+    // The path is that of kube-apiserver.
+    workloads::warn_claim_templates(kind, object, ".Spec", &mut warnings);
+    warn_finalizers(kind, object, old, &mut warnings);
+    let is_new = has_annotation(object, MOUNTABLE_SECRETS_ANNOTATION)
+        && !has_annotation(old, MOUNTABLE_SECRETS_ANNOTATION);
     match (kind.group.as_str(), kind.kind.as_str()) {
-        ("", "ServiceAccount") if newly => warnings.push(mountable()),
+        ("", "ServiceAccount") if is_new => warnings.push(mountable_secrets_warning()),
         ("batch", "CronJob")
             if object["spec"]["schedule"]
                 .as_str()
@@ -133,20 +136,20 @@ pub(crate) fn on_update(kind: &Kind, part: &str, object: &Value, old: &Value) ->
         }
         _ => {}
     }
-    always(kind, object, &mut warnings);
+    warn_always(kind, object, &mut warnings);
     warnings
 }
 
-/// Whatever was there before.
-fn always(kind: &Kind, object: &Value, warnings: &mut Vec<String>) {
+/// Adds the warnings that creates and updates share.
+fn warn_always(kind: &Kind, object: &Value, warnings: &mut Vec<String>) {
     let spec = &object["spec"];
     match (kind.group.as_str(), kind.kind.as_str()) {
-        ("", "Secret") => warnings.extend(secrets::key_pair_fault(object)),
-        ("", "Service") => network::of_service(object, warnings),
-        ("", "PersistentVolume") => storage::of_volume(object, warnings),
+        ("", "Secret") => warnings.extend(secrets::key_pair_error(object)),
+        ("", "Service") => network::warn_service(object, warnings),
+        ("", "PersistentVolume") => storage::warn_persistent_volume(object, warnings),
         ("", "PersistentVolumeClaim") => {
-            warnings.extend(storage::old_class(object));
-            pods::fractions(&spec["resources"], "spec.resources", &["storage"], warnings);
+            warnings.extend(storage::class_annotation_warning(object));
+            pods::warn_fractional_bytes(&spec["resources"], "spec.resources", &["storage"], warnings);
         }
         ("apps", "StatefulSet")
             if spec["revisionHistoryLimit"]
@@ -157,18 +160,18 @@ fn always(kind: &Kind, object: &Value, warnings: &mut Vec<String>) {
                 "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended".to_owned(),
             );
         }
-        ("storage.k8s.io", "StorageClass") => storage::of_class(object, warnings),
-        ("networking.k8s.io", "NetworkPolicy") => network::of_policy(spec, warnings),
-        ("", "Node") => network::of_node(spec, warnings),
-        ("admissionregistration.k8s.io", _) => warnings.extend(reserved_name(object)),
-        ("", "Endpoints") => network::of_endpoints(object, warnings),
-        ("discovery.k8s.io", "EndpointSlice") => network::of_slice(object, warnings),
+        ("storage.k8s.io", "StorageClass") => storage::warn_storage_class(object, warnings),
+        ("networking.k8s.io", "NetworkPolicy") => network::warn_network_policy(spec, warnings),
+        ("", "Node") => network::warn_node(spec, warnings),
+        ("admissionregistration.k8s.io", _) => warnings.extend(reserved_name_warning(object)),
+        ("", "Endpoints") => network::warn_endpoints(object, warnings),
+        ("discovery.k8s.io", "EndpointSlice") => network::warn_endpoint_slice(object, warnings),
         _ => {}
     }
 }
 
-/// Names of webhooks' configurations that will be those of files.
-fn reserved_name(object: &Value) -> Option<String> {
+/// Warns about names of webhook configurations that are reserved for static manifests.
+fn reserved_name_warning(object: &Value) -> Option<String> {
     const SUFFIX: &str = ".static.k8s.io";
     crate::meta::name(object).ends_with(SUFFIX).then(|| {
         format!(
@@ -177,8 +180,8 @@ fn reserved_name(object: &Value) -> Option<String> {
     })
 }
 
-/// Finalizers that come to a custom resource without a domain.
-fn finalizers(kind: &Kind, object: &Value, old: &Value, warnings: &mut Vec<String>) {
+/// Warns about new finalizers of a custom resource without a domain.
+fn warn_finalizers(kind: &Kind, object: &Value, old: &Value, warnings: &mut Vec<String>) {
     if kind.definition.is_none() {
         return;
     }
@@ -198,38 +201,38 @@ fn finalizers(kind: &Kind, object: &Value, old: &Value, warnings: &mut Vec<Strin
     }
 }
 
-/// The template of a kind's pods, and where it stands.
-fn template<'a>(kind: &Kind, object: &'a Value) -> Option<(&'a Value, String)> {
+/// Returns the pod template of a kind with its path, which ends with a dot.
+fn pod_template<'a>(kind: &Kind, object: &'a Value) -> Option<(&'a Value, String)> {
     let pointer = super::pod_path(kind).filter(|pointer| !pointer.is_empty())?;
     let path = format!("{}.", pointer.trim_start_matches('/').replace('/', "."));
     Some((object.pointer(pointer)?, path))
 }
 
-fn odd_name(object: &Value, used: &str) -> Option<String> {
-    let faults = meta::names::label(meta::name(object));
-    (!faults.is_empty()).then(|| {
+fn dns_label_warning(object: &Value, usage: &str) -> Option<String> {
+    let errors = meta::names::label(meta::name(object));
+    (!errors.is_empty()).then(|| {
         format!(
-            "metadata.name: this is used in {used}, which can result in surprising behavior; a DNS label is recommended: [{}]",
-            faults.join(" ")
+            "metadata.name: this is used in {usage}, which can result in surprising behavior; a DNS label is recommended: [{}]",
+            errors.join(" ")
         )
     })
 }
 
-fn mountable() -> String {
+fn mountable_secrets_warning() -> String {
     format!(
-        "metadata.annotations[{MOUNTABLE}]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets"
+        "metadata.annotations[{MOUNTABLE_SECRETS_ANNOTATION}]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets"
     )
 }
 
-fn annotated(object: &Value, key: &str) -> bool {
+fn has_annotation(object: &Value, key: &str) -> bool {
     object["metadata"]["annotations"].get(key).is_some()
 }
 
-fn old_label(key: &Value) -> Option<&'static (&'static str, &'static str)> {
-    OLD_LABELS.iter().find(|(label, _)| key == label)
+fn deprecated_label(key: &Value) -> Option<&'static (&'static str, &'static str)> {
+    DEPRECATED_NODE_LABELS.iter().find(|(label, _)| key == label)
 }
 
-/// The items of a list, numbered.
+/// Returns the items of a list with their indices.
 fn items(list: &Value) -> impl Iterator<Item = (usize, &Value)> {
     list.as_array().into_iter().flatten().enumerate()
 }

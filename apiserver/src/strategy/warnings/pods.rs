@@ -1,13 +1,13 @@
-//! Of pods and their templates.
+//! Warnings about pods and pod templates.
 
-use super::{addresses, files, items, old_label, storage::OLD_VOLUMES};
-use crate::builtin::amount;
+use super::{addresses, deprecated_label, files, items, storage::DEPRECATED_VOLUME_TYPES};
+use crate::builtin::quantity_value;
 use crate::meta;
-use crate::strategy::pods::{APP_ARMOR, profile};
+use crate::strategy::pods::{APP_ARMOR_ANNOTATION_PREFIX, parse_app_armor_profile};
 use serde_json::Value;
 use std::collections::{BTreeSet, HashMap};
 
-const OLD_ANNOTATIONS: &[(&str, &str)] = &[
+const DEPRECATED_ANNOTATIONS: &[(&str, &str)] = &[
     (
         "scheduler.alpha.kubernetes.io/critical-pod",
         "non-functional in v1.16+; use the \"priorityClassName\" field instead",
@@ -22,22 +22,22 @@ const OLD_ANNOTATIONS: &[(&str, &str)] = &[
     ),
 ];
 
-const BYTES: &[&str] = &["memory", "ephemeral-storage"];
+const BYTE_RESOURCES: &[&str] = &["memory", "ephemeral-storage"];
 
-const SECCOMP_OF_POD: &str = "seccomp.security.alpha.kubernetes.io/pod";
-const SECCOMP: &str = "container.seccomp.security.alpha.kubernetes.io/";
+const SECCOMP_POD_ANNOTATION: &str = "seccomp.security.alpha.kubernetes.io/pod";
+const SECCOMP_ANNOTATION_PREFIX: &str = "container.seccomp.security.alpha.kubernetes.io/";
 
-/// Of a new pod, as it was sent.
-pub(super) fn as_sent(pod: &Value, warnings: &mut Vec<String>) {
+/// Warns about a new pod before admission.
+pub(super) fn warn_before_admission(pod: &Value, warnings: &mut Vec<String>) {
     let spec = &pod["spec"];
     if spec["os"]["name"] != "windows" {
         for (container, _) in containers(spec, "spec") {
-            of_app_armor(pod, container, "", warnings);
+            warn_app_armor(pod, container, "", warnings);
         }
     }
 }
 
-fn of_seccomp(pod: &Value, context: &Value, key: &str, path: &str, warnings: &mut Vec<String>) {
+fn warn_seccomp(pod: &Value, context: &Value, key: &str, path: &str, warnings: &mut Vec<String>) {
     if context["seccompProfile"].is_null() && pod["metadata"]["annotations"][key].is_string() {
         warnings.push(format!(
             "{path}metadata.annotations[{key}]: non-functional in v1.27+; use the \"seccompProfile\" field instead"
@@ -45,12 +45,16 @@ fn of_seccomp(pod: &Value, context: &Value, key: &str, path: &str, warnings: &mu
     }
 }
 
-/// An annotation that says something else than the pod's own profile, and stands in for a container's.
-fn of_app_armor(pod: &Value, container: &Value, path: &str, warnings: &mut Vec<String>) {
-    let key = format!("{APP_ARMOR}{}", container["name"].as_str().unwrap_or_default());
-    if let Some(said) = pod["metadata"]["annotations"][&key].as_str()
+/// Warns about an AppArmor annotation that differs from the pod's profile and has no corresponding field in the container.
+fn warn_app_armor(pod: &Value, container: &Value, path: &str, warnings: &mut Vec<String>) {
+    let key = format!(
+        "{APP_ARMOR_ANNOTATION_PREFIX}{}",
+        container["name"].as_str().unwrap_or_default()
+    );
+    if let Some(annotation) = pod["metadata"]["annotations"][&key].as_str()
         && container["securityContext"]["appArmorProfile"].is_null()
-        && profile(said).is_none_or(|profile| profile != pod["spec"]["securityContext"]["appArmorProfile"])
+        && parse_app_armor_profile(annotation)
+            .is_none_or(|profile| profile != pod["spec"]["securityContext"]["appArmorProfile"])
     {
         warnings.push(format!(
             "{path}metadata.annotations[{key}]: deprecated since v1.30; use the \"appArmorProfile\" field instead"
@@ -58,63 +62,60 @@ fn of_app_armor(pod: &Value, container: &Value, path: &str, warnings: &mut Vec<S
     }
 }
 
-/// Of a pod, or of a template that stands at a path, which ends with a dot.
-pub(super) fn of_pod(pod: &Value, path: &str, warnings: &mut Vec<String>) {
+/// Warns about a pod or template. `path` is that of the template, and ends with a dot.
+pub(super) fn warn_pod(pod: &Value, path: &str, warnings: &mut Vec<String>) {
     let spec = &pod["spec"];
     let at = format!("{path}spec");
-    of_nodes(spec, &at, warnings);
+    warn_node_selection(spec, &at, warnings);
     let annotations = &pod["metadata"]["annotations"];
-    for (key, why) in OLD_ANNOTATIONS {
+    for (key, reason) in DEPRECATED_ANNOTATIONS {
         if annotations.get(key).is_some() {
-            warnings.push(format!("{path}metadata.annotations[{key}]: {why}"));
+            warnings.push(format!("{path}metadata.annotations[{key}]: {reason}"));
         }
     }
-    for (nth, volume) in items(&spec["volumes"]) {
-        of_volume(volume, &format!("{at}.volumes[{nth}]"), warnings);
+    for (index, volume) in items(&spec["volumes"]) {
+        warn_volume(volume, &format!("{at}.volumes[{index}]"), warnings);
     }
-    files::of_volumes(&spec["volumes"], warnings);
+    files::warn_volume_paths(&spec["volumes"], warnings);
     let mut seen = BTreeSet::new();
-    for (nth, alias) in items(&spec["hostAliases"]) {
+    for (index, alias) in items(&spec["hostAliases"]) {
         let ip = alias["ip"].as_str().unwrap_or_default();
         if !seen.insert(ip) {
-            warnings.push(format!("{at}.hostAliases[{nth}].ip: duplicate ip {ip:?}"));
+            warnings.push(format!("{at}.hostAliases[{index}].ip: duplicate ip {ip:?}"));
         }
     }
-    let names: Vec<&str> = items(&spec["imagePullSecrets"])
-        .map(|(_, secret)| secret["name"].as_str().unwrap_or_default())
-        .collect();
-    for (nth, name) in names.iter().enumerate() {
-        if names[..nth].contains(name) {
-            warnings.push(format!(
-                "{at}.imagePullSecrets[{nth}].name: duplicate name {name:?}"
-            ));
-        }
-    }
-    for (nth, _) in names.iter().enumerate().filter(|(_, name)| name.is_empty()) {
-        warnings.push(format!(
-            "{at}.imagePullSecrets[{nth}].name: invalid empty name \"\""
-        ));
-    }
-    fraction(&spec["overhead"], &format!("{at}.overhead"), BYTES, warnings);
-    of_seccomp(pod, &spec["securityContext"], SECCOMP_OF_POD, path, warnings);
-    for (container, below) in containers(spec, &at) {
+    warn_image_pull_secrets(spec, &at, warnings);
+    warn_fractional_list(
+        &spec["overhead"],
+        &format!("{at}.overhead"),
+        BYTE_RESOURCES,
+        warnings,
+    );
+    warn_seccomp(
+        pod,
+        &spec["securityContext"],
+        SECCOMP_POD_ANNOTATION,
+        path,
+        warnings,
+    );
+    for (container, container_path) in containers(spec, &at) {
         let name = container["name"].as_str().unwrap_or_default();
-        let key = format!("{SECCOMP}{name}");
-        of_seccomp(pod, &container["securityContext"], &key, path, warnings);
-        // Of a pod it is said before the field follows the annotation.
+        let key = format!("{SECCOMP_ANNOTATION_PREFIX}{name}");
+        warn_seccomp(pod, &container["securityContext"], &key, path, warnings);
+        // For a pod, the warning is issued before admission copies the annotation to the field.
         if !path.is_empty() {
-            of_app_armor(pod, container, path, warnings);
+            warn_app_armor(pod, container, path, warnings);
         }
-        let path = below;
-        fractions(
+        let path = container_path;
+        warn_fractional_bytes(
             &container["resources"],
             &format!("{path}.resources"),
-            BYTES,
+            BYTE_RESOURCES,
             warnings,
         );
-        of_variables(container, &path, warnings);
+        warn_env(container, &path, warnings);
     }
-    of_ports(spec, &at, warnings);
+    warn_ports(spec, &at, warnings);
     if spec["terminationGracePeriodSeconds"]
         .as_i64()
         .is_some_and(|seconds| seconds < 0)
@@ -123,7 +124,42 @@ pub(super) fn of_pod(pod: &Value, path: &str, warnings: &mut Vec<String>) {
             "{at}.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1"
         ));
     }
-    for way in ["podAffinity", "podAntiAffinity"] {
+    warn_null_label_selectors(spec, &at, warnings);
+    for (index, server) in items(&spec["dnsConfig"]["nameservers"]) {
+        warnings.extend(addresses::ip_warning(
+            &format!("{at}.dnsConfig.nameservers[{index}]"),
+            server,
+        ));
+    }
+    for (index, alias) in items(&spec["hostAliases"]) {
+        warnings.extend(addresses::ip_warning(
+            &format!("{at}.hostAliases[{index}].ip"),
+            &alias["ip"],
+        ));
+    }
+}
+
+fn warn_image_pull_secrets(spec: &Value, at: &str, warnings: &mut Vec<String>) {
+    let names: Vec<&str> = items(&spec["imagePullSecrets"])
+        .map(|(_, secret)| secret["name"].as_str().unwrap_or_default())
+        .collect();
+    for (index, name) in names.iter().enumerate() {
+        if names[..index].contains(name) {
+            warnings.push(format!(
+                "{at}.imagePullSecrets[{index}].name: duplicate name {name:?}"
+            ));
+        }
+    }
+    for (index, _) in names.iter().enumerate().filter(|(_, name)| name.is_empty()) {
+        warnings.push(format!(
+            "{at}.imagePullSecrets[{index}].name: invalid empty name \"\""
+        ));
+    }
+}
+
+/// Warns about affinity terms without label selector.
+fn warn_null_label_selectors(spec: &Value, at: &str, warnings: &mut Vec<String>) {
+    for affinity in ["podAffinity", "podAntiAffinity"] {
         for (when, term) in [
             ("requiredDuringSchedulingIgnoredDuringExecution", ""),
             (
@@ -131,61 +167,49 @@ pub(super) fn of_pod(pod: &Value, path: &str, warnings: &mut Vec<String>) {
                 ".podAffinityTerm",
             ),
         ] {
-            for (nth, found) in items(&spec["affinity"][way][when]) {
+            for (index, weighted) in items(&spec["affinity"][affinity][when]) {
                 let selector = if term.is_empty() {
-                    &found["labelSelector"]
+                    &weighted["labelSelector"]
                 } else {
-                    &found["podAffinityTerm"]["labelSelector"]
+                    &weighted["podAffinityTerm"]["labelSelector"]
                 };
                 if selector.is_null() {
                     warnings.push(format!(
-                        "{at}.affinity.{way}.{when}[{nth}]{term}.labelSelector: a null labelSelector results in matching no pod"
+                        "{at}.affinity.{affinity}.{when}[{index}]{term}.labelSelector: a null labelSelector results in matching no pod"
                     ));
                 }
             }
         }
     }
-    for (nth, server) in items(&spec["dnsConfig"]["nameservers"]) {
-        warnings.extend(addresses::address(
-            &format!("{at}.dnsConfig.nameservers[{nth}]"),
-            server,
-        ));
-    }
-    for (nth, alias) in items(&spec["hostAliases"]) {
-        warnings.extend(addresses::address(
-            &format!("{at}.hostAliases[{nth}].ip"),
-            &alias["ip"],
-        ));
-    }
 }
 
-/// Where the pod may run.
-fn of_nodes(spec: &Value, at: &str, warnings: &mut Vec<String>) {
+/// Warns about node selection.
+fn warn_node_selection(spec: &Value, at: &str, warnings: &mut Vec<String>) {
     for key in spec["nodeSelector"]
         .as_object()
         .into_iter()
         .flat_map(|map| map.keys())
     {
-        if let Some((label, why)) = old_label(&Value::from(key.as_str())) {
-            warnings.push(format!("{at}.nodeSelector[{label}]: {why}"));
+        if let Some((label, reason)) = deprecated_label(&Value::from(key.as_str())) {
+            warnings.push(format!("{at}.nodeSelector[{label}]: {reason}"));
         }
     }
     let affinity = &spec["affinity"]["nodeAffinity"];
     let path = format!("{at}.affinity.nodeAffinity");
     let required = "requiredDuringSchedulingIgnoredDuringExecution";
-    for (nth, term) in items(&affinity[required]["nodeSelectorTerms"]) {
-        let path = format!("{path}.{required}.nodeSelectorTerms[{nth}]");
-        of_term(term, &path, false, warnings);
+    for (index, term) in items(&affinity[required]["nodeSelectorTerms"]) {
+        let path = format!("{path}.{required}.nodeSelectorTerms[{index}]");
+        warn_node_selector_term(term, &path, false, warnings);
     }
     let preferred = "preferredDuringSchedulingIgnoredDuringExecution";
-    for (nth, term) in items(&affinity[preferred]) {
-        let path = format!("{path}.{preferred}[{nth}].preference");
-        of_term(&term["preference"], &path, true, warnings);
+    for (index, term) in items(&affinity[preferred]) {
+        let path = format!("{path}.{preferred}[{index}].preference");
+        warn_node_selector_term(&term["preference"], &path, true, warnings);
     }
-    for (nth, spread) in items(&spec["topologySpreadConstraints"]) {
-        let path = format!("{at}.topologySpreadConstraints[{nth}]");
-        if let Some((label, why)) = old_label(&spread["topologyKey"]) {
-            warnings.push(format!("{path}.topologyKey: {label} is {why}"));
+    for (index, spread) in items(&spec["topologySpreadConstraints"]) {
+        let path = format!("{at}.topologySpreadConstraints[{index}]");
+        if let Some((label, reason)) = deprecated_label(&spread["topologyKey"]) {
+            warnings.push(format!("{path}.topologyKey: {label} is {reason}"));
         }
         if spread["labelSelector"].is_null() {
             warnings.push(format!(
@@ -195,64 +219,76 @@ fn of_nodes(spec: &Value, at: &str, warnings: &mut Vec<String>) {
     }
 }
 
-/// A term that selects nodes; values are looked at where a wrong one is no fault.
-pub(super) fn of_term(term: &Value, path: &str, with_values: bool, warnings: &mut Vec<String>) {
-    for (nth, expression) in items(&term["matchExpressions"]) {
-        if let Some((label, why)) = old_label(&expression["key"]) {
-            warnings.push(format!("{path}.matchExpressions[{nth}].key: {label} is {why}"));
+/// Warns about a node selector term; about label values only where an invalid value is accepted.
+pub(super) fn warn_node_selector_term(
+    term: &Value,
+    path: &str,
+    with_values: bool,
+    warnings: &mut Vec<String>,
+) {
+    for (index, expression) in items(&term["matchExpressions"]) {
+        if let Some((label, reason)) = deprecated_label(&expression["key"]) {
+            warnings.push(format!(
+                "{path}.matchExpressions[{index}].key: {label} is {reason}"
+            ));
         }
-        for (of, value) in items(&expression["values"]).filter(|_| with_values) {
+        for (value_index, value) in items(&expression["values"]).filter(|_| with_values) {
             let value = value.as_str().unwrap_or_default();
-            if let Some(why) = meta::names::label_value(value) {
+            if let Some(reason) = meta::names::label_value(value) {
                 warnings.push(format!(
-                    "{path}.matchExpressions[{nth}].values[{of}]: {value} is invalid, {why}"
+                    "{path}.matchExpressions[{index}].values[{value_index}]: {value} is invalid, {reason}"
                 ));
             }
         }
     }
 }
 
-fn of_volume(volume: &Value, path: &str, warnings: &mut Vec<String>) {
-    const GONE: &str = "deprecated in v1.22, non-functional in v1.25+";
+fn warn_volume(volume: &Value, path: &str, warnings: &mut Vec<String>) {
+    const NON_FUNCTIONAL: &str = "deprecated in v1.22, non-functional in v1.25+";
     let more = [
         (
             "gitRepo",
             "deprecated in v1.11, and disabled by default in v1.33+",
         ),
-        ("flocker", GONE),
-        ("quobyte", GONE),
+        ("flocker", NON_FUNCTIONAL),
+        ("quobyte", NON_FUNCTIONAL),
     ];
-    for (name, why) in OLD_VOLUMES.iter().chain(&more) {
+    for (name, reason) in DEPRECATED_VOLUME_TYPES.iter().chain(&more) {
         if !volume[*name].is_null() {
             let name = if *name == "storageos" { "storageOS" } else { name };
-            warnings.push(format!("{path}.{name}: {why}"));
+            warnings.push(format!("{path}.{name}: {reason}"));
         }
     }
     let claim = &volume["ephemeral"]["volumeClaimTemplate"]["spec"]["resources"];
     let path = format!("{path}.ephemeral.volumeClaimTemplate.spec.resources");
-    fractions(claim, &path, &["storage"], warnings);
+    warn_fractional_bytes(claim, &path, &["storage"], warnings);
 }
 
-/// Limits and requests of parts of a byte.
-pub(super) fn fractions(resources: &Value, path: &str, names: &[&str], warnings: &mut Vec<String>) {
-    // Claims are told of what they request first.
-    let order = if names == BYTES {
+/// Warns about quantities with a fraction of a byte.
+pub(super) fn warn_fractional_bytes(
+    resources: &Value,
+    path: &str,
+    names: &[&str],
+    warnings: &mut Vec<String>,
+) {
+    // For claims, requests come first.
+    let order = if names == BYTE_RESOURCES {
         ["limits", "requests"]
     } else {
         ["requests", "limits"]
     };
     for name in names {
         for list in order {
-            fraction(&resources[list], &format!("{path}.{list}"), &[name], warnings);
+            warn_fractional_list(&resources[list], &format!("{path}.{list}"), &[name], warnings);
         }
     }
 }
 
-fn fraction(resources: &Value, path: &str, names: &[&str], warnings: &mut Vec<String>) {
+fn warn_fractional_list(resources: &Value, path: &str, names: &[&str], warnings: &mut Vec<String>) {
     for name in names {
         let quantity = &resources[*name];
-        let thousandths = amount(quantity).map(|amount| (amount * 1000.0).ceil());
-        if thousandths.is_some_and(|amount| amount % 1000.0 != 0.0) {
+        let milli_value = quantity_value(quantity).map(|amount| (amount * 1000.0).ceil());
+        if milli_value.is_some_and(|amount| amount % 1000.0 != 0.0) {
             let text = quantity
                 .as_str()
                 .map_or_else(|| quantity.to_string(), str::to_owned);
@@ -266,15 +302,15 @@ fn fraction(resources: &Value, path: &str, names: &[&str], warnings: &mut Vec<St
 fn containers<'a>(spec: &'a Value, at: &str) -> Vec<(&'a Value, String)> {
     let lists = ["initContainers", "containers", "ephemeralContainers"];
     let all = lists.iter().flat_map(|list| {
-        items(&spec[*list]).map(move |(nth, container)| (container, format!("{at}.{list}[{nth}]")))
+        items(&spec[*list]).map(move |(index, container)| (container, format!("{at}.{list}[{index}]")))
     });
     all.collect()
 }
 
-/// Variables that are said twice, unless the later is made of the earlier.
-fn of_variables(container: &Value, path: &str, warnings: &mut Vec<String>) {
+/// Warns about duplicate environment variables, unless the later refers to the earlier.
+fn warn_env(container: &Value, path: &str, warnings: &mut Vec<String>) {
     let mut seen = BTreeSet::new();
-    for (nth, variable) in items(&container["env"]) {
+    for (index, variable) in items(&container["env"]) {
         let name = variable["name"].as_str().unwrap_or_default();
         if seen.insert(name) {
             continue;
@@ -285,17 +321,17 @@ fn of_variables(container: &Value, path: &str, warnings: &mut Vec<String>) {
         );
         if !variable["valueFrom"].is_null() || value == reference || !value.contains(&reference) {
             warnings.push(format!(
-                "{path}.env[{nth}]: hides previous definition of {name:?}, which may be dropped when using apply"
+                "{path}.env[{index}]: hides previous definition of {name:?}, which may be dropped when using apply"
             ));
         }
     }
 }
 
-fn of_ports(spec: &Value, at: &str, warnings: &mut Vec<String>) {
+fn warn_ports(spec: &Value, at: &str, warnings: &mut Vec<String>) {
     let containers = containers(spec, at);
     let ports = || {
         containers.iter().flat_map(|(container, path)| {
-            items(&container["ports"]).map(move |(nth, port)| (port, format!("{path}.ports[{nth}]")))
+            items(&container["ports"]).map(move |(index, port)| (port, format!("{path}.ports[{index}]")))
         })
     };
     let text = |port: &Value, key: &str| port[key].as_str().unwrap_or_default().to_owned();
@@ -316,7 +352,7 @@ fn of_ports(spec: &Value, at: &str, warnings: &mut Vec<String>) {
         };
         for (other, before) in seen.iter().filter(|(other, _)| same(other)) {
             let (other_ip, other_host) = (text(other, "hostIP"), number(other, "hostPort"));
-            let how = if ip == other_ip && host == other_host {
+            let problem = if ip == other_ip && host == other_host {
                 "duplicate"
             } else if host == 0 || other_host == 0 {
                 "overlapping"
@@ -325,19 +361,19 @@ fn of_ports(spec: &Value, at: &str, warnings: &mut Vec<String>) {
             } else {
                 continue;
             };
-            warnings.push(format!("{path}: {how} port definition with {before}"));
+            warnings.push(format!("{path}: {problem} port definition with {before}"));
         }
         seen.push((port, path));
     }
-    let mut named: HashMap<String, String> = HashMap::new();
+    let mut path_by_name: HashMap<String, String> = HashMap::new();
     for (port, path) in ports().filter(|(port, _)| !text(port, "name").is_empty()) {
         let name = text(port, "name");
-        if let Some(first) = named.get(&name) {
+        if let Some(first) = path_by_name.get(&name) {
             warnings.push(format!(
                 "{path}: duplicate port name {name:?} with {first}, services and probes that select ports by name will use {first}"
             ));
         } else {
-            named.insert(name, path);
+            path_by_name.insert(name, path);
         }
     }
 }

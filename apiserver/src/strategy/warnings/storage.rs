@@ -1,10 +1,10 @@
-//! What is said of volumes and their classes.
+//! Warnings about volumes and storage classes.
 
-use super::{annotated, items, old_label, pods};
+use super::{deprecated_label, has_annotation, items, pods};
 use serde_json::Value;
 
-/// Kinds of volumes that are no more.
-pub(super) const OLD_VOLUMES: &[(&str, &str)] = &[
+/// Deprecated volume types.
+pub(super) const DEPRECATED_VOLUME_TYPES: &[(&str, &str)] = &[
     ("cephfs", "deprecated in v1.28, non-functional in v1.31+"),
     (
         "photonPersistentDisk",
@@ -16,15 +16,15 @@ pub(super) const OLD_VOLUMES: &[(&str, &str)] = &[
     ("rbd", "deprecated in v1.28, non-functional in v1.31+"),
 ];
 
-const MOUNT_OPTIONS: &str = "volume.beta.kubernetes.io/mount-options";
-const CLASS: &str = "volume.beta.kubernetes.io/storage-class";
+const MOUNT_OPTIONS_ANNOTATION: &str = "volume.beta.kubernetes.io/mount-options";
+const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
 
-pub(super) fn of_volume(object: &Value, warnings: &mut Vec<String>) {
+pub(super) fn warn_persistent_volume(object: &Value, warnings: &mut Vec<String>) {
     let spec = &object["spec"];
-    warnings.extend(old_class(object));
-    if annotated(object, MOUNT_OPTIONS) {
+    warnings.extend(class_annotation_warning(object));
+    if has_annotation(object, MOUNT_OPTIONS_ANNOTATION) {
         warnings.push(format!(
-            "metadata.annotations[{MOUNT_OPTIONS}]: deprecated since v1.31; use \"mountOptions\" attribute instead"
+            "metadata.annotations[{MOUNT_OPTIONS_ANNOTATION}]: deprecated since v1.31; use \"mountOptions\" attribute instead"
         ));
     }
     if spec["persistentVolumeReclaimPolicy"] == "Recycle" {
@@ -36,33 +36,36 @@ pub(super) fn of_volume(object: &Value, warnings: &mut Vec<String>) {
     }
     for (at, term) in items(&spec["nodeAffinity"]["required"]["nodeSelectorTerms"]) {
         let path = format!("spec.nodeAffinity.required.nodeSelectorTerms[{at}]");
-        pods::of_term(term, &path, false, warnings);
+        pods::warn_node_selector_term(term, &path, false, warnings);
     }
-    for (volume, why) in OLD_VOLUMES.iter().filter(|(volume, _)| !spec[*volume].is_null()) {
+    for (volume, reason) in DEPRECATED_VOLUME_TYPES
+        .iter()
+        .filter(|(volume, _)| !spec[*volume].is_null())
+    {
         let volume = if *volume == "storageos" {
             "storageOS"
         } else {
             volume
         };
-        warnings.push(format!("spec.{volume}: {why}"));
+        warnings.push(format!("spec.{volume}: {reason}"));
     }
 }
 
-/// The annotation that was a field before there was one.
-pub(super) fn old_class(object: &Value) -> Option<String> {
-    annotated(object, CLASS).then(|| {
+/// Warns about the annotation that named the storage class before the field existed.
+pub(super) fn class_annotation_warning(object: &Value) -> Option<String> {
+    has_annotation(object, CLASS_ANNOTATION).then(|| {
         format!(
-            "metadata.annotations[{CLASS}]: deprecated since v1.8; use \"storageClassName\" attribute instead"
+            "metadata.annotations[{CLASS_ANNOTATION}]: deprecated since v1.8; use \"storageClassName\" attribute instead"
         )
     })
 }
 
-pub(super) fn of_class(object: &Value, warnings: &mut Vec<String>) {
+pub(super) fn warn_storage_class(object: &Value, warnings: &mut Vec<String>) {
     for (at, topology) in items(&object["allowedTopologies"]) {
-        for (of, expression) in items(&topology["matchLabelExpressions"]) {
-            if let Some((_, why)) = old_label(&expression["key"]) {
+        for (index, expression) in items(&topology["matchLabelExpressions"]) {
+            if let Some((_, reason)) = deprecated_label(&expression["key"]) {
                 warnings.push(format!(
-                    "allowedTopologies[{at}].matchLabelExpressions[{of}].key: {why}"
+                    "allowedTopologies[{at}].matchLabelExpressions[{index}].key: {reason}"
                 ));
             }
         }

@@ -2,15 +2,15 @@ use super::*;
 use crate::kinds::Catalog;
 use serde_json::json;
 
-fn of(kind: &str, object: &Value) -> Vec<String> {
+fn warnings_for(kind: &str, object: &Value) -> Vec<String> {
     let catalog = Catalog::built_in().unwrap();
     let version = object["apiVersion"].as_str().unwrap();
     on_create(catalog.kind(version, kind).unwrap(), object)
 }
 
-// The texts were observed on a kube-apiserver v1.36.3.
+// The warnings were observed on a kube-apiserver v1.36.3.
 #[test]
-fn what_is_valid_and_odd_is_told() {
+fn questionable_pod_fields_cause_warnings() {
     let container = |more: Value| {
         let mut container = json!({ "name": "c", "image": "i" });
         container
@@ -60,24 +60,28 @@ fn what_is_valid_and_odd_is_told() {
     ];
     for (spec, expected) in cases {
         let pod = json!({ "apiVersion": "v1", "metadata": { "name": "a" }, "spec": spec });
-        assert_eq!(of("Pod", &pod), expected, "{pod}");
+        assert_eq!(warnings_for("Pod", &pod), expected, "{pod}");
         let deployment = json!({ "apiVersion": "apps/v1", "metadata": { "name": "a" }, "spec": { "template": { "spec": spec } } });
-        let within: Vec<String> = expected
+        let expected_in_template: Vec<String> = expected
             .iter()
             .map(|text| text.replace("spec.", "spec.template.spec."))
             .collect();
-        assert_eq!(of("Deployment", &deployment), within, "{deployment}");
+        assert_eq!(
+            warnings_for("Deployment", &deployment),
+            expected_in_template,
+            "{deployment}"
+        );
     }
 }
 
 #[test]
-fn odd_names_services_and_addresses_are_told() {
+fn questionable_names_and_addresses_cause_warnings() {
     let pod = json!({ "apiVersion": "v1", "metadata": { "name": "a.b" }, "spec": {} });
-    assert!(of("Pod", &pod)[0].starts_with("metadata.name: this is used in the Pod's hostname, "));
+    assert!(warnings_for("Pod", &pod)[0].starts_with("metadata.name: this is used in the Pod's hostname, "));
     let service = |spec: Value| {
         let mut service = json!({ "apiVersion": "v1", "metadata": { "name": "a" }, "spec": spec });
         service["spec"]["type"] = json!("ClusterIP");
-        of("Service", &service)
+        warnings_for("Service", &service)
     };
     assert_eq!(
         service(json!({ "clusterIP": "None", "sessionAffinity": "ClientIP" })),
@@ -95,7 +99,7 @@ fn odd_names_services_and_addresses_are_told() {
 }
 
 #[test]
-fn an_update_is_told_of_a_template_that_changed() {
+fn update_warns_only_if_the_template_changed() {
     let catalog = Catalog::built_in().unwrap();
     let kind = catalog.kind("apps/v1", "Deployment").unwrap();
     let deployment = |generation: i32| {

@@ -1,10 +1,10 @@
-//! The cells of what configures, stores, grants and tells.
+//! The cells of configuration, access control, quotas, autoscalers and events.
 
-use super::{NONE, UNKNOWN, UNSET, created, list, name, number, or, since, text};
+use super::{NONE, UNKNOWN, UNSET, age_of, age_since, list, name, number, text, text_or};
 use serde_json::{Value, json};
 
 pub(super) fn cells(kind: &str, object: &Value) -> Option<Vec<Value>> {
-    let (spec, status, age) = (&object["spec"], &object["status"], json!(created(object)));
+    let (spec, status, age) = (&object["spec"], &object["status"], json!(age_of(object)));
     let count = |field: &str| match &object[field] {
         Value::Object(entries) => entries.len(),
         Value::Array(items) => items.len(),
@@ -28,7 +28,7 @@ pub(super) fn cells(kind: &str, object: &Value) -> Option<Vec<Value>> {
             json!(text(object, "preemptionPolicy")),
         ],
         "ResourceQuota" => {
-            let (requests, limits) = quota(status);
+            let (requests, limits) = format_quota(status);
             vec![name, json!(requests), json!(limits), age]
         }
         "RoleBinding" | "ClusterRoleBinding" => {
@@ -55,26 +55,29 @@ pub(super) fn cells(kind: &str, object: &Value) -> Option<Vec<Value>> {
         }
         "HorizontalPodAutoscaler" => {
             let target = &spec["scaleTargetRef"];
-            let least = spec["minReplicas"]
+            let min = spec["minReplicas"]
                 .as_i64()
-                .map_or(UNSET.to_owned(), |least| least.to_string());
+                .map_or(UNSET.to_owned(), |min| min.to_string());
             vec![
                 name,
                 json!(format!("{}/{}", text(target, "kind"), text(target, "name"))),
-                json!(metrics(list(spec, "metrics"), list(status, "currentMetrics"))),
-                json!(least),
+                json!(format_metrics(
+                    list(spec, "metrics"),
+                    list(status, "currentMetrics")
+                )),
+                json!(min),
                 json!(number(&spec["maxReplicas"])),
                 json!(number(&status["currentReplicas"])),
                 age,
             ]
         }
-        "Event" => event(object),
+        "Event" => event_cells(object),
         _ => return None,
     })
 }
 
-/// A quantity as it was given; nothing is zero.
-pub(super) fn quantity(value: &Value) -> String {
+/// Formats a quantity; a missing one is zero.
+pub(super) fn format_quantity(value: &Value) -> String {
     match value {
         Value::Null => "0".to_owned(),
         Value::String(text) => text.clone(),
@@ -82,14 +85,14 @@ pub(super) fn quantity(value: &Value) -> String {
     }
 }
 
-/// What is used of what there is: of requests, and of limits.
-fn quota(status: &Value) -> (String, String) {
+/// Formats the used and hard amounts of a quota: those of requests, and those of limits.
+fn format_quota(status: &Value) -> (String, String) {
     let (mut requests, mut limits) = (vec![], vec![]);
     for (resource, hard) in status["hard"].as_object().into_iter().flatten() {
         let text = format!(
             "{resource}: {}/{}",
-            quantity(&status["used"][resource]),
-            quantity(hard)
+            format_quantity(&status["used"][resource]),
+            format_quantity(hard)
         );
         if resource.starts_with("limits.") {
             limits.push(text);
@@ -102,10 +105,10 @@ fn quota(status: &Value) -> (String, String) {
     (requests.join(", "), limits.join(", "))
 }
 
-/// What is measured beside what is wanted, of the first two metrics.
-fn metrics(wanted: &[Value], measured: &[Value]) -> String {
-    const MOST: usize = 2;
-    let one = |(at, metric): (usize, &Value)| {
+/// Formats the current and target values of the first two metrics.
+fn format_metrics(desired: &[Value], current_metrics: &[Value]) -> String {
+    const MAX_SHOWN: usize = 2;
+    let format_metric = |(at, metric): (usize, &Value)| {
         let field = match text(metric, "type") {
             "External" => "external",
             "Pods" => "pods",
@@ -114,80 +117,84 @@ fn metrics(wanted: &[Value], measured: &[Value]) -> String {
             "ContainerResource" => "containerResource",
             _ => return "<unknown type>".to_owned(),
         };
-        let current = measured
+        let current = current_metrics
             .get(at)
-            .map_or(&Value::Null, |measured| &measured[field]["current"]);
+            .map_or(&Value::Null, |metric| &metric[field]["current"]);
         let target = &metric[field]["target"];
-        let value = |of: &Value, name: &str| of[name].as_str().map(str::to_owned);
+        let value = |metric_value: &Value, name: &str| metric_value[name].as_str().map(str::to_owned);
         let unknown = || UNKNOWN.to_owned();
-        let averaged = value(target, "averageValue");
+        let average = value(target, "averageValue");
         let name = text(&metric[field], "name");
-        match (field, averaged) {
-            ("pods", averaged) => {
+        match (field, average) {
+            ("pods", average) => {
                 format!(
                     "{}/{}",
                     value(current, "averageValue").unwrap_or_else(unknown),
-                    averaged.unwrap_or_default()
+                    average.unwrap_or_default()
                 )
             }
-            ("external" | "object", Some(averaged)) => {
+            ("external" | "object", Some(average)) => {
                 format!(
-                    "{}/{averaged} (avg)",
+                    "{}/{average} (avg)",
                     value(current, "averageValue").unwrap_or_else(unknown)
                 )
             }
             ("external" | "object", None) => {
-                let wanted = value(target, "value").unwrap_or_default();
-                format!("{}/{wanted}", value(current, "value").unwrap_or_else(unknown))
+                let desired = value(target, "value").unwrap_or_default();
+                format!("{}/{desired}", value(current, "value").unwrap_or_else(unknown))
             }
-            (_, Some(averaged)) => {
+            (_, Some(average)) => {
                 format!(
-                    "{name}: {}/{averaged}",
+                    "{name}: {}/{average}",
                     value(current, "averageValue").unwrap_or_else(unknown)
                 )
             }
             (_, None) => {
-                let percent = |of: &Value| {
-                    of["averageUtilization"]
+                let percent = |metric_value: &Value| {
+                    metric_value["averageUtilization"]
                         .as_i64()
                         .map(|percent| format!("{percent}%"))
                 };
-                let wanted = percent(target).unwrap_or_else(|| "<auto>".to_owned());
-                format!("{name}: {}/{wanted}", percent(current).unwrap_or_else(unknown))
+                let desired = percent(target).unwrap_or_else(|| "<auto>".to_owned());
+                format!("{name}: {}/{desired}", percent(current).unwrap_or_else(unknown))
             }
         }
     };
-    let texts: Vec<String> = wanted.iter().enumerate().map(one).collect();
+    let texts: Vec<String> = desired.iter().enumerate().map(format_metric).collect();
     match texts.len() {
         0 => NONE.to_owned(),
-        count if count > MOST => format!("{} + {} more...", texts[..MOST].join(", "), count - MOST),
+        count if count > MAX_SHOWN => format!(
+            "{} + {} more...",
+            texts[..MAX_SHOWN].join(", "),
+            count - MAX_SHOWN
+        ),
         _ => texts.join(", "),
     }
 }
 
-fn event(event: &Value) -> Vec<Value> {
-    let at_first = or_else(&event["firstTimestamp"], &event["eventTime"]);
-    let first = since(at_first);
+fn event_cells(event: &Value) -> Vec<Value> {
+    let first_time = first_non_null(&event["firstTimestamp"], &event["eventTime"]);
+    let first = age_since(first_time);
     let mut last = match &event["lastTimestamp"] {
         Value::Null => first.clone(),
-        time => since(time),
+        time => age_since(time),
     };
     let mut count = number(&event["count"]).max(1);
     if event["series"].is_object() {
-        last = since(&event["series"]["lastObservedTime"]);
+        last = age_since(&event["series"]["lastObservedTime"]);
         count = number(&event["series"]["count"]);
     }
-    let about = &event["involvedObject"];
-    let kind = text(about, "kind").to_lowercase();
-    let target = match text(about, "name") {
+    let involved = &event["involvedObject"];
+    let kind = text(involved, "kind").to_lowercase();
+    let target = match text(involved, "name") {
         "" => kind,
         name => format!("{kind}/{name}"),
     };
-    let source = or(
+    let source = text_or(
         text(&event["source"], "component"),
         text(event, "reportingComponent"),
     );
-    let host = or(text(&event["source"], "host"), text(event, "reportingInstance"));
+    let host = text_or(text(&event["source"], "host"), text(event, "reportingInstance"));
     let source = if host.is_empty() {
         source.to_owned()
     } else {
@@ -198,7 +205,7 @@ fn event(event: &Value) -> Vec<Value> {
         json!(text(event, "type")),
         json!(text(event, "reason")),
         json!(target),
-        json!(text(about, "fieldPath")),
+        json!(text(involved, "fieldPath")),
         json!(source),
         json!(text(event, "message").trim()),
         json!(first),
@@ -207,7 +214,7 @@ fn event(event: &Value) -> Vec<Value> {
     ]
 }
 
-fn or_else<'a>(first: &'a Value, second: &'a Value) -> &'a Value {
+fn first_non_null<'a>(first: &'a Value, second: &'a Value) -> &'a Value {
     if first.is_null() { second } else { first }
 }
 
@@ -216,26 +223,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn metrics_say_what_is_measured() {
-        let wanted = [
+    fn metrics_show_current_and_target_values() {
+        let desired = [
             json!({ "type": "Resource", "resource": { "name": "cpu", "target": { "averageUtilization": 80 } } }),
             json!({ "type": "External", "external": { "target": { "averageValue": "5" } } }),
             json!({ "type": "Pods", "pods": { "target": { "averageValue": "1" } } }),
         ];
-        let measured = [json!({ "resource": { "current": { "averageUtilization": 7 } } })];
-        assert_eq!(metrics(&wanted[..2], &measured), "cpu: 7%/80%, <unknown>/5 (avg)");
+        let current_metrics = [json!({ "resource": { "current": { "averageUtilization": 7 } } })];
         assert_eq!(
-            metrics(&wanted, &measured),
+            format_metrics(&desired[..2], &current_metrics),
+            "cpu: 7%/80%, <unknown>/5 (avg)"
+        );
+        assert_eq!(
+            format_metrics(&desired, &current_metrics),
             "cpu: 7%/80%, <unknown>/5 (avg) + 1 more..."
         );
-        assert_eq!(metrics(&[], &[]), "<none>");
+        assert_eq!(format_metrics(&[], &[]), "<none>");
     }
 
     #[test]
-    fn quotas_are_short() {
+    fn quotas_are_formatted_on_one_line() {
         let status = json!({ "hard": { "pods": "3", "limits.cpu": "2" }, "used": { "pods": "1" } });
         assert_eq!(
-            quota(&status),
+            format_quota(&status),
             ("pods: 1/3".to_owned(), "limits.cpu: 0/2".to_owned())
         );
     }

@@ -1,12 +1,12 @@
-//! The cells of jobs and cron jobs.
+//! The cells of Jobs and CronJobs.
 
 use super::workloads::containers;
-use super::{NONE, UNSET, age, created, list, name, number, selector_or_none, since};
+use super::{NONE, UNSET, age, age_of, age_since, list, name, number, selector_or_none};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 pub(super) fn cells(kind: &str, object: &Value) -> Option<Vec<Value>> {
-    let (spec, status, age) = (&object["spec"], &object["status"], created(object));
+    let (spec, status, age) = (&object["spec"], &object["status"], age_of(object));
     let template = &spec["template"];
     let mut cells = vec![name(object).clone()];
     match kind {
@@ -14,7 +14,7 @@ pub(super) fn cells(kind: &str, object: &Value) -> Option<Vec<Value>> {
             cells.extend([
                 json!(job_status(object)),
                 json!(completions(spec, status)),
-                json!(took(status)),
+                json!(job_duration(status)),
                 json!(age),
             ]);
             cells.extend(containers(template));
@@ -26,7 +26,7 @@ pub(super) fn cells(kind: &str, object: &Value) -> Option<Vec<Value>> {
                 .map_or(UNSET, |set| if set { "True" } else { "False" });
             let last = match &status["lastScheduleTime"] {
                 Value::Null => NONE.to_owned(),
-                time => since(time),
+                time => age_since(time),
             };
             cells.extend([
                 spec["schedule"].clone(),
@@ -46,37 +46,37 @@ pub(super) fn cells(kind: &str, object: &Value) -> Option<Vec<Value>> {
 }
 
 fn job_status(job: &Value) -> &'static str {
-    let is = |wanted: &str| {
+    let is_true = |condition_type: &str| {
         let mut conditions = list(&job["status"], "conditions").iter();
-        let found = conditions.find(|condition| condition["type"] == wanted);
-        found.is_some_and(|found| found["status"] == "True")
+        let condition = conditions.find(|condition| condition["type"] == condition_type);
+        condition.is_some_and(|condition| condition["status"] == "True")
     };
     match () {
-        () if is("Complete") => "Complete",
-        () if is("Failed") => "Failed",
+        () if is_true("Complete") => "Complete",
+        () if is_true("Failed") => "Failed",
         () if !job["metadata"]["deletionTimestamp"].is_null() => "Terminating",
-        () if is("Suspended") => "Suspended",
-        () if is("FailureTarget") => "FailureTarget",
-        () if is("SuccessCriteriaMet") => "SuccessCriteriaMet",
+        () if is_true("Suspended") => "Suspended",
+        () if is_true("FailureTarget") => "FailureTarget",
+        () if is_true("SuccessCriteriaMet") => "SuccessCriteriaMet",
         () => "Running",
     }
 }
 
 fn completions(spec: &Value, status: &Value) -> String {
     match (spec["completions"].as_i64(), number(&spec["parallelism"])) {
-        (Some(wanted), _) => format!("{}/{wanted}", number(&status["succeeded"])),
-        (None, several @ 2..) => format!("{}/1 of {several}", number(&status["succeeded"])),
+        (Some(condition_type), _) => format!("{}/{condition_type}", number(&status["succeeded"])),
+        (None, parallelism @ 2..) => format!("{}/1 of {parallelism}", number(&status["succeeded"])),
         (None, _) => format!("{}/1", number(&status["succeeded"])),
     }
 }
 
-/// How long a job runs, or ran.
-fn took(status: &Value) -> String {
+/// Returns how long a job has been running, or ran.
+fn job_duration(status: &Value) -> String {
     match (status["startTime"].as_str(), status["completionTime"].as_str()) {
         (None, _) => String::new(),
         (Some(start), None) => age::since(start),
         (Some(start), Some(end)) => match (start.parse::<Timestamp>(), end.parse::<Timestamp>()) {
-            (Ok(start), Ok(end)) => age::human(end.as_second() - start.as_second()),
+            (Ok(start), Ok(end)) => age::human_duration(end.as_second() - start.as_second()),
             _ => String::new(),
         },
     }
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn jobs_say_how_far_they_are() {
+    fn jobs_show_status_completions_and_duration() {
         let job = json!({
             "metadata": { "name": "j" }, "spec": { "parallelism": 3 },
             "status": {

@@ -15,7 +15,7 @@ const NONE: &str = "<none>";
 const UNSET: &str = "<unset>";
 const UNKNOWN: &str = "<unknown>";
 
-/// The cells of an object of this kind; None of kinds that have no columns of their own.
+/// Returns the cells of an object of this kind; `None` if the kind has no columns of its own.
 pub(super) fn cells(kind: &str, object: &Value) -> Option<Vec<Value>> {
     workloads::cells(kind, object)
         .or_else(|| jobs::cells(kind, object))
@@ -24,7 +24,7 @@ pub(super) fn cells(kind: &str, object: &Value) -> Option<Vec<Value>> {
         .or_else(|| config::cells(kind, object))
 }
 
-/// What a row says beside its cells: that a pod has ended.
+/// Returns the conditions of a row: whether a pod has completed.
 pub(super) fn conditions(kind: &str, object: &Value) -> Option<Value> {
     let (reason, message) = match (kind, object["status"]["phase"].as_str()?) {
         ("Pod", "Succeeded") => ("Succeeded", "The pod has completed successfully."),
@@ -34,9 +34,9 @@ pub(super) fn conditions(kind: &str, object: &Value) -> Option<Value> {
     Some(json!([{ "type": "Completed", "status": "True", "reason": reason, "message": message }]))
 }
 
-/// The text, or what stands for none.
-fn or<'a>(text: &'a str, none: &'a str) -> &'a str {
-    if text.is_empty() { none } else { text }
+/// Returns the text, or `default` if it is empty.
+fn text_or<'a>(text: &'a str, default: &'a str) -> &'a str {
+    if text.is_empty() { default } else { text }
 }
 
 fn number(value: &Value) -> i64 {
@@ -47,34 +47,34 @@ fn list<'a>(holder: &'a Value, field: &str) -> &'a [Value] {
     holder[field].as_array().map_or(&[], Vec::as_slice)
 }
 
-/// How long ago a time was.
-fn since(time: &Value) -> String {
+/// Returns the age of a timestamp.
+fn age_since(time: &Value) -> String {
     match time.as_str() {
         Some(time) if !time.is_empty() => age::since(time),
         _ => UNKNOWN.to_owned(),
     }
 }
 
-fn created(object: &Value) -> String {
-    since(&object["metadata"]["creationTimestamp"])
+fn age_of(object: &Value) -> String {
+    age_since(&object["metadata"]["creationTimestamp"])
 }
 
 fn name(object: &Value) -> &Value {
     &object["metadata"]["name"]
 }
 
-/// A map of labels as a selector of them.
-fn labels(labels: &Value) -> String {
+/// Formats a map of labels as a selector.
+fn format_labels(labels: &Value) -> String {
     let pairs = labels.as_object().into_iter().flatten();
     let mut pairs: Vec<String> = pairs
         .map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default()))
         .collect();
     pairs.sort();
-    or(&pairs.join(","), NONE).to_owned()
+    text_or(&pairs.join(","), NONE).to_owned()
 }
 
-/// A label selector in one line, its requirements by key; empty when it has none.
-fn selector(selector: &Value) -> String {
+/// Formats a label selector on one line, sorted by key; empty if it selects everything.
+fn format_selector(selector: &Value) -> String {
     let pairs = selector["matchLabels"].as_object().into_iter().flatten();
     let mut parts: Vec<(&str, String)> = pairs
         .map(|(key, value)| {
@@ -107,22 +107,22 @@ fn selector(selector: &Value) -> String {
     parts.join(",")
 }
 
-/// The same, with a word where there is none.
-fn selector_or_none(of: &Value) -> String {
-    or(&selector(of), NONE).to_owned()
+/// The same, but `<none>` instead of an empty text.
+fn selector_or_none(selector: &Value) -> String {
+    text_or(&format_selector(selector), NONE).to_owned()
 }
 
-/// A field of each item, in one line.
-fn joined(items: &[Value], field: &str) -> String {
+/// Joins a field of each item with commas.
+fn join_field(items: &[Value], field: &str) -> String {
     let texts: Vec<&str> = items.iter().map(|item| text(item, field)).collect();
     texts.join(",")
 }
 
-/// The first three, and how many more there are.
-fn shortened(texts: &[String]) -> String {
-    const MOST: usize = 3;
-    match texts.len().checked_sub(MOST) {
-        Some(more) if more > 0 => format!("{} + {more} more...", texts[..MOST].join(",")),
+/// Joins the first three texts, with the number of the others.
+fn join_first_three(texts: &[String]) -> String {
+    const MAX_SHOWN: usize = 3;
+    match texts.len().checked_sub(MAX_SHOWN) {
+        Some(more) if more > 0 => format!("{} + {more} more...", texts[..MAX_SHOWN].join(",")),
         _ => texts.join(","),
     }
 }
@@ -133,22 +133,22 @@ mod tests {
 
     #[test]
     fn selectors_are_sorted_by_key() {
-        let of = json!({
+        let selector = json!({
             "matchLabels": { "b": "1" },
             "matchExpressions": [
                 { "key": "c", "operator": "NotIn", "values": ["y", "x"] }, { "key": "a", "operator": "DoesNotExist" },
                 { "key": "d", "operator": "In", "values": ["z"] }, { "key": "e", "operator": "Exists" },
             ],
         });
-        assert_eq!(selector(&of), "!a,b=1,c notin (x,y),d in (z),e");
+        assert_eq!(format_selector(&selector), "!a,b=1,c notin (x,y),d in (z),e");
         assert_eq!(selector_or_none(&json!({})), "<none>");
-        assert_eq!(labels(&json!({ "b": "2", "a": "1" })), "a=1,b=2");
+        assert_eq!(format_labels(&json!({ "b": "2", "a": "1" })), "a=1,b=2");
     }
 
     #[test]
-    fn long_lists_are_cut() {
+    fn long_lists_are_shortened() {
         let texts: Vec<String> = (0..5).map(|number| number.to_string()).collect();
-        assert_eq!(shortened(&texts), "0,1,2 + 2 more...");
-        assert_eq!(shortened(&texts[..3]), "0,1,2");
+        assert_eq!(join_first_three(&texts), "0,1,2 + 2 more...");
+        assert_eq!(join_first_three(&texts[..3]), "0,1,2");
     }
 }

@@ -1,22 +1,23 @@
-//! The cells of what connects.
+//! The cells of services, endpoints, ingresses and network policies.
 
 use super::{
-    NONE, UNSET, created, joined, labels, list, name, number, or, selector_or_none, shortened, text,
+    NONE, UNSET, age_of, format_labels, join_field, join_first_three, list, name, number, selector_or_none,
+    text, text_or,
 };
 use serde_json::{Value, json};
 
 pub(super) fn cells(kind: &str, object: &Value) -> Option<Vec<Value>> {
-    let (spec, age) = (&object["spec"], json!(created(object)));
+    let (spec, age) = (&object["spec"], json!(age_of(object)));
     let name = name(object).clone();
     Some(match kind {
         "Service" => vec![
             name,
             spec["type"].clone(),
             list(spec, "clusterIPs").first().cloned().unwrap_or(json!(NONE)),
-            json!(external(object)),
-            json!(or(&ports(spec), NONE)),
+            json!(external_addresses(object)),
+            json!(text_or(&ports(spec), NONE)),
             age,
-            json!(labels(&spec["selector"])),
+            json!(format_labels(&spec["selector"])),
         ],
         "Endpoints" => vec![name, json!(endpoints(object)), age],
         "EndpointSlice" => {
@@ -31,7 +32,7 @@ pub(super) fn cells(kind: &str, object: &Value) -> Option<Vec<Value>> {
                 .iter()
                 .flat_map(|endpoint| list(endpoint, "addresses"));
             let addresses = addresses.map(|address| address.as_str().unwrap_or_default().to_owned());
-            let shown = |texts: Vec<String>| json!(or(&shortened(&texts), UNSET));
+            let shown = |texts: Vec<String>| json!(text_or(&join_first_three(&texts), UNSET));
             vec![
                 name,
                 object["addressType"].clone(),
@@ -44,7 +45,7 @@ pub(super) fn cells(kind: &str, object: &Value) -> Option<Vec<Value>> {
             name,
             json!(spec["ingressClassName"].as_str().unwrap_or(NONE)),
             json!(hosts(list(spec, "rules"))),
-            json!(balanced(object)),
+            json!(load_balancer_addresses(object)),
             json!(if list(spec, "tls").is_empty() {
                 "80"
             } else {
@@ -57,14 +58,17 @@ pub(super) fn cells(kind: &str, object: &Value) -> Option<Vec<Value>> {
             let group = parameters["apiGroup"].as_str().map(|group| format!(".{group}"));
             let shown = match parameters {
                 Value::Null => NONE.to_owned(),
-                of => format!(
+                parameters => format!(
                     "{}{}/{}",
-                    text(of, "kind"),
+                    text(parameters, "kind"),
                     group.unwrap_or_default(),
-                    text(of, "name")
+                    text(parameters, "name")
                 ),
             };
-            let name = super::storage::marked(object, &["ingressclass.kubernetes.io/is-default-class"]);
+            let name = super::storage::name_with_default_mark(
+                object,
+                &["ingressclass.kubernetes.io/is-default-class"],
+            );
             vec![json!(name), json!(text(spec, "controller")), json!(shown), age]
         }
         "NetworkPolicy" => vec![name, json!(selector_or_none(&spec["podSelector"])), age],
@@ -72,39 +76,39 @@ pub(super) fn cells(kind: &str, object: &Value) -> Option<Vec<Value>> {
     })
 }
 
-/// Where a service is reached from outside.
-fn external(service: &Value) -> String {
+/// Returns where a service is reachable from outside the cluster.
+fn external_addresses(service: &Value) -> String {
     let spec = &service["spec"];
-    let given: Vec<&str> = list(spec, "externalIPs")
+    let external_ips: Vec<&str> = list(spec, "externalIPs")
         .iter()
         .filter_map(Value::as_str)
         .collect();
     match text(spec, "type") {
-        "ClusterIP" | "NodePort" => or(&given.join(","), NONE).to_owned(),
+        "ClusterIP" | "NodePort" => text_or(&external_ips.join(","), NONE).to_owned(),
         "LoadBalancer" => {
-            let balanced = balanced(service);
-            let all: Vec<&str> = [balanced.as_str()]
+            let load_balancer_addresses = load_balancer_addresses(service);
+            let all: Vec<&str> = [load_balancer_addresses.as_str()]
                 .into_iter()
                 .filter(|text| !text.is_empty())
-                .chain(given)
+                .chain(external_ips)
                 .collect();
-            or(&all.join(","), "<pending>").to_owned()
+            text_or(&all.join(","), "<pending>").to_owned()
         }
         "ExternalName" => text(spec, "externalName").to_owned(),
         _ => super::UNKNOWN.to_owned(),
     }
 }
 
-/// The addresses that a load balancer has, each once.
-fn balanced(object: &Value) -> String {
-    let points = list(&object["status"]["loadBalancer"], "ingress").iter();
-    let mut points: Vec<&str> = points
-        .map(|point| or(text(point, "ip"), text(point, "hostname")))
-        .filter(|point| !point.is_empty())
+/// Returns the distinct addresses of a load balancer.
+fn load_balancer_addresses(object: &Value) -> String {
+    let addresses = list(&object["status"]["loadBalancer"], "ingress").iter();
+    let mut addresses: Vec<&str> = addresses
+        .map(|address| text_or(text(address, "ip"), text(address, "hostname")))
+        .filter(|address| !address.is_empty())
         .collect();
-    points.sort_unstable();
-    points.dedup();
-    points.join(",")
+    addresses.sort_unstable();
+    addresses.dedup();
+    addresses.join(",")
 }
 
 fn ports(spec: &Value) -> String {
@@ -118,17 +122,17 @@ fn ports(spec: &Value) -> String {
     ports.collect::<Vec<_>>().join(",")
 }
 
-/// Each address with each port; without ports, each address.
+/// Returns each address with each port, or only the addresses if there are no ports.
 fn endpoints(object: &Value) -> String {
-    let mut found = vec![];
+    let mut endpoints_found = vec![];
     let subsets = list(object, "subsets");
     for subset in subsets {
         let addresses = list(subset, "addresses");
         if list(subset, "ports").is_empty() {
-            found.extend(addresses.iter().map(|address| text(address, "ip").to_owned()));
+            endpoints_found.extend(addresses.iter().map(|address| text(address, "ip").to_owned()));
         }
         for port in list(subset, "ports") {
-            found.extend(addresses.iter().map(|address| match text(address, "ip") {
+            endpoints_found.extend(addresses.iter().map(|address| match text(address, "ip") {
                 ip if ip.contains(':') => format!("[{ip}]:{}", number(&port["port"])),
                 ip => format!("{ip}:{}", number(&port["port"])),
             }));
@@ -137,29 +141,29 @@ fn endpoints(object: &Value) -> String {
     if subsets.is_empty() {
         NONE.to_owned()
     } else {
-        shortened(&found)
+        join_first_three(&endpoints_found)
     }
 }
 
 fn hosts(rules: &[Value]) -> String {
-    const MOST: usize = 3;
-    let named: Vec<Value> = rules
+    const MAX_HOSTS: usize = 3;
+    let with_host: Vec<Value> = rules
         .iter()
         .filter(|rule| !text(rule, "host").is_empty())
         .cloned()
         .collect();
-    if named.is_empty() {
+    if with_host.is_empty() {
         return "*".to_owned();
     }
-    let shown = joined(&named[..named.len().min(MOST)], "host");
-    // The real server counts rules, not hosts, and only when a rule follows the third host.
+    let shown = join_field(&with_host[..with_host.len().min(MAX_HOSTS)], "host");
+    // kube-apiserver counts rules, not hosts, and only if a rule follows the third host.
     let third = rules
         .iter()
         .enumerate()
         .filter(|(_, rule)| !text(rule, "host").is_empty())
-        .nth(MOST - 1);
+        .nth(MAX_HOSTS - 1);
     match third {
-        Some((at, _)) if at + 1 < rules.len() => format!("{shown} + {} more...", rules.len() - MOST),
+        Some((at, _)) if at + 1 < rules.len() => format!("{shown} + {} more...", rules.len() - MAX_HOSTS),
         _ => shown,
     }
 }
@@ -169,21 +173,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn services_say_where_they_are_reached() {
+    fn services_show_external_addresses_and_ports() {
         let service = json!({
             "spec": { "type": "LoadBalancer", "externalIPs": ["1.1.1.1"], "ports": [{ "port": 80, "nodePort": 30000, "protocol": "TCP" }] },
             "status": { "loadBalancer": { "ingress": [{ "hostname": "h" }, { "ip": "2.2.2.2" }] } },
         });
-        assert_eq!(external(&service), "2.2.2.2,h,1.1.1.1");
+        assert_eq!(external_addresses(&service), "2.2.2.2,h,1.1.1.1");
         assert_eq!(ports(&service["spec"]), "80:30000/TCP");
         assert_eq!(
-            external(&json!({ "spec": { "type": "LoadBalancer" } })),
+            external_addresses(&json!({ "spec": { "type": "LoadBalancer" } })),
             "<pending>"
         );
     }
 
     #[test]
-    fn hosts_are_counted_by_rules() {
+    fn hidden_hosts_are_counted_by_rules() {
         let rule = |host: &str| json!({ "host": host });
         assert_eq!(hosts(&[json!({})]), "*");
         assert_eq!(hosts(&[rule("a"), rule("b"), rule("c")]), "a,b,c");

@@ -1,13 +1,17 @@
-//! A pod's status in one word, as people know it from `kubectl get pods`.
+//! The cells of pods, with the status summary that `kubectl get pods` shows.
 
-use super::{NONE, created, list, name, number, or, since, text};
+use super::{NONE, age_of, age_since, list, name, number, text, text_or};
 use serde_json::{Value, json};
 
 pub(super) fn cells(pod: &Value) -> Vec<Value> {
-    let summary = Summary::of(pod);
+    let summary = PodSummary::of(pod);
     let (spec, status) = (&pod["spec"], &pod["status"]);
-    let restarts = match summary.last {
-        Some(last) if summary.restarts != 0 => format!("{} ({} ago)", summary.restarts, since(&json!(last))),
+    let restarts = match summary.last_termination {
+        Some(last_termination) if summary.restarts != 0 => format!(
+            "{} ({} ago)",
+            summary.restarts,
+            age_since(&json!(last_termination))
+        ),
         _ => summary.restarts.to_string(),
     };
     let address = list(status, "podIPs")
@@ -18,44 +22,44 @@ pub(super) fn cells(pod: &Value) -> Vec<Value> {
         json!(format!("{}/{}", summary.ready, summary.containers)),
         json!(summary.reason),
         json!(restarts),
-        json!(created(pod)),
-        json!(or(address, NONE)),
-        json!(or(text(spec, "nodeName"), NONE)),
-        json!(or(text(status, "nominatedNodeName"), NONE)),
-        json!(gates(pod)),
+        json!(age_of(pod)),
+        json!(text_or(address, NONE)),
+        json!(text_or(text(spec, "nodeName"), NONE)),
+        json!(text_or(text(status, "nominatedNodeName"), NONE)),
+        json!(readiness_gates(pod)),
     ]
 }
 
-/// How many of the readiness gates are open.
-fn gates(pod: &Value) -> String {
-    let gates = list(&pod["spec"], "readinessGates");
-    let open = gates
+/// Returns how many readiness gates are satisfied.
+fn readiness_gates(pod: &Value) -> String {
+    let readiness_gates = list(&pod["spec"], "readinessGates");
+    let satisfied = readiness_gates
         .iter()
         .filter(|gate| is_true(pod, text(gate, "conditionType")))
         .count();
-    match gates.len() {
+    match readiness_gates.len() {
         0 => NONE.to_owned(),
-        all => format!("{open}/{all}"),
+        total => format!("{satisfied}/{total}"),
     }
 }
 
 fn is_true(pod: &Value, condition: &str) -> bool {
     let conditions = list(&pod["status"], "conditions");
-    let found = conditions.iter().find(|known| known["type"] == condition);
-    found.is_some_and(|found| found["status"] == "True")
+    let condition_found = conditions.iter().find(|known| known["type"] == condition);
+    condition_found.is_some_and(|condition_found| condition_found["status"] == "True")
 }
 
-/// What the containers of a pod are, together.
-struct Summary<'a> {
+/// The state of a pod's containers, summarized.
+struct PodSummary<'a> {
     reason: String,
     ready: usize,
     containers: usize,
     restarts: i64,
-    /// When the last of those that restarted had ended.
-    last: Option<&'a str>,
+    /// The last termination time of a restarted container.
+    last_termination: Option<&'a str>,
 }
 
-impl<'a> Summary<'a> {
+impl<'a> PodSummary<'a> {
     fn of(pod: &'a Value) -> Self {
         let (spec, status) = (&pod["spec"], &pod["status"]);
         let phase = text(status, "phase");
@@ -65,22 +69,26 @@ impl<'a> Summary<'a> {
             .map(|container| text(container, "name"))
             .collect();
         let mut summary = Self {
-            reason: or(text(status, "reason"), phase).to_owned(),
+            reason: text_or(text(status, "reason"), phase).to_owned(),
             ready: 0,
             containers: list(spec, "containers").len() + sidecars.len(),
             restarts: 0,
-            last: None,
+            last_termination: None,
         };
-        let gated = |condition: &&Value| {
+        let is_scheduling_gated = |condition: &&Value| {
             condition["type"] == "PodScheduled" && condition["reason"] == "SchedulingGated"
         };
-        if list(status, "conditions").iter().find(gated).is_some() {
+        if list(status, "conditions")
+            .iter()
+            .find(is_scheduling_gated)
+            .is_some()
+        {
             "SchedulingGated".clone_into(&mut summary.reason);
         }
-        let initializing = summary.initialize(pod, &sidecars);
-        if !initializing || is_true(pod, "Initialized") {
-            summary.forget_initialized(pod, &sidecars);
-            summary.run(pod);
+        let is_initializing = summary.add_init_containers(pod, &sidecars);
+        if !is_initializing || is_true(pod, "Initialized") {
+            summary.reset_to_sidecars(pod, &sidecars);
+            summary.add_containers(pod);
         }
         if !pod["metadata"]["deletionTimestamp"].is_null() {
             if text(status, "reason") == "NodeLost" {
@@ -92,46 +100,46 @@ impl<'a> Summary<'a> {
         summary
     }
 
-    /// Goes through the init containers, to the first that has work to do; true when there is one.
-    fn initialize(&mut self, pod: &'a Value, sidecars: &[&str]) -> bool {
-        let all = list(&pod["spec"], "initContainers").len();
+    /// Summarizes the init containers up to the first that has not completed. Returns whether there is one.
+    fn add_init_containers(&mut self, pod: &'a Value, sidecars: &[&str]) -> bool {
+        let total = list(&pod["spec"], "initContainers").len();
         for (at, container) in list(&pod["status"], "initContainerStatuses").iter().enumerate() {
-            self.restarted(container);
-            let ended = &container["state"]["terminated"];
+            self.add_restarts(container);
+            let terminated = &container["state"]["terminated"];
             let waiting = text(&container["state"]["waiting"], "reason");
-            if ended.is_object() && number(&ended["exitCode"]) == 0 {
+            if terminated.is_object() && number(&terminated["exitCode"]) == 0 {
                 continue;
             }
             if sidecars.contains(&text(container, "name")) && container["started"] == true {
                 self.ready += usize::from(container["ready"] == true);
                 continue;
             }
-            self.reason = if ended.is_object() {
-                format!("Init:{}", end_of(ended))
+            self.reason = if terminated.is_object() {
+                format!("Init:{}", termination_reason(terminated))
             } else if !matches!(waiting, "" | "PodInitializing") {
                 format!("Init:{waiting}")
             } else {
-                format!("Init:{at}/{all}")
+                format!("Init:{at}/{total}")
             };
             return true;
         }
         false
     }
 
-    /// Once initialized, only what still runs counts as restarted.
-    fn forget_initialized(&mut self, pod: &'a Value, sidecars: &[&str]) {
-        (self.restarts, self.last) = (0, None);
+    /// After initialization, only restarts of sidecars count, not those of init containers.
+    fn reset_to_sidecars(&mut self, pod: &'a Value, sidecars: &[&str]) {
+        (self.restarts, self.last_termination) = (0, None);
         for container in list(&pod["status"], "initContainerStatuses") {
             if sidecars.contains(&text(container, "name")) {
-                self.restarted(container);
+                self.add_restarts(container);
             }
         }
     }
 
-    fn run(&mut self, pod: &'a Value) {
+    fn add_containers(&mut self, pod: &'a Value) {
         let (mut running, mut failed) = (false, String::new());
         for container in list(&pod["status"], "containerStatuses").iter().rev() {
-            self.restarted(container);
+            self.add_restarts(container);
             let (state, waiting) = (
                 &container["state"],
                 text(&container["state"]["waiting"], "reason"),
@@ -139,7 +147,7 @@ impl<'a> Summary<'a> {
             if !waiting.is_empty() {
                 waiting.clone_into(&mut self.reason);
             } else if state["terminated"].is_object() {
-                self.reason = end_of(&state["terminated"]);
+                self.reason = termination_reason(&state["terminated"]);
                 if number(&state["terminated"]["exitCode"]) != 0 {
                     failed.clone_from(&self.reason);
                 }
@@ -159,17 +167,17 @@ impl<'a> Summary<'a> {
         }
     }
 
-    fn restarted(&mut self, container: &'a Value) {
+    fn add_restarts(&mut self, container: &'a Value) {
         self.restarts += number(&container["restartCount"]);
-        let ended = container["lastState"]["terminated"]["finishedAt"].as_str();
-        self.last = self.last.max(ended);
+        let terminated = container["lastState"]["terminated"]["finishedAt"].as_str();
+        self.last_termination = self.last_termination.max(terminated);
     }
 }
 
-/// Why a container ended.
-fn end_of(ended: &Value) -> String {
-    match (text(ended, "reason"), number(&ended["signal"])) {
-        ("", 0) => format!("ExitCode:{}", number(&ended["exitCode"])),
+/// Returns why a container terminated.
+fn termination_reason(terminated: &Value) -> String {
+    match (text(terminated, "reason"), number(&terminated["signal"])) {
+        ("", 0) => format!("ExitCode:{}", number(&terminated["exitCode"])),
         ("", signal) => format!("Signal:{signal}"),
         (reason, _) => reason.to_owned(),
     }
@@ -188,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_is_what_its_containers_are() {
+    fn pod_status_summarizes_its_containers() {
         let pod = |init: Value, main: Value| {
             json!({
                 "metadata": { "name": "p" },
@@ -200,18 +208,18 @@ mod tests {
             })
         };
         let running = json!({ "ready": true, "state": { "running": {} } });
-        let ended =
+        let terminated =
             |code: i64| json!({ "state": { "terminated": { "exitCode": code, "reason": "Completed" } } });
         let waiting = json!({ "state": { "waiting": { "reason": "CrashLoopBackOff" } }, "restartCount": 2 });
         for (init, main, expected) in [
             (json!([]), json!([running, running]), ("2/2", "Running")),
             (
-                json!([ended(0)]),
+                json!([terminated(0)]),
                 json!([running, waiting]),
                 ("1/2", "CrashLoopBackOff"),
             ),
-            (json!([]), json!([running, ended(0)]), ("1/2", "Running")),
-            (json!([ended(1)]), json!([]), ("0/2", "Init:Completed")),
+            (json!([]), json!([running, terminated(0)]), ("1/2", "Running")),
+            (json!([terminated(1)]), json!([]), ("0/2", "Init:Completed")),
             (json!([{ "state": {} }]), json!([]), ("0/2", "Init:0/1")),
             (
                 json!([{ "state": { "terminated": { "exitCode": 3 } } }]),
@@ -222,8 +230,8 @@ mod tests {
             let (ready, reason) = status(&pod(init, main));
             assert_eq!((ready.as_str(), reason.as_str()), expected);
         }
-        let mut gone = pod(json!([]), json!([running]));
-        gone["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
-        assert_eq!(status(&gone).1, "Terminating");
+        let mut deleted = pod(json!([]), json!([running]));
+        deleted["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        assert_eq!(status(&deleted).1, "Terminating");
     }
 }

@@ -1,11 +1,11 @@
-//! The cells of volumes, claims and classes.
+//! The cells of PersistentVolumes, PersistentVolumeClaims and StorageClasses.
 
-use super::config::quantity;
-use super::{UNSET, created, name, text};
+use super::config::format_quantity;
+use super::{UNSET, age_of, name, text};
 use serde_json::{Value, json};
 
 pub(super) fn cells(kind: &str, object: &Value) -> Option<Vec<Value>> {
-    let (spec, status, age) = (&object["spec"], &object["status"], json!(created(object)));
+    let (spec, status, age) = (&object["spec"], &object["status"], json!(age_of(object)));
     let is_deleted = !object["metadata"]["deletionTimestamp"].is_null();
     let phase = if is_deleted {
         "Terminating"
@@ -23,12 +23,12 @@ pub(super) fn cells(kind: &str, object: &Value) -> Option<Vec<Value>> {
             };
             vec![
                 name,
-                json!(quantity(&spec["capacity"]["storage"])),
-                json!(access(&spec["accessModes"])),
+                json!(format_quantity(&spec["capacity"]["storage"])),
+                json!(format_access_modes(&spec["accessModes"])),
                 json!(text(spec, "persistentVolumeReclaimPolicy")),
                 json!(phase),
                 json!(claim),
-                json!(class(object)),
+                json!(storage_class(object)),
                 attributes,
                 json!(text(status, "reason")),
                 age,
@@ -41,8 +41,8 @@ pub(super) fn cells(kind: &str, object: &Value) -> Option<Vec<Value>> {
                 (String::new(), String::new())
             } else {
                 (
-                    quantity(&status["capacity"]["storage"]),
-                    access(&status["accessModes"]),
+                    format_quantity(&status["capacity"]["storage"]),
+                    format_access_modes(&status["accessModes"]),
                 )
             };
             vec![
@@ -51,7 +51,7 @@ pub(super) fn cells(kind: &str, object: &Value) -> Option<Vec<Value>> {
                 json!(volume),
                 json!(capacity),
                 json!(modes),
-                json!(class(object)),
+                json!(storage_class(object)),
                 attributes,
                 age,
                 mode,
@@ -63,7 +63,7 @@ pub(super) fn cells(kind: &str, object: &Value) -> Option<Vec<Value>> {
                 "storageclass.beta.kubernetes.io/is-default-class",
             ];
             vec![
-                json!(marked(object, &names)),
+                json!(name_with_default_mark(object, &names)),
                 json!(text(object, "provisioner")),
                 json!(object["reclaimPolicy"].as_str().unwrap_or("Delete")),
                 json!(object["volumeBindingMode"].as_str().unwrap_or("Immediate")),
@@ -75,8 +75,8 @@ pub(super) fn cells(kind: &str, object: &Value) -> Option<Vec<Value>> {
     })
 }
 
-/// The name, and whether an annotation makes it the default.
-pub(super) fn marked(object: &Value, annotations: &[&str]) -> String {
+/// Returns the name, marked if an annotation makes the class the default.
+pub(super) fn name_with_default_mark(object: &Value, annotations: &[&str]) -> String {
     let is_default = annotations
         .iter()
         .any(|annotation| object["metadata"]["annotations"][*annotation] == "true");
@@ -88,17 +88,17 @@ pub(super) fn marked(object: &Value, annotations: &[&str]) -> String {
     }
 }
 
-fn class(object: &Value) -> &str {
-    let old = object["metadata"]["annotations"]["volume.beta.kubernetes.io/storage-class"].as_str();
-    old.unwrap_or_else(|| text(&object["spec"], "storageClassName"))
+fn storage_class(object: &Value) -> &str {
+    let annotated = object["metadata"]["annotations"]["volume.beta.kubernetes.io/storage-class"].as_str();
+    annotated.unwrap_or_else(|| text(&object["spec"], "storageClassName"))
 }
 
-/// Access modes in their short forms, each once, in the order in which people know them.
-fn access(modes: &Value) -> String {
+/// Formats the distinct access modes in their short forms, in the order of kubectl.
+fn format_access_modes(modes: &Value) -> String {
     let has = |mode: &str| {
         modes
             .as_array()
-            .is_some_and(|modes| modes.iter().any(|known| known == mode))
+            .is_some_and(|modes| modes.iter().any(|present| present == mode))
     };
     let short = [
         ("ReadWriteOnce", "RWO"),
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn access_modes_are_short() {
         assert_eq!(
-            access(&json!(["ReadWriteMany", "ReadWriteOnce", "ReadWriteOnce"])),
+            format_access_modes(&json!(["ReadWriteMany", "ReadWriteOnce", "ReadWriteOnce"])),
             "RWO,RWX"
         );
     }

@@ -1,19 +1,20 @@
-//! The cells of what runs pods, and of nodes.
+//! The cells of workloads and nodes.
 
 use super::{
-    NONE, UNKNOWN, created, joined, labels, list, name, number, or, pods, selector, selector_or_none, text,
+    NONE, UNKNOWN, age_of, format_labels, format_selector, join_field, list, name, number, pods,
+    selector_or_none, text, text_or,
 };
 use serde_json::{Value, json};
 
 pub(super) fn cells(kind: &str, object: &Value) -> Option<Vec<Value>> {
-    let (spec, status, age) = (&object["spec"], &object["status"], created(object));
+    let (spec, status, age) = (&object["spec"], &object["status"], age_of(object));
     let template = &spec["template"];
     let mut cells = vec![name(object).clone()];
     match kind {
         "Pod" => return Some(pods::cells(object)),
         "PodTemplate" => {
             cells.extend(containers(&object["template"]));
-            cells.push(json!(labels(&object["template"]["metadata"]["labels"])));
+            cells.push(json!(format_labels(&object["template"]["metadata"]["labels"])));
         }
         "ReplicationController" | "ReplicaSet" => {
             let counts = [&spec["replicas"], &status["replicas"], &status["readyReplicas"]];
@@ -23,19 +24,19 @@ pub(super) fn cells(kind: &str, object: &Value) -> Option<Vec<Value>> {
             cells.push(json!(if kind == "ReplicaSet" {
                 selector_or_none(&spec["selector"])
             } else {
-                labels(&spec["selector"])
+                format_labels(&spec["selector"])
             }));
         }
         "Deployment" => {
-            cells.push(json!(of(&status["readyReplicas"], &spec["replicas"])));
+            cells.push(json!(ratio(&status["readyReplicas"], &spec["replicas"])));
             let counts = [&status["updatedReplicas"], &status["availableReplicas"]];
             cells.extend(counts.map(|count| json!(number(count))));
             cells.push(json!(age));
             cells.extend(containers(template));
-            cells.push(json!(selector(&spec["selector"])));
+            cells.push(json!(format_selector(&spec["selector"])));
         }
         "StatefulSet" => {
-            cells.push(json!(of(&status["readyReplicas"], &spec["replicas"])));
+            cells.push(json!(ratio(&status["readyReplicas"], &spec["replicas"])));
             cells.push(json!(age));
             cells.extend(containers(template));
         }
@@ -48,7 +49,7 @@ pub(super) fn cells(kind: &str, object: &Value) -> Option<Vec<Value>> {
                 "numberAvailable",
             ];
             cells.extend(counts.map(|count| json!(number(&status[count]))));
-            cells.push(json!(labels(&template["spec"]["nodeSelector"])));
+            cells.push(json!(format_labels(&template["spec"]["nodeSelector"])));
             cells.push(json!(age));
             cells.extend(containers(template));
             cells.push(json!(selector_or_none(&spec["selector"])));
@@ -77,28 +78,28 @@ pub(super) fn cells(kind: &str, object: &Value) -> Option<Vec<Value>> {
             }));
             cells.extend([json!(number(&status["disruptionsAllowed"])), json!(age)]);
         }
-        "Node" => node(object, &mut cells),
+        "Node" => node_cells(object, &mut cells),
         _ => return None,
     }
     Some(cells)
 }
 
-/// The names and the images of a template's containers.
+/// Returns the names and images of a template's containers.
 pub(super) fn containers(template: &Value) -> [Value; 2] {
     let containers = list(&template["spec"], "containers");
     [
-        json!(joined(containers, "name")),
-        json!(joined(containers, "image")),
+        json!(join_field(containers, "name")),
+        json!(join_field(containers, "image")),
     ]
 }
 
-/// `1/2`.
-fn of(some: &Value, all: &Value) -> String {
-    format!("{}/{}", number(some), number(all))
+/// Formats `1/2`.
+fn ratio(part: &Value, all: &Value) -> String {
+    format!("{}/{}", number(part), number(all))
 }
 
-fn node(node: &Value, cells: &mut Vec<Value>) {
-    const ROLE: &str = "node-role.kubernetes.io/";
+fn node_cells(node: &Value, cells: &mut Vec<Value>) {
+    const ROLE_LABEL_PREFIX: &str = "node-role.kubernetes.io/";
     let status = &node["status"];
     let mut conditions = list(status, "conditions").iter().rev();
     let ready = conditions.find(|condition| condition["type"] == "Ready");
@@ -116,7 +117,7 @@ fn node(node: &Value, cells: &mut Vec<Value>) {
     };
     let labels = node["metadata"]["labels"].as_object().into_iter().flatten();
     let mut roles: Vec<&str> = labels
-        .filter_map(|(key, value)| match key.strip_prefix(ROLE) {
+        .filter_map(|(key, value)| match key.strip_prefix(ROLE_LABEL_PREFIX) {
             None if key == "kubernetes.io/role" => value.as_str(),
             role => role,
         })
@@ -125,27 +126,29 @@ fn node(node: &Value, cells: &mut Vec<Value>) {
     roles.sort_unstable();
     roles.dedup();
     let address = |kind: &str| {
-        let found = list(status, "addresses")
+        let address = list(status, "addresses")
             .iter()
             .find(|address| address["type"] == kind);
-        found.map_or(NONE, |found| text(found, "address")).to_owned()
+        address
+            .map_or(NONE, |address| text(address, "address"))
+            .to_owned()
     };
     let info = &status["nodeInfo"];
-    let mut kernel = or(text(info, "kernelVersion"), UNKNOWN).to_owned();
+    let mut kernel = text_or(text(info, "kernelVersion"), UNKNOWN).to_owned();
     let architecture = text(info, "architecture");
     if !architecture.is_empty() {
         kernel = format!("{kernel} ({architecture})");
     }
     cells.extend([
         json!(format!("{ready}{scheduled}")),
-        json!(or(&roles.join(","), NONE)),
-        json!(created(node)),
+        json!(text_or(&roles.join(","), NONE)),
+        json!(age_of(node)),
         json!(text(info, "kubeletVersion")),
         json!(address("InternalIP")),
         json!(address("ExternalIP")),
-        json!(or(text(info, "osImage"), UNKNOWN)),
+        json!(text_or(text(info, "osImage"), UNKNOWN)),
         json!(kernel),
-        json!(or(text(info, "containerRuntimeVersion"), UNKNOWN)),
+        json!(text_or(text(info, "containerRuntimeVersion"), UNKNOWN)),
     ]);
 }
 
@@ -154,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nodes_say_whether_they_take_pods_and_what_for() {
+    fn nodes_show_readiness_schedulability_and_roles() {
         let node = json!({
             "metadata": {
                 "name": "n",

@@ -1,23 +1,24 @@
-//! Values of built-in kinds that do not come as text: the outcome of a strategic merge patch. The real server converts them with other
-//! words than its decoder has, and takes a few more.
+//! Conversion errors of values that are not decoded from text: the result of a strategic merge patch. kube-apiserver converts such a result
+//! with its unstructured converter, which has other error messages than the JSON decoder and accepts a few more values.
 
 use super::{Scalar, Type, json_kind, scalars};
 use serde_json::Value;
 
-/// Whether a value can be made one of the type; else the first complaint. Whole numbers with a fraction of zero are taken for integers.
-pub(crate) fn restore(value: &Value, ty: &Type) -> Result<(), String> {
+/// Checks whether a value converts to the type; returns the first error otherwise. Floats without a fraction are accepted as integers.
+pub(crate) fn check_convertible(value: &Value, ty: &Type) -> Result<(), String> {
     if value.is_null() {
         return Ok(());
     }
     match (ty.resolve(), value) {
-        (Type::Scalar(wanted), _) => restore_scalar(value, *wanted),
-        (Type::List(list), Value::Array(items)) => {
-            items.iter().try_for_each(|item| restore(item, &list.items))
-        }
-        (Type::List(_), other) => Err(format!("cannot restore slice from {}", go_kind(other))),
-        (Type::Map(map), Value::Object(fields)) => fields
+        (Type::Scalar(expected), _) => check_scalar(value, *expected),
+        (Type::List(list), Value::Array(items)) => items
             .iter()
-            .try_for_each(|(name, value)| map.type_of(name).map_or(Ok(()), |ty| restore(value, ty))),
+            .try_for_each(|item| check_convertible(item, &list.items)),
+        (Type::List(_), other) => Err(format!("cannot restore slice from {}", go_kind(other))),
+        (Type::Map(map), Value::Object(fields)) => fields.iter().try_for_each(|(name, value)| {
+            map.type_of(name)
+                .map_or(Ok(()), |ty| check_convertible(value, ty))
+        }),
         (Type::Map(_), other) if matches!(ty, Type::Named(_)) => {
             Err(format!("cannot restore struct from: {}", go_kind(other)))
         }
@@ -26,8 +27,8 @@ pub(crate) fn restore(value: &Value, ty: &Type) -> Result<(), String> {
     }
 }
 
-fn restore_scalar(value: &Value, wanted: Scalar) -> Result<(), String> {
-    let found = go_kind(value);
+fn check_scalar(value: &Value, expected: Scalar) -> Result<(), String> {
+    let go_kind_of_value = go_kind(value);
     let is_whole = value.as_f64().is_some_and(|number| number.fract() == 0.0);
     let json_number = |fits: bool| match value {
         _ if fits => Ok(()),
@@ -39,17 +40,23 @@ fn restore_scalar(value: &Value, wanted: Scalar) -> Result<(), String> {
             json_kind(value)
         )),
     };
-    let name = match wanted {
+    let name = match expected {
         Scalar::Boolean if value.is_boolean() => return Ok(()),
         Scalar::Boolean => "bool",
         Scalar::String if value.is_string() => return Ok(()),
-        Scalar::String if found == "int64" => return Err("cannot convert int64 to string".to_owned()),
+        Scalar::String if go_kind_of_value == "int64" => {
+            return Err("cannot convert int64 to string".to_owned());
+        }
         Scalar::String => "string",
         Scalar::Double if value.is_number() => return Ok(()),
         Scalar::Double => "float64",
         Scalar::Int32 | Scalar::Int64 if value.is_i64() || (value.is_number() && is_whole) => return Ok(()),
         Scalar::Int32 | Scalar::Int64 => {
-            let name = if wanted == Scalar::Int32 { "int32" } else { "int64" };
+            let name = if expected == Scalar::Int32 {
+                "int32"
+            } else {
+                "int64"
+            };
             if value.is_number() {
                 return Err(format!("cannot convert float64 to {name}"));
             }
@@ -60,12 +67,12 @@ fn restore_scalar(value: &Value, wanted: Scalar) -> Result<(), String> {
                 Some(text) => scalars::base64_error(text).map_or(Ok(()), |message| {
                     Err(format!("error decoding from json: {message}"))
                 }),
-                None => Err(format!("cannot restore slice from {found}")),
+                None => Err(format!("cannot restore slice from {go_kind_of_value}")),
             };
         }
         Scalar::DateTime | Scalar::MicroTime => {
             return match value.as_str() {
-                Some(text) => scalars::time_error(text, wanted == Scalar::MicroTime).map_or(Ok(()), Err),
+                Some(text) => scalars::time_error(text, expected == Scalar::MicroTime).map_or(Ok(()), Err),
                 None => Err(format!(
                     "json: cannot unmarshal {} into Go value of type string",
                     json_kind(value)

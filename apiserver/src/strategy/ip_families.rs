@@ -1,36 +1,46 @@
-//! The families of a service's addresses: IPv4 alone here, as on the tests' real server.
+//! IP families of services. Only IPv4 is configured, as on the kube-apiserver that the tests compare with.
 //!
-//! What is said of them is looked at before anything else of a service, and then nothing else is told.
+//! Errors about IP families come before all others and are reported alone.
 
 use crate::builtin;
 use crate::field::FieldError;
 use serde_json::{Map, Value, json};
 use std::net::IpAddr;
 
-const POLICY: &str = "spec.ipFamilyPolicy";
-const SINGLE: &str = "SingleStack";
+const POLICY_PATH: &str = "spec.ipFamilyPolicy";
+const SINGLE_STACK: &str = "SingleStack";
 
-/// Fills in families and their policy, and refuses those that contradict one another or that there are not.
-pub(super) fn choose(spec: &mut Map<String, Value>, old: Option<&Value>) -> Result<(), Vec<FieldError>> {
+/// Defaults IP families and their policy, and rejects contradictory or unsupported ones.
+pub(super) fn default_ip_families(
+    spec: &mut Map<String, Value>,
+    old: Option<&Value>,
+) -> Result<(), Vec<FieldError>> {
     let headless = spec.get("clusterIP").is_some_and(|address| address == "None");
     let selects = spec
         .get("selector")
         .and_then(Value::as_object)
         .is_some_and(|labels| !labels.is_empty());
-    // Who has neither an address nor pods may have endpoints of both families.
-    let open = headless && !selects;
+    // A headless service without selector may have endpoints of both families.
+    let headless_without_selector = headless && !selects;
     if spec.get("ipFamilyPolicy").is_none_or(Value::is_null) {
         let before = old
             .map(|old| &old["ipFamilyPolicy"])
             .filter(|policy| !policy.is_null());
-        let default = json!(if open { "RequireDualStack" } else { SINGLE });
+        let default = json!(if headless_without_selector {
+            "RequireDualStack"
+        } else {
+            SINGLE_STACK
+        });
         spec.insert("ipFamilyPolicy".to_owned(), before.cloned().unwrap_or(default));
     }
-    refuse(builtin::service_addresses(&Value::Object(spec.clone()), old))?;
-    let single = spec["ipFamilyPolicy"] == SINGLE;
-    refuse(release(spec, old, single))?;
+    reject_if_any(builtin::validate_service_addresses(
+        &Value::Object(spec.clone()),
+        old,
+    ))?;
+    let single = spec["ipFamilyPolicy"] == SINGLE_STACK;
+    reject_if_any(release_secondary(spec, old, single))?;
     let families = list(spec.get("ipFamilies"));
-    if open {
+    if headless_without_selector {
         if families.is_empty() {
             let both = if single {
                 json!(["IPv4"])
@@ -44,10 +54,10 @@ pub(super) fn choose(spec: &mut Map<String, Value>, old: Option<&Value>) -> Resu
         }
         return Ok(());
     }
-    let mut faults = vec![];
+    let mut errors = vec![];
     if spec["ipFamilyPolicy"] == "RequireDualStack" {
         let detail = "this cluster is not configured for dual-stack services";
-        faults.push(FieldError::invalid(POLICY, "RequireDualStack", detail));
+        errors.push(FieldError::invalid(POLICY_PATH, "RequireDualStack", detail));
     }
     for (at, family) in families
         .iter()
@@ -55,45 +65,45 @@ pub(super) fn choose(spec: &mut Map<String, Value>, old: Option<&Value>) -> Resu
         .filter(|(_, family)| *family != "IPv4")
     {
         let path = format!("spec.ipFamilies[{at}]");
-        faults.push(FieldError::invalid(
+        errors.push(FieldError::invalid(
             &path,
             family.clone(),
             "not configured on this cluster",
         ));
     }
-    refuse(faults)?;
+    reject_if_any(errors)?;
     if families.is_empty() {
         spec.insert("ipFamilies".to_owned(), json!(["IPv4"]));
     }
     Ok(())
 }
 
-fn refuse(faults: Vec<FieldError>) -> Result<(), Vec<FieldError>> {
-    if faults.is_empty() { Ok(()) } else { Err(faults) }
+fn reject_if_any(errors: Vec<FieldError>) -> Result<(), Vec<FieldError>> {
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
-/// A second address or family goes with the policy, and not without it.
-fn release(spec: &mut Map<String, Value>, old: Option<&Value>, single: bool) -> Vec<FieldError> {
-    let mut faults = vec![];
+/// Releases the secondary cluster IP and family if the policy becomes `SingleStack`, and rejects values that contradict the policy.
+fn release_secondary(spec: &mut Map<String, Value>, old: Option<&Value>, single: bool) -> Vec<FieldError> {
+    let mut errors = vec![];
     let policy = spec["ipFamilyPolicy"].clone();
     let lists = [
         ("clusterIPs", "the secondary cluster IP", "cluster IPs"),
         ("ipFamilies", "the secondary IP family", "IP families"),
     ];
-    for (name, second, several) in lists {
-        let now = list(spec.get(name));
+    for (name, secondary_name, plural_name) in lists {
+        let current = list(spec.get(name));
         let before = old.map(|old| list(old.get(name))).unwrap_or_default();
-        let kept = now == before && now.len() > 1;
-        if single && old.is_some() && kept {
-            spec.insert(name.to_owned(), json!([now[0]]));
-        } else if single && now.len() == 2 {
+        let is_unchanged = current == before && current.len() > 1;
+        if single && old.is_some() && is_unchanged {
+            spec.insert(name.to_owned(), json!([current[0]]));
+        } else if single && current.len() == 2 {
             let detail = format!(
-                "must be 'RequireDualStack' or 'PreferDualStack' when multiple {several} are specified"
+                "must be 'RequireDualStack' or 'PreferDualStack' when multiple {plural_name} are specified"
             );
-            faults.push(FieldError::invalid(POLICY, policy.clone(), detail));
-        } else if !single && before.len() == 2 && now.len() == 1 && now[0] == before[0] {
-            let detail = format!("must be 'SingleStack' to release {second}");
-            faults.push(FieldError::invalid(POLICY, policy.clone(), detail));
+            errors.push(FieldError::invalid(POLICY_PATH, policy.clone(), detail));
+        } else if !single && before.len() == 2 && current.len() == 1 && current[0] == before[0] {
+            let detail = format!("must be 'SingleStack' to release {secondary_name}");
+            errors.push(FieldError::invalid(POLICY_PATH, policy.clone(), detail));
         }
     }
     let (addresses, mut families) = (list(spec.get("clusterIPs")), list(spec.get("ipFamilies")));
@@ -103,7 +113,7 @@ fn release(spec: &mut Map<String, Value>, old: Option<&Value>, single: bool) -> 
             Some(IpAddr::V6(_)) => {
                 let path = format!("spec.clusterIPs[{at}]");
                 let detail = "IPv6 is not configured on this cluster";
-                faults.push(FieldError::invalid(&path, addresses.clone(), detail));
+                errors.push(FieldError::invalid(&path, addresses.clone(), detail));
             }
             None => break,
         }
@@ -111,7 +121,7 @@ fn release(spec: &mut Map<String, Value>, old: Option<&Value>, single: bool) -> 
     if !families.is_empty() {
         spec.insert("ipFamilies".to_owned(), Value::Array(families));
     }
-    faults
+    errors
 }
 
 fn list(value: Option<&Value>) -> Vec<Value> {
@@ -122,16 +132,16 @@ fn list(value: Option<&Value>) -> Vec<Value> {
 mod tests {
     use super::*;
 
-    fn chosen(mut spec: Value, old: Option<&Value>) -> Result<Value, Vec<String>> {
+    fn families_and_policy(mut spec: Value, old: Option<&Value>) -> Result<Value, Vec<String>> {
         let fields = spec.as_object_mut().unwrap();
-        let told =
-            |faults: Vec<FieldError>| -> Vec<String> { faults.iter().map(ToString::to_string).collect() };
-        choose(fields, old).map_err(told)?;
+        let messages =
+            |errors: Vec<FieldError>| -> Vec<String> { errors.iter().map(ToString::to_string).collect() };
+        default_ip_families(fields, old).map_err(messages)?;
         Ok(json!([spec["ipFamilies"], spec["ipFamilyPolicy"]]))
     }
 
     #[test]
-    fn families_follow_from_what_is_said() {
+    fn families_and_policy_are_defaulted() {
         let one = json!([["IPv4"], "SingleStack"]);
         for (spec, expected) in [
             (json!({}), one.clone()),
@@ -152,13 +162,13 @@ mod tests {
                 json!([["IPv4"], "PreferDualStack"]),
             ),
         ] {
-            assert_eq!(chosen(spec.clone(), None), Ok(expected), "{spec}");
+            assert_eq!(families_and_policy(spec.clone(), None), Ok(expected), "{spec}");
         }
     }
 
     #[test]
-    fn what_there_is_not_is_refused() {
-        for (spec, why) in [
+    fn unsupported_families_are_rejected() {
+        for (spec, reason) in [
             (
                 json!({ "ipFamilies": ["IPv6"] }),
                 "not configured on this cluster",
@@ -174,12 +184,18 @@ mod tests {
                 "when multiple IP families",
             ),
         ] {
-            let told = chosen(spec.clone(), None).unwrap_err();
-            assert!(told.iter().any(|told| told.contains(why)), "{spec}: {told:?}");
+            let messages = families_and_policy(spec.clone(), None).unwrap_err();
+            assert!(
+                messages.iter().any(|messages| messages.contains(reason)),
+                "{spec}: {messages:?}"
+            );
         }
         let old = json!({ "ipFamilies": ["IPv4", "IPv6"], "ipFamilyPolicy": "PreferDualStack" });
         let new = json!({ "clusterIP": "None", "clusterIPs": ["None"], "ipFamilies": ["IPv4"] });
-        let told = chosen(new, Some(&old)).unwrap_err();
-        assert!(told[0].contains("to release the secondary IP family"), "{told:?}");
+        let messages = families_and_policy(new, Some(&old)).unwrap_err();
+        assert!(
+            messages[0].contains("to release the secondary IP family"),
+            "{messages:?}"
+        );
     }
 }

@@ -1,10 +1,10 @@
-//! Where the data of a volume is that claims are bound to.
+//! Validation of the volume sources of PersistentVolumes.
 
 use super::{Check, names, text, volume_source};
 use crate::field::FieldError;
 use serde_json::Value;
 
-/// What each source needs, in the order in which they are looked at.
+/// The required fields of each source, in the order of validation.
 pub(super) const SOURCES: &[(&str, &[&str])] = &[
     ("hostPath", &["path"]),
     ("gcePersistentDisk", &["pdName"]),
@@ -30,52 +30,52 @@ pub(super) const SOURCES: &[(&str, &[&str])] = &[
     ("csi", &["driver", "volumeHandle"]),
 ];
 
-const MANY: &str = "may not specify more than 1 volume type";
+const MULTIPLE_SOURCES: &str = "may not specify more than 1 volume type";
 
-const SECRETS: &[&str] = &[
+const CSI_SECRET_FIELDS: &[&str] = &[
     "controllerPublishSecretRef",
     "controllerExpandSecretRef",
     "nodePublishSecretRef",
     "nodeExpandSecretRef",
 ];
 
-/// Where the data of the volume of this name is: at one place.
-pub(super) fn sources(check: &mut Check, spec: &Value, volume: &str) {
+/// Requires exactly one source. `volume` is the name of the volume.
+pub(super) fn validate_persistent_sources(check: &mut Check, spec: &Value, volume: &str) {
     let mut found = false;
-    for (name, needs) in SOURCES.iter().filter(|(name, _)| spec[*name].is_object()) {
+    for (name, required_fields) in SOURCES.iter().filter(|(name, _)| spec[*name].is_object()) {
         if found && *name != "flexVolume" {
             let name = if *name == "cephfs" { "cephFS" } else { name };
-            check.push(FieldError::forbidden(&format!("spec.{name}"), MANY));
+            check.push(FieldError::forbidden(&format!("spec.{name}"), MULTIPLE_SOURCES));
             continue;
         }
         found = true;
-        // So the real server names it.
-        let said = if *name == "gcePersistentDisk" {
+        // kube-apiserver's path has another name.
+        let path_name = if *name == "gcePersistentDisk" {
             "persistentDisk"
         } else {
             name
         };
-        let path = format!("spec.{said}");
+        let path = format!("spec.{path_name}");
         let source = &spec[*name];
-        for need in *needs {
-            check.required(&source[*need], &format!("{path}.{need}"));
+        for required in *required_fields {
+            check.require(&source[*required], &format!("{path}.{required}"));
         }
-        source_of(check, spec, name, volume, &path);
+        validate_persistent_source(check, spec, name, volume, &path);
     }
     if !found {
         check.push(FieldError::required("spec", "must specify a volume type"));
     }
 }
 
-/// What a source of this volume says, beyond that it says what is needed.
-fn source_of(check: &mut Check, spec: &Value, name: &str, volume: &str, path: &str) {
+/// Validates a source beyond its required fields.
+fn validate_persistent_source(check: &mut Check, spec: &Value, name: &str, volume: &str, path: &str) {
     let source = &spec[name];
-    let place = text(source, "path");
+    let source_path = text(source, "path");
     let field = format!("{path}.path");
     match name {
-        "hostPath" if !place.is_empty() => super::volume::host_path(check, source, path),
+        "hostPath" if !source_path.is_empty() => super::volume::validate_host_path(check, source, path),
         "local" => {
-            check.no_backsteps(place, &field);
+            check.reject_backsteps(source_path, &field);
             if !spec["nodeAffinity"].is_object() {
                 let detail = "Local volume requires node affinity";
                 check.push(FieldError::required("spec.nodeAffinity", detail));
@@ -84,30 +84,30 @@ fn source_of(check: &mut Check, spec: &Value, name: &str, volume: &str, path: &s
         "csi" => {
             let driver = text(source, "driver");
             if !driver.is_empty() {
-                super::volume::driver_name(check, driver, &format!("{path}.driver"));
+                super::volume::validate_driver_name(check, driver, &format!("{path}.driver"));
             }
-            for secret in SECRETS {
-                secret_of(check, &source[*secret], &format!("{path}.{secret}"));
+            for secret in CSI_SECRET_FIELDS {
+                validate_secret_reference(check, &source[*secret], &format!("{path}.{secret}"));
             }
         }
-        _ => volume_source::source(check, name, source, Some(volume), path),
+        _ => volume_source::validate_source(check, name, source, Some(volume), path),
     }
 }
 
-/// A secret in a namespace.
-fn secret_of(check: &mut Check, secret: &Value, path: &str) {
+/// Validates a reference to a secret with its namespace.
+fn validate_secret_reference(check: &mut Check, secret: &Value, path: &str) {
     if !secret.is_object() {
         return;
     }
     for name in ["name", "namespace"] {
         let (value, field) = (text(secret, name), format!("{path}.{name}"));
-        if check.required(&Value::from(value), &field) {
+        if check.require(&Value::from(value), &field) {
             let messages = if name == "name" {
-                names::subdomain(value)
+                names::subdomain_errors(value)
             } else {
-                names::label(value)
+                names::label_errors(value)
             };
-            check.messages(&field, value, &messages);
+            check.push_messages(&field, value, &messages);
         }
     }
 }

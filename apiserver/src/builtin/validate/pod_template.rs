@@ -1,4 +1,4 @@
-//! Templates of pods, and the selectors that must select them.
+//! Validation of the selector and pod template of workloads.
 
 use super::{Check, fields, names, pod, text};
 use crate::field::FieldError;
@@ -6,13 +6,13 @@ use serde_json::Value;
 
 const NO_MATCH: &str = "`selector` does not match template `labels`";
 
-/// A selector that is required and may not be empty, and the template that it selects.
-pub(super) fn template(check: &mut Check, spec: &Value, kind: &str) {
+/// Validates a required, non-empty selector and the template that it must match.
+pub(super) fn validate_selector_and_template(check: &mut Check, spec: &Value, kind: &str) {
     let selector = &spec["selector"];
     if selector.is_null() {
         check.push(FieldError::required("spec.selector", ""));
     } else {
-        check.selector(selector, "spec.selector");
+        check.validate_label_selector(selector, "spec.selector");
         if is_empty(selector) {
             check.push(FieldError::invalid(
                 "spec.selector",
@@ -22,18 +22,18 @@ pub(super) fn template(check: &mut Check, spec: &Value, kind: &str) {
         }
     }
     if is_valid(selector) {
-        match_labels(check, spec);
-        pod::template(check, &spec["template"], "spec.template");
+        require_selector_match(check, spec);
+        pod::validate_template(check, &spec["template"], "spec.template");
         if kind == "statefulset" {
-            // Told once more, as the real server does.
-            check.labels_and_annotations(&spec["template"]["metadata"], "spec.template");
+            // kube-apiserver reports these twice, too.
+            check.validate_labels_and_annotations(&spec["template"]["metadata"], "spec.template");
         }
-        let runner = if kind == "statefulset" {
+        let owner_kind = if kind == "statefulset" {
             "StatefulSet"
         } else {
             "ReplicaSet"
         };
-        runs_always(check, spec, runner);
+        require_restart_always(check, spec, owner_kind);
     } else {
         check.push(FieldError::invalid(
             "spec.selector",
@@ -47,8 +47,8 @@ pub(super) fn template(check: &mut Check, spec: &Value, kind: &str) {
     }
 }
 
-/// Pods of a kind that keeps them running. The kind is named, as the real server does.
-pub(super) fn runs_always(check: &mut Check, spec: &Value, kind: &str) {
+/// Requires the template's pods to always restart. `kind` is the kind that kube-apiserver's message names.
+pub(super) fn require_restart_always(check: &mut Check, spec: &Value, kind: &str) {
     if let Some(policy) = spec["template"]["spec"]["restartPolicy"]
         .as_str()
         .filter(|policy| *policy != "Always")
@@ -68,29 +68,29 @@ pub(super) fn runs_always(check: &mut Check, spec: &Value, kind: &str) {
     }
 }
 
-pub(super) fn match_labels(check: &mut Check, spec: &Value) {
+pub(super) fn require_selector_match(check: &mut Check, spec: &Value) {
     let labels = &spec["template"]["metadata"]["labels"];
-    if is_valid(&spec["selector"]) && !selects(&spec["selector"], labels) {
-        no_match(check, labels);
+    if is_valid(&spec["selector"]) && !matches(&spec["selector"], labels) {
+        push_selector_mismatch(check, labels);
     }
 }
 
-pub(super) fn no_match(check: &mut Check, labels: &Value) {
+pub(super) fn push_selector_mismatch(check: &mut Check, labels: &Value) {
     let path = "spec.template.metadata.labels";
-    let labels = check.empties.restored(labels, path);
+    let labels = check.explicit_empty.restore_field(labels, path);
     check.push(FieldError::invalid(path, labels, NO_MATCH));
 }
 
 pub(super) fn is_empty(selector: &Value) -> bool {
-    let nothing = |name: &str| match &selector[name] {
+    let is_empty_field = |name: &str| match &selector[name] {
         Value::Object(fields) => fields.is_empty(),
         Value::Array(items) => items.is_empty(),
         _ => true,
     };
-    selector.is_object() && nothing("matchLabels") && nothing("matchExpressions")
+    selector.is_object() && is_empty_field("matchLabels") && is_empty_field("matchExpressions")
 }
 
-/// Whether the selector can be made one at all.
+/// Whether the selector is valid.
 pub(super) fn is_valid(selector: &Value) -> bool {
     let requirement = |requirement: &Value| {
         let has_values = requirement["values"]
@@ -101,11 +101,11 @@ pub(super) fn is_valid(selector: &Value) -> bool {
             "Exists" | "DoesNotExist" => !has_values,
             _ => false,
         };
-        let fit = |value: &Value| value.as_str().is_none_or(names::is_label_value);
+        let is_valid_value = |value: &Value| value.as_str().is_none_or(names::is_label_value);
         fits && names::is_label_key(text(requirement, "key"))
             && requirement["values"]
                 .as_array()
-                .is_none_or(|values| values.iter().all(fit))
+                .is_none_or(|values| values.iter().all(is_valid_value))
     };
     let label = |(key, value): (&String, &Value)| {
         names::is_label_key(key) && value.as_str().is_some_and(names::is_label_value)
@@ -118,8 +118,8 @@ pub(super) fn is_valid(selector: &Value) -> bool {
             .all(requirement)
 }
 
-/// Whether a label selector, none selects nothing, selects these labels.
-pub(super) fn selects(selector: &Value, labels: &Value) -> bool {
+/// Whether a label selector matches these labels. A missing selector matches nothing.
+pub(super) fn matches(selector: &Value, labels: &Value) -> bool {
     let requirement = |requirement: &Value| {
         let value = labels.get(text(requirement, "key"));
         let is_in = || {

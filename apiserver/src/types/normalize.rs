@@ -1,19 +1,19 @@
-//! What an object of a built-in kind looks like when the real server has read it: Go leaves out what is empty, and writes what it cannot
-//! leave out.
+//! Normalizes objects of built-in kinds as a round trip through kube-apiserver does: Go omits empty fields that are `omitempty`, and writes
+//! the zero value of those that are not.
 
 use super::{Field, Scalar, Type, scalars};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
-/// Makes a decoded object what the real server stores and answers with, defaults aside: without nulls and most of what is empty, and with
-/// the fields that are always there. Unknown fields and values of wrong types stay; [`super::check`] deals with those.
+/// Normalizes a decoded object to what kube-apiserver stores and returns, except for defaults: drops nulls and most empty values, and adds
+/// fields that Go always writes. Unknown fields and values of wrong types stay; [`super::check`] handles those.
 pub fn normalize(value: &mut Value, ty: &Type) {
     match (ty.resolve(), value) {
         (Type::List(list), Value::Array(items)) => {
             for item in items {
                 if item.is_null() {
-                    *item = written_when_absent(&list.items);
+                    *item = value_when_absent(&list.items);
                 }
                 normalize(item, &list.items);
             }
@@ -21,7 +21,7 @@ pub fn normalize(value: &mut Value, ty: &Type) {
         (Type::Map(map), Value::Object(object)) => {
             for (name, field) in &map.fields {
                 let value = object.remove(&**name).filter(|value| !value.is_null());
-                if let Some(value) = normal_field(value, field) {
+                if let Some(value) = normalize_field(value, field) {
                     object.insert(name.to_string(), value);
                 }
             }
@@ -31,7 +31,7 @@ pub fn normalize(value: &mut Value, ty: &Type) {
                     .filter(|(name, _)| !map.fields.contains_key(name.as_str()))
                 {
                     if value.is_null() {
-                        *value = written_when_absent(values);
+                        *value = value_when_absent(values);
                     }
                     normalize(value, values);
                 }
@@ -40,8 +40,8 @@ pub fn normalize(value: &mut Value, ty: &Type) {
         (Type::Scalar(Scalar::Bytes), Value::String(text)) => {
             text.retain(|character| !matches!(character, '\n' | '\r'));
         }
-        (Type::Scalar(Scalar::Quantity), value) => write_quantity(value, NANO),
-        // Bytes may be sent as numbers.
+        (Type::Scalar(Scalar::Quantity), value) => normalize_quantity(value, NANO),
+        // Go also decodes bytes from a list of numbers.
         (Type::Scalar(Scalar::Bytes), value @ Value::Array(_)) => {
             let items = value.as_array().into_iter().flatten();
             let bytes = items.map(|item| item.as_u64().and_then(|byte| u8::try_from(byte).ok()));
@@ -52,12 +52,12 @@ pub fn normalize(value: &mut Value, ty: &Type) {
     }
 }
 
-/// Makes an object what the real server reads from its store: what cannot tell an empty list or map from none has none.
-pub fn settle(value: &mut Value, ty: &Type) {
+/// Normalizes an object to what kube-apiserver reads back from storage, where empty lists and maps are not distinguished from absent ones.
+pub fn normalize_stored(value: &mut Value, ty: &Type) {
     match (ty.resolve(), value) {
         (Type::List(list), Value::Array(items)) => {
             for item in items {
-                settle(item, &list.items);
+                normalize_stored(item, &list.items);
             }
         }
         (Type::Map(map), Value::Object(object)) => {
@@ -67,7 +67,7 @@ pub fn settle(value: &mut Value, ty: &Type) {
                     continue;
                 };
                 if value.is_null() && field.is_none() && matches!(ty, Type::Scalar(Scalar::Bytes)) {
-                    // No bytes at all are kept as none.
+                    // Null bytes are stored as empty bytes.
                     *value = Value::from("");
                 }
                 let is_empty = match value {
@@ -79,7 +79,7 @@ pub fn settle(value: &mut Value, ty: &Type) {
                 if is_empty && field.is_some_and(|field| !field.empty.pointer) {
                     *value = Value::Null;
                 } else {
-                    settle(value, ty);
+                    normalize_stored(value, ty);
                 }
             }
         }
@@ -87,50 +87,52 @@ pub fn settle(value: &mut Value, ty: &Type) {
     }
 }
 
-/// An object of the type with nothing set.
-pub fn zero(ty: &Type) -> Value {
+/// Returns the zero value of the type: an object with nothing set.
+pub fn zero_value(ty: &Type) -> Value {
     let mut object = Value::Object(Map::new());
     normalize(&mut object, ty);
     object
 }
 
-/// The smallest parts that quantities are counted in, and those of resources.
+/// The smallest units to which quantities are rounded, as powers of ten: in general, and within a `ResourceList`.
 const NANO: i32 = -9;
 const MILLI: i32 = -3;
 
-fn write_quantity(value: &mut Value, smallest: i32) {
+fn normalize_quantity(value: &mut Value, smallest: i32) {
     let text = match &*value {
         Value::String(text) => text.trim().to_owned(),
         Value::Number(number) => number.to_string(),
         _ => return,
     };
-    *value = scalars::quantity(&text, smallest).unwrap_or(text).into();
+    *value = scalars::canonical_quantity(&text, smallest)
+        .unwrap_or(text)
+        .into();
 }
 
-/// What is written of a field, if anything.
-fn normal_field(value: Option<Value>, field: &Field) -> Option<Value> {
-    let omitted = field.empty.omitempty || field.empty.omitzero;
+/// Returns how a field is written, or `None` if it is omitted.
+fn normalize_field(value: Option<Value>, field: &Field) -> Option<Value> {
+    let omits_empty = field.empty.omitempty || field.empty.omitzero;
     let Some(mut value) = value else {
         if field.empty.pointer {
-            return (!omitted).then_some(Value::Null);
+            return (!omits_empty).then_some(Value::Null);
         }
-        if field.empty.omitzero || (omitted && !is_struct(&field.ty)) {
+        if field.empty.omitzero || (omits_empty && !is_struct(&field.ty)) {
             return None;
         }
-        return Some(written_when_absent(&field.ty));
+        return Some(value_when_absent(&field.ty));
     };
-    if let (Some("v1.ResourceList"), Value::Object(resources)) = (field.go.as_deref(), &mut value) {
+    if let (Some("v1.ResourceList"), Value::Object(resources)) = (field.go_type.as_deref(), &mut value) {
         for quantity in resources.values_mut() {
-            write_quantity(quantity, MILLI);
+            normalize_quantity(quantity, MILLI);
         }
     }
     normalize(&mut value, &field.ty);
-    if field.empty.pointer || !omitted {
+    if field.empty.pointer || !omits_empty {
         return Some(value);
     }
     let is_empty = match &value {
-        // What is raw is a struct, too, whatever shape it has.
-        _ if is_struct(&field.ty) => field.empty.omitzero && value == zero(&field.ty),
+        // A raw extension is a struct to Go, whatever its JSON.
+        _ if is_struct(&field.ty) => field.empty.omitzero && value == zero_value(&field.ty),
         Value::Array(items) => items.is_empty(),
         Value::Object(fields) => fields.is_empty(),
         Value::String(text) => text.is_empty(),
@@ -141,7 +143,7 @@ fn normal_field(value: Option<Value>, field: &Field) -> Option<Value> {
     (!is_empty).then_some(value)
 }
 
-/// What Go cannot leave out with `omitempty`.
+/// Whether `omitempty` has no effect because the Go type is a struct.
 fn is_struct(ty: &Type) -> bool {
     match ty {
         Type::Named(_) => ty.as_map().is_some(),
@@ -151,9 +153,9 @@ fn is_struct(ty: &Type) -> bool {
     }
 }
 
-fn written_when_absent(ty: &Type) -> Value {
+fn value_when_absent(ty: &Type) -> Value {
     match ty {
-        Type::Named(_) => zero(ty),
+        Type::Named(_) => zero_value(ty),
         Type::Scalar(scalar) => match scalar {
             Scalar::Boolean => Value::Bool(false),
             Scalar::Int32 | Scalar::Int64 | Scalar::Double | Scalar::IntOrString => Value::from(0),

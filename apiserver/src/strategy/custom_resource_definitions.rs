@@ -1,4 +1,4 @@
-//! CustomResourceDefinitions: names that follow from others, and what must be said.
+//! The strategy of CustomResourceDefinitions: default names and validation.
 
 use crate::crd::approval::{self, Approval};
 use crate::meta::{self, names};
@@ -6,7 +6,7 @@ use crate::schema::check_structural;
 use crate::status::Cause;
 use serde_json::{Value, json};
 
-pub(super) fn fill(object: &mut Value, old: Option<&Value>) {
+pub(super) fn prepare(object: &mut Value, old: Option<&Value>) {
     let spec = meta::entry_mut(object, "spec");
     if spec.get("conversion").is_none_or(Value::is_null) {
         spec.insert("conversion".into(), json!({ "strategy": "None" }));
@@ -30,15 +30,15 @@ pub(super) fn fill(object: &mut Value, old: Option<&Value>) {
             names.insert("listKind".into(), json!(format!("{kind}List")));
         }
     }
-    let spec_now = object["spec"].clone();
+    let current_spec = object["spec"].clone();
     let status = meta::entry_mut(object, "status");
     if old.is_none() {
         *status = serde_json::Map::new();
         status.insert("conditions".into(), Value::Null);
         status.insert("acceptedNames".into(), json!({ "plural": "", "kind": "" }));
     }
-    // Who writes the status may say what is no longer stored.
-    let is_status = old.is_some_and(|old| old["spec"] == spec_now);
+    // A client that writes only the status may remove stored versions.
+    let is_status = old.is_some_and(|old| old["spec"] == current_spec);
     let known = status.entry("storedVersions").or_insert_with(|| json!([]));
     if let Value::Array(known) = known
         && !is_status
@@ -51,16 +51,20 @@ pub(super) fn fill(object: &mut Value, old: Option<&Value>) {
     }
 }
 
-pub(super) fn check(object: &Value, old: Option<&Value>) -> Vec<Cause> {
+pub(super) fn validate(object: &Value, old: Option<&Value>) -> Vec<Cause> {
     let mut causes = vec![];
     let spec = &object["spec"];
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let (group, plural) = (text(&spec["group"]), text(&spec["names"]["plural"]));
     let name = format!("{plural}.{group}");
-    // What may not change is said instead.
+    // For an update, the immutable field is reported instead.
     if meta::name(object) != name && old.is_none() {
-        let why = "must be spec.names.plural+\".\"+spec.group";
-        causes.push(Cause::invalid("metadata.name", &object["metadata"]["name"], why));
+        let reason = "must be spec.names.plural+\".\"+spec.group";
+        causes.push(Cause::invalid(
+            "metadata.name",
+            &object["metadata"]["name"],
+            reason,
+        ));
     }
     if group.is_empty() {
         causes.push(Cause::required("spec.group", ""));
@@ -113,40 +117,40 @@ fn check_versions(object: &Value, causes: &mut Vec<Cause>) {
         .filter(|version| version["storage"] == true)
         .count();
     if stored != 1 {
-        let why = "must have exactly one version marked as storage version";
-        let shown = format!("Invalid value: {}: {why}", shown_versions(object));
-        causes.push(Cause::new("FieldValueInvalid", "spec.versions", shown));
+        let reason = "must have exactly one version marked as storage version";
+        let formatted = format!("Invalid value: {}: {reason}", format_versions(object));
+        causes.push(Cause::new("FieldValueInvalid", "spec.versions", formatted));
     }
     let known = object["status"]["storedVersions"].as_array();
     if known.is_none_or(Vec::is_empty) {
-        let why = "must have at least one stored version";
-        causes.push(Cause::invalid("status.storedVersions", &Value::Null, why));
+        let reason = "must have at least one stored version";
+        causes.push(Cause::invalid("status.storedVersions", &Value::Null, reason));
     }
     let is_only = versions(object).count() == 1;
     for (at, version) in versions(object).enumerate() {
         let path = format!("spec.versions[{at}]");
         let name = version["name"].as_str().unwrap_or_default();
-        for why in names::dns_1035(name) {
-            causes.push(Cause::invalid(format!("{path}.name"), &version["name"], &why));
-            // Older definitions had one version, which is still looked at.
+        for reason in names::dns_1035(name) {
+            causes.push(Cause::invalid(format!("{path}.name"), &version["name"], &reason));
+            // The deprecated `spec.version` is validated, too.
             if at == 0 {
-                causes.push(Cause::invalid("spec.version", &version["name"], why));
+                causes.push(Cause::invalid("spec.version", &version["name"], reason));
             }
         }
-        let top = if is_only { "spec" } else { path.as_str() };
-        check_columns(version, top, causes);
-        check_selectable(version, top, causes);
-        check_scale(version, top, causes);
+        let parent = if is_only { "spec" } else { path.as_str() };
+        check_columns(version, parent, causes);
+        check_selectable(version, parent, causes);
+        check_scale(version, parent, causes);
         let schema = &version["schema"]["openAPIV3Schema"];
         if schema.is_null() {
-            let why = if version["schema"].is_null() {
+            let reason = if version["schema"].is_null() {
                 "schemas are required"
             } else {
                 ""
             };
-            causes.push(Cause::required(format!("{path}.schema.openAPIV3Schema"), why));
+            causes.push(Cause::required(format!("{path}.schema.openAPIV3Schema"), reason));
         } else {
-            // One schema for all versions is shown where older definitions had it.
+            // The schema of a single version is reported at the path where v1beta1 had it.
             let path = if is_only {
                 "spec.validation.openAPIV3Schema".to_owned()
             } else {
@@ -157,12 +161,12 @@ fn check_versions(object: &Value, causes: &mut Vec<Cause>) {
     }
     for version in known.into_iter().flatten() {
         if !versions(object).any(|known| known["name"] == *version) {
-            let why = format!(
+            let reason = format!(
                 "missing from spec.versions; {} was previously a storage version, and must remain in spec.versions until \
                 a storage migration ensures no data remains persisted in {0} and removes {0} from status.storedVersions",
                 version.as_str().unwrap_or_default()
             );
-            causes.push(Cause::invalid("status.storedVersions[0]", version, why));
+            causes.push(Cause::invalid("status.storedVersions[0]", version, reason));
         }
     }
 }
@@ -171,10 +175,10 @@ fn versions(object: &Value) -> impl Iterator<Item = &Value> {
     object["spec"]["versions"].as_array().into_iter().flatten()
 }
 
-/// The versions as the real server shows its own type; the schema of an only version lies elsewhere in it.
-fn shown_versions(object: &Value) -> String {
+/// Formats the versions as kube-apiserver's internal type; the schema of a single version is elsewhere in it.
+fn format_versions(object: &Value) -> String {
     let is_only = versions(object).count() == 1;
-    let shown: Vec<String> = versions(object)
+    let formatted: Vec<String> = versions(object)
         .map(|version| {
             let or_null = |key: &str| if is_only { "null".to_owned() } else { version[key].to_string() };
             format!(
@@ -192,10 +196,10 @@ fn shown_versions(object: &Value) -> String {
             )
         })
         .collect();
-    if shown.is_empty() {
+    if formatted.is_empty() {
         "null".to_owned()
     } else {
-        format!("[{}]", shown.join(","))
+        format!("[{}]", formatted.join(","))
     }
 }
 
@@ -217,32 +221,32 @@ fn check_names(names: &Value, causes: &mut Vec<Cause>) {
         } else {
             value.to_owned()
         };
-        for why in names::dns_1035(&checked) {
-            let why = if mixed {
-                format!("may have mixed case, but should otherwise match: {why}")
+        for reason in names::dns_1035(&checked) {
+            let reason = if mixed {
+                format!("may have mixed case, but should otherwise match: {reason}")
             } else {
-                why
+                reason
             };
-            causes.push(Cause::invalid(&field, &names[key], why));
+            causes.push(Cause::invalid(&field, &names[key], reason));
         }
     }
     for key in ["shortNames", "categories"] {
         for (at, name) in names[key].as_array().into_iter().flatten().enumerate() {
-            for why in names::dns_1035(name.as_str().unwrap_or_default()) {
-                causes.push(Cause::invalid(format!("spec.names.{key}[{at}]"), name, why));
+            for reason in names::dns_1035(name.as_str().unwrap_or_default()) {
+                causes.push(Cause::invalid(format!("spec.names.{key}[{at}]"), name, reason));
             }
         }
     }
 }
 
-/// The groups of Kubernetes itself need its approval.
+/// The API groups of Kubernetes require an approval annotation.
 fn check_approval(object: &Value, causes: &mut Vec<Cause>) {
     let field = format!("metadata.annotations[{}]", approval::ANNOTATION);
-    let said = &object["metadata"]["annotations"][approval::ANNOTATION];
+    let annotation = &object["metadata"]["annotations"][approval::ANNOTATION];
     match Approval::of(object) {
         Some(approval @ Approval::Missing) => causes.push(Cause::required(field, &approval.message(object))),
         Some(approval @ Approval::Invalid) => {
-            causes.push(Cause::invalid(field, said, approval.message(object)));
+            causes.push(Cause::invalid(field, annotation, approval.message(object)));
         }
         _ => {}
     }
@@ -258,38 +262,38 @@ fn check_columns(version: &Value, path: &str, causes: &mut Vec<Cause>) {
         let kind = column["type"].as_str().unwrap_or_default();
         let known = ["boolean", "date", "integer", "number", "string"];
         if kind.is_empty() {
-            let why = format!("must be one of {}", known.join(","));
-            causes.push(Cause::required(format!("{path}.type"), &why));
+            let reason = format!("must be one of {}", known.join(","));
+            causes.push(Cause::required(format!("{path}.type"), &reason));
         } else if !known.contains(&kind) {
-            let why = format!("must be one of {}", known.join(","));
-            causes.push(Cause::invalid(format!("{path}.type"), &column["type"], why));
+            let reason = format!("must be one of {}", known.join(","));
+            causes.push(Cause::invalid(format!("{path}.type"), &column["type"], reason));
         }
-        let place = column["jsonPath"].as_str().unwrap_or_default();
-        if place.is_empty() {
+        let json_path = column["jsonPath"].as_str().unwrap_or_default();
+        if json_path.is_empty() {
             causes.push(Cause::required(format!("{path}.JSONPath"), ""));
-        } else if !place.starts_with('.') {
-            let why = "must be a simple json path starting with .";
+        } else if !json_path.starts_with('.') {
+            let reason = "must be a simple json path starting with .";
             causes.push(Cause::invalid(
                 format!("{path}.JSONPath"),
                 &column["jsonPath"],
-                why,
+                reason,
             ));
         }
     }
 }
 
-/// Fields that lists select by are texts, numbers or truths of the schema.
+/// Requires selectable fields to be strings, integers or booleans in the schema.
 fn check_selectable(version: &Value, path: &str, causes: &mut Vec<Cause>) {
     let fields = version["selectableFields"].as_array();
     for (at, field) in fields.into_iter().flatten().enumerate() {
-        let place = field["jsonPath"].as_str().unwrap_or_default();
-        let found = place
+        let json_path = field["jsonPath"].as_str().unwrap_or_default();
+        let field_schema = json_path
             .trim_start_matches('.')
             .split('.')
             .fold(&version["schema"]["openAPIV3Schema"], |schema, key| {
                 &schema["properties"][key]
             });
-        let why = match found["type"].as_str() {
+        let reason = match field_schema["type"].as_str() {
             Some("string" | "integer" | "boolean") => continue,
             None => "is an invalid path: does not refer to a valid field",
             Some(_) => {
@@ -297,7 +301,7 @@ fn check_selectable(version: &Value, path: &str, causes: &mut Vec<Cause>) {
             }
         };
         let field_path = format!("{path}.selectableFields[{at}].jsonPath");
-        causes.push(Cause::invalid(field_path, &field["jsonPath"], why));
+        causes.push(Cause::invalid(field_path, &field["jsonPath"], reason));
     }
 }
 
@@ -308,18 +312,22 @@ fn check_scale(version: &Value, path: &str, causes: &mut Vec<Cause>) {
     }
     for (key, root) in [("specReplicasPath", "spec"), ("statusReplicasPath", "status")] {
         let field = format!("{path}.subresources.scale.{key}");
-        let place = scale[key].as_str().unwrap_or_default();
-        if place.is_empty() {
+        let json_path = scale[key].as_str().unwrap_or_default();
+        if json_path.is_empty() {
             causes.push(Cause::required(field, ""));
-        } else if !place.starts_with(&format!(".{root}.")) {
-            let why = format!("should be a json path under .{root}");
-            causes.push(Cause::invalid(field, &scale[key], why));
+        } else if !json_path.starts_with(&format!(".{root}.")) {
+            let reason = format!("should be a json path under .{root}");
+            causes.push(Cause::invalid(field, &scale[key], reason));
         }
     }
-    let place = scale["labelSelectorPath"].as_str().unwrap_or_default();
-    if !place.is_empty() && ![".spec.", ".status."].iter().any(|root| place.starts_with(root)) {
+    let json_path = scale["labelSelectorPath"].as_str().unwrap_or_default();
+    if !json_path.is_empty()
+        && ![".spec.", ".status."]
+            .iter()
+            .any(|root| json_path.starts_with(root))
+    {
         let field = format!("{path}.subresources.scale.labelSelectorPath");
-        let why = "should be a json path under either .spec or .status";
-        causes.push(Cause::invalid(field, &scale["labelSelectorPath"], why));
+        let reason = "should be a json path under either .spec or .status";
+        causes.push(Cause::invalid(field, &scale["labelSelectorPath"], reason));
     }
 }
