@@ -1,7 +1,7 @@
 //! Discovery in one document.
 
 use super::legacy::group_versions;
-use crate::http::{Answer, respond};
+use crate::http::{ApiResponse, respond};
 use crate::kinds::{Catalog, Kind, Subresource};
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ pub(super) fn wanted(accept: &str) -> bool {
 }
 
 /// The core group, or the others.
-pub(super) fn answer(catalog: &Catalog, core: bool) -> Answer {
+pub(super) fn answer(catalog: &Catalog, core: bool) -> ApiResponse {
     let items: Vec<Value> = group_versions(catalog)
         .iter()
         .filter(|(group, _)| group.is_empty() == core)

@@ -1,6 +1,6 @@
 //! CustomResourceDefinitions: names that follow from others, and what must be said.
 
-use crate::crd::approval::{self, Approval};
+use crate::crd::api_approval::{self, ApiApproval};
 use crate::meta::{self, names};
 use crate::schema::check_structural;
 use crate::status::Cause;
@@ -237,11 +237,13 @@ fn check_names(names: &Value, causes: &mut Vec<Cause>) {
 
 /// The groups of Kubernetes itself need its approval.
 fn check_approval(object: &Value, causes: &mut Vec<Cause>) {
-    let field = format!("metadata.annotations[{}]", approval::ANNOTATION);
-    let said = &object["metadata"]["annotations"][approval::ANNOTATION];
-    match Approval::of(object) {
-        Some(approval @ Approval::Missing) => causes.push(Cause::required(field, &approval.message(object))),
-        Some(approval @ Approval::Invalid) => {
+    let field = format!("metadata.annotations[{}]", api_approval::ANNOTATION);
+    let said = &object["metadata"]["annotations"][api_approval::ANNOTATION];
+    match ApiApproval::of_definition(object) {
+        Some(approval @ ApiApproval::Missing) => {
+            causes.push(Cause::required(field, &approval.message(object)));
+        }
+        Some(approval @ ApiApproval::Invalid) => {
             causes.push(Cause::invalid(field, said, approval.message(object)));
         }
         _ => {}
