@@ -127,18 +127,18 @@ impl ApiError {
         }
     }
 
-    /// 400.
+    /// 400 Bad Request.
     pub fn bad_request(message: impl Into<String>) -> Self {
         Self::new(400, "BadRequest", message)
     }
 
-    /// 404 for an object.
+    /// 404 for an object that does not exist.
     pub fn not_found(kind: &Kind, name: &str) -> Self {
         let message = format!("{} {} not found", kind.qualified(), quoted(name));
         Self::with_details(404, "NotFound", message, kind.details(name))
     }
 
-    /// 404 for a resource.
+    /// 404 for a resource that is not served.
     pub fn no_such_resource() -> Self {
         Self::generic(
             404,
@@ -147,7 +147,7 @@ impl ApiError {
         )
     }
 
-    /// 405.
+    /// 405 Method Not Allowed.
     pub fn method_not_allowed() -> Self {
         Self::generic(
             405,
@@ -156,7 +156,7 @@ impl ApiError {
         )
     }
 
-    /// 409 for a second object of the name.
+    /// 409 for a name that is taken.
     pub fn already_exists(kind: &Kind, name: &str) -> Self {
         let message = format!("{} {} already exists", kind.qualified(), quoted(name));
         Self::with_details(409, "AlreadyExists", message, kind.details(name))
@@ -221,7 +221,7 @@ impl ApiError {
         Self::new(410, "Expired", message)
     }
 
-    /// 415.
+    /// 415 Unsupported Media Type; lists the accepted types.
     pub fn unsupported_media_type(accepted: &[&str]) -> Self {
         let message = format!(
             "the body of the request was in an unknown format - accepted media types include: {}",
@@ -230,12 +230,12 @@ impl ApiError {
         Self::new(415, "UnsupportedMediaType", message)
     }
 
-    /// 401.
+    /// 401 Unauthorized.
     pub fn unauthorized() -> Self {
         Self::new(401, "Unauthorized", "Unauthorized")
     }
 
-    /// 500.
+    /// 500 Internal Server Error.
     pub fn internal(why: impl fmt::Display) -> Self {
         let mut error = Self::new(500, "InternalError", format!("Internal error occurred: {why}"));
         error.details = Some(json!({ "causes": [{ "message": why.to_string() }] }));

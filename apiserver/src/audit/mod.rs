@@ -26,7 +26,7 @@ pub struct AuditRecord {
     pub name: String,
     /// The path.
     pub path: String,
-    /// The HTTP status of the answer.
+    /// The HTTP status of the response.
     pub code: u16,
     /// The error message; empty on success.
     pub message: String,

@@ -28,12 +28,14 @@ pub struct LayerRequest {
 impl LayerRequest {
     /// Returns the past resource version that the request reads: the start of a watch, or the version of a list or page. None if any will
     /// do.
-    pub fn version(&self) -> Option<u64> {
+    pub fn past_revision(&self) -> Option<u64> {
         let watches = self.info.verb == "watch";
         if !watches && self.info.verb != "list" {
             return None;
         }
-        ListOptions::parse(&self.query, watches).ok()?.version(watches)
+        ListOptions::parse(&self.query, watches)
+            .ok()?
+            .past_revision(watches)
     }
 }
 

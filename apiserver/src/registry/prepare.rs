@@ -24,12 +24,12 @@ pub(super) fn prepare_for_create(kind: &Kind, object: &mut Value) {
     }
 }
 
-/// Prepares an update. `old` is the existing object in the version of the request, `kept` the stored form. Discards the changes that are
+/// Prepares an update. `old` is the existing object in the version of the request, `stored` the form in storage. Discards the changes that are
 /// not subresource of the written subresource and increments the generation if the spec changed.
 pub(super) fn prepare_for_update(
     kind: &Kind,
     object: &mut Value,
-    (old, kept): (&Value, &Value),
+    (old, stored): (&Value, &Value),
     subresource: &str,
     empties: &Empties,
 ) {
@@ -52,7 +52,7 @@ pub(super) fn prepare_for_update(
         let (mut new, mut before) = (generation_inputs(kind, object), generation_inputs(kind, old));
         if kind.counts_empties() {
             new = empties.restored_all(new);
-            before = generation_inputs(kind, kept);
+            before = generation_inputs(kind, stored);
         }
         if new != before {
             meta::metadata_mut(object).insert("generation".into(), json!(generation + 1));
@@ -95,12 +95,12 @@ fn keep_only_status(kind: &Kind, object: &mut Value, old: &Value) {
     } else {
         fields.insert("status".into(), status);
     }
-    let kept = &old["metadata"];
+    let old_metadata = &old["metadata"];
     if kind.definition.is_none() {
         let mut metadata = metadata;
-        copy_field(&mut metadata, kept, "ownerReferences");
+        copy_field(&mut metadata, old_metadata, "ownerReferences");
         if kind.restores_labels() {
-            copy_field(&mut metadata, kept, "labels");
+            copy_field(&mut metadata, old_metadata, "labels");
         }
         fields.insert("metadata".into(), metadata);
     } else {

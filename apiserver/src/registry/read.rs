@@ -95,7 +95,7 @@ impl Registry {
 
 impl ListOptions {
     /// Returns the past version at which a list is read or a watch starts; None if any version will do.
-    pub(crate) fn version(&self, watches: bool) -> Option<u64> {
+    pub(crate) fn past_revision(&self, watches: bool) -> Option<u64> {
         if watches {
             let goes_on = self.initial_events != Some(true);
             return self.revision.filter(|revision| goes_on && *revision > 0);

@@ -13,7 +13,7 @@ use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
-use table::Table;
+use table::ResourceTable;
 use tokio::sync::watch;
 
 /// The reason why a write was not performed.
@@ -58,7 +58,7 @@ struct StoreState {
     revision: u64,
     /// Older revisions cannot be read any more.
     compacted: u64,
-    tables: HashMap<String, Table>,
+    tables: HashMap<String, ResourceTable>,
 }
 
 impl Default for Store {
@@ -136,7 +136,7 @@ impl Store {
 
     /// Returns the number of objects of a table.
     pub fn count(&self, table: &str) -> usize {
-        self.inner.read().tables.get(table).map_or(0, Table::len)
+        self.inner.read().tables.get(table).map_or(0, ResourceTable::len)
     }
 
     /// Returns all objects of all tables, with the tables' names.
@@ -179,7 +179,7 @@ impl Store {
         let mut inner = self.inner.write();
         let revision = inner.revision + 1;
         if !inner.tables.contains_key(table) {
-            inner.tables.insert(table.to_owned(), Table::default());
+            inner.tables.insert(table.to_owned(), ResourceTable::default());
         }
         let Some(table) = inner.tables.get_mut(table) else {
             return Err(WriteConflict::Changed);
@@ -253,7 +253,7 @@ impl Store {
         inner.revision += 1;
         inner.compacted = inner.revision;
         let revision = inner.revision;
-        inner.tables.values_mut().for_each(Table::compact);
+        inner.tables.values_mut().for_each(ResourceTable::compact);
         drop(inner);
         self.newest.send_replace(revision);
     }

@@ -48,7 +48,7 @@ pub enum ChangeKind {
 pub(super) type Evicted = [Option<Arc<Change>>; 2];
 
 #[derive(Debug)]
-pub(super) struct Table {
+pub(super) struct ResourceTable {
     /// Sorted by key (namespace, slash, name), as in etcd.
     objects: BTreeMap<Arc<str>, Arc<Object>>,
     /// The type of the last object that was converted to JSON.
@@ -71,7 +71,7 @@ struct LastPage {
     remaining: usize,
 }
 
-impl Default for Table {
+impl Default for ResourceTable {
     fn default() -> Self {
         Self {
             objects: BTreeMap::new(),
@@ -84,7 +84,7 @@ impl Default for Table {
     }
 }
 
-impl Table {
+impl ResourceTable {
     pub(super) fn get(&self, key: &str) -> Option<Arc<Object>> {
         self.objects.get(key).map(Object::reader_copy)
     }

@@ -146,7 +146,7 @@ impl Faults {
 
     fn is_expired(&self, asked: &LayerRequest) -> bool {
         let oldest = self.oldest.load(Ordering::Relaxed);
-        oldest > 0 && asked.version().is_some_and(|version| version < oldest)
+        oldest > 0 && asked.past_revision().is_some_and(|version| version < oldest)
     }
 
     /// Takes all faults away, and releases all watches. What has expired stays so.
