@@ -1,8 +1,8 @@
-//! Durations as Go writes them, such as `1h30m`.
+//! Go durations, such as `1h30m`.
 
 use crate::quote::quoted;
 
-/// Units, and how many nanoseconds they are.
+/// The units and their lengths in nanoseconds.
 const UNITS: [(&str, f64); 8] = [
     ("ns", 1.0),
     ("us", 1_000.0),
@@ -14,8 +14,8 @@ const UNITS: [(&str, f64); 8] = [
     ("h", 3_600_000_000_000.0),
 ];
 
-/// How many nanoseconds a duration is, or what is wrong with it, in the words of Go.
-pub(crate) fn parse(text: &str) -> Result<f64, String> {
+/// Parses a duration to nanoseconds, with the errors of Go's `time.ParseDuration`.
+pub(crate) fn parse_nanoseconds(text: &str) -> Result<f64, String> {
     let invalid = || Err(format!("invalid duration {}", quoted(text)));
     let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
     if unsigned == "0" {
@@ -61,10 +61,10 @@ pub(crate) fn parse(text: &str) -> Result<f64, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::parse;
+    use super::parse_nanoseconds;
 
     #[test]
-    fn what_is_no_duration_is_told_as_go_does() {
+    fn durations_are_parsed_with_the_errors_of_go() {
         for (good, seconds) in [
             ("0", 0.0),
             ("1h", 3600.0),
@@ -77,7 +77,7 @@ mod tests {
             ("-0", 0.0),
         ] {
             assert_eq!(
-                parse(good).map(|nanoseconds| nanoseconds / 1e9),
+                parse_nanoseconds(good).map(|nanoseconds| nanoseconds / 1e9),
                 Ok(seconds),
                 "{good}"
             );
@@ -92,7 +92,7 @@ mod tests {
             ("1h x", "unknown unit \"h x\" in duration \"1h x\""),
             ("9999999h", "invalid duration \"9999999h\""),
         ] {
-            assert_eq!(parse(bad), Err(why.to_owned()), "{bad}");
+            assert_eq!(parse_nanoseconds(bad), Err(why.to_owned()), "{bad}");
         }
     }
 }

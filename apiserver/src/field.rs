@@ -1,49 +1,49 @@
-//! What is wrong with a field, in the words of the real server.
+//! Field validation errors with the messages of kube-apiserver (`field.Error` in Go).
 
 use crate::quote;
 use serde_json::{Map, Value};
 use std::fmt;
 
-/// A fault of one field.
+/// A validation error of one field.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FieldError {
-    /// What kind of fault.
+    /// The type of the error.
     pub kind: FieldErrorKind,
-    /// The field, such as `spec.containers[0].name`; `<nil>` for the object.
+    /// The field path, such as `spec.containers[0].name`; `<nil>` for the whole object.
     pub field: String,
-    /// The value that is wrong as it is shown, where it is: JSON.
+    /// The JSON of the invalid value, if the message shows it.
     pub value: Option<String>,
-    /// What is wrong with it; may be empty.
+    /// The explanation; may be empty.
     pub detail: String,
 }
 
-/// The kinds of faults; each has a reason and words of its own.
+/// The types of validation errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FieldErrorKind {
-    /// It is missing.
+    /// A required value is missing.
     Required,
-    /// It is not valid.
+    /// The value is invalid.
     Invalid,
-    /// It is of another type.
+    /// The value has the wrong type.
     TypeInvalid,
-    /// It is none of some values.
+    /// The value is not one of the supported ones.
     NotSupported,
-    /// It may not be set.
+    /// The value must not be set.
     Forbidden,
-    /// It is too long.
+    /// The value is too long.
     TooLong,
-    /// It has too many items.
+    /// The list has too many items.
     TooMany,
-    /// It stands twice.
+    /// The value is a duplicate.
     Duplicate,
-    /// What it names is not there.
+    /// The referenced object does not exist.
     NotFound,
-    /// It could not be looked at.
+    /// Validation failed internally.
     Internal,
 }
 
 impl FieldErrorKind {
-    /// The reason of the cause in a status.
+    /// Returns the reason of the cause in a Status.
     pub fn reason(self) -> &'static str {
         match self {
             Self::Required => "FieldValueRequired",
@@ -59,7 +59,7 @@ impl FieldErrorKind {
         }
     }
 
-    fn words(self) -> &'static str {
+    fn message_prefix(self) -> &'static str {
         match self {
             Self::Required => "Required value",
             Self::Invalid | Self::TypeInvalid => "Invalid value",
@@ -74,8 +74,8 @@ impl FieldErrorKind {
     }
 }
 
-/// A value as Go writes JSON; texts as it quotes them. Of types, whose fields have an order, only selectors are shown so.
-fn shown(value: &Value) -> String {
+/// Formats a value as Go's JSON; strings as `%q`. Go structs keep the order of their fields; only label selectors are shown as such here.
+fn format_value(value: &Value) -> String {
     if let (Some(labels), Some(expressions)) = (value.get("matchLabels"), value.get("matchExpressions")) {
         let (labels, expressions) = (quote::json(labels), quote::json(expressions));
         return format!("{{\"matchLabels\":{labels},\"matchExpressions\":{expressions}}}");
@@ -94,17 +94,22 @@ impl FieldError {
         }
     }
 
-    /// A field that is missing.
+    /// A required value is missing.
     pub fn required(field: &str, detail: impl Into<String>) -> Self {
         Self::new(FieldErrorKind::Required, field, None, detail)
     }
 
-    /// A value that is not valid.
+    /// The value is invalid.
     pub fn invalid(field: &str, value: impl Into<Value>, detail: impl Into<String>) -> Self {
-        Self::new(FieldErrorKind::Invalid, field, Some(shown(&value.into())), detail)
+        Self::new(
+            FieldErrorKind::Invalid,
+            field,
+            Some(format_value(&value.into())),
+            detail,
+        )
     }
 
-    /// A value of another type.
+    /// The value has the wrong type.
     pub fn type_invalid(field: &str, value: impl Into<Value>, detail: impl Into<String>) -> Self {
         Self::new(
             FieldErrorKind::TypeInvalid,
@@ -114,7 +119,7 @@ impl FieldError {
         )
     }
 
-    /// A value that is none of those supported.
+    /// The value is not one of the supported ones.
     pub fn not_supported<S: AsRef<str>>(
         field: &str,
         value: impl Into<Value>,
@@ -137,12 +142,12 @@ impl FieldError {
         )
     }
 
-    /// A field that may not be set.
+    /// The value must not be set.
     pub fn forbidden(field: &str, detail: impl Into<String>) -> Self {
         Self::new(FieldErrorKind::Forbidden, field, None, detail)
     }
 
-    /// A value of more bytes than this.
+    /// The value has more than `max` bytes.
     pub fn too_long(field: &str, max: u64) -> Self {
         Self::new(
             FieldErrorKind::TooLong,
@@ -152,7 +157,7 @@ impl FieldError {
         )
     }
 
-    /// A value of more items than this.
+    /// The value has more than `max` items.
     pub fn too_many(field: &str, actual: usize, max: u64) -> Self {
         let items = if max == 1 { "item" } else { "items" };
         Self::new(
@@ -163,7 +168,7 @@ impl FieldError {
         )
     }
 
-    /// A value that stands twice.
+    /// The value is a duplicate.
     pub fn duplicate(field: &str, value: impl Into<Value>) -> Self {
         Self::new(
             FieldErrorKind::Duplicate,
@@ -173,12 +178,12 @@ impl FieldError {
         )
     }
 
-    /// A value that could not be looked at.
+    /// Validation failed internally.
     pub fn internal(field: &str, detail: impl Into<String>) -> Self {
         Self::new(FieldErrorKind::Internal, field, None, detail)
     }
 
-    /// A value that names nothing.
+    /// The referenced object does not exist.
     pub fn not_found(field: &str, value: impl Into<Value>) -> Self {
         Self::new(
             FieldErrorKind::NotFound,
@@ -188,23 +193,23 @@ impl FieldError {
         )
     }
 
-    /// With another text for the value, where the real server shows something else.
+    /// Replaces the shown value, where kube-apiserver shows another one.
     #[must_use]
     pub fn showing(mut self, value: String) -> Self {
         self.value = Some(value);
         self
     }
 
-    /// Without the value, where the real server does not show it.
+    /// Removes the shown value, where kube-apiserver shows none.
     #[must_use]
     pub fn without_value(mut self) -> Self {
         self.value = None;
         self
     }
 
-    /// The message without the field: that of the cause.
+    /// Returns the message without the field, as in a cause.
     pub fn body(&self) -> String {
-        let mut text = self.kind.words().to_owned();
+        let mut text = self.kind.message_prefix().to_owned();
         let shows = !matches!(
             self.kind,
             FieldErrorKind::Required | FieldErrorKind::Forbidden | FieldErrorKind::TooLong
@@ -220,7 +225,7 @@ impl FieldError {
         text
     }
 
-    /// The cause in the details of a status.
+    /// Returns the cause for the details of a Status.
     pub fn cause(&self) -> Value {
         let mut cause = Map::new();
         cause.insert("reason".to_owned(), self.kind.reason().into());
@@ -236,7 +241,7 @@ impl fmt::Display for FieldError {
     }
 }
 
-/// The message of a status 422: `Deployment.apps "a" is invalid: …`, each fault once. `kind` is with its group, as in `Deployment.apps`.
+/// Returns the message of a 422 Status, without duplicate errors: `Deployment.apps "a" is invalid: …`. `kind` includes the group.
 pub fn invalid_message(kind: &str, name: &str, errors: &[FieldError]) -> String {
     let mut texts: Vec<String> = Vec::new();
     for error in errors {

@@ -1,6 +1,6 @@
-//! A Kubernetes API server in memory, for development and tests. It is not a production server: nothing is replicated, nothing outlives
-//! the process. What it answers otherwise than kube-apiserver stands in DIFFERENCES.md, beside this crate's manifest. It is held to a server
-//! without the ServiceAccount plugin: pods are given no account by admission.
+//! A Kubernetes API server in memory, for development and tests. It is not a production server: it has no replication and no persistence.
+//! DIFFERENCES.md, beside this crate's manifest, lists the differences from kube-apiserver. The reference is a kube-apiserver without the
+//! ServiceAccount admission plugin: pods get no service account by admission.
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]
@@ -12,9 +12,9 @@
 //! # }
 //! ```
 //!
-//! Read in this order: [`store`] (objects, versions, history), [`kinds`] (what is served), [`meta`] and [`registry`] (the rules by
-//! which objects change), [`types`], [`patch`] and [`apply`] (of what shape objects are, and what patches make of them), `watch`, `http` (the
-//! wire), [`auth`], `discovery`, `crd` and `gc` (who keeps house), [`server`](ApiServer) (how it all comes up).
+//! Reading order: [`store`] (objects, resource versions, history), [`kinds`] (served resources), [`meta`] and [`registry`] (the verbs),
+//! [`types`], [`patch`] and [`apply`] (types of objects, patches), `watch`, `http`, [`auth`], `discovery`, `crd` and `gc` (background
+//! controllers), [`server`](ApiServer) (startup).
 
 pub mod apply;
 pub mod audit;
@@ -43,4 +43,4 @@ pub mod types;
 mod watch;
 mod yaml;
 
-pub use server::{ApiServer, Builder, Front, StartError, Tls, VersionInfo};
+pub use server::{ApiServer, ApiServerBuilder, ProxyListener, StartError, Tls, VersionInfo};

@@ -1,9 +1,9 @@
-//! Texts and JSON as Go writes them: in quotes what is no printable character is escaped, in JSON what HTML would read.
+//! Strings and JSON as Go writes them: `%q` escapes unprintable characters, `encoding/json` escapes HTML.
 
 use serde_json::Value;
 use std::fmt::Write as _;
 
-/// The text in quotes.
+/// Quotes a string as Go's `strconv.Quote`.
 pub(crate) fn quoted(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
@@ -28,7 +28,7 @@ pub(crate) fn quoted(text: &str) -> String {
     quoted
 }
 
-/// The value as JSON.
+/// Serializes a value as Go's `encoding/json`, which escapes `<`, `>` and `&`.
 pub(crate) fn json(value: &Value) -> String {
     value
         .to_string()
@@ -42,7 +42,7 @@ mod tests {
     use super::quoted;
 
     #[test]
-    fn escapes_as_go_does() {
+    fn strings_are_quoted_as_in_go() {
         assert_eq!(quoted("a\"\\\u{7}\0\u{7f}\u{85}é"), r#""a\"\\\a\x00\x7f\u0085é""#);
     }
 }

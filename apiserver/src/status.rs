@@ -1,4 +1,4 @@
-//! Refusals: what a request gets instead of an object, with the words and codes of the real server.
+//! API errors with the codes and messages of kube-apiserver.
 
 use crate::field::FieldError;
 use crate::kinds::Kind;
@@ -6,37 +6,37 @@ use crate::quote::quoted;
 use serde_json::{Map, Value, json};
 use std::fmt;
 
-/// A refusal, which becomes a `Status` object on the wire.
+/// An error of the API, which is sent as a `Status` object.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ApiError {
-    /// The HTTP status.
+    /// The HTTP status code.
     pub code: u16,
     /// The machine-readable reason.
     pub reason: &'static str,
-    /// For people.
+    /// The human-readable message.
     pub message: String,
-    /// Name, group, kind, causes, seconds to wait.
+    /// The details: name, group, kind, causes, retryAfterSeconds.
     pub details: Option<Value>,
-    /// How to go on with a list whose history is gone; empty elsewhere.
+    /// The token to continue a list after 410 Gone; empty otherwise.
     pub continue_token: String,
-    /// What the client should be warned of besides.
+    /// Warnings for the client.
     pub warnings: Box<[String]>,
 }
 
-/// One thing that is wrong with an object.
+/// One cause of an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cause {
-    /// `FieldValueInvalid` and the like.
+    /// The reason, such as `FieldValueInvalid`.
     pub reason: &'static str,
-    /// Without the field.
+    /// The message without the field.
     pub message: String,
-    /// The path, as `spec.replicas`.
+    /// The field path, such as `spec.replicas`.
     pub field: String,
 }
 
 impl Cause {
-    /// All in one text, each once.
-    pub(crate) fn together(causes: &[Self]) -> String {
+    /// Joins the causes to one text, without duplicates.
+    pub(crate) fn join(causes: &[Self]) -> String {
         let mut texts: Vec<String> = vec![];
         for text in causes.iter().map(ToString::to_string) {
             if !texts.contains(&text) {
@@ -45,11 +45,11 @@ impl Cause {
         }
         match texts.as_slice() {
             [one] => one.clone(),
-            several => format!("[{}]", several.join(", ")),
+            many => format!("[{}]", many.join(", ")),
         }
     }
 
-    /// The value has the wrong form; it is quoted as JSON.
+    /// An invalid value, quoted as JSON.
     pub fn invalid(field: impl Into<String>, value: &Value, why: impl fmt::Display) -> Self {
         let value = value.as_str().map_or_else(|| value.to_string(), quoted);
         Self::new(
@@ -59,7 +59,7 @@ impl Cause {
         )
     }
 
-    /// The value is missing.
+    /// A missing value.
     pub fn required(field: impl Into<String>, why: &str) -> Self {
         let message = if why.is_empty() {
             "Required value".to_owned()
@@ -69,12 +69,12 @@ impl Cause {
         Self::new("FieldValueRequired", field, message)
     }
 
-    /// The value may not be there, or not change so.
+    /// A value that must not be set, or must not change.
     pub fn forbidden(field: impl Into<String>, why: impl fmt::Display) -> Self {
         Self::new("FieldValueForbidden", field, format!("Forbidden: {why}"))
     }
 
-    /// The value is none of those that are known.
+    /// A value that is not one of the supported ones.
     pub fn not_supported(field: impl Into<String>, value: &Value, known: &[&str]) -> Self {
         let known: Vec<String> = known.iter().map(|value| format!("{value:?}")).collect();
         let message = format!(
@@ -84,7 +84,7 @@ impl Cause {
         Self::new("FieldValueNotSupported", field, message)
     }
 
-    /// Any other.
+    /// A cause with another reason.
     pub fn new(reason: &'static str, field: impl Into<String>, message: String) -> Self {
         Self {
             reason,
@@ -107,7 +107,7 @@ impl fmt::Display for Cause {
 }
 
 impl ApiError {
-    /// A refusal without details.
+    /// An error without details.
     pub fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -119,7 +119,7 @@ impl ApiError {
         }
     }
 
-    /// A refusal whose details are empty, but there.
+    /// An error with empty details.
     pub fn generic(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
         Self {
             details: Some(json!({})),
@@ -127,18 +127,18 @@ impl ApiError {
         }
     }
 
-    /// 400.
+    /// 400 Bad Request.
     pub fn bad_request(message: impl Into<String>) -> Self {
         Self::new(400, "BadRequest", message)
     }
 
-    /// 404 for an object.
+    /// 404 for an object that does not exist.
     pub fn not_found(kind: &Kind, name: &str) -> Self {
         let message = format!("{} {} not found", kind.group_resource(), quoted(name));
-        Self::about(404, "NotFound", message, kind.details(name))
+        Self::with_details(404, "NotFound", message, kind.details(name))
     }
 
-    /// 404 for a resource.
+    /// 404 for a resource that is not served.
     pub fn no_such_resource() -> Self {
         Self::generic(
             404,
@@ -147,7 +147,7 @@ impl ApiError {
         )
     }
 
-    /// 405.
+    /// 405 Method Not Allowed.
     pub fn method_not_allowed() -> Self {
         Self::generic(
             405,
@@ -156,48 +156,48 @@ impl ApiError {
         )
     }
 
-    /// 409 for a second object of the name.
+    /// 409 for a name that is taken.
     pub fn already_exists(kind: &Kind, name: &str) -> Self {
         let message = format!("{} {} already exists", kind.group_resource(), quoted(name));
-        Self::about(409, "AlreadyExists", message, kind.details(name))
+        Self::with_details(409, "AlreadyExists", message, kind.details(name))
     }
 
-    /// 409 for an update of something that changed meanwhile.
+    /// 409 for a failed precondition.
     pub fn conflict(kind: &Kind, name: &str, why: impl fmt::Display) -> Self {
         let message = format!(
             "Operation cannot be fulfilled on {} {name:?}: {why}",
             kind.group_resource()
         );
-        Self::about(409, "Conflict", message, kind.details(name))
+        Self::with_details(409, "Conflict", message, kind.details(name))
     }
 
-    /// 409 for a resource version that is not the object's.
+    /// 409 for an outdated resource version.
     pub fn modified(kind: &Kind, name: &str) -> Self {
         let why =
             "the object has been modified; please apply your changes to the latest version and try again";
         Self::conflict(kind, name, why)
     }
 
-    /// 403 for what no permission would allow.
+    /// 403 by admission, regardless of permissions.
     pub fn forbidden(kind: &Kind, name: &str, why: impl fmt::Display) -> Self {
         let message = if name.is_empty() {
             format!("{} is forbidden: {why}", kind.group_resource())
         } else {
             format!("{} {name:?} is forbidden: {why}", kind.group_resource())
         };
-        Self::about(403, "Forbidden", message, kind.details(name))
+        Self::with_details(403, "Forbidden", message, kind.details(name))
     }
 
-    /// 422 with what is wrong.
+    /// 422 with the causes.
     pub fn invalid(kind: &Kind, name: &str, causes: &[Cause]) -> Self {
-        // Events of the newer group are checked as those of the older.
+        // Events of `events.k8s.io` are validated as core events.
         let group = if kind.kind == "Event" { "" } else { &kind.group };
         Self::invalid_of(group, &kind.kind, name, causes)
     }
 
-    /// 422 for what is no served kind, as `ListOptions`.
+    /// 422 for a kind that is not served, such as `ListOptions`.
     pub fn invalid_of(group: &str, kind: &str, name: &str, causes: &[Cause]) -> Self {
-        let text = Cause::together(causes);
+        let text = Cause::join(causes);
         let qualified = if group.is_empty() {
             kind.to_owned()
         } else {
@@ -208,7 +208,7 @@ impl ApiError {
             .iter()
             .map(|cause| json!({ "reason": cause.reason, "message": cause.message, "field": cause.field }));
         details["causes"] = causes.collect();
-        Self::about(
+        Self::with_details(
             422,
             "Invalid",
             format!("{qualified} {} is invalid: {text}", quoted(name)),
@@ -216,12 +216,12 @@ impl ApiError {
         )
     }
 
-    /// 410 for a version that the history no longer has.
+    /// 410 for a resource version that was compacted.
     pub fn expired(message: impl Into<String>) -> Self {
         Self::new(410, "Expired", message)
     }
 
-    /// 415.
+    /// 415 Unsupported Media Type; lists the accepted types.
     pub fn unsupported_media_type(accepted: &[&str]) -> Self {
         let message = format!(
             "the body of the request was in an unknown format - accepted media types include: {}",
@@ -230,19 +230,19 @@ impl ApiError {
         Self::new(415, "UnsupportedMediaType", message)
     }
 
-    /// 401.
+    /// 401 Unauthorized.
     pub fn unauthorized() -> Self {
         Self::new(401, "Unauthorized", "Unauthorized")
     }
 
-    /// 500.
+    /// 500 Internal Server Error.
     pub fn internal(why: impl fmt::Display) -> Self {
         let mut error = Self::new(500, "InternalError", format!("Internal error occurred: {why}"));
         error.details = Some(json!({ "causes": [{ "message": why.to_string() }] }));
         error
     }
 
-    fn about(code: u16, reason: &'static str, message: String, details: Value) -> Self {
+    fn with_details(code: u16, reason: &'static str, message: String, details: Value) -> Self {
         Self {
             details: Some(details),
             ..Self::new(code, reason, message)
@@ -264,26 +264,26 @@ impl ApiError {
         self
     }
 
-    /// Adds what the client should be warned of before anything else.
+    /// Puts warnings in front of the existing ones.
     #[must_use]
     pub(crate) fn with_warnings(mut self, warnings: &[String]) -> Self {
         self.warnings = [warnings, &self.warnings].concat().into();
         self
     }
 
-    /// Says after how many seconds to come again.
+    /// Sets `retryAfterSeconds`.
     #[must_use]
     pub fn with_retry_after(mut self, seconds: u64) -> Self {
         self.details.get_or_insert_with(|| json!({}))["retryAfterSeconds"] = json!(seconds);
         self
     }
 
-    /// Seconds to wait before coming again.
+    /// Returns `retryAfterSeconds`.
     pub fn retry_after(&self) -> Option<u64> {
         self.details.as_ref()?.get("retryAfterSeconds")?.as_u64()
     }
 
-    /// The object that goes over the wire.
+    /// Returns the `Status` object.
     pub fn status(&self) -> Value {
         let mut status = json!({
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
@@ -310,7 +310,7 @@ impl fmt::Display for ApiError {
 
 impl std::error::Error for ApiError {}
 
-/// What a Status says of its subject; what is empty is left out.
+/// Returns the details of a Status, without empty fields.
 pub(crate) fn details(name: &str, group: &str, kind: &str) -> Value {
     let mut details = Map::new();
     for (key, value) in [("name", name), ("group", group), ("kind", kind)] {
@@ -332,7 +332,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn several_causes_stand_in_brackets() {
+    fn several_causes_are_joined_in_brackets() {
         let causes = [Cause::required("a", ""), Cause::forbidden("b", "no")];
         let error = ApiError::invalid_of("demo.dev", "Foo", "x", &causes);
         assert_eq!(

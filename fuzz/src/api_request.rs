@@ -81,7 +81,7 @@ impl World {
             .build()
             .expect("a runtime");
         let server = runtime
-            .block_on(ApiServer::builder().tls(Tls::Off).audited(10).start())
+            .block_on(ApiServer::builder().tls(Tls::Off).audit_capacity(10).start())
             .expect("a server");
         let mut world = Self {
             runtime,

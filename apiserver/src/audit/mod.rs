@@ -1,22 +1,22 @@
-//! Who asked what, and what the answer was.
+//! The audit log: requests and their responses.
 
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use serde_json::Value;
 use std::collections::VecDeque;
 
-/// One request that was answered. A watch is answered when it starts.
+/// A request that was answered. A watch is recorded when it starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Record {
-    /// Who asked; the one who was impersonated, if anybody was.
+pub struct AuditRecord {
+    /// The user name, after impersonation.
     pub user: String,
-    /// Who impersonated, if anybody did.
+    /// The user that impersonated, if any.
     pub impersonator: Option<String>,
-    /// As `get`; the method, for what is no resource.
+    /// The verb, such as `get`; the lower-case method for a non-resource path.
     pub verb: String,
     /// The API group.
     pub group: String,
-    /// The resource; empty for what is none.
+    /// The resource; empty for a non-resource path.
     pub resource: String,
     /// The subresource; may be empty.
     pub subresource: String,
@@ -26,31 +26,31 @@ pub struct Record {
     pub name: String,
     /// The path.
     pub path: String,
-    /// The HTTP status of the answer.
+    /// The HTTP status of the response.
     pub code: u16,
-    /// Why it was refused; empty where it was not.
+    /// The error message; empty on success.
     pub message: String,
-    /// The kind of the resource; empty where it is not served.
+    /// The kind of the resource; empty if it is not served.
     pub kind: String,
-    /// The owners in the object that was sent whose deletion it blocks.
-    pub blocking_owners: Vec<Owner>,
+    /// The owners in the request's object with `blockOwnerDeletion`.
+    pub blocking_owners: Vec<BlockingOwner>,
     /// The User-Agent header.
     pub user_agent: String,
-    /// When it came.
+    /// When the request was received.
     pub received: Timestamp,
-    /// When it was answered.
+    /// When the response was sent.
     pub answered: Timestamp,
 }
 
-/// The most bytes that are kept of a text, and of what was said of it. A hundred thousand records may be of hostile paths.
-const TEXT: usize = 1 << 10;
-const MESSAGE: usize = 4 << 10;
-/// The most owners that are kept.
-const OWNERS: usize = 64;
+/// Limits of the stored strings: with 100,000 records, unlimited paths of hostile requests would exhaust the memory.
+const MAX_TEXT_BYTES: usize = 1 << 10;
+const MAX_MESSAGE_BYTES: usize = 4 << 10;
+/// The maximum number of stored owners per record.
+const MAX_OWNERS: usize = 64;
 
-impl Record {
-    /// Cuts what is too long to be kept.
-    fn shorten(&mut self) {
+impl AuditRecord {
+    /// Truncates the strings and lists of the record to their limits.
+    fn truncate_to_limits(&mut self) {
         let texts = [
             &mut self.user,
             &mut self.verb,
@@ -66,41 +66,41 @@ impl Record {
         let owners = &mut self.blocking_owners;
         owners.sort_unstable();
         owners.dedup();
-        owners.truncate(OWNERS);
+        owners.truncate(MAX_OWNERS);
         owners.shrink_to_fit();
         let owners = owners
             .iter_mut()
             .flat_map(|owner| [&mut owner.group, &mut owner.kind]);
         for text in texts.into_iter().chain(&mut self.impersonator).chain(owners) {
-            cut(text, TEXT);
+            truncate(text, MAX_TEXT_BYTES);
         }
-        cut(&mut self.message, MESSAGE);
+        truncate(&mut self.message, MAX_MESSAGE_BYTES);
     }
 }
 
-/// Leaves the beginning of a text.
-fn cut(text: &mut String, most: usize) {
-    if text.len() > most {
-        text.truncate(text.floor_char_boundary(most));
+/// Truncates a string to at most `max` bytes.
+fn truncate(text: &mut String, max: usize) {
+    if text.len() > max {
+        text.truncate(text.floor_char_boundary(max));
         text.shrink_to_fit();
     }
 }
 
-/// An owner that an owner reference names.
+/// Group and kind of an owner reference.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Owner {
+pub struct BlockingOwner {
     /// Its API group.
     pub group: String,
     /// Its kind.
     pub kind: String,
 }
 
-impl Owner {
-    /// Those in a body whose deletion the body's object blocks. A body may be anything: what is not there is no owner.
-    pub(crate) fn blocked_by(body: &[u8]) -> Vec<Self> {
-        const MARK: &[u8] = b"blockOwnerDeletion";
-        // Few bodies have one, and none is parsed twice for nothing.
-        if memchr::memmem::find(body, MARK).is_none() {
+impl BlockingOwner {
+    /// Returns the owners with `blockOwnerDeletion` in a request body. Any other body has none.
+    pub(crate) fn from_body(body: &[u8]) -> Vec<Self> {
+        const FIELD: &[u8] = b"blockOwnerDeletion";
+        // Most bodies do not contain the field, so they need not be parsed twice.
+        if memchr::memmem::find(body, FIELD).is_none() {
             return vec![];
         }
         let object: Value = serde_json::from_slice(body).unwrap_or_default();
@@ -124,39 +124,39 @@ impl Owner {
 
 /// The latest requests, oldest first.
 #[derive(Debug)]
-pub struct Audit {
-    /// How many are remembered.
-    most: usize,
-    records: Mutex<VecDeque<Record>>,
+pub struct AuditLog {
+    /// The maximum number of records.
+    capacity: usize,
+    records: Mutex<VecDeque<AuditRecord>>,
 }
 
-impl Audit {
-    /// Remembers so many requests.
-    pub(crate) fn new(most: usize) -> Self {
+impl AuditLog {
+    /// Creates a log with the given capacity; 0 disables it.
+    pub(crate) fn new(capacity: usize) -> Self {
         Self {
-            most,
+            capacity,
             records: Mutex::default(),
         }
     }
 
-    /// What was answered so far.
-    pub fn records(&self) -> Vec<Record> {
+    /// Returns the recorded requests.
+    pub fn records(&self) -> Vec<AuditRecord> {
         self.records.lock().iter().cloned().collect()
     }
 
-    /// Forgets everything so far.
+    /// Removes all records.
     pub fn clear(&self) {
         self.records.lock().clear();
     }
 
-    pub(crate) fn add(&self, record: impl FnOnce() -> Record) {
-        if self.most == 0 {
+    pub(crate) fn add(&self, record: impl FnOnce() -> AuditRecord) {
+        if self.capacity == 0 {
             return;
         }
         let mut record = record();
-        record.shorten();
+        record.truncate_to_limits();
         let mut records = self.records.lock();
-        if records.len() == self.most {
+        if records.len() == self.capacity {
             records.pop_front();
         }
         records.push_back(record);
@@ -168,14 +168,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_long_is_kept_in_part() {
+    fn long_strings_and_owner_lists_are_truncated() {
         let long = "\u{e9}".repeat(10_000);
-        let owner = |kind: &str| Owner {
+        let owner = |kind: &str| BlockingOwner {
             group: String::new(),
             kind: kind.to_owned(),
         };
-        let audit = Audit::new(2);
-        audit.add(|| Record {
+        let audit = AuditLog::new(2);
+        audit.add(|| AuditRecord {
             user: "u".to_owned(),
             impersonator: Some(long.clone()),
             verb: "get".to_owned(),
@@ -199,8 +199,19 @@ mod tests {
         let record = &audit.records()[0];
         assert_eq!((record.user.as_str(), record.resource.as_str()), ("u", "pods"));
         let lengths = [&record.path, &record.user_agent, &record.name, &record.message].map(String::len);
-        assert_eq!(lengths, [TEXT, TEXT, TEXT - 1, MESSAGE]);
-        assert_eq!(record.impersonator.as_ref().map(String::len), Some(TEXT));
-        assert!(record.blocking_owners.len() == OWNERS && long.starts_with(&record.path));
+        assert_eq!(
+            lengths,
+            [
+                MAX_TEXT_BYTES,
+                MAX_TEXT_BYTES,
+                MAX_TEXT_BYTES - 1,
+                MAX_MESSAGE_BYTES
+            ]
+        );
+        assert_eq!(
+            record.impersonator.as_ref().map(String::len),
+            Some(MAX_TEXT_BYTES)
+        );
+        assert!(record.blocking_owners.len() == MAX_OWNERS && long.starts_with(&record.path));
     }
 }

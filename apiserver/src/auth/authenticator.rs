@@ -1,4 +1,4 @@
-//! Who a request is from: a certificate, a static token, a service account's token, or nobody.
+//! Authentication: by client certificate, static token or service account token; anonymous otherwise.
 
 use super::{ServiceAccountTokens, User};
 use crate::status::ApiError;
@@ -7,21 +7,21 @@ use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use std::collections::HashMap;
 
-/// Knows users by what they show.
+/// Authenticates requests.
 #[derive(Debug)]
 pub struct Authenticator {
-    /// Users by their static tokens.
+    /// The static tokens and their users.
     pub tokens: HashMap<String, User>,
-    /// The tokens of service accounts.
+    /// Issues and verifies the tokens of service accounts.
     pub accounts: ServiceAccountTokens,
 }
 
 impl Authenticator {
-    /// The user of a request, over a connection whose certificate names `certificate`.
+    /// Authenticates a request. `certificate` is the user of the connection's client certificate.
     ///
     /// # Errors
     ///
-    /// 401 for a token that is nobody's.
+    /// 401 for an unknown token.
     pub fn authenticate(
         &self,
         store: &Store,
@@ -29,7 +29,7 @@ impl Authenticator {
         certificate: Option<&User>,
     ) -> Result<User, ApiError> {
         if let Some(user) = certificate {
-            return Ok(authenticated(user.clone()));
+            return Ok(add_authenticated_group(user.clone()));
         }
         let header = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
         let token = header.and_then(|value| {
@@ -38,15 +38,15 @@ impl Authenticator {
         });
         match token {
             Some(token) if !token.is_empty() => self
-                .user_of(store, token)
-                .map(authenticated)
+                .user_for_token(store, token)
+                .map(add_authenticated_group)
                 .ok_or_else(ApiError::unauthorized),
             _ => Ok(User::anonymous()),
         }
     }
 
-    /// The user of a token.
-    pub fn user_of(&self, store: &Store, token: &str) -> Option<User> {
+    /// Returns the user of a bearer token.
+    pub fn user_for_token(&self, store: &Store, token: &str) -> Option<User> {
         match self.tokens.get(token) {
             Some(user) => Some(user.clone()),
             None => self.accounts.verify(store, token),
@@ -54,7 +54,7 @@ impl Authenticator {
     }
 }
 
-fn authenticated(mut user: User) -> User {
+fn add_authenticated_group(mut user: User) -> User {
     let group = "system:authenticated";
     if !user.is_in(group) {
         user.groups.push(group.to_owned());
@@ -62,15 +62,15 @@ fn authenticated(mut user: User) -> User {
     user
 }
 
-/// Reads a static token file: a line a user, `token,user,uid,"group1,group2"`. Malformed lines are refused.
-pub(crate) fn read_tokens(text: &str) -> Result<HashMap<String, User>, String> {
+/// Parses a static token file: one user a line, `token,user,uid,"group1,group2"`. Malformed lines are an error.
+pub(crate) fn parse_token_file(text: &str) -> Result<HashMap<String, User>, String> {
     let mut tokens = HashMap::new();
     for (at, line) in text
         .lines()
         .enumerate()
         .filter(|(_, line)| !line.trim().is_empty())
     {
-        let fields = fields(line);
+        let fields = csv_fields(line);
         let [token, name, uid, groups @ ..] = fields.as_slice() else {
             return Err(format!("line {}: a token, a user and a uid are needed", at + 1));
         };
@@ -90,8 +90,8 @@ pub(crate) fn read_tokens(text: &str) -> Result<HashMap<String, User>, String> {
     Ok(tokens)
 }
 
-/// Fields apart by commas; quotes keep commas in.
-fn fields(line: &str) -> Vec<String> {
+/// Splits a line at commas outside of quotes.
+fn csv_fields(line: &str) -> Vec<String> {
     let (mut fields, mut field, mut quoted) = (vec![], String::new(), false);
     for character in line.chars() {
         match character {
@@ -109,10 +109,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_token_files() {
-        let tokens = read_tokens("t1,alice,1,\"a,b\"\n\nt2,bob,2\n").unwrap();
+    fn token_file_is_parsed_and_malformed_lines_are_refused() {
+        let tokens = parse_token_file("t1,alice,1,\"a,b\"\n\nt2,bob,2\n").unwrap();
         assert_eq!(tokens["t1"].groups, ["a", "b"]);
         assert_eq!(tokens["t2"].name, "bob");
-        assert!(read_tokens("t1,alice").is_err());
+        assert!(parse_token_file("t1,alice").is_err());
     }
 }

@@ -1,23 +1,23 @@
-//! Whether a user may do something.
+//! Authorization of requests.
 
 use super::{User, rbac};
 use crate::http::RequestInfo;
 use crate::status::{ApiError, details};
 use crate::store::Store;
 
-/// How it is decided who may do what.
+/// Authorization modes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// Everybody may do everything.
+pub enum AuthorizationMode {
+    /// Allows every request.
     AlwaysAllow,
-    /// Roles and bindings say it.
+    /// Allows what roles and bindings grant.
     Rbac,
 }
 
-/// What somebody wants to do with a resource.
+/// The attributes of a request to a resource that authorization decides on.
 #[derive(Clone, Copy, Debug)]
-pub struct Access<'a> {
-    /// As `get`.
+pub struct ResourceAttributes<'a> {
+    /// The verb, such as `get`.
     pub verb: &'a str,
     /// The API group.
     pub group: &'a str,
@@ -25,16 +25,16 @@ pub struct Access<'a> {
     pub resource: &'a str,
     /// The subresource; may be empty.
     pub subresource: &'a str,
-    /// The namespace; empty for all and for none.
+    /// The namespace; empty for all namespaces and for cluster-scoped resources.
     pub namespace: &'a str,
-    /// The name; empty for all.
+    /// The name; empty for a collection.
     pub name: &'a str,
 }
 
-impl Access<'_> {
-    /// What a user is told who may not do this.
+impl ResourceAttributes<'_> {
+    /// The 403 for a user without this permission.
     pub(crate) fn forbidden(&self, user: &User) -> ApiError {
-        let Access {
+        let ResourceAttributes {
             verb,
             group,
             resource,
@@ -57,13 +57,13 @@ impl Access<'_> {
         } else {
             format!("{resource}/{subresource}")
         };
-        let place = if namespace.is_empty() {
+        let scope = if namespace.is_empty() {
             "at the cluster scope".to_owned()
         } else {
             format!("in the namespace {namespace:?}")
         };
         let message = format!(
-            "{what} is forbidden: User {:?} cannot {verb} resource {part:?} in API group {group:?} {place}",
+            "{what} is forbidden: User {:?} cannot {verb} resource {part:?} in API group {group:?} {scope}",
             user.name
         );
         let mut error = ApiError::new(403, "Forbidden", message);
@@ -72,57 +72,62 @@ impl Access<'_> {
     }
 }
 
-/// Decides; if several modes are on, any of them is enough.
+/// Authorizes requests; allows what any of its modes allows.
 #[derive(Clone, Debug)]
 pub struct Authorizer {
-    modes: Vec<Mode>,
+    modes: Vec<AuthorizationMode>,
 }
 
 impl Authorizer {
-    /// With these modes.
-    pub fn new(modes: &[Mode]) -> Self {
+    /// Creates an authorizer with the given modes.
+    pub fn new(modes: &[AuthorizationMode]) -> Self {
         Self {
             modes: modes.to_vec(),
         }
     }
 
-    /// Whether the user may do this with a resource.
-    pub fn allows(&self, store: &Store, user: &User, access: &Access<'_>) -> bool {
-        self.reason(store, user, access).is_some()
+    /// True if the user may access the resource.
+    pub fn allows(&self, store: &Store, user: &User, access: &ResourceAttributes<'_>) -> bool {
+        self.allow_reason(store, user, access).is_some()
     }
 
-    /// Why the user may do this with a resource; None when the user may not, empty when it goes without saying.
-    pub(crate) fn reason(&self, store: &Store, user: &User, access: &Access<'_>) -> Option<String> {
-        self.any(user, || rbac::allows(store, user, access))
+    /// Returns why the user may access the resource: None if denied, empty if there is nothing to explain.
+    pub(crate) fn allow_reason(
+        &self,
+        store: &Store,
+        user: &User,
+        access: &ResourceAttributes<'_>,
+    ) -> Option<String> {
+        self.first_reason(user, || rbac::allows(store, user, access))
     }
 
-    /// Why the user may do this with a path.
-    pub(crate) fn reason_for_path(
+    /// Returns why the user may access the non-resource path.
+    pub(crate) fn allow_reason_for_path(
         &self,
         store: &Store,
         user: &User,
         verb: &str,
         path: &str,
     ) -> Option<String> {
-        self.any(user, || rbac::allows_path(store, user, verb, path))
+        self.first_reason(user, || rbac::allows_path(store, user, verb, path))
     }
 
-    /// Whether the user may do this with a path that is no resource's.
+    /// True if the user may access the non-resource path.
     pub fn allows_path(&self, store: &Store, user: &User, verb: &str, path: &str) -> bool {
-        self.reason_for_path(store, user, verb, path).is_some()
+        self.allow_reason_for_path(store, user, verb, path).is_some()
     }
 
-    fn any(&self, user: &User, by_roles: impl Fn() -> Option<String>) -> Option<String> {
+    fn first_reason(&self, user: &User, by_roles: impl Fn() -> Option<String>) -> Option<String> {
         if user.is_in("system:masters") {
             return Some(String::new());
         }
         self.modes.iter().find_map(|mode| match mode {
-            Mode::AlwaysAllow => Some(String::new()),
-            Mode::Rbac => by_roles(),
+            AuthorizationMode::AlwaysAllow => Some(String::new()),
+            AuthorizationMode::Rbac => by_roles(),
         })
     }
 
-    /// Whether the user may do what a request asks.
+    /// Authorizes a request; 403 if it is denied.
     pub(crate) fn authorize(&self, store: &Store, user: &User, info: &RequestInfo) -> Result<(), ApiError> {
         if !info.is_resource {
             if self.allows_path(store, user, &info.verb, &info.path) {
@@ -134,7 +139,7 @@ impl Authorizer {
             );
             return Err(ApiError::generic(403, "Forbidden", message));
         }
-        let access = Access {
+        let access = ResourceAttributes {
             verb: &info.verb,
             group: &info.group,
             resource: &info.resource,
@@ -145,8 +150,13 @@ impl Authorizer {
         self.require(store, user, &access)
     }
 
-    /// Refuses what the user may not do with a resource.
-    pub(crate) fn require(&self, store: &Store, user: &User, access: &Access<'_>) -> Result<(), ApiError> {
+    /// Returns the 403 if the user may not access the resource.
+    pub(crate) fn require(
+        &self,
+        store: &Store,
+        user: &User,
+        access: &ResourceAttributes<'_>,
+    ) -> Result<(), ApiError> {
         if self.allows(store, user, access) {
             return Ok(());
         }

@@ -1,24 +1,24 @@
-//! Who asks, and whether they may.
+//! Authentication, impersonation and authorization.
 
 mod authenticator;
 mod authorizer;
 mod bootstrap;
-mod certificates;
-mod escalation;
+mod client_certificate;
 mod impersonation;
 mod rbac;
+mod rbac_escalation;
 mod reviews;
-mod tokens;
+mod service_account_tokens;
 mod user;
 
 pub use authenticator::Authenticator;
-pub(crate) use authenticator::read_tokens;
-pub use authorizer::{Access, Authorizer, Mode};
+pub(crate) use authenticator::parse_token_file;
+pub use authorizer::{AuthorizationMode, Authorizer, ResourceAttributes};
 pub(crate) use bootstrap::bootstrap;
-pub(crate) use certificates::user as certificate_user;
-pub(crate) use escalation::{Ungranted, may_grant};
-pub(crate) use impersonation::{Impersonators, impersonate};
-pub(crate) use reviews::review;
-pub use tokens::ServiceAccountTokens;
-pub(crate) use tokens::{BOUND, ISSUER};
+pub(crate) use client_certificate::user_from_certificate;
+pub(crate) use impersonation::{ImpersonationModeCache, impersonate};
+pub(crate) use rbac_escalation::{EscalationError, check_escalation};
+pub(crate) use reviews::answer_review;
+pub use service_account_tokens::ServiceAccountTokens;
+pub(crate) use service_account_tokens::{BINDABLE_KINDS, ISSUER};
 pub use user::User;

@@ -1,6 +1,6 @@
-//! Roles and bindings.
+//! Evaluation of RBAC roles and bindings.
 
-use super::{Access, User};
+use super::{ResourceAttributes, User};
 use crate::selectors::LabelSelector;
 use crate::store::{Object, Store};
 use serde_json::Value;
@@ -8,23 +8,23 @@ use std::sync::Arc;
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 
-/// The binding that gives the user a role with a rule for this, in words.
-pub(super) fn allows(store: &Store, user: &User, access: &Access<'_>) -> Option<String> {
-    any_rule(store, user, access.namespace, |rule| covers(rule, access))
+/// Returns the explanation of the binding that grants the access, if any.
+pub(super) fn allows(store: &Store, user: &User, access: &ResourceAttributes<'_>) -> Option<String> {
+    any_rule(store, user, access.namespace, |rule| rule_covers(rule, access))
 }
 
-/// The binding by which the user may ask for the path, in words.
+/// Returns the explanation of the binding that grants the non-resource path, if any.
 pub(super) fn allows_path(store: &Store, user: &User, verb: &str, path: &str) -> Option<String> {
     any_rule(store, user, "", |rule| {
-        has(&rule["verbs"], verb)
-            && texts(&rule["nonResourceURLs"]).any(|pattern| match pattern.strip_suffix('*') {
+        contains_or_wildcard(&rule["verbs"], verb)
+            && strings(&rule["nonResourceURLs"]).any(|pattern| match pattern.strip_suffix('*') {
                 Some(prefix) => path.starts_with(prefix),
                 None => pattern == path,
             })
     })
 }
 
-/// The rules that hold for a user in a namespace, and cluster-wide.
+/// Returns the rules that apply to a user in a namespace, including cluster-wide ones.
 pub(super) fn rules(store: &Store, user: &User, namespace: &str) -> Vec<Value> {
     let rules = parking_lot::Mutex::new(vec![]);
     any_rule(store, user, namespace, |rule| {
@@ -35,47 +35,50 @@ pub(super) fn rules(store: &Store, user: &User, namespace: &str) -> Vec<Value> {
 }
 
 fn any_rule(store: &Store, user: &User, namespace: &str, matches: impl Fn(&Value) -> bool) -> Option<String> {
-    let mut bindings = objects(store, "clusterrolebindings", "");
+    let mut bindings = rbac_objects(store, "clusterrolebindings", "");
     if !namespace.is_empty() {
-        bindings.extend(objects(store, "rolebindings", &Store::key(namespace, "")));
+        bindings.extend(rbac_objects(store, "rolebindings", &Store::key(namespace, "")));
     }
     bindings.iter().find_map(|binding| {
         let binding = binding.value();
-        let place = crate::meta::namespace(binding);
+        let namespace = crate::meta::namespace(binding);
         let mut subjects = binding["subjects"].as_array().into_iter().flatten();
-        let subject = subjects.find(|subject| is(user, subject, place))?;
-        let rules = role_rules(store, &binding["roleRef"], place)?;
-        rules.iter().any(&matches).then(|| words(binding, subject))
+        let subject = subjects.find(|subject| subject_matches(user, subject, namespace))?;
+        let rules = role_rules(store, &binding["roleRef"], namespace)?;
+        rules
+            .iter()
+            .any(&matches)
+            .then(|| explain_binding(binding, subject))
     })
 }
 
-/// As the real server says it: `RBAC: allowed by RoleBinding "b/n" of Role "r" to User "u"`.
-fn words(binding: &Value, subject: &Value) -> String {
-    let (name, place) = (crate::meta::name(binding), crate::meta::namespace(binding));
+/// Explains a binding as kube-apiserver does: `RBAC: allowed by RoleBinding "b/n" of Role "r" to User "u"`.
+fn explain_binding(binding: &Value, subject: &Value) -> String {
+    let (name, namespace) = (crate::meta::name(binding), crate::meta::namespace(binding));
     let text = |value: &Value, key: &str| value[key].as_str().unwrap_or_default().to_owned();
-    let bound = if place.is_empty() {
+    let bound = if namespace.is_empty() {
         format!("ClusterRoleBinding {name:?}")
     } else {
-        format!("RoleBinding \"{name}/{place}\"")
+        format!("RoleBinding \"{name}/{namespace}\"")
     };
     let (role, kind) = (&binding["roleRef"], text(subject, "kind"));
-    let who = match kind.as_str() {
+    let subject_name = match kind.as_str() {
         "ServiceAccount" => format!("{}/{}", text(subject, "name"), text(subject, "namespace")),
         _ => text(subject, "name"),
     };
     format!(
-        "RBAC: allowed by {bound} of {} {:?} to {kind} {who:?}",
+        "RBAC: allowed by {bound} of {} {:?} to {kind} {subject_name:?}",
         text(role, "kind"),
         text(role, "name")
     )
 }
 
-fn objects(store: &Store, resource: &str, prefix: &str) -> Vec<Arc<Object>> {
+fn rbac_objects(store: &Store, resource: &str, prefix: &str) -> Vec<Arc<Object>> {
     let page = store.list(&format!("{resource}.{GROUP}"), prefix, "", None);
     page.map(|page| page.objects).unwrap_or_default()
 }
 
-/// The rules of a role; None where there is none of that name.
+/// Returns the rules of a role; None if the role does not exist.
 pub(super) fn role_rules(store: &Store, reference: &Value, namespace: &str) -> Option<Vec<Value>> {
     let name = reference["name"].as_str().unwrap_or_default();
     let role = match reference["kind"].as_str() {
@@ -83,7 +86,7 @@ pub(super) fn role_rules(store: &Store, reference: &Value, namespace: &str) -> O
         _ => store.get(&format!("clusterroles.{GROUP}"), name),
     }?;
     let mut rules = role.value()["rules"].as_array().cloned().unwrap_or_default();
-    // An aggregated role has the rules of those that it selects.
+    // An aggregated role has the rules of the roles that it selects.
     let selectors = role.value()["aggregationRule"]["clusterRoleSelectors"].as_array();
     let selectors: Vec<LabelSelector> = selectors
         .into_iter()
@@ -91,7 +94,7 @@ pub(super) fn role_rules(store: &Store, reference: &Value, namespace: &str) -> O
         .filter_map(LabelSelector::from_value)
         .collect();
     if !selectors.is_empty() {
-        for part in objects(store, "clusterroles", "") {
+        for part in rbac_objects(store, "clusterroles", "") {
             if selectors.iter().any(|selector| selector.matches(part.value())) {
                 let reference =
                     serde_json::json!({ "kind": "ClusterRole", "name": crate::meta::name(part.value()) });
@@ -104,28 +107,28 @@ pub(super) fn role_rules(store: &Store, reference: &Value, namespace: &str) -> O
     Some(rules)
 }
 
-fn is(user: &User, subject: &Value, namespace: &str) -> bool {
+fn subject_matches(user: &User, subject: &Value, namespace: &str) -> bool {
     let text = |key: &str| subject[key].as_str().unwrap_or_default();
     match text("kind") {
         "User" => user.name == text("name"),
         "Group" => user.is_in(text("name")),
         "ServiceAccount" => {
-            let place = if text("namespace").is_empty() {
+            let namespace = if text("namespace").is_empty() {
                 namespace
             } else {
                 text("namespace")
             };
-            user.name == format!("system:serviceaccount:{place}:{}", text("name"))
+            user.name == format!("system:serviceaccount:{namespace}:{}", text("name"))
         }
         _ => false,
     }
 }
 
-fn covers(rule: &Value, access: &Access<'_>) -> bool {
-    let mut names = texts(&rule["resourceNames"]).peekable();
-    has(&rule["verbs"], access.verb)
-        && has(&rule["apiGroups"], access.group)
-        && texts(&rule["resources"]).any(|resource| {
+fn rule_covers(rule: &Value, access: &ResourceAttributes<'_>) -> bool {
+    let mut names = strings(&rule["resourceNames"]).peekable();
+    contains_or_wildcard(&rule["verbs"], access.verb)
+        && contains_or_wildcard(&rule["apiGroups"], access.group)
+        && strings(&rule["resources"]).any(|resource| {
             if access.subresource.is_empty() {
                 return resource == "*" || resource == access.resource;
             }
@@ -137,11 +140,11 @@ fn covers(rule: &Value, access: &Access<'_>) -> bool {
         && (names.peek().is_none() || names.any(|name| name == access.name))
 }
 
-pub(super) fn has(list: &Value, wanted: &str) -> bool {
-    texts(list).any(|text| text == "*" || text == wanted)
+pub(super) fn contains_or_wildcard(list: &Value, value: &str) -> bool {
+    strings(list).any(|text| text == "*" || text == value)
 }
 
-pub(super) fn texts(list: &Value) -> impl Iterator<Item = &str> {
+pub(super) fn strings(list: &Value) -> impl Iterator<Item = &str> {
     list.as_array().into_iter().flatten().filter_map(Value::as_str)
 }
 
@@ -150,9 +153,14 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn access<'a>(verb: &'a str, resource: &'a str, namespace: &'a str, name: &'a str) -> Access<'a> {
+    fn access<'a>(
+        verb: &'a str,
+        resource: &'a str,
+        namespace: &'a str,
+        name: &'a str,
+    ) -> ResourceAttributes<'a> {
         let (resource, subresource) = resource.split_once('/').unwrap_or((resource, ""));
-        Access {
+        ResourceAttributes {
             verb,
             group: "",
             resource,
@@ -194,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn roles_hold_in_their_namespace_for_what_they_name() {
+    fn role_grants_only_named_objects_in_its_namespace() {
         let (store, user) = (store(), User::service_account("n", "op"));
         let reason = allows(&store, &user, &access("get", "pods", "n", "a"));
         let words = r#"RBAC: allowed by RoleBinding "b/n" of Role "r" to ServiceAccount "op/""#;
@@ -215,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn aggregated_roles_have_the_rules_of_their_parts() {
+    fn aggregated_role_has_the_rules_of_selected_roles() {
         let (store, user) = (store(), User::new("x", &["devs"]));
         assert!(allows(&store, &user, &access("list", "anything/at-all", "m", "")).is_some());
         assert!(allows_path(&store, &user, "get", "/healthz/ping").is_some());

@@ -1,13 +1,13 @@
-//! Questions about access, which are answered and not kept.
+//! Reviews (access, rules, self subject, token): virtual resources that are answered and not stored.
 
-use super::{Access, Authenticator, User, rbac};
+use super::{Authenticator, ResourceAttributes, User, rbac};
 use crate::kinds::Kind;
 use crate::registry::Registry;
 use crate::status::{ApiError, Cause};
 use serde_json::{Value, json};
 
-/// Answers a review, in place.
-pub(crate) fn review(
+/// Sets the status of a review.
+pub(crate) fn answer_review(
     registry: &Registry,
     authenticator: &Authenticator,
     user: &User,
@@ -18,26 +18,26 @@ pub(crate) fn review(
     let spec = &review["spec"];
     let status = match kind.kind.as_str() {
         "SelfSubjectAccessReview" => {
-            check_access(kind, review, namespace)?;
-            access(registry, user, spec)
+            validate_access_review(kind, review, namespace)?;
+            access_status(registry, user, spec)
         }
         "SubjectAccessReview" | "LocalSubjectAccessReview" => {
-            check_access(kind, review, namespace)?;
+            validate_access_review(kind, review, namespace)?;
             let about = User {
                 name: text(&spec["user"]),
                 uid: text(&spec["uid"]),
                 groups: texts(&spec["groups"]),
                 ..User::default()
             };
-            access(registry, &about, spec)
+            access_status(registry, &about, spec)
         }
         "SelfSubjectRulesReview" => {
             let namespace = text(&spec["namespace"]);
             if namespace.is_empty() {
                 return Err(ApiError::bad_request("no namespace on request"));
             }
-            let rules = rules(registry, user, &namespace);
-            // The answer is a new object.
+            let rules = rules_status(registry, user, &namespace);
+            // kube-apiserver answers with a new object.
             review["metadata"] = json!({});
             review["spec"] = json!({});
             rules
@@ -50,15 +50,15 @@ pub(crate) fn review(
             let why = "token is required for TokenReview in authentication";
             return Err(ApiError::bad_request(why));
         }
-        "TokenReview" => token(registry, authenticator, spec),
+        "TokenReview" => token_status(registry, authenticator, spec),
         other => return Err(ApiError::internal(format!("no such review: {other}"))),
     };
     review["status"] = status;
     Ok(())
 }
 
-/// What is wrong with a question about access.
-fn check_access(kind: &Kind, review: &Value, namespace: &str) -> Result<(), ApiError> {
+/// Validates an access review.
+fn validate_access_review(kind: &Kind, review: &Value, namespace: &str) -> Result<(), ApiError> {
     const PATH: &str = "spec.nonResourceAttributes";
     let (spec, mut errors) = (&review["spec"], vec![]);
     let (resource, path) = (&spec["resourceAttributes"], &spec["nonResourceAttributes"]);
@@ -66,12 +66,12 @@ fn check_access(kind: &Kind, review: &Value, namespace: &str) -> Result<(), ApiE
         kind.kind == "LocalSubjectAccessReview",
         kind.kind == "SelfSubjectAccessReview",
     );
-    // As Go writes the struct, whose fields have no names for JSON.
-    let shown = json!({ "Path": text(&path["path"]), "Verb": text(&path["verb"]) });
+    // The Go struct has no JSON tags: its fields appear with their Go names.
+    let attributes = json!({ "Path": text(&path["path"]), "Verb": text(&path["verb"]) });
     match (resource.is_null(), path.is_null()) {
         (false, false) => {
             let why = "cannot be specified in combination with resourceAttributes";
-            errors.push(Cause::invalid(PATH, &shown, why));
+            errors.push(Cause::invalid(PATH, &attributes, why));
         }
         (true, true) => {
             let why = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
@@ -101,26 +101,30 @@ fn check_access(kind: &Kind, review: &Value, namespace: &str) -> Result<(), ApiE
         errors.push(Cause::invalid(field, &value, "must match metadata.namespace"));
     }
     if local && !path.is_null() {
-        errors.push(Cause::invalid(PATH, &shown, "disallowed on this kind of request"));
+        errors.push(Cause::invalid(
+            PATH,
+            &attributes,
+            "disallowed on this kind of request",
+        ));
     }
     if errors.is_empty() {
         Ok(())
     } else {
-        // The real server has lost the kind by then.
+        // kube-apiserver does not know the kind any more at this point.
         Err(ApiError::invalid_of(&kind.group, "", "", &errors))
     }
 }
 
-fn access(registry: &Registry, user: &User, spec: &Value) -> Value {
+fn access_status(registry: &Registry, user: &User, spec: &Value) -> Value {
     let (resource, path) = (&spec["resourceAttributes"], &spec["nonResourceAttributes"]);
     let field = |value: &Value, key: &str| text(&value[key]);
     let reason = if resource.is_null() {
         let (verb, path) = (field(path, "verb"), field(path, "path"));
         registry
             .authorizer
-            .reason_for_path(&registry.store, user, &verb, &path)
+            .allow_reason_for_path(&registry.store, user, &verb, &path)
     } else {
-        let access = Access {
+        let access = ResourceAttributes {
             verb: &field(resource, "verb"),
             group: &field(resource, "group"),
             resource: &field(resource, "resource"),
@@ -128,7 +132,7 @@ fn access(registry: &Registry, user: &User, spec: &Value) -> Value {
             namespace: &field(resource, "namespace"),
             name: &field(resource, "name"),
         };
-        registry.authorizer.reason(&registry.store, user, &access)
+        registry.authorizer.allow_reason(&registry.store, user, &access)
     };
     match reason {
         None => json!({ "allowed": false }),
@@ -137,7 +141,7 @@ fn access(registry: &Registry, user: &User, spec: &Value) -> Value {
     }
 }
 
-fn rules(registry: &Registry, user: &User, namespace: &str) -> Value {
+fn rules_status(registry: &Registry, user: &User, namespace: &str) -> Value {
     let rules = rbac::rules(&registry.store, user, namespace);
     let (mut resources, mut paths) = (vec![], vec![]);
     for rule in rules {
@@ -150,14 +154,14 @@ fn rules(registry: &Registry, user: &User, namespace: &str) -> Value {
     json!({ "resourceRules": resources, "nonResourceRules": paths, "incomplete": false })
 }
 
-fn token(registry: &Registry, authenticator: &Authenticator, spec: &Value) -> Value {
-    match authenticator.user_of(&registry.store, &text(&spec["token"])) {
+fn token_status(registry: &Registry, authenticator: &Authenticator, spec: &Value) -> Value {
+    match authenticator.user_for_token(&registry.store, &text(&spec["token"])) {
         Some(mut user) => {
             user.groups.push("system:authenticated".to_owned());
             user.groups.dedup();
             let audiences = match &spec["audiences"] {
                 Value::Array(audiences) if !audiences.is_empty() => json!(audiences),
-                _ => json!([super::tokens::ISSUER]),
+                _ => json!([super::service_account_tokens::ISSUER]),
             };
             json!({ "authenticated": true, "user": user.to_json(), "audiences": audiences })
         }

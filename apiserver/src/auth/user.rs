@@ -1,9 +1,9 @@
-//! Who asks.
+//! Users.
 
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
-/// Who asks.
+/// The identity of a client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct User {
     /// The name.
@@ -12,12 +12,12 @@ pub struct User {
     pub uid: String,
     /// The groups.
     pub groups: Vec<String>,
-    /// Whatever else was said of the user.
+    /// Additional attributes.
     pub extra: BTreeMap<String, Vec<String>>,
 }
 
 impl User {
-    /// A user by name and groups.
+    /// Creates a user with a name and groups.
     pub fn new(name: impl Into<String>, groups: &[&str]) -> Self {
         Self {
             name: name.into(),
@@ -26,7 +26,7 @@ impl User {
         }
     }
 
-    /// Who did not say who it is.
+    /// The user of requests without credentials.
     pub fn anonymous() -> Self {
         Self::new("system:anonymous", &["system:unauthenticated"])
     }
@@ -36,7 +36,7 @@ impl User {
         Self::new("system:apiserver", &["system:masters", "system:authenticated"])
     }
 
-    /// The account of a namespace, as which `name` logs in.
+    /// The user of a service account.
     pub fn service_account(namespace: &str, name: &str) -> Self {
         let groups = [
             "system:serviceaccounts".to_owned(),
@@ -50,12 +50,12 @@ impl User {
         }
     }
 
-    /// Whether the user is in that group.
+    /// True if the user is in the group.
     pub fn is_in(&self, group: &str) -> bool {
         self.groups.iter().any(|known| known == group)
     }
 
-    /// As reviews show it.
+    /// Returns the user as the `UserInfo` of a review.
     pub fn to_json(&self) -> Value {
         let mut info = Map::new();
         info.insert("username".into(), json!(self.name));

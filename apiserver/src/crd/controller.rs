@@ -1,19 +1,20 @@
-//! Brings what is served up to what is defined, and takes objects away with their definition.
+//! The controller of CustomResourceDefinitions: accepts names, updates the served kinds, deletes the custom resources of deleted
+//! definitions.
 
-use super::{FINALIZER, approval, definition, has_condition, set_condition};
+use super::{CLEANUP_FINALIZER, api_approval, definition, has_condition, set_condition};
 use crate::auth::User;
 use crate::kinds::Kind;
 use crate::meta;
-use crate::registry::{Bodied, DeleteOptions, ListOptions, Registry, Target, WriteOptions};
+use crate::registry::{DeleteOptions, ListOptions, Registry, Target, WriteContext, WriteOptions};
 use crate::store::Object;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How soon a definition whose objects are held by finalizers is looked at again.
-const PATIENCE: Duration = Duration::from_millis(100);
+/// How soon a deleted definition is processed again while finalizers hold its objects.
+const FINALIZER_RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Runs until it is dropped.
+/// Runs the controller until the future is dropped.
 pub(crate) async fn run(registry: Arc<Registry>) {
     let Ok(kind) = registry.resource("apiextensions.k8s.io", "customresourcedefinitions") else {
         return;
@@ -21,32 +22,32 @@ pub(crate) async fn run(registry: Arc<Registry>) {
     let mut changes = registry.store.subscribe_table(&kind.table());
     loop {
         changes.mark_unchanged();
-        let waits = reconcile(&registry, &kind);
+        let needs_retry = reconcile(&registry, &kind);
         let next = changes.changed();
-        if waits {
-            let _ = tokio::time::timeout(PATIENCE, next).await;
+        if needs_retry {
+            let _ = tokio::time::timeout(FINALIZER_RETRY_INTERVAL, next).await;
         } else if next.await.is_err() {
             return;
         }
     }
 }
 
-/// True when something must be looked at again though nothing changes.
+/// Processes all definitions; true if one must be processed again without a change.
 fn reconcile(registry: &Registry, kind: &Arc<Kind>) -> bool {
     let Ok(listing) = registry.list(&Target::new(kind, "", ""), &ListOptions::default()) else {
         return false;
     };
-    // What is written below brings another round. What goes is served as such before what is left of it is counted.
-    serve(registry, &listing.objects);
-    let mut waits = false;
+    // The writes below cause another round. Terminating definitions must be served as such before their remaining objects are counted.
+    update_catalog(registry, &listing.objects);
+    let mut needs_retry = false;
     for object in &listing.objects {
         let target = Target::new(kind, "", meta::name(object.value()));
         if meta::is_deleted(object.value()) {
-            waits |= !clean(registry, &target, object.value());
-        } else if !is_accepted(object.value()) || !approval::is_noted(object.value()) {
+            needs_retry |= !delete_custom_resources(registry, &target, object.value());
+        } else if !is_accepted(object.value()) || !api_approval::is_condition_current(object.value()) {
             let others: Vec<&Value> = listing.objects.iter().map(|object| object.value()).collect();
-            let taken = Taken::by_others(registry, &others, object.value());
-            // It went meanwhile: there is a change to come.
+            let taken = TakenNames::of_group(registry, &others, object.value());
+            // If the definition is deleted at the same time, its change causes another round.
             let (user, options) = (
                 User::system(),
                 WriteOptions {
@@ -54,24 +55,24 @@ fn reconcile(registry: &Registry, kind: &Arc<Kind>) -> bool {
                     ..WriteOptions::default()
                 },
             );
-            let by = Bodied::new(&user, &options);
-            let _ = registry.change(&target, "status", false, by, |old| {
+            let context = WriteContext::new(&user, &options);
+            let _ = registry.guaranteed_update(&target, "status", false, context, |old| {
                 let mut definition = old.cloned().unwrap_or_default();
-                approval::note(&mut definition);
-                accept(&mut definition, &taken);
+                api_approval::set_approval_condition(&mut definition);
+                accept_names(&mut definition, &taken);
                 Ok(definition.into())
             });
         }
     }
-    waits
+    needs_retry
 }
 
-/// Serves every established definition.
-fn serve(registry: &Registry, definitions: &[Arc<Object>]) {
+/// Updates the catalog with the kinds of all established definitions.
+fn update_catalog(registry: &Registry, definitions: &[Arc<Object>]) {
     let established = definitions
         .iter()
         .filter(|object| has_condition(object.value(), "Established"));
-    let kinds = established.flat_map(|object| definition::kinds(object.value()));
+    let kinds = established.flat_map(|object| definition::served_kinds(object.value()));
     let catalog = registry.catalog().with_custom(kinds);
     registry.replace_catalog(catalog);
 }
@@ -84,9 +85,9 @@ fn is_accepted(definition: &Value) -> bool {
     has_condition(definition, "Established") && names == accepted
 }
 
-/// Takes over the names that are free, and tells of those that are not.
-fn accept(definition: &mut Value, taken: &Taken) {
-    let wanted = definition["spec"]["names"].clone();
+/// Accepts the names that are free, and reports conflicts in the conditions.
+fn accept_names(definition: &mut Value, taken: &TakenNames) {
+    let requested = definition["spec"]["names"].clone();
     let mut accepted = meta::entry_mut(definition, "status")
         .get("acceptedNames")
         .cloned()
@@ -100,7 +101,7 @@ fn accept(definition: &mut Value, taken: &Taken) {
         ("listKind", "ListKindConflict", &taken.kinds),
         ("categories", "", &vec![]),
     ] {
-        let value = &wanted[key];
+        let value = &requested[key];
         let mut all = value
             .as_array()
             .into_iter()
@@ -133,18 +134,18 @@ fn accept(definition: &mut Value, taken: &Taken) {
     set_condition(definition, "Established", "True", "InitialNamesAccepted", message);
 }
 
-/// The names that others in the group have.
+/// The names that are used by other definitions of the group.
 #[derive(Default)]
-struct Taken {
-    /// Plurals, singulars and short names.
+struct TakenNames {
+    /// Plural, singular and short names.
     resources: Vec<String>,
-    /// Kinds, and those of lists.
+    /// Kinds and list kinds.
     kinds: Vec<String>,
 }
 
-impl Taken {
-    /// Names are taken by who was accepted first; those of built-in kinds are taken from the start.
-    fn by_others(registry: &Registry, all: &[&Value], definition: &Value) -> Self {
+impl TakenNames {
+    /// Collects the accepted names of other definitions, and the names of built-in kinds.
+    fn of_group(registry: &Registry, all: &[&Value], definition: &Value) -> Self {
         let group = &definition["spec"]["group"];
         let mut taken = Self::default();
         for other in all {
@@ -179,12 +180,12 @@ impl Taken {
     }
 }
 
-/// Deletes what the definition made; true when all is gone and so is the definition.
-fn clean(registry: &Registry, target: &Target, definition: &Value) -> bool {
-    if !meta::has_finalizer(definition, FINALIZER) {
+/// Deletes the custom resources of a definition, then its finalizer; true if nothing remains.
+fn delete_custom_resources(registry: &Registry, target: &Target, definition: &Value) -> bool {
+    if !meta::has_finalizer(definition, CLEANUP_FINALIZER) {
         return true;
     }
-    let left: usize = definition::kinds(definition)
+    let remaining: usize = definition::served_kinds(definition)
         .into_iter()
         .take(1)
         .map(|kind| {
@@ -194,8 +195,8 @@ fn clean(registry: &Registry, target: &Target, definition: &Value) -> bool {
             registry.store.count(&objects.kind.table())
         })
         .sum();
-    let rewritten = registry.rewrite(target, |definition| {
-        if left == 0 {
+    let written = registry.update_as_server(target, |definition| {
+        if remaining == 0 {
             let message = "removed all instances";
             set_condition(
                 definition,
@@ -204,7 +205,7 @@ fn clean(registry: &Registry, target: &Target, definition: &Value) -> bool {
                 "InstanceDeletionCompleted",
                 message,
             );
-            meta::remove_finalizer(definition, FINALIZER);
+            meta::remove_finalizer(definition, CLEANUP_FINALIZER);
         } else {
             let message = "CustomResource deletion is in progress";
             set_condition(
@@ -216,5 +217,5 @@ fn clean(registry: &Registry, target: &Target, definition: &Value) -> bool {
             );
         }
     });
-    rewritten.is_ok() && left == 0
+    written.is_ok() && remaining == 0
 }

@@ -1,4 +1,4 @@
-//! What a definition says.
+//! Parsed CustomResourceDefinitions.
 
 use super::has_condition;
 use crate::kinds::{Kind, Subresource};
@@ -18,68 +18,68 @@ const VERBS: &[&str] = &[
     "update",
     "watch",
 ];
-const PART_VERBS: &[&str] = &["get", "patch", "update"];
+const SUBRESOURCE_VERBS: &[&str] = &["get", "patch", "update"];
 
-/// What a definition says.
+/// A parsed CustomResourceDefinition.
 #[derive(Debug)]
-pub struct Definition {
-    /// Its own name, as `foos.demo.dev`.
+pub struct CustomResourceDefinition {
+    /// The name, such as `foos.demo.dev`.
     pub name: String,
     /// The kind of lists.
     pub list_kind: String,
-    /// The version in which objects are kept.
+    /// The storage version.
     pub stored_version: String,
     /// All versions, served or not.
-    pub versions: Vec<Version>,
-    /// It goes: what there is may be changed and deleted, nothing may be created.
+    pub versions: Vec<CrdVersion>,
+    /// The definition is being deleted: custom resources can be updated and deleted, but not created.
     pub terminating: bool,
 }
 
-/// One version of a custom kind.
+/// One version of a custom resource.
 #[derive(Debug)]
-pub struct Version {
-    /// As `v1`.
+pub struct CrdVersion {
+    /// The name, such as `v1`.
     pub name: String,
-    /// Whether it can be asked for.
+    /// Whether the version is served.
     pub served: bool,
-    /// What users are told who still use it.
+    /// The deprecation warning.
     pub deprecation: Option<String>,
-    /// The schema, `openAPIV3Schema`, as it is published.
+    /// The schema (`openAPIV3Schema`) as published in OpenAPI documents.
     pub document: Value,
-    /// The schema, to check objects by.
+    /// The schema for validation, pruning and defaults.
     pub schema: Schema,
-    /// Whether status is written apart.
+    /// Whether there is a status subresource.
     pub status: bool,
-    /// Where the replicas are.
+    /// The paths of the scale subresource.
     pub scale: Option<ScalePaths>,
-    /// What lists show.
-    pub columns: Vec<Column>,
-    /// By what fields lists select.
+    /// The additional printer columns.
+    pub columns: Vec<PrinterColumn>,
+    /// The paths of the selectable fields.
     pub selectable: Vec<String>,
 }
 
-/// A column of a list.
+/// An additional printer column.
 #[derive(Clone, Debug)]
-pub struct Column {
-    /// The heading.
+pub struct PrinterColumn {
+    /// The column header.
     pub name: String,
     /// `string`, `integer`, `number`, `boolean`, `date`.
     pub kind: String,
-    /// A hint of how it is shown.
+    /// The format.
     pub format: String,
-    /// For people.
+    /// The description.
     pub description: String,
-    /// Above 0: only in wide lists.
+    /// Columns with a priority above 0 are shown only by wide output.
     pub priority: i64,
-    /// Where the value is.
+    /// The JSONPath of the value.
     pub path: String,
 }
 
-impl Definition {
-    /// Reads a stored one.
-    pub fn read(object: &Value) -> Self {
+impl CustomResourceDefinition {
+    /// Parses a stored definition.
+    pub fn parse(object: &Value) -> Self {
         let spec = &object["spec"];
-        let versions: Vec<Version> = list(&spec["versions"]).iter().map(Version::read).collect();
+        let versions: Vec<CrdVersion> = list(&spec["versions"]).iter().map(CrdVersion::parse).collect();
         let stored = list(&spec["versions"])
             .iter()
             .find(|version| version["storage"] == true);
@@ -98,27 +98,27 @@ impl Definition {
         }
     }
 
-    /// One of its versions.
-    pub fn version(&self, name: &str) -> Option<&Version> {
+    /// Returns a version by name.
+    pub fn version(&self, name: &str) -> Option<&CrdVersion> {
         self.versions.iter().find(|version| version.name == name)
     }
 
-    /// By what fields lists of a version select.
+    /// Returns the selectable fields of a version.
     pub fn selectable(&self, version: &str) -> &[String] {
         self.version(version).map_or(&[], |version| &version.selectable)
     }
 }
 
-/// The kinds that a stored definition makes, one a served version, newest and most stable first.
-pub(super) fn kinds(object: &Value) -> Vec<Kind> {
-    let definition = Arc::new(Definition::read(object));
+/// Returns one kind per served version, in order of decreasing version priority.
+pub(super) fn served_kinds(object: &Value) -> Vec<Kind> {
+    let definition = Arc::new(CustomResourceDefinition::parse(object));
     let (spec, names) = (&object["spec"], &object["spec"]["names"]);
-    let mut served: Vec<&Version> = definition
+    let mut served: Vec<&CrdVersion> = definition
         .versions
         .iter()
         .filter(|version| version.served)
         .collect();
-    served.sort_by_key(|version| std::cmp::Reverse(rank(&version.name)));
+    served.sort_by_key(|version| std::cmp::Reverse(version_priority(&version.name)));
     let strings = |value: &Value| list(value).iter().map(text).collect();
     served
         .into_iter()
@@ -133,31 +133,33 @@ pub(super) fn kinds(object: &Value) -> Vec<Kind> {
                 spec["scope"] == "Namespaced",
                 (strings(&names["shortNames"]), strings(&names["categories"])),
                 VERBS,
-                parts(version, &text(&spec["group"]), &text(&names["kind"])),
+                subresources(version, &text(&spec["group"]), &text(&names["kind"])),
                 definition.clone(),
             )
         })
         .collect()
 }
 
-fn parts(version: &Version, group: &str, kind: &str) -> Vec<Subresource> {
-    let part = |name: &str, group: &str, version: &str, kind: &str| Subresource {
+fn subresources(version: &CrdVersion, group: &str, kind: &str) -> Vec<Subresource> {
+    let subresource = |name: &str, group: &str, version: &str, kind: &str| Subresource {
         name: name.to_owned(),
-        verbs: PART_VERBS.iter().map(|&verb| verb.to_owned()).collect(),
+        verbs: SUBRESOURCE_VERBS.iter().map(|&verb| verb.to_owned()).collect(),
         group: group.to_owned(),
         version: version.to_owned(),
         kind: kind.to_owned(),
     };
-    let status = version.status.then(|| part("status", group, &version.name, kind));
+    let status = version
+        .status
+        .then(|| subresource("status", group, &version.name, kind));
     let scale = version
         .scale
         .as_ref()
-        .map(|_| part("scale", "autoscaling", "v1", "Scale"));
+        .map(|_| subresource("scale", "autoscaling", "v1", "Scale"));
     status.into_iter().chain(scale).collect()
 }
 
-/// Stable versions before beta before alpha, then the higher numbers; others come last.
-fn rank(version: &str) -> (u8, u64, u64) {
+/// The priority of a version in Kubernetes: stable, then beta, then alpha, each by descending number; other names come last.
+fn version_priority(version: &str) -> (u8, u64, u64) {
     let digits = |text: &str| text.chars().take_while(char::is_ascii_digit).collect::<String>();
     let Some(rest) = version.strip_prefix('v') else {
         return (0, 0, 0);
@@ -179,8 +181,8 @@ fn rank(version: &str) -> (u8, u64, u64) {
     (0, 0, 0)
 }
 
-impl Version {
-    fn read(version: &Value) -> Self {
+impl CrdVersion {
+    fn parse(version: &Value) -> Self {
         let scale = &version["subresources"]["scale"];
         let path = |key: &str| {
             let path = scale[key].as_str()?.trim_start_matches('.');
@@ -203,7 +205,7 @@ impl Version {
                 }),
             columns: list(&version["additionalPrinterColumns"])
                 .iter()
-                .map(Column::read)
+                .map(PrinterColumn::parse)
                 .collect(),
             selectable: list(&version["selectableFields"])
                 .iter()
@@ -213,8 +215,8 @@ impl Version {
     }
 }
 
-impl Column {
-    fn read(column: &Value) -> Self {
+impl PrinterColumn {
+    fn parse(column: &Value) -> Self {
         let path = text(&column["jsonPath"]);
         let description = text(&column["description"]);
         Self {
@@ -246,14 +248,14 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn versions_come_in_the_order_of_discovery() {
+    fn versions_sort_by_kube_aware_priority() {
         let mut versions = ["v1alpha1", "foo", "v1", "v2beta1", "v10", "v1beta2"];
-        versions.sort_by_key(|version| std::cmp::Reverse(rank(version)));
+        versions.sort_by_key(|version| std::cmp::Reverse(version_priority(version)));
         assert_eq!(versions, ["v10", "v1", "v2beta1", "v1beta2", "v1alpha1", "foo"]);
     }
 
     #[test]
-    fn a_definition_makes_a_kind_a_served_version() {
+    fn definition_yields_one_kind_per_served_version() {
         let version = |name: &str, served: bool| {
             json!({
                 "name": name, "served": served, "storage": name == "v1",
@@ -266,7 +268,7 @@ mod tests {
             "names": { "kind": "Foo", "plural": "foos", "singular": "foo", "shortNames": ["f"] },
             "versions": [version("v1", true), version("v2", true), version("v3", false)],
         }});
-        let kinds = kinds(&object);
+        let kinds = served_kinds(&object);
         let versions: Vec<&str> = kinds.iter().map(|kind| kind.version.as_str()).collect();
         assert_eq!(versions, ["v2", "v1"]);
         let definition = kinds[0].definition.as_ref().unwrap();
@@ -277,8 +279,8 @@ mod tests {
         assert_eq!(definition.selectable("v1"), ["spec.color"]);
         assert!(kinds[0].has_status() && kinds[0].subresource("scale").is_some());
         assert!(!definition.terminating);
-        let mut going = object;
-        crate::crd::mark_terminating(&mut going);
-        assert!(Definition::read(&going).terminating);
+        let mut terminating = object;
+        crate::crd::mark_terminating(&mut terminating);
+        assert!(CustomResourceDefinition::parse(&terminating).terminating);
     }
 }

@@ -1,21 +1,21 @@
-//! CustomResourceDefinitions: what they say, and how they become kinds that are served.
+//! CustomResourceDefinitions and the kinds that they define.
 
-pub(crate) mod approval;
+pub(crate) mod api_approval;
 mod controller;
 mod definition;
 
 pub(crate) use controller::run;
-pub use definition::{Column, Definition, Version};
+pub use definition::{CrdVersion, CustomResourceDefinition, PrinterColumn};
 
 use crate::meta::{self, now};
 use serde_json::{Value, json};
 
-/// Keeps a definition until its objects are gone.
-pub(crate) const FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";
+/// The finalizer that keeps a definition until its custom resources are deleted.
+pub(crate) const CLEANUP_FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";
 
-/// What a deletion does to a definition.
+/// Marks a definition as terminating when it is deleted.
 pub(crate) fn mark_terminating(definition: &mut Value) {
-    meta::add_finalizer(definition, FINALIZER);
+    meta::add_finalizer(definition, CLEANUP_FINALIZER);
     let message = "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon";
     set_condition(
         definition,
@@ -26,7 +26,7 @@ pub(crate) fn mark_terminating(definition: &mut Value) {
     );
 }
 
-/// Sets a condition; its time changes only with its status.
+/// Sets a condition; lastTransitionTime changes only with the status.
 pub(crate) fn set_condition(object: &mut Value, kind: &str, status: &str, reason: &str, message: &str) {
     let conditions = meta::entry_mut(object, "status")
         .entry("conditions")
@@ -40,18 +40,18 @@ pub(crate) fn set_condition(object: &mut Value, kind: &str, status: &str, reason
     let mut condition = json!({
         "type": kind, "status": status, "reason": reason, "message": message, "lastTransitionTime": now(),
     });
-    match conditions.iter_mut().find(|present| present["type"] == kind) {
-        Some(present) => {
-            if present["status"] == status {
-                condition["lastTransitionTime"] = present["lastTransitionTime"].clone();
+    match conditions.iter_mut().find(|existing| existing["type"] == kind) {
+        Some(existing) => {
+            if existing["status"] == status {
+                condition["lastTransitionTime"] = existing["lastTransitionTime"].clone();
             }
-            *present = condition;
+            *existing = condition;
         }
         None => conditions.push(condition),
     }
 }
 
-/// Whether a condition holds.
+/// True if the condition has status True.
 pub(crate) fn has_condition(object: &Value, kind: &str) -> bool {
     let conditions = object["status"]["conditions"].as_array();
     conditions

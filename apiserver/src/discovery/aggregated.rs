@@ -1,7 +1,7 @@
 //! Aggregated discovery (`apidiscovery.k8s.io/v2`): all groups in one document.
 
 use super::legacy::group_versions;
-use crate::http::{Answer, respond};
+use crate::http::{ApiResponse, respond};
 use crate::kinds::{Catalog, Kind, Subresource};
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ pub(super) fn is_accepted(accept: &str) -> bool {
 }
 
 /// Returns the document of the core group, or of all other groups.
-pub(super) fn document_response(catalog: &Catalog, core: bool) -> Answer {
+pub(super) fn document_response(catalog: &Catalog, core: bool) -> ApiResponse {
     let items: Vec<Value> = group_versions(catalog)
         .iter()
         .filter(|(group, _)| group.is_empty() == core)

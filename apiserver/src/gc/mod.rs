@@ -1,25 +1,26 @@
-//! Housekeeping: what goes with its owner, and with its namespace.
+//! Background controllers: the garbage collector and the namespace controller.
 
-mod namespaces;
-mod owners;
+mod garbage_collector;
+mod namespace_controller;
 
 use crate::registry::Registry;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How soon what is held by finalizers is looked at again.
-const PATIENCE: Duration = Duration::from_millis(200);
+/// How soon objects that are held by finalizers are processed again.
+const FINALIZER_RETRY_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Runs until it is dropped.
+/// Runs the controllers until the future is dropped.
 pub(crate) async fn run(registry: Arc<Registry>) {
     let mut changes = registry.store.subscribe();
-    let mut collector = owners::Collector::default();
+    let mut collector = garbage_collector::GarbageCollector::default();
     loop {
         changes.mark_unchanged();
-        let waits = collector.collect(&registry) | namespaces::clean(&registry);
+        let needs_retry =
+            collector.collect(&registry) | namespace_controller::finalize_terminating(&registry);
         let next = changes.changed();
-        if waits {
-            let _ = tokio::time::timeout(PATIENCE, next).await;
+        if needs_retry {
+            let _ = tokio::time::timeout(FINALIZER_RETRY_INTERVAL, next).await;
         } else if next.await.is_err() {
             return;
         }

@@ -1,6 +1,6 @@
-//! Reading what a request brings.
+//! Reading and decoding of request bodies.
 
-use super::deadline;
+use super::timeout;
 use crate::protobuf;
 use crate::status::ApiError;
 use crate::types::{self, DecodeError, Type, json_kind};
@@ -13,31 +13,31 @@ use hyper::body::Incoming;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// The most that a body may have, as in the real server.
-const LIMIT: usize = 3 << 20;
+/// The size limit of a request body, as in kube-apiserver.
+const MAX_BODY_BYTES: usize = 3 << 20;
 
-/// What objects may be written in.
-const OBJECT_TYPES: &[&str] = &[
+/// Media types of request bodies. Custom resources accept the first two.
+const OBJECT_MEDIA_TYPES: &[&str] = &[
     "application/json",
     "application/yaml",
     "application/vnd.kubernetes.protobuf",
 ];
 
-/// Reads a body whole, up to the limit, and for no longer than that: what came of it by then is dropped, and the connection with it.
-pub(super) async fn read(body: Incoming, most: Duration) -> Result<Bytes, ApiError> {
-    let whole = tokio::time::timeout(most, Limited::new(body, LIMIT).collect()).await;
-    match whole.map_err(|_| deadline::passed())? {
+/// Reads the whole body, within the size limit and the timeout. After a timeout the connection is dropped with the partial body.
+pub(super) async fn read(body: Incoming, limit: Duration) -> Result<Bytes, ApiError> {
+    let outcome = tokio::time::timeout(limit, Limited::new(body, MAX_BODY_BYTES).collect()).await;
+    match outcome.map_err(|_| timeout::timeout_error())? {
         Ok(body) => Ok(body.to_bytes()),
         Err(error) if error.is::<LengthLimitError>() => Err(ApiError::new(
             413,
             "RequestEntityTooLarge",
-            format!("Request entity too large: limit is {LIMIT}"),
+            format!("Request entity too large: limit is {MAX_BODY_BYTES}"),
         )),
         Err(error) => Err(ApiError::bad_request(format!("the body cannot be read: {error}"))),
     }
 }
 
-/// The media type of a body, without parameters; JSON where nothing is said.
+/// Returns the media type of a body without parameters; JSON if the header is missing.
 pub(super) fn media_type(headers: &HeaderMap) -> String {
     let text = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let text = text.unwrap_or_default().split(';').next().unwrap_or_default();
@@ -47,23 +47,23 @@ pub(super) fn media_type(headers: &HeaderMap) -> String {
     }
 }
 
-/// An object that a request brings, and what a strict decoder holds against it as a text.
+/// A decoded request body, and the errors that strict decoding of its text would report.
 #[derive(Debug, Default)]
-pub(super) struct Brought {
+pub(super) struct DecodedBody {
     pub(super) object: Value,
     pub(super) strict_errors: Vec<String>,
 }
 
-/// Reads an object of a kind, which is custom or not: custom ones know no protobuf.
-pub(super) fn object(
+/// Decodes a body as an object of `kind`. Custom resources do not accept protobuf.
+pub(super) fn decode_object(
     headers: &HeaderMap,
     body: &[u8],
     kind: &str,
     custom: bool,
-) -> Result<Brought, ApiError> {
-    brought(headers, body, custom).map_err(|refusal| match refusal {
-        Refusal::Type(error) => error,
-        Refusal::Text(why) => {
+) -> Result<DecodedBody, ApiError> {
+    decode(headers, body, custom).map_err(|error| match error {
+        DecodeBodyError::MediaType(error) => error,
+        DecodeBodyError::Malformed(why) => {
             let text = excerpt(body);
             ApiError::bad_request(format!(
                 "the object provided is unrecognized (must be of type {kind}): {why} ({text})"
@@ -72,13 +72,13 @@ pub(super) fn object(
     })
 }
 
-/// Reads options that a request brings.
-pub(super) fn options(headers: &HeaderMap, body: &[u8], custom: bool) -> Result<Value, ApiError> {
-    let brought = brought(headers, body, custom).map_err(|refusal| match refusal {
-        Refusal::Type(error) => error,
-        Refusal::Text(why) => ApiError::bad_request(why),
+/// Decodes a body as DeleteOptions.
+pub(super) fn decode_options(headers: &HeaderMap, body: &[u8], custom: bool) -> Result<Value, ApiError> {
+    let decoded = decode(headers, body, custom).map_err(|error| match error {
+        DecodeBodyError::MediaType(error) => error,
+        DecodeBodyError::Malformed(why) => ApiError::bad_request(why),
     })?;
-    let mut options = brought.object;
+    let mut options = decoded.object;
     let (version, kind) = (
         options["apiVersion"].as_str().unwrap_or_default(),
         options["kind"].as_str().unwrap_or_default(),
@@ -96,14 +96,14 @@ pub(super) fn options(headers: &HeaderMap, body: &[u8], custom: bool) -> Result<
     Ok(options)
 }
 
-enum Refusal {
-    /// The media type is none of those that are read.
-    Type(ApiError),
-    /// The text is no object.
-    Text(String),
+enum DecodeBodyError {
+    /// The media type is not supported.
+    MediaType(ApiError),
+    /// The text is not an object.
+    Malformed(String),
 }
 
-fn brought(headers: &HeaderMap, body: &[u8], custom: bool) -> Result<Brought, Refusal> {
+fn decode(headers: &HeaderMap, body: &[u8], custom: bool) -> Result<DecodedBody, DecodeBodyError> {
     let (value, strict_errors) = match media_type(headers).as_str() {
         "application/json" => {
             let decode = if custom {
@@ -111,35 +111,42 @@ fn brought(headers: &HeaderMap, body: &[u8], custom: bool) -> Result<Brought, Re
             } else {
                 types::decode_typed
             };
-            let decoded = decode(body).map_err(|why| unreadable(&why))?;
+            let decoded = decode(body).map_err(|why| json_parse_error(&why))?;
             let duplicates = decoded.duplicates.iter();
             let duplicates = duplicates.map(|path| format!("duplicate field {path:?}"));
             (decoded.value, duplicates.collect())
         }
         "application/yaml" => {
-            let text = std::str::from_utf8(body).map_err(|error| Refusal::Text(error.to_string()))?;
-            let read = yaml::read(text).map_err(Refusal::Text)?;
+            let text =
+                std::str::from_utf8(body).map_err(|error| DecodeBodyError::Malformed(error.to_string()))?;
+            let read = yaml::read(text).map_err(DecodeBodyError::Malformed)?;
             (read.value, read.strict_errors)
         }
         "application/vnd.kubernetes.protobuf" if !custom => {
             let read = protobuf::decode(body);
             (
-                read.map_err(|why| Refusal::Type(ApiError::bad_request(why)))?,
+                read.map_err(|why| DecodeBodyError::MediaType(ApiError::bad_request(why)))?,
                 vec![],
             )
         }
         _ => {
-            let accepted = if custom { &OBJECT_TYPES[..2] } else { OBJECT_TYPES };
-            return Err(Refusal::Type(ApiError::unsupported_media_type(accepted)));
+            let accepted = if custom {
+                &OBJECT_MEDIA_TYPES[..2]
+            } else {
+                OBJECT_MEDIA_TYPES
+            };
+            return Err(DecodeBodyError::MediaType(ApiError::unsupported_media_type(
+                accepted,
+            )));
         }
     };
     let object = match value {
-        // Go's decoder leaves an object as it is when it reads null.
+        // Go's decoder leaves the target unchanged when it decodes null.
         Value::Null => json!({}),
         Value::Object(_) => value,
         other => {
             let found = json_kind(&other);
-            return Err(unreadable(&format!(
+            return Err(json_parse_error(&format!(
                 "json: cannot unmarshal {found} into Go value of type struct {{ APIVersion string \
                  \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }}"
             )));
@@ -148,26 +155,26 @@ fn brought(headers: &HeaderMap, body: &[u8], custom: bool) -> Result<Brought, Re
     for name in ["apiVersion", "kind"] {
         if !matches!(object[name], Value::Null | Value::String(_)) {
             let found = json_kind(&object[name]);
-            return Err(unreadable(&format!(
+            return Err(json_parse_error(&format!(
                 "json: cannot unmarshal {found} into Go struct field .{name} of type string"
             )));
         }
     }
-    Ok(Brought {
+    Ok(DecodedBody {
         object,
         strict_errors,
     })
 }
 
-fn unreadable(why: &str) -> Refusal {
-    Refusal::Text(format!("couldn't get version/kind; json parse error: {why}"))
+fn json_parse_error(why: &str) -> DecodeBodyError {
+    DecodeBodyError::Malformed(format!("couldn't get version/kind; json parse error: {why}"))
 }
 
-/// The beginning of a body, as refusals quote it: as it is where it looks like an object, else in hexadecimal digits.
+/// Returns the start of a body as kube-apiserver quotes it in errors: verbatim if it starts like a JSON object, else in hexadecimal.
 fn excerpt(body: &[u8]) -> String {
     use std::fmt::Write as _;
-    const MOST: usize = 30;
-    let head = &body[..body.len().min(MOST)];
+    const MAX_EXCERPT_BYTES: usize = 30;
+    let head = &body[..body.len().min(MAX_EXCERPT_BYTES)];
     let mut text = String::new();
     match body.first() {
         None => text.push_str("<empty>"),
@@ -177,5 +184,9 @@ fn excerpt(body: &[u8]) -> String {
             let _ = write!(text, "{byte:02x}");
         }),
     }
-    if body.len() > MOST { text + " ..." } else { text }
+    if body.len() > MAX_EXCERPT_BYTES {
+        text + " ..."
+    } else {
+        text
+    }
 }

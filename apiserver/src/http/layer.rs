@@ -1,50 +1,52 @@
-//! What stands between the wire and the server: here tests make requests fail, wait and get lost.
+//! A layer in front of the server, in which tests delay, fail or drop requests.
 
-use super::{Answer, Query, RequestInfo};
+use super::{ApiResponse, Query, RequestInfo};
 use crate::registry::ListOptions;
 use futures::future::BoxFuture;
 use std::fmt;
 
-/// Stands between the wire and the server. It is asked before the request is authenticated, authorized and noted in the audit: an answer
-/// that is given here leaves no trace there.
+/// Intercepts requests before authentication, authorization and audit: a response that the layer returns itself is not audited.
 pub trait Layer: fmt::Debug + Send + Sync {
-    /// Answers a request, with or without the server. Nothing happens to a request whose `next` is dropped without being awaited.
-    fn call(&self, asked: Asked, next: Next) -> Next;
+    /// Answers a request, with or without the server. If `next` is dropped without being awaited, the server never sees the request.
+    fn call(&self, request: LayerRequest, next: ResponseFuture) -> ResponseFuture;
 }
 
-/// What the server answers, once it is awaited; an error ends the connection without an answer.
-pub type Next = BoxFuture<'static, Result<Answer, Broken>>;
+/// The server's response, once awaited. An error closes the connection without a response.
+pub type ResponseFuture = BoxFuture<'static, Result<ApiResponse, ConnectionAborted>>;
 
-/// A request, in so far as it can be told from others.
+/// The attributes of a request by which a layer can select it.
 #[derive(Clone, Debug, Default)]
-pub struct Asked {
-    /// Who asks; the one who is impersonated, if anybody is. `system:anonymous` for a token that is nobody's.
+pub struct LayerRequest {
+    /// The user name, after impersonation. `system:anonymous` if the token is unknown.
     pub user: String,
-    /// What is asked for.
+    /// Verb, resource and name, from method and path.
     pub info: RequestInfo,
-    /// And how.
+    /// The query.
     pub query: Query,
 }
 
-impl Asked {
-    /// The version of the past that the answer is to be of: where a watch goes on, or of which a list or a page is. None where any will do.
-    pub fn version(&self) -> Option<u64> {
+impl LayerRequest {
+    /// Returns the past resource version that the request reads: the start of a watch, or the version of a list or page. None if any will
+    /// do.
+    pub fn past_revision(&self) -> Option<u64> {
         let watches = self.info.verb == "watch";
         if !watches && self.info.verb != "list" {
             return None;
         }
-        ListOptions::parse(&self.query, watches).ok()?.version(watches)
+        ListOptions::parse(&self.query, watches)
+            .ok()?
+            .past_revision(watches)
     }
 }
 
-/// The connection is to end at once.
+/// Closes the connection without a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Broken;
+pub struct ConnectionAborted;
 
-impl fmt::Display for Broken {
+impl fmt::Display for ConnectionAborted {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("the connection is broken on purpose")
+        formatter.write_str("the connection was aborted by a layer")
     }
 }
 
-impl std::error::Error for Broken {}
+impl std::error::Error for ConnectionAborted {}

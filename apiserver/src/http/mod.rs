@@ -1,10 +1,9 @@
-//! HTTP: requests become operations, and what comes of them becomes answers.
+//! HTTP: maps requests to registry operations, and results to responses.
 //!
-//! Read serve (the order of things), request_info, negotiate, deadline and body (what is asked), resources (which operation), respond (the
-//! answer), layer (what may stand before all that).
+//! Reading order: `serve` (the sequence of steps), `request_info`, `negotiate`, `timeout` and `body` (parsing the request), `resources`
+//! (choosing the operation), `respond` (writing the response), `layer` (interception of requests in tests).
 
 mod body;
-mod deadline;
 mod layer;
 mod negotiate;
 mod query;
@@ -13,14 +12,15 @@ mod resources;
 pub(crate) mod respond;
 mod serve;
 mod tables;
+mod timeout;
 mod token_request;
 
-pub use layer::{Asked, Broken, Layer, Next};
-pub use negotiate::{Encoding, Form, Rows, Shape};
+pub use layer::{ConnectionAborted, Layer, LayerRequest, ResponseFuture};
+pub use negotiate::{Encoding, IncludeObject, Representation, ResponseFormat};
 pub use query::Query;
 pub(crate) use query::decode_path;
 pub use request_info::RequestInfo;
-pub use respond::{Answer, Body};
-pub(crate) use respond::{append_object, partial};
-pub(crate) use serve::{Asker, serve};
+pub use respond::{ApiResponse, Body};
+pub(crate) use respond::{append_object, partial_object_metadata};
+pub(crate) use serve::{ClientCert, serve};
 pub(crate) use tables::{metadata_only, table};

@@ -1,4 +1,4 @@
-//! In which form a client wants its answer.
+//! Content negotiation: the format of the response.
 
 use super::Query;
 use crate::quote::quoted;
@@ -6,68 +6,68 @@ use crate::status::ApiError;
 use http::HeaderMap;
 use http::header::{ACCEPT, USER_AGENT};
 
-/// How an answer is written.
+/// The encoding of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
-    /// On one line.
+    /// JSON on one line.
     Json,
-    /// For people.
+    /// Indented JSON.
     PrettyJson,
     /// YAML.
     Yaml,
 }
 
-/// What an answer shows.
+/// How a response represents objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
-    /// The objects.
+pub enum Representation {
+    /// The whole objects.
     Objects,
-    /// Only their metadata.
-    Partial,
-    /// Only the metadata of the objects of a list.
-    PartialList,
-    /// Rows with columns.
+    /// PartialObjectMetadata of one object.
+    PartialMetadata,
+    /// PartialObjectMetadataList of a list.
+    PartialMetadataList,
+    /// A Table: rows with columns.
     Table,
 }
 
-/// What the rows of a table show beside their cells.
+/// The value of `includeObject`: what the rows of a Table contain besides their cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rows {
-    /// The metadata of their objects.
+pub enum IncludeObject {
+    /// PartialObjectMetadata.
     Metadata,
-    /// Their objects.
-    Objects,
+    /// The whole object.
+    Object,
     /// Nothing.
-    Nothing,
+    None,
 }
 
-/// In which form a client wants its answer.
+/// The negotiated format of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Form {
-    /// How it is written.
+pub struct ResponseFormat {
+    /// The encoding.
     pub encoding: Encoding,
-    /// What it shows.
-    pub shape: Shape,
-    /// What the rows of a table show beside their cells.
-    pub rows: Rows,
-    /// Whether tables and metadata are asked for in version v1beta1.
-    pub beta: bool,
+    /// The representation of objects.
+    pub representation: Representation,
+    /// What the rows of a Table contain besides their cells.
+    pub include_object: IncludeObject,
+    /// Whether Tables and PartialObjectMetadata are requested in `meta.k8s.io/v1beta1`.
+    pub v1beta1: bool,
 }
 
-impl Form {
-    /// What is taken where a client accepts anything.
+impl ResponseFormat {
+    /// The format if the client accepts anything.
     pub const DEFAULT: Self = Self {
         encoding: Encoding::Json,
-        shape: Shape::Objects,
-        rows: Rows::Metadata,
-        beta: false,
+        representation: Representation::Objects,
+        include_object: IncludeObject::Metadata,
+        v1beta1: false,
     };
 
-    /// The first form of the client's that can be had.
+    /// Returns the first supported format of the Accept header, by quality.
     ///
     /// # Errors
     ///
-    /// 406 when there is none: protobuf alone, for example.
+    /// 406 if none is supported, for example for protobuf alone.
     pub fn negotiate(headers: &HeaderMap, pretty: bool, watches: bool) -> Result<Self, ApiError> {
         let browser = headers
             .get(USER_AGENT)
@@ -88,15 +88,17 @@ impl Form {
             .split(',')
             .map(str::trim)
             .filter(|clause| !clause.is_empty())
-            .map(|clause| (quality(clause), clause))
+            .map(|clause| (quality_value(clause), clause))
             .collect();
         clauses.sort_by(|a, b| b.0.total_cmp(&a.0));
         if clauses.is_empty() {
             clauses.push((1.0, "*/*"));
         }
-        let form = clauses.iter().find_map(|(_, clause)| Self::of(clause, pretty));
-        form.ok_or_else(|| {
-            // The media type would do, but what is asked for in it is not known.
+        let format = clauses
+            .iter()
+            .find_map(|(_, clause)| Self::parse_clause(clause, pretty));
+        format.ok_or_else(|| {
+            // The media type is supported, but not with these parameters.
             if clauses.iter().any(|(_, clause)| encoding(clause).is_some()) {
                 let message = "only the following media types are accepted: application/json, application/yaml, \
                     application/vnd.kubernetes.protobuf";
@@ -108,7 +110,7 @@ impl Form {
         })
     }
 
-    fn of(clause: &str, pretty: bool) -> Option<Self> {
+    fn parse_clause(clause: &str, pretty: bool) -> Option<Self> {
         let encoding = match encoding(clause)? {
             Encoding::Json if pretty => Encoding::PrettyJson,
             encoding => encoding,
@@ -123,30 +125,32 @@ impl Form {
                 _ => {}
             }
         }
-        let shape = match (kind, group, version) {
-            ("", ..) => Shape::Objects,
-            ("Table", "meta.k8s.io", "v1" | "v1beta1") => Shape::Table,
-            ("PartialObjectMetadata", "meta.k8s.io", "v1" | "v1beta1") => Shape::Partial,
-            ("PartialObjectMetadataList", "meta.k8s.io", "v1" | "v1beta1") => Shape::PartialList,
+        let representation = match (kind, group, version) {
+            ("", ..) => Representation::Objects,
+            ("Table", "meta.k8s.io", "v1" | "v1beta1") => Representation::Table,
+            ("PartialObjectMetadata", "meta.k8s.io", "v1" | "v1beta1") => Representation::PartialMetadata,
+            ("PartialObjectMetadataList", "meta.k8s.io", "v1" | "v1beta1") => {
+                Representation::PartialMetadataList
+            }
             _ => return None,
         };
         Some(Self {
             encoding,
-            shape,
-            beta: shape != Shape::Objects && version == "v1beta1",
+            representation,
+            v1beta1: representation != Representation::Objects && version == "v1beta1",
             ..Self::DEFAULT
         })
     }
 
-    /// Reads what the rows of a table shall show.
-    pub(super) fn with_rows(self, query: &Query) -> Result<Self, ApiError> {
-        if self.shape != Shape::Table {
+    /// Adds the value of `includeObject` to a Table.
+    pub(super) fn with_include_object(self, query: &Query) -> Result<Self, ApiError> {
+        if self.representation != Representation::Table {
             return Ok(self);
         }
-        let rows = match query.get("includeObject") {
-            "" | "Metadata" => Rows::Metadata,
-            "Object" => Rows::Objects,
-            "None" => Rows::Nothing,
+        let include_object = match query.get("includeObject") {
+            "" | "Metadata" => IncludeObject::Metadata,
+            "Object" => IncludeObject::Object,
+            "None" => IncludeObject::None,
             other => {
                 return Err(ApiError::bad_request(format!(
                     "Unable to convert to Table as requested: includeObject: Invalid value: {}: must be 'Metadata', 'Object', 'None', \
@@ -155,11 +159,14 @@ impl Form {
                 )));
             }
         };
-        Ok(Self { rows, ..self })
+        Ok(Self {
+            include_object,
+            ..self
+        })
     }
 }
 
-/// The encoding that a clause takes, if it is one of ours.
+/// Returns the encoding of a clause's media type, if it is supported.
 fn encoding(clause: &str) -> Option<Encoding> {
     let media_type = clause.split(';').next()?.trim();
     match media_type.to_lowercase().as_str() {
@@ -169,7 +176,7 @@ fn encoding(clause: &str) -> Option<Encoding> {
     }
 }
 
-fn quality(clause: &str) -> f32 {
+fn quality_value(clause: &str) -> f32 {
     let mut quality = clause
         .split(';')
         .filter_map(|part| part.trim().strip_prefix("q="));
@@ -183,29 +190,29 @@ fn quality(clause: &str) -> f32 {
 mod tests {
     use super::*;
 
-    fn form(accept: &str) -> Option<Form> {
+    fn format(accept: &str) -> Option<ResponseFormat> {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, accept.parse().unwrap());
-        Form::negotiate(&headers, false, false).ok()
+        ResponseFormat::negotiate(&headers, false, false).ok()
     }
 
     #[test]
-    fn takes_the_first_that_can_be_had() {
-        let shape = |accept| form(accept).map(|form| form.shape);
-        assert_eq!(form("*/*"), Some(Form::DEFAULT));
+    fn first_supported_media_type_is_chosen() {
+        let representation = |accept| format(accept).map(|format| format.representation);
+        assert_eq!(format("*/*"), Some(ResponseFormat::DEFAULT));
         let table = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
-        assert_eq!(shape(table), Some(Shape::Table));
+        assert_eq!(representation(table), Some(Representation::Table));
         assert_eq!(
-            shape("application/json;as=Table;v=v9;g=meta.k8s.io,application/json"),
-            Some(Shape::Objects)
+            representation("application/json;as=Table;v=v9;g=meta.k8s.io,application/json"),
+            Some(Representation::Objects)
         );
         assert_eq!(
-            shape(
+            representation(
                 "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json;q=0.5"
             ),
-            Some(Shape::Objects)
+            Some(Representation::Objects)
         );
-        assert_eq!(form("application/vnd.kubernetes.protobuf"), None);
-        assert_eq!(form("application/yaml").unwrap().encoding, Encoding::Yaml);
+        assert_eq!(format("application/vnd.kubernetes.protobuf"), None);
+        assert_eq!(format("application/yaml").unwrap().encoding, Encoding::Yaml);
     }
 }

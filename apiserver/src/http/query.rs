@@ -1,11 +1,11 @@
-//! The part of a URL after the question mark.
+//! The query of a URL.
 
-/// Keys and values, in order; a key may come several times.
+/// The parameters of a query in their order; keys may repeat.
 #[derive(Clone, Debug, Default)]
 pub struct Query(Vec<(String, String)>);
 
 impl Query {
-    /// Reads it; never fails, as malformed escapes stay as they are.
+    /// Parses a query. Never fails: malformed escapes are kept as they are.
     pub fn parse(text: &str) -> Self {
         let pairs = text.split('&').filter(|pair| !pair.is_empty());
         Self(
@@ -18,17 +18,17 @@ impl Query {
         )
     }
 
-    /// The first value; empty where there is none.
+    /// Returns the first value of a key; empty if the key is missing.
     pub fn get(&self, key: &str) -> &str {
         self.values(key).next().unwrap_or_default()
     }
 
-    /// Whether the key is there.
+    /// True if the key is present.
     pub fn has(&self, key: &str) -> bool {
         self.values(key).next().is_some()
     }
 
-    /// All values of a key.
+    /// Returns all values of a key.
     pub fn values<'a>(&'a self, key: &str) -> impl Iterator<Item = &'a str> {
         self.0
             .iter()
@@ -36,7 +36,7 @@ impl Query {
             .map(|(_, value)| value.as_str())
     }
 
-    /// A switch: on, unless it says `false` or `0`.
+    /// Returns a boolean parameter: true if present, unless the value is `false` or `0`.
     pub fn flag(&self, key: &str) -> bool {
         self.values(key)
             .next()
@@ -44,7 +44,7 @@ impl Query {
     }
 }
 
-/// What escapes in a segment of a path, or in a header's name, stand for.
+/// Decodes percent-escapes in a path segment or a header name.
 pub(crate) fn decode_path(text: &str) -> String {
     decode(text, false)
 }
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn decodes() {
+    fn query_is_percent_decoded() {
         let query = Query::parse("a=b+c%3D&a=2&x&bad=%zz%e9&watch=0");
         assert_eq!(query.get("a"), "b c=");
         assert_eq!(query.values("a").count(), 2);

@@ -1,14 +1,14 @@
-//! What a request asks for, read from its method and path.
+//! The attributes of a request, parsed from method and path.
 
 use super::query::Query;
 use crate::selectors::FieldSelector;
 
-/// What a request asks for.
+/// The attributes of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RequestInfo {
-    /// `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`; the method where it is about no resource.
+    /// `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`; the lower-case method for a non-resource path.
     pub verb: String,
-    /// Whether it is about a resource.
+    /// Whether the request addresses a resource.
     pub is_resource: bool,
     /// The path, without the query.
     pub path: String,
@@ -16,27 +16,27 @@ pub struct RequestInfo {
     pub group: String,
     /// The version.
     pub version: String,
-    /// The namespace; empty for all and for none.
+    /// The namespace; empty for all namespaces and for cluster-scoped resources.
     pub namespace: String,
-    /// The resource, as `pods`.
+    /// The resource, such as `pods`.
     pub resource: String,
-    /// The name, if one object is meant.
+    /// The name; empty for a collection.
     pub name: String,
-    /// The subresource, as `status`.
+    /// The subresource, such as `status`.
     pub subresource: String,
-    /// What follows the subresource.
+    /// The path segments after the subresource.
     pub rest: Vec<String>,
 }
 
 impl RequestInfo {
-    /// Reads it. The path is as it came over the wire.
+    /// Parses a request. `path` is still percent-encoded.
     pub fn new(method: &http::Method, path: &str, query: &Query) -> Self {
         let mut info = Self {
             verb: method.as_str().to_lowercase(),
             path: path.to_owned(),
             ..Self::default()
         };
-        // A slash that came escaped parts segments, too.
+        // An escaped slash separates segments, too.
         let decoded = super::query::decode_path(path);
         let decoded: Vec<String> = decoded.trim_matches('/').split('/').map(str::to_owned).collect();
         let mut parts = decoded.as_slice();
@@ -53,14 +53,14 @@ impl RequestInfo {
             _ => return info,
         }
         info.is_resource = true;
-        verb_of(method.as_str()).clone_into(&mut info.verb);
+        verb_for_method(method.as_str()).clone_into(&mut info.verb);
         let mut watches = query.flag("watch");
-        let mut by_path = false;
+        let mut is_watch_path = false;
         if let [watch, rest @ ..] = parts
             && watch == "watch"
             && !rest.is_empty()
         {
-            (watches, by_path) = (true, true);
+            (watches, is_watch_path) = (true, true);
             parts = rest;
         }
         if let [namespaces, namespace, rest @ ..] = parts
@@ -79,20 +79,20 @@ impl RequestInfo {
         info.subresource = parts.next().unwrap_or_default();
         info.rest = parts.collect();
         if info.name.is_empty() {
-            info.refine(watches, query);
-        } else if by_path && info.verb == "get" && info.subresource.is_empty() {
+            info.set_collection_verb(watches, query);
+        } else if is_watch_path && info.verb == "get" && info.subresource.is_empty() {
             "watch".clone_into(&mut info.verb);
         }
         info
     }
 
-    /// Without a name, a get is a list or a watch, and a delete is for all.
-    fn refine(&mut self, watches: bool, query: &Query) {
+    /// Without a name, get means list or watch, and delete means deletecollection.
+    fn set_collection_verb(&mut self, watches: bool, query: &Query) {
         match self.verb.as_str() {
             "get" => {
                 let verb = if watches { "watch" } else { "list" };
                 verb.clone_into(&mut self.verb);
-                // A selector that pins the name is authorized as if it were in the path.
+                // A field selector on metadata.name is authorized like a name in the path.
                 let selector = FieldSelector::parse(query.get("fieldSelector")).unwrap_or_default();
                 if let Some(name) = selector.name() {
                     name.clone_into(&mut self.name);
@@ -104,7 +104,7 @@ impl RequestInfo {
     }
 }
 
-fn verb_of(method: &str) -> &'static str {
+fn verb_for_method(method: &str) -> &'static str {
     match method {
         "POST" => "create",
         "GET" | "HEAD" => "get",
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_paths() {
+    fn verb_and_attributes_are_parsed_from_paths() {
         for (method, uri, expected) in [
             (Method::GET, "/api/v1/pods", "list /v1  pods  "),
             (Method::GET, "/api/v1/pods?watch=1", "watch /v1  pods  "),

@@ -1,10 +1,10 @@
-//! Answers, in the form that was asked for.
+//! Responses, in the negotiated format.
 
-use super::Broken;
-use super::negotiate::{Encoding, Form, Shape};
-use super::tables::{go_type, metadata_only, of_version, table};
+use super::ConnectionAborted;
+use super::negotiate::{Encoding, Representation, ResponseFormat};
+use super::tables::{go_type, metadata_only, set_meta_version, table};
 use crate::kinds::Kind;
-use crate::registry::{Listing, is_presented, present};
+use crate::registry::{Listing, needs_conversion, to_request_version};
 use crate::status::ApiError;
 use crate::store::Object;
 use crate::strategy;
@@ -16,18 +16,18 @@ use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Full};
 use serde_json::{Value, json};
 
-/// The body of an answer.
-pub type Body = UnsyncBoxBody<Bytes, Broken>;
-/// An answer.
-pub type Answer = Response<Body>;
+/// The body of a response.
+pub type Body = UnsyncBoxBody<Bytes, ConnectionAborted>;
+/// A response.
+pub type ApiResponse = Response<Body>;
 
 const JSON: &str = "application/json";
-/// About as much as an object's kind and version take.
-const HEAD: usize = 128;
+/// The approximate length of an object's kind and apiVersion in JSON.
+const TYPE_META_BYTES: usize = 128;
 
-/// An answer of bytes.
-pub(crate) fn bytes(code: u16, content_type: &'static str, body: impl Into<Bytes>) -> Answer {
-    let mut response = Response::new(whole(body.into()));
+/// A response with the given bytes.
+pub(crate) fn bytes(code: u16, content_type: &'static str, body: impl Into<Bytes>) -> ApiResponse {
+    let mut response = Response::new(full_body(body.into()));
     *response.status_mut() = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     response
         .headers_mut()
@@ -35,22 +35,22 @@ pub(crate) fn bytes(code: u16, content_type: &'static str, body: impl Into<Bytes
     response
 }
 
-fn whole(bytes: Bytes) -> Body {
+fn full_body(bytes: Bytes) -> Body {
     Full::new(bytes).map_err(|never| match never {}).boxed_unsync()
 }
 
-/// What the real server says where nothing is.
-pub(crate) fn page_not_found() -> Answer {
+/// The 404 of kube-apiserver for a path without a route.
+pub(crate) fn page_not_found() -> ApiResponse {
     bytes(404, "text/plain; charset=utf-8", "404 page not found\n")
 }
 
-/// The same answer to somebody who asked for its head only.
-pub(crate) fn without_body(answer: Answer) -> Answer {
-    answer.map(|_| whole(Bytes::new()))
+/// Removes the body, for a TYPE_META_BYTES request.
+pub(crate) fn without_body(response: ApiResponse) -> ApiResponse {
+    response.map(|_| full_body(Bytes::new()))
 }
 
-/// An answer whose body comes by and by.
-pub(crate) fn stream(content_type: &'static str, body: Body) -> Answer {
+/// A response with a streaming body.
+pub(crate) fn stream(content_type: &'static str, body: Body) -> ApiResponse {
     let mut response = Response::new(body);
     response
         .headers_mut()
@@ -58,8 +58,8 @@ pub(crate) fn stream(content_type: &'static str, body: Body) -> Answer {
     response
 }
 
-/// What the client should be warned of, beside the answer; once each.
-pub(crate) fn warn(answer: &mut Answer, warnings: &[String]) {
+/// Adds Warning headers; each text once.
+pub(crate) fn add_warnings(response: &mut ApiResponse, warnings: &[String]) {
     for warning in warnings {
         let text: String = warning
             .chars()
@@ -67,30 +67,30 @@ pub(crate) fn warn(answer: &mut Answer, warnings: &[String]) {
             .collect();
         let text = text.replace('\\', "\\\\").replace('"', "\\\"");
         if let Ok(value) = HeaderValue::from_str(&format!("299 - \"{text}\""))
-            && !answer
+            && !response
                 .headers()
                 .get_all(WARNING)
                 .iter()
-                .any(|said| *said == value)
+                .any(|existing| *existing == value)
         {
-            answer.headers_mut().append(WARNING, value);
+            response.headers_mut().append(WARNING, value);
         }
     }
 }
 
-/// The same, before all other warnings.
-pub(crate) fn warn_first(answer: &mut Answer, warnings: &[String]) {
-    let present: Vec<HeaderValue> = answer.headers().get_all(WARNING).iter().cloned().collect();
-    answer.headers_mut().remove(WARNING);
-    warn(answer, warnings);
-    for warning in present {
-        answer.headers_mut().append(WARNING, warning);
+/// Adds Warning headers before the existing ones.
+pub(crate) fn prepend_warnings(response: &mut ApiResponse, warnings: &[String]) {
+    let existing: Vec<HeaderValue> = response.headers().get_all(WARNING).iter().cloned().collect();
+    response.headers_mut().remove(WARNING);
+    add_warnings(response, warnings);
+    for warning in existing {
+        response.headers_mut().append(WARNING, warning);
     }
 }
 
-/// A value, as it is.
-pub(crate) fn value(code: u16, form: Form, value: &Value) -> Answer {
-    match form.encoding {
+/// A response with the given value.
+pub(crate) fn value(code: u16, format: ResponseFormat, value: &Value) -> ApiResponse {
+    match format.encoding {
         Encoding::Json => bytes(code, JSON, value.to_string()),
         Encoding::PrettyJson => {
             let text = serde_json::to_string_pretty(value).unwrap_or_default();
@@ -100,52 +100,58 @@ pub(crate) fn value(code: u16, form: Form, value: &Value) -> Answer {
     }
 }
 
-/// A refusal.
-pub(crate) fn refusal(form: Form, error: &ApiError) -> Answer {
-    let mut response = value(error.code, form, &error.status());
+/// A response with the error as a Status.
+pub(crate) fn error(format: ResponseFormat, error: &ApiError) -> ApiResponse {
+    let mut response = value(error.code, format, &error.status());
     if let Some(seconds) = error.retry_after() {
         response.headers_mut().insert(RETRY_AFTER, seconds.into());
     }
-    warn(&mut response, &error.warnings);
+    add_warnings(&mut response, &error.warnings);
     response
 }
 
-/// One object.
-pub(crate) fn object(code: u16, form: Form, kind: &Kind, object: &Object) -> Answer {
-    match form.shape {
-        Shape::Objects if form.encoding == Encoding::Json => bytes(code, JSON, object_bytes(kind, object)),
-        Shape::Objects => {
-            let converted = present(kind, object.value());
-            value(code, form, converted.as_ref().unwrap_or_else(|| object.value()))
+/// A response with one object.
+pub(crate) fn object(code: u16, format: ResponseFormat, kind: &Kind, object: &Object) -> ApiResponse {
+    match format.representation {
+        Representation::Objects if format.encoding == Encoding::Json => {
+            bytes(code, JSON, object_bytes(kind, object))
         }
-        Shape::Partial => value(code, form, &metadata_only(form, object.value())),
-        Shape::PartialList => {
+        Representation::Objects => {
+            let converted = to_request_version(kind, object.value());
+            value(code, format, converted.as_ref().unwrap_or_else(|| object.value()))
+        }
+        Representation::PartialMetadata => value(code, format, &metadata_only(format, object.value())),
+        Representation::PartialMetadataList => {
             let found = go_type(kind, false);
             let why = format!(
                 "you requested PartialObjectMetadataList, but the requested object is not a list ({found})"
             );
-            refusal(form, &ApiError::new(406, "NotAcceptable", why))
+            error(format, &ApiError::new(406, "NotAcceptable", why))
         }
-        Shape::Table => {
+        Representation::Table => {
             let metadata = json!({ "resourceVersion": object.revision.to_string() });
-            value(code, form, &table(form, kind, &[object.value()], &metadata, true))
+            value(
+                code,
+                format,
+                &table(format, kind, &[object.value()], &metadata, true),
+            )
         }
     }
 }
 
-/// An object as JSON, in the version of the kind.
+/// Returns an object as JSON, in the version of the kind.
 pub(crate) fn object_bytes(kind: &Kind, object: &Object) -> Vec<u8> {
-    let mut text = Vec::with_capacity(object.json().len() + HEAD);
+    let mut text = Vec::with_capacity(object.json().len() + TYPE_META_BYTES);
     append_object(kind, object, &mut text);
     text
 }
 
 /// Appends an object as JSON, in the version of the kind.
 pub(crate) fn append_object(kind: &Kind, object: &Object, text: &mut Vec<u8>) {
-    if is_presented(kind)
-        && let Some(shown) = present(kind, object.value())
+    if needs_conversion(kind)
+        && let Some(converted) = to_request_version(kind, object.value())
     {
-        text.extend(serde_json::to_vec(&shown).unwrap_or_default());
+        text.extend(serde_json::to_vec(&converted).unwrap_or_default());
         return;
     }
     text.extend_from_slice(br#"{"kind":""#);
@@ -160,7 +166,7 @@ pub(crate) fn append_object(kind: &Kind, object: &Object, text: &mut Vec<u8>) {
     append_fields(text, object.json());
 }
 
-/// The fields of an object after those that are there, and the closing brace.
+/// Appends the fields of an object after earlier fields, and the closing brace.
 fn append_fields(text: &mut Vec<u8>, json: &[u8]) {
     if json.len() > 2 {
         text.push(b',');
@@ -170,8 +176,8 @@ fn append_fields(text: &mut Vec<u8>, json: &[u8]) {
     }
 }
 
-/// The metadata of an object, alone.
-pub(crate) fn partial(object: &Value) -> Value {
+/// Returns the PartialObjectMetadata of an object.
+pub(crate) fn partial_object_metadata(object: &Value) -> Value {
     let mut metadata = object["metadata"].clone();
     if object["kind"] == "DaemonSet" {
         strategy::hide_internal_annotations(&mut metadata);
@@ -179,55 +185,59 @@ pub(crate) fn partial(object: &Value) -> Value {
     json!({ "kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": metadata })
 }
 
-/// A list.
-pub(crate) fn list(form: Form, kind: &Kind, listing: &Listing) -> Answer {
+/// A response with a list.
+pub(crate) fn list(format: ResponseFormat, kind: &Kind, listing: &Listing) -> ApiResponse {
     let mut metadata = json!({ "resourceVersion": listing.revision.to_string() });
-    // Lists of custom resources say it even where there is nothing to say.
-    let says = kind.definition.is_some() && form.shape == Shape::Objects;
-    if says || !listing.continue_token.is_empty() {
+    // Lists of custom resources contain `continue` even if it is empty.
+    let has_continue = kind.definition.is_some() && format.representation == Representation::Objects;
+    if has_continue || !listing.continue_token.is_empty() {
         metadata["continue"] = json!(listing.continue_token);
     }
     if let Some(remaining) = listing.remaining {
         metadata["remainingItemCount"] = json!(remaining);
     }
-    // Lists of custom resources always say how they go on.
-    if kind.definition.is_some() && form.shape == Shape::Objects {
+    // Lists of custom resources contain `continue` even if it is empty.
+    if kind.definition.is_some() && format.representation == Representation::Objects {
         metadata["continue"] = json!(listing.continue_token);
     }
-    match form.shape {
-        Shape::Objects if form.encoding == Encoding::Json => {
+    match format.representation {
+        Representation::Objects if format.encoding == Encoding::Json => {
             bytes(200, JSON, list_bytes(kind, listing, &metadata))
         }
-        Shape::Objects => {
-            let items: Vec<Value> = listing.objects.iter().map(|object| item(kind, object)).collect();
-            let list = json!({
-                "kind": kind.list_kind(), "apiVersion": kind.api_version(), "metadata": metadata, "items": items,
-            });
-            value(200, form, &list)
-        }
-        Shape::Partial => {
-            let found = go_type(kind, true);
-            let why =
-                format!("you requested PartialObjectMetadata, but the requested object is a list ({found})");
-            refusal(form, &ApiError::new(406, "NotAcceptable", why))
-        }
-        Shape::PartialList => {
+        Representation::Objects => {
             let items: Vec<Value> = listing
                 .objects
                 .iter()
-                .map(|object| metadata_only(form, object.value()))
+                .map(|object| list_item(kind, object))
                 .collect();
-            // Go's empty slice.
+            let list = json!({
+                "kind": kind.list_kind(), "apiVersion": kind.api_version(), "metadata": metadata, "items": items,
+            });
+            value(200, format, &list)
+        }
+        Representation::PartialMetadata => {
+            let found = go_type(kind, true);
+            let why =
+                format!("you requested PartialObjectMetadata, but the requested object is a list ({found})");
+            error(format, &ApiError::new(406, "NotAcceptable", why))
+        }
+        Representation::PartialMetadataList => {
+            let items: Vec<Value> = listing
+                .objects
+                .iter()
+                .map(|object| metadata_only(format, object.value()))
+                .collect();
+            // A nil slice in Go.
             let items = (!items.is_empty()).then_some(items);
             let mut list = json!({
                 "kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": metadata, "items": items,
             });
-            of_version(form, &mut list);
-            value(200, form, &list)
+            set_meta_version(format, &mut list);
+            value(200, format, &list)
         }
-        Shape::Table => {
+        Representation::Table => {
             let objects: Vec<&Value> = listing.objects.iter().map(|object| object.value()).collect();
-            value(200, form, &table(form, kind, &objects, &metadata, true))
+            value(200, format, &table(format, kind, &objects, &metadata, true))
         }
     }
 }
@@ -239,7 +249,7 @@ fn list_bytes(kind: &Kind, listing: &Listing, metadata: &Value) -> Vec<u8> {
         kind.api_version()
     );
     let mut text = head.into_bytes();
-    let json = |object: &std::sync::Arc<Object>| object.json().len() + HEAD;
+    let json = |object: &std::sync::Arc<Object>| object.json().len() + TYPE_META_BYTES;
     text.reserve(listing.objects.iter().map(json).sum());
     for (at, object) in listing.objects.iter().enumerate() {
         if at > 0 {
@@ -247,8 +257,8 @@ fn list_bytes(kind: &Kind, listing: &Listing, metadata: &Value) -> Vec<u8> {
         }
         if kind.definition.is_some() {
             append_object(kind, object, &mut text);
-        } else if is_presented(kind) {
-            text.extend_from_slice(item(kind, object).to_string().as_bytes());
+        } else if needs_conversion(kind) {
+            text.extend_from_slice(list_item(kind, object).to_string().as_bytes());
         } else {
             text.extend_from_slice(object.json());
         }
@@ -257,9 +267,9 @@ fn list_bytes(kind: &Kind, listing: &Listing, metadata: &Value) -> Vec<u8> {
     text
 }
 
-/// Items of built-in lists do not say what they are; those of custom ones do.
-fn item(kind: &Kind, object: &Object) -> Value {
-    let converted = present(kind, object.value());
+/// Returns a list item. Items of built-in lists have no kind and apiVersion; those of custom resources do.
+fn list_item(kind: &Kind, object: &Object) -> Value {
+    let converted = to_request_version(kind, object.value());
     let mut item = converted.unwrap_or_else(|| object.value().clone());
     if let (None, Value::Object(fields)) = (&kind.definition, &mut item) {
         fields.remove("kind");

@@ -1,12 +1,12 @@
-//! The order of things: who asks, whether they may, what they get, and a note of it.
+//! Request handling: authentication, authorization, the operation, the response, the audit record.
 
 use super::query::Query;
-use super::respond::{self, Answer};
-use super::{Asked, Broken, Form, RequestInfo, body, deadline, resources};
-use crate::audit::{Owner, Record};
+use super::respond::{self, ApiResponse};
+use super::{ConnectionAborted, LayerRequest, RequestInfo, ResponseFormat, body, resources, timeout};
+use crate::audit::{AuditRecord, BlockingOwner};
 use crate::auth::{self, User};
 use crate::discovery;
-use crate::server::Shared;
+use crate::server::ServerState;
 use crate::status::ApiError;
 use http::header::{CONTENT_TYPE, USER_AGENT};
 use http::{HeaderMap, Method, Request};
@@ -14,66 +14,70 @@ use hyper::body::Incoming;
 use jiff::Timestamp;
 use std::sync::Arc;
 
-/// Answers a request of somebody; an error ends the connection.
+/// Handles a request; an error closes the connection.
 pub(crate) async fn serve(
-    shared: Arc<Shared>,
+    state: Arc<ServerState>,
     request: Request<Incoming>,
-    asker: Asker,
-) -> Result<Answer, Broken> {
-    let Some(layer) = shared.layer.clone() else {
-        return Ok(plain(shared, request, asker).await);
+    client_cert: ClientCert,
+) -> Result<ApiResponse, ConnectionAborted> {
+    let Some(layer) = state.layer.clone() else {
+        return Ok(serve_directly(state, request, client_cert).await);
     };
     let query = Query::parse(request.uri().query().unwrap_or_default());
     let info = RequestInfo::new(request.method(), request.uri().path(), &query);
-    let mut note = Note::new(request.headers());
-    // Whether it may is asked when it is served.
-    let _ = identify(&shared, request.headers(), &asker, &info, &mut note);
-    let question = Asked {
-        user: note.user.name,
+    let mut draft = AuditDraft::new(request.headers());
+    // Errors are reported when the request is served.
+    let _ = authenticate(&state, request.headers(), &client_cert, &info, &mut draft);
+    let layer_request = LayerRequest {
+        user: draft.user.name,
         info,
         query,
     };
-    let next = async move { Ok(plain(shared, request, asker).await) };
-    layer.call(question, Box::pin(next)).await
+    let next = async move { Ok(serve_directly(state, request, client_cert).await) };
+    layer.call(layer_request, Box::pin(next)).await
 }
 
-/// What a connection says of who asks.
+/// The client certificate of a connection.
 #[derive(Clone, Debug)]
-pub(crate) enum Asker {
-    /// No certificate was shown.
-    Uncertified,
-    /// One was shown that is not believed, or names nobody.
-    Doubtful,
-    /// One was shown, and names this user.
-    Certified(Arc<User>),
+pub(crate) enum ClientCert {
+    /// The client sent no certificate.
+    Absent,
+    /// The certificate is not signed by the client CA, or names no user.
+    Untrusted,
+    /// The certificate is valid and names this user.
+    Verified(Arc<User>),
 }
 
-async fn plain(shared: Arc<Shared>, request: Request<Incoming>, asker: Asker) -> Answer {
+async fn serve_directly(
+    state: Arc<ServerState>,
+    request: Request<Incoming>,
+    client_cert: ClientCert,
+) -> ApiResponse {
     let query = Query::parse(request.uri().query().unwrap_or_default());
     let info = RequestInfo::new(request.method(), request.uri().path(), &query);
     let head = request.method() == Method::HEAD;
-    let mut note = Note::new(request.headers());
-    let answer = answer(&shared, request, &asker, &query, &info, &mut note).await;
-    let code = answer.status().as_u16();
-    shared.audit.add(|| note.record(&shared, &info, code));
+    let mut draft = AuditDraft::new(request.headers());
+    let response = respond_to(&state, request, &client_cert, &query, &info, &mut draft).await;
+    let code = response.status().as_u16();
+    state.audit.add(|| draft.finish(&state, &info, code));
     if head {
-        respond::without_body(answer)
+        respond::without_body(response)
     } else {
-        answer
+        response
     }
 }
 
-/// What the audit will say beside what was asked for.
-struct Note {
+/// The parts of an audit record that become known while a request is handled.
+struct AuditDraft {
     user: User,
     impersonator: Option<User>,
     user_agent: String,
     received: Timestamp,
-    blocking_owners: Vec<Owner>,
+    blocking_owners: Vec<BlockingOwner>,
     message: String,
 }
 
-impl Note {
+impl AuditDraft {
     fn new(headers: &HeaderMap) -> Self {
         let user_agent = headers.get(USER_AGENT).and_then(|agent| agent.to_str().ok());
         Self {
@@ -86,10 +90,10 @@ impl Note {
         }
     }
 
-    fn record(self, shared: &Shared, info: &RequestInfo, code: u16) -> Record {
-        let catalog = shared.registry.catalog();
+    fn finish(self, state: &ServerState, info: &RequestInfo, code: u16) -> AuditRecord {
+        let catalog = state.registry.catalog();
         let kind = catalog.resource(&info.group, &info.version, &info.resource);
-        Record {
+        AuditRecord {
             user: self.user.name,
             impersonator: self.impersonator.map(|user| user.name),
             verb: info.verb.clone(),
@@ -110,115 +114,121 @@ impl Note {
     }
 }
 
-async fn answer(
-    shared: &Arc<Shared>,
+async fn respond_to(
+    state: &Arc<ServerState>,
     request: Request<Incoming>,
-    asker: &Asker,
+    client_cert: &ClientCert,
     query: &Query,
     info: &RequestInfo,
-    note: &mut Note,
-) -> Answer {
+    draft: &mut AuditDraft,
+) -> ApiResponse {
     let (parts, incoming) = request.into_parts();
     let watches = info.verb == "watch";
-    let form = Form::negotiate(&parts.headers, query.flag("pretty"), watches);
-    let spoken = form.as_ref().copied().unwrap_or(Form::DEFAULT);
-    let form = form.and_then(|form| form.with_rows(query));
-    let admitted = deadline::of(query).or_else(|error| {
-        // A watch has none, whatever it says.
+    let format = ResponseFormat::negotiate(&parts.headers, query.flag("pretty"), watches);
+    let error_format = format.as_ref().copied().unwrap_or(ResponseFormat::DEFAULT);
+    let format = format.and_then(|format| format.with_include_object(query));
+    let admitted = timeout::of_query(query).or_else(|error| {
+        // Watches ignore the timeout, even an invalid one.
         if watches {
-            deadline::of(&Query::default())
+            timeout::of_query(&Query::default())
         } else {
             Err(error)
         }
     });
     let admitted = admitted.and_then(|limit| {
-        identify(shared, &parts.headers, asker, info, note)?;
-        let authorizer = &shared.registry.authorizer;
-        authorizer.authorize(&shared.registry.store, &note.user, info)?;
+        authenticate(state, &parts.headers, client_cert, info, draft)?;
+        let authorizer = &state.registry.authorizer;
+        authorizer.authorize(&state.registry.store, &draft.user, info)?;
         Ok(limit)
     });
     let limit = match admitted {
         Ok(limit) => limit,
         Err(error) => {
-            note.message.clone_from(&error.message);
-            return respond::refusal(spoken, &error);
+            draft.message.clone_from(&error.message);
+            return respond::error(error_format, &error);
         }
     };
     if !info.is_resource {
-        let answer = discovery::handle(shared, &parts, query, info, spoken);
-        return as_routed(shared, &parts.method, info, spoken, answer);
+        let response = discovery::handle(state, &parts, query, info, error_format);
+        return adjust_to_routes(state, &parts.method, info, error_format, response);
     }
-    let outcome = match (form, body::read(incoming, limit).await) {
-        (Ok(form), Ok(body)) => {
-            note.blocking_owners = Owner::blocked_by(&body);
-            let call = resources::Call {
-                shared,
-                user: &note.user,
+    let outcome = match (format, body::read(incoming, limit).await) {
+        (Ok(format), Ok(body)) => {
+            draft.blocking_owners = BlockingOwner::from_body(&body);
+            let context = resources::RequestContext {
+                state,
+                user: &draft.user,
                 info,
                 query,
                 parts: &parts,
                 body: &body,
-                form,
+                format,
             };
-            resources::answer(&call).await
+            resources::handle(&context).await
         }
         (Err(error), _) | (_, Err(error)) => Err(error),
     };
     outcome.unwrap_or_else(|error| {
-        note.message.clone_from(&error.message);
-        respond::refusal(spoken, &error)
+        draft.message.clone_from(&error.message);
+        respond::error(error_format, &error)
     })
 }
 
-/// What is answered about a path that is no resource's, as the routes of the real server would have it.
-fn as_routed(shared: &Shared, method: &Method, info: &RequestInfo, form: Form, answer: Answer) -> Answer {
+/// Adjusts the response to a non-resource path to what kube-apiserver's routes return.
+fn adjust_to_routes(
+    state: &ServerState,
+    method: &Method,
+    info: &RequestInfo,
+    format: ResponseFormat,
+    response: ApiResponse,
+) -> ApiResponse {
     let path: Vec<&str> = info.path.trim_matches('/').split('/').collect();
-    let discovers = matches!(path[0], "api" | "apis" | "version");
-    let catalog = shared.registry.catalog();
+    let is_discovery = matches!(path[0], "api" | "apis" | "version");
+    let catalog = state.registry.catalog();
     if info.path.starts_with("//") {
         return respond::page_not_found();
     }
-    match answer.status().as_u16() {
-        200 if discovers && !matches!(*method, Method::GET | Method::HEAD) => {
-            respond::refusal(form, &ApiError::method_not_allowed())
+    match response.status().as_u16() {
+        200 if is_discovery && !matches!(*method, Method::GET | Method::HEAD) => {
+            respond::error(format, &ApiError::method_not_allowed())
         }
         404 => match path.as_slice() {
-            ["api", _] => respond::refusal(form, &ApiError::no_such_resource()),
+            ["api", _] => respond::error(format, &ApiError::no_such_resource()),
             ["apis", group, _] if catalog.iter().any(|kind| kind.group == *group) => {
-                respond::refusal(form, &ApiError::no_such_resource())
+                respond::error(format, &ApiError::no_such_resource())
             }
             ["openapi", "v3", ..] => {
-                let mut answer = respond::bytes(404, "text/plain", "");
-                answer.headers_mut().remove(CONTENT_TYPE);
-                answer
+                let mut response = respond::bytes(404, "text/plain", "");
+                response.headers_mut().remove(CONTENT_TYPE);
+                response
             }
-            _ => answer,
+            _ => response,
         },
-        _ => answer,
+        _ => response,
     }
 }
 
-/// Finds out who asks.
-fn identify(
-    shared: &Shared,
+/// Authenticates the request, then impersonates.
+fn authenticate(
+    state: &ServerState,
     headers: &HeaderMap,
-    asker: &Asker,
+    client_cert: &ClientCert,
     info: &RequestInfo,
-    note: &mut Note,
+    draft: &mut AuditDraft,
 ) -> Result<(), ApiError> {
-    let (store, authorizer) = (&shared.registry.store, &shared.registry.authorizer);
-    let certificate = match asker {
-        Asker::Certified(user) => Some(user.as_ref()),
-        Asker::Uncertified | Asker::Doubtful => None,
+    let (store, authorizer) = (&state.registry.store, &state.registry.authorizer);
+    let certificate = match client_cert {
+        ClientCert::Verified(user) => Some(user.as_ref()),
+        ClientCert::Absent | ClientCert::Untrusted => None,
     };
-    let user = shared.authenticator.authenticate(store, headers, certificate)?;
-    if matches!(asker, Asker::Doubtful) && user == User::anonymous() {
+    let user = state.authenticator.authenticate(store, headers, certificate)?;
+    if matches!(client_cert, ClientCert::Untrusted) && user == User::anonymous() {
         return Err(ApiError::unauthorized());
     }
-    note.user = user;
-    let known = &shared.impersonators;
-    if let Some(acting) = auth::impersonate(known, authorizer, store, &note.user, headers, info)? {
-        note.impersonator = Some(std::mem::replace(&mut note.user, acting));
+    draft.user = user;
+    let modes = &state.impersonation_modes;
+    if let Some(impersonated) = auth::impersonate(modes, authorizer, store, &draft.user, headers, info)? {
+        draft.impersonator = Some(std::mem::replace(&mut draft.user, impersonated));
     }
     Ok(())
 }

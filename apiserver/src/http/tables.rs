@@ -1,56 +1,62 @@
-//! Answers as tables and as metadata alone, in the form that was asked for.
+//! Responses as Table and as PartialObjectMetadata.
 
-use super::negotiate::{Form, Rows};
-use super::respond::partial;
+use super::negotiate::{IncludeObject, ResponseFormat};
+use super::respond::partial_object_metadata;
 use crate::kinds::Kind;
-use crate::registry::present;
+use crate::registry::to_request_version;
 use crate::tables;
 use serde_json::{Value, json};
 
-/// Rows of objects; with `headed`, the columns are described.
-pub(crate) fn table(form: Form, kind: &Kind, objects: &[&Value], metadata: &Value, headed: bool) -> Value {
-    let mut table = tables::build_table(kind, objects.iter().copied(), metadata, headed);
-    // Go's empty slice, where there are no columns of the kind's own.
+/// Returns a Table of objects, with column definitions if `with_columns`.
+pub(crate) fn table(
+    format: ResponseFormat,
+    kind: &Kind,
+    objects: &[&Value],
+    metadata: &Value,
+    with_columns: bool,
+) -> Value {
+    let mut table = tables::build_table(kind, objects.iter().copied(), metadata, with_columns);
+    // A nil slice in Go: the kind has no printer columns of its own.
     if objects.is_empty() && table["columnDefinitions"][1]["name"] == "Created At" {
         table["rows"] = Value::Null;
     }
     let rows = table["rows"].as_array_mut().into_iter().flatten();
     for (row, object) in rows.zip(objects) {
-        match form.rows {
-            Rows::Metadata => {}
-            Rows::Nothing => row["object"] = Value::Null,
-            Rows::Objects => {
-                let converted = present(kind, object);
+        match format.include_object {
+            IncludeObject::Metadata => {}
+            IncludeObject::None => row["object"] = Value::Null,
+            IncludeObject::Object => {
+                let converted = to_request_version(kind, object);
                 row["object"] = converted.unwrap_or_else(|| (*object).clone());
             }
         }
-        // Bookmarks are nameless.
+        // The object of a bookmark has no name.
         if kind.definition.is_none() && row["cells"][0].is_null() {
             row["cells"][0] = json!("");
         }
-        if form.rows == Rows::Metadata {
-            of_version(form, &mut row["object"]);
+        if format.include_object == IncludeObject::Metadata {
+            set_meta_version(format, &mut row["object"]);
         }
     }
-    of_version(form, &mut table);
+    set_meta_version(format, &mut table);
     table
 }
 
-/// The metadata of an object, alone.
-pub(crate) fn metadata_only(form: Form, object: &Value) -> Value {
-    let mut only = partial(object);
-    of_version(form, &mut only);
+/// Returns the PartialObjectMetadata of an object, in the requested version.
+pub(crate) fn metadata_only(format: ResponseFormat, object: &Value) -> Value {
+    let mut only = partial_object_metadata(object);
+    set_meta_version(format, &mut only);
     only
 }
 
-/// Says in which version of their group tables and metadata are.
-pub(super) fn of_version(form: Form, value: &mut Value) {
-    if form.beta {
+/// Sets the requested version of the meta API group.
+pub(super) fn set_meta_version(format: ResponseFormat, value: &mut Value) {
+    if format.v1beta1 {
         value["apiVersion"] = json!("meta.k8s.io/v1beta1");
     }
 }
 
-/// What the real server calls the Go type of an object, or of a list of objects.
+/// Returns the Go type of an object or a list, as kube-apiserver prints it.
 pub(super) fn go_type(kind: &Kind, list: bool) -> String {
     let (package, name) = match (&kind.definition, kind.group.split('.').next()) {
         (Some(_), _) => ("unstructured", "Unstructured"),

@@ -1,7 +1,7 @@
-//! Requests for tokens of service accounts.
+//! TokenRequests: tokens of service accounts.
 
-use super::resources::Call;
-use super::respond::{self, Answer};
+use super::resources::RequestContext;
+use super::respond::{self, ApiResponse};
 use crate::apply::gvk;
 use crate::auth;
 use crate::meta::text;
@@ -11,15 +11,19 @@ use crate::store::Object;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// A token for a service account.
-pub(super) fn issue(call: &Call<'_>, target: &Target, mut request: Value) -> Result<Answer, ApiError> {
-    const SHORTEST: i64 = 600;
-    const LONGEST: i64 = 1 << 32;
+/// Issues a token for a service account.
+pub(super) fn issue(
+    context: &RequestContext<'_>,
+    target: &Target,
+    mut request: Value,
+) -> Result<ApiResponse, ApiError> {
+    const MIN_SECONDS: i64 = 600;
+    const MAX_SECONDS: i64 = 1 << 32;
     let invalid = |field: &str, value: &Value, why: &str| {
         let cause = Cause::invalid(field, value, why);
         ApiError::invalid_of("authentication.k8s.io", "TokenRequest", "", &[cause])
     };
-    let account = call.shared.registry.get(target)?;
+    let account = context.state.registry.get(target)?;
     let metadata = &request["metadata"];
     if !matches!(metadata["name"].as_str(), None | Some("")) && metadata["name"] != target.name.as_str() {
         let why = "must match the service account name if specified";
@@ -27,15 +31,15 @@ pub(super) fn issue(call: &Call<'_>, target: &Target, mut request: Value) -> Res
     }
     let seconds = request["spec"]["expirationSeconds"].as_i64().unwrap_or(3600);
     let why = match seconds {
-        ..SHORTEST => "may not specify a duration less than 10 minutes",
-        SHORTEST..=LONGEST => "",
+        ..MIN_SECONDS => "may not specify a duration less than 10 minutes",
+        MIN_SECONDS..=MAX_SECONDS => "",
         _ => "may not specify a duration larger than 2^32 seconds",
     };
     if !why.is_empty() {
         return Err(invalid("spec.expirationSeconds", &json!(seconds), why));
     }
-    let bound = bound_object(call, target, &request["spec"]["boundObjectRef"])?;
-    let accounts = &call.shared.authenticator.accounts;
+    let bound = bound_object(context, target, &request["spec"]["boundObjectRef"])?;
+    let accounts = &context.state.authenticator.accounts;
     let spec = crate::meta::entry_mut(&mut request, "spec");
     let audiences = spec.get("audiences").and_then(Value::as_array);
     let audiences: Vec<String> = match audiences {
@@ -46,7 +50,7 @@ pub(super) fn issue(call: &Call<'_>, target: &Target, mut request: Value) -> Res
         _ => vec![auth::ISSUER.to_owned()],
     };
     let (token, expiry) = accounts.issue(
-        &call.shared.registry.store,
+        &context.state.registry.store,
         account.value(),
         &audiences,
         seconds,
@@ -61,12 +65,12 @@ pub(super) fn issue(call: &Call<'_>, target: &Target, mut request: Value) -> Res
     metadata.insert("uid".into(), account.value()["metadata"]["uid"].clone());
     metadata.insert("creationTimestamp".into(), json!(crate::meta::now()));
     request["status"] = json!({ "token": token, "expirationTimestamp": expiry.to_string() });
-    Ok(respond::value(201, call.form, &request))
+    Ok(respond::value(201, context.format, &request))
 }
 
-/// The object that an account's token is bound to.
+/// Returns the object that the token is bound to, if any.
 fn bound_object(
-    call: &Call<'_>,
+    context: &RequestContext<'_>,
     account: &Target,
     reference: &Value,
 ) -> Result<Option<Arc<Object>>, ApiError> {
@@ -74,14 +78,16 @@ fn bound_object(
         return Ok(None);
     }
     let [version, kind, name, uid] = ["apiVersion", "kind", "name", "uid"].map(|key| text(reference, key));
-    let known = auth::BOUND.iter().find(|(known, _)| *known == kind);
-    let Some((_, plural)) = known.filter(|_| version == "v1") else {
+    let bindable = auth::BINDABLE_KINDS
+        .iter()
+        .find(|(bindable, _)| *bindable == kind);
+    let Some((_, plural)) = bindable.filter(|_| version == "v1") else {
         return Err(ApiError::bad_request(format!(
             "cannot bind token to object of type {}",
             gvk(version, kind)
         )));
     };
-    let registry = &call.shared.registry;
+    let registry = &context.state.registry;
     let resource = registry.resource("", plural)?;
     let namespace = if resource.namespaced {
         &account.namespace

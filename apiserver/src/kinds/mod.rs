@@ -5,7 +5,7 @@ mod fields;
 
 pub use catalog::Catalog;
 
-use crate::crd::Definition;
+use crate::crd::CustomResourceDefinition;
 use crate::status;
 use serde::Deserialize;
 use serde_json::Value;
@@ -44,7 +44,7 @@ pub struct Kind {
     flags: Vec<String>,
     /// The definition of a custom resource.
     #[serde(skip)]
-    pub definition: Option<Arc<Definition>>,
+    pub definition: Option<Arc<CustomResourceDefinition>>,
 }
 
 /// A subresource.
@@ -72,7 +72,7 @@ impl Kind {
         (short_names, categories): (Vec<String>, Vec<String>),
         verbs: &[&str],
         subresources: Vec<Subresource>,
-        definition: Arc<Definition>,
+        definition: Arc<CustomResourceDefinition>,
     ) -> Self {
         Self {
             group: group.to_owned(),

@@ -1,8 +1,8 @@
 //! Server-side apply.
 
-use super::managed::applied;
-use super::update::Read;
-use super::{Bodied, FieldValidation, Registry, Target, WriteOptions, Written};
+use super::managed_fields::apply_config;
+use super::update::UpdatedObject;
+use super::{FieldValidation, Registry, Target, WriteContext, WriteOptions, WriteResult};
 use crate::apply::gvk;
 use crate::meta;
 use crate::status::{ApiError, Cause};
@@ -11,53 +11,60 @@ use crate::yaml;
 use serde_json::Value;
 
 impl Registry {
-    /// Applies a configuration: the object has these fields, and whoever has others keeps them. It is created where it is not.
+    /// Applies a configuration: merges its fields into the object and keeps the fields of other managers. Creates the object if it does not
+    /// exist and the target allows it.
     pub(super) fn apply(
         &self,
         target: &Target,
-        part: &str,
+        subresource: &str,
         body: &[u8],
-        by: Bodied<'_>,
-    ) -> Result<Written, ApiError> {
-        if by.options.field_manager.is_empty() {
+        context: WriteContext<'_>,
+    ) -> Result<WriteResult, ApiError> {
+        if context.options.field_manager.is_empty() {
             let cause = Cause::required("fieldManager", "is required for apply patch");
             return Err(ApiError::invalid_of("meta.k8s.io", "PatchOptions", "", &[cause]));
         }
-        let config = read(body)?;
-        // A field that is unknown was refused before, or stands where the schema says nothing.
+        let config = parse_config(body)?;
+        // Unknown fields were refused before, or are in a subresource without a schema.
         let options = WriteOptions {
             applied: true,
             field_validation: FieldValidation::Ignore,
-            ..by.options.clone()
+            ..context.options.clone()
         };
-        let creates = part.is_empty() || target.kind.allows_create_on_update(part);
-        self.change(target, part, creates, Bodied::new(by.user, &options), |old| {
-            if part == "scale" {
-                let old = old.unwrap_or(&Value::Null);
-                let by = Bodied::new(by.user, &options);
-                return Ok(self.with_scale(target, old, config.clone(), by)?.into());
-            }
-            let mut object = applied(target, old, &config, part, by)?;
-            check_convertible(target, &config, &mut object)?;
-            if old.is_none() {
-                check_new(target, &config)?;
-            }
-            let empties = ExplicitEmptyFields::of(&object);
-            let Some(old) = old else {
-                return Ok(Read { object, empties });
-            };
-            self.decode(target, &mut object, &options)?;
-            if meta::resource_version(&config).is_empty() {
-                let version = old["metadata"]["resourceVersion"].clone();
-                meta::metadata_mut(&mut object).insert("resourceVersion".into(), version);
-            }
-            Ok(Read { object, empties })
-        })
+        let creates = subresource.is_empty() || target.kind.allows_create_on_update(subresource);
+        self.guaranteed_update(
+            target,
+            subresource,
+            creates,
+            WriteContext::new(context.user, &options),
+            |old| {
+                if subresource == "scale" {
+                    let old = old.unwrap_or(&Value::Null);
+                    let context = WriteContext::new(context.user, &options);
+                    return Ok(self.with_scale(target, old, config.clone(), context)?.into());
+                }
+                let mut object = apply_config(target, old, &config, subresource, context)?;
+                check_convertible(target, &config, &mut object)?;
+                if old.is_none() {
+                    check_created_by_apply(target, &config)?;
+                }
+                let empties = ExplicitEmptyFields::of(&object);
+                let Some(old) = old else {
+                    return Ok(UpdatedObject { object, empties });
+                };
+                self.decode(target, &mut object, &options)?;
+                if meta::resource_version(&config).is_empty() {
+                    let version = old["metadata"]["resourceVersion"].clone();
+                    meta::metadata_mut(&mut object).insert("resourceVersion".into(), version);
+                }
+                Ok(UpdatedObject { object, empties })
+            },
+        )
     }
 }
 
-/// What is not there yet has a name, and no uid.
-fn check_new(target: &Target, config: &Value) -> Result<(), ApiError> {
+/// Checks a configuration that creates its object: a name is required, a uid is refused.
+fn check_created_by_apply(target: &Target, config: &Value) -> Result<(), ApiError> {
     let uid = meta::uid(config);
     if !uid.is_empty() {
         let why = format!(
@@ -66,12 +73,13 @@ fn check_new(target: &Target, config: &Value) -> Result<(), ApiError> {
         return Err(ApiError::conflict(&target.kind, &target.name, why));
     }
     if meta::name(config).is_empty() {
-        return Err(unnamed(target));
+        return Err(name_required(target));
     }
     Ok(())
 }
 
-/// What an apply made is converted, not decoded: by code that says other things, and whose refusals nobody expects.
+/// Checks that the result of an apply can be converted to the Go type. Errors are 500: kube-apiserver converts the result with code that
+/// does not expect errors and has messages of its own.
 fn check_convertible(target: &Target, config: &Value, object: &mut Value) -> Result<(), ApiError> {
     let kind = &target.kind;
     let Some(ty) = types::builtin(&kind.api_version(), &kind.kind) else {
@@ -81,8 +89,8 @@ fn check_convertible(target: &Target, config: &Value, object: &mut Value) -> Res
         return Ok(());
     };
     let kind = gvk(&kind.api_version(), &kind.kind);
-    let said = |key: &str| config["metadata"][key].as_str().unwrap_or_default();
-    let (namespace, name) = (said("namespace"), said("name"));
+    let metadata_text = |key: &str| config["metadata"][key].as_str().unwrap_or_default();
+    let (namespace, name) = (metadata_text("namespace"), metadata_text("name"));
     Err(ApiError::new(
         500,
         "",
@@ -93,11 +101,11 @@ fn check_convertible(target: &Target, config: &Value, object: &mut Value) -> Res
     ))
 }
 
-fn read(body: &[u8]) -> Result<Value, ApiError> {
+fn parse_config(body: &[u8]) -> Result<Value, ApiError> {
     let refuse = |why: String| ApiError::bad_request(format!("error decoding YAML: {why}"));
     let value = match serde_json::from_slice(body) {
         Ok(value) => value,
-        // That is at 128 levels; what is deep is not read as YAML either.
+        // serde_json stops at 128 levels; YAML would not accept deeper values either.
         Err(error) if error.to_string().starts_with("recursion limit exceeded") => {
             types::decode(body).map_err(refuse)?.value
         }
@@ -117,8 +125,8 @@ fn read(body: &[u8]) -> Result<Value, ApiError> {
     )))
 }
 
-/// An object that does not say its name, where it has to.
-pub(super) fn unnamed(target: &Target) -> ApiError {
+/// The 400 for an object without a required name.
+pub(super) fn name_required(target: &Target) -> ApiError {
     ApiError::bad_request(format!(
         "the name of the object ({} based on URL) was undeterminable: name must be provided",
         target.name

@@ -1,10 +1,10 @@
-//! Versions: objects are stored in one, and shown in the one that is asked for.
+//! Conversion between the storage version and the version of the request.
 
 use crate::kinds::Kind;
 use crate::types::{self, ExplicitEmptyFields};
 use serde_json::Value;
 
-/// Fields that the two groups of events call differently: in the core group, and in `events.k8s.io`.
+/// Event fields with different names in the core group (left) and in `events.k8s.io` (right).
 const EVENT_FIELDS: &[(&str, &str)] = &[
     ("involvedObject", "regarding"),
     ("message", "note"),
@@ -15,16 +15,16 @@ const EVENT_FIELDS: &[(&str, &str)] = &[
     ("reportingComponent", "reportingController"),
 ];
 
-/// Whether objects of the kind may be shown otherwise than they are kept.
-pub(crate) fn is_presented(kind: &Kind) -> bool {
+/// True if responses may show objects of the kind in another form than the stored one.
+pub(crate) fn needs_conversion(kind: &Kind) -> bool {
     let definition = kind.definition.as_ref();
     kind.group == "events.k8s.io"
         || kind.counts_explicit_empty_fields()
         || definition.is_some_and(|definition| definition.stored_version != kind.version)
 }
 
-/// The object in the version of the kind; None where it is kept as it is shown.
-pub fn present(kind: &Kind, object: &Value) -> Option<Value> {
+/// Converts a stored object to the version of the kind; None if it is already in that form.
+pub fn to_request_version(kind: &Kind, object: &Value) -> Option<Value> {
     let version = kind.api_version();
     if object["apiVersion"] == version && object["kind"] == kind.kind {
         return if kind.counts_explicit_empty_fields() {
@@ -40,7 +40,7 @@ pub fn present(kind: &Kind, object: &Value) -> Option<Value> {
             types::normalize(&mut object, ty);
         }
     }
-    // What the version does not know is not shown in it; it stays where it is kept.
+    // Fields that this version does not declare are not shown, but stay in storage.
     if let Some(version) = kind
         .definition
         .as_ref()
@@ -52,8 +52,8 @@ pub fn present(kind: &Kind, object: &Value) -> Option<Value> {
     Some(object)
 }
 
-/// The object of a request in the version in which its kind is stored.
-pub(super) fn store(kind: &Kind, mut object: Value) -> Value {
+/// Converts an object of a request to the storage version of its kind.
+pub(super) fn to_stored_version(kind: &Kind, mut object: Value) -> Value {
     if kind.group == "events.k8s.io" {
         rename(
             &mut object,
@@ -65,8 +65,8 @@ pub(super) fn store(kind: &Kind, mut object: Value) -> Value {
     object
 }
 
-/// The same for an object that is kept, in the form in which it is read again.
-pub(super) fn keep(kind: &Kind, mut object: Value, empties: &ExplicitEmptyFields) -> Value {
+/// Converts an object of a request to the form in which it is stored.
+pub(super) fn to_storage(kind: &Kind, mut object: Value, empties: &ExplicitEmptyFields) -> Value {
     if kind.counts_explicit_empty_fields() {
         empties.restore_ca_bundles(&mut object);
     }
@@ -76,7 +76,7 @@ pub(super) fn keep(kind: &Kind, mut object: Value, empties: &ExplicitEmptyFields
     {
         types::normalize_stored(&mut object, ty);
     }
-    let mut object = store(kind, object);
+    let mut object = to_stored_version(kind, object);
     if let Some(definition) = &kind.definition
         && definition.stored_version != kind.version
         && let Some(stored) = definition.version(&definition.stored_version)
@@ -111,14 +111,17 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn events_are_the_same_in_both_groups() {
+    fn events_are_converted_between_both_groups() {
         let catalog = Catalog::built_in().unwrap();
         let core = catalog.resource("", "v1", "events").unwrap();
         let group = catalog.resource("events.k8s.io", "v1", "events").unwrap();
         let event = json!({ "apiVersion": "events.k8s.io/v1", "kind": "Event", "note": "n", "regarding": { "name": "x" } });
-        let stored = store(group, event.clone());
+        let stored = to_stored_version(group, event.clone());
         assert_eq!(stored["message"], "n");
-        assert_eq!(present(core, &stored), None);
-        assert_eq!(present(group, &stored).unwrap()["regarding"], event["regarding"]);
+        assert_eq!(to_request_version(core, &stored), None);
+        assert_eq!(
+            to_request_version(group, &stored).unwrap()["regarding"],
+            event["regarding"]
+        );
     }
 }

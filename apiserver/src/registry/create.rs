@@ -1,115 +1,124 @@
-//! Creation.
+//! The create verb.
 
-use super::managed::track_fields;
-use super::size::check_size;
+use super::managed_fields::track_fields;
+use super::object_size::check_size;
 use super::validate::validate;
-use super::{Registry, Target, WriteOptions, Written, convert, strategy};
+use super::{Registry, Target, WriteOptions, WriteResult, convert, prepare};
 use crate::auth::User;
 use crate::meta;
 use crate::status::{ApiError, Cause};
-use crate::store::{Lost, Object};
+use crate::store::{Object, WriteConflict};
 use crate::strategy::warnings;
 use crate::types::ExplicitEmptyFields;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// How often another name is tried when a generated one is taken.
-const ATTEMPTS: usize = 8;
+/// How many generated names are tried before the create fails with a conflict.
+const MAX_NAME_ATTEMPTS: usize = 8;
 
-/// Who writes what, and how.
+/// The user and the options of a write.
 #[derive(Clone, Copy, Debug)]
-pub struct Bodied<'a> {
-    /// Who.
+pub struct WriteContext<'a> {
+    /// The user that the write is attributed to.
     pub user: &'a User,
-    /// How.
+    /// The options of the request.
     pub options: &'a WriteOptions,
 }
 
-impl<'a> Bodied<'a> {
-    /// Somebody, somehow.
+impl<'a> WriteContext<'a> {
+    /// Combines a user with the options of the request.
     pub fn new(user: &'a User, options: &'a WriteOptions) -> Self {
         Self { user, options }
     }
 }
 
-/// What reading forgets of an object.
-pub(super) struct Sent<'a> {
-    /// It was sent without labels.
+/// Facts about the request body that decoding does not preserve.
+pub(super) struct RequestFacts<'a> {
+    /// The body has no labels.
     unlabelled: bool,
-    /// What was sent empty.
+    /// The fields that the body sets to empty values.
     empties: ExplicitEmptyFields,
-    /// It was sent to replace what is not there, or this part of it.
-    by_update: Option<&'a str>,
+    /// The subresource of an update that creates the object (empty for the whole object); None for a create.
+    updated_subresource: Option<&'a str>,
 }
 
-impl<'a> Sent<'a> {
-    pub(super) fn new(object: &Value, empties: ExplicitEmptyFields, by_update: Option<&'a str>) -> Self {
+impl<'a> RequestFacts<'a> {
+    pub(super) fn new(
+        object: &Value,
+        empties: ExplicitEmptyFields,
+        updated_subresource: Option<&'a str>,
+    ) -> Self {
         let labels = object["metadata"]["labels"].as_object();
         Self {
             unlabelled: labels.is_none_or(serde_json::Map::is_empty),
             empties,
-            by_update,
+            updated_subresource,
         }
     }
 
-    fn part(&self) -> &'a str {
-        self.by_update.unwrap_or_default()
+    fn subresource(&self) -> &'a str {
+        self.updated_subresource.unwrap_or_default()
     }
 }
 
 impl Registry {
-    /// Keeps a new object.
-    pub fn create(&self, target: &Target, object: Value, by: Bodied<'_>) -> Result<Written, ApiError> {
-        let sent = Sent::new(&object, ExplicitEmptyFields::of(&object), None);
-        self.create_sent(target, object, &sent, by)
+    /// Creates an object.
+    pub fn create(
+        &self,
+        target: &Target,
+        object: Value,
+        context: WriteContext<'_>,
+    ) -> Result<WriteResult, ApiError> {
+        let facts = RequestFacts::new(&object, ExplicitEmptyFields::of(&object), None);
+        self.create_with_facts(target, object, &facts, context)
     }
 
-    /// The same, of which more is known.
-    pub(super) fn create_sent(
+    /// Creates an object from a body with known facts.
+    pub(super) fn create_with_facts(
         &self,
         target: &Target,
         mut object: Value,
-        sent: &Sent<'_>,
-        by: Bodied<'_>,
-    ) -> Result<Written, ApiError> {
-        let warnings = self.decode(target, &mut object, by.options)?;
-        Written::warned(self.create_decoded(target, object, sent, by), &warnings)
+        facts: &RequestFacts<'_>,
+        context: WriteContext<'_>,
+    ) -> Result<WriteResult, ApiError> {
+        let warnings = self.decode(target, &mut object, context.options)?;
+        WriteResult::with_decode_warnings(self.create_decoded(target, object, facts, context), &warnings)
     }
 
     fn create_decoded(
         &self,
         target: &Target,
         mut object: Value,
-        sent: &Sent<'_>,
-        by: Bodied<'_>,
-    ) -> Result<Written, ApiError> {
+        facts: &RequestFacts<'_>,
+        context: WriteContext<'_>,
+    ) -> Result<WriteResult, ApiError> {
         check_namespace(target, &mut object)?;
-        admit_definition(target, &object)?;
-        self.admit_namespace(target, &object)?;
-        self.admit_grants(target, None, &object, by.user)?;
-        self.admit_owners(target, None, &object, by.user)?;
+        check_definition_lifecycle(target, &object)?;
+        self.check_namespace_lifecycle(target, &object)?;
+        self.check_rbac_escalation(target, None, &object, context.user)?;
+        self.check_owner_references(target, None, &object, context.user)?;
         let kind = &target.kind;
         let named = !meta::name(&object).is_empty();
         let prefix = object["metadata"]["generateName"].as_str().map(str::to_owned);
-        // What is no version counts as none here.
+        // A non-numeric resourceVersion counts as unset here.
         let version = meta::resource_version(&object).to_owned();
-        let versioned = !by.options.applied
-            && sent.by_update.is_none()
+        let versioned = !context.options.applied
+            && facts.updated_subresource.is_none()
             && version.parse::<u64>().is_ok_and(|version| version > 0);
-        if sent.by_update.is_none() {
+        if facts.updated_subresource.is_none() {
             meta::wipe_on_create(&mut object);
         }
-        if !by.options.dry_run {
+        if !context.options.dry_run {
             meta::forget_link(&mut object);
         }
-        // What the server adds from here on belongs to nobody.
-        if !by.options.applied {
-            track_fields(kind, None, &mut object, sent.part(), by);
+        // Fields that the server sets from here on have no manager.
+        if !context.options.applied {
+            track_fields(kind, None, &mut object, facts.subresource(), context);
         }
-        self.admit_class(kind, &mut object);
+        self.set_default_class(kind, &mut object);
         meta::fill_on_create(kind, &mut object);
-        for _ in 0..if named { 1 } else { ATTEMPTS } {
-            // Only another name is another attempt.
+        for _ in 0..if named { 1 } else { MAX_NAME_ATTEMPTS } {
+            // A generated name that is taken is retried with another name.
             let mut object = if named {
                 std::mem::take(&mut object)
             } else {
@@ -119,42 +128,44 @@ impl Registry {
                 let name = meta::generate_name(prefix);
                 meta::metadata_mut(&mut object).insert("name".into(), name.into());
             }
-            self.fill_limits(kind, &mut object);
-            let early = warnings::before_create(kind, &object);
-            strategy::prepare_create(kind, &mut object);
-            // Where it makes up a name, the real server works on a copy, whose labels are its own.
-            if sent.unlabelled && named {
+            self.set_limit_range_defaults(kind, &mut object);
+            let early_warnings = warnings::before_create(kind, &object);
+            prepare::prepare_for_create(kind, &mut object);
+            // For a generated name, kube-apiserver works on a copy: label defaulting does not reach it.
+            if facts.unlabelled && named {
                 crate::strategy::default_job_labels(kind, &mut object);
             }
             self.admit_pod(kind, &mut object)?;
-            // The real server allocates where the whole is written.
-            if sent.part().is_empty() {
-                self.allocate(kind, &mut object, None, by.options.dry_run)?;
+            // kube-apiserver allocates addresses and ports only in writes of the whole object.
+            if facts.subresource().is_empty() {
+                self.allocate(kind, &mut object, None, context.options.dry_run)?;
             }
             let mut causes = meta::check_create(kind, &object);
-            causes.extend(validate(kind, &object, None, &sent.empties));
+            causes.extend(validate(kind, &object, None, &facts.empties));
             if !causes.is_empty() {
                 let error = ApiError::invalid(kind, meta::name(&object), &causes);
-                return Err(error.with_warnings(&early));
+                return Err(error.with_warnings(&early_warnings));
             }
-            let warnings = [early, warnings::on_create(kind, &object)].concat();
-            self.admit_limits(kind, &object)
+            let warnings = [early_warnings, warnings::on_create(kind, &object)].concat();
+            self.check_limit_ranges(kind, &object)
                 .map_err(|error| error.with_warnings(&warnings))?;
-            let written = |object| Written {
+            let written = |object| WriteResult {
                 object,
                 created: true,
                 warnings: warnings.clone(),
             };
             let target = Target::new(kind, &target.namespace, meta::name(&object));
-            if by.options.dry_run {
+            if context.options.dry_run {
                 if self.find(&target).is_some() {
-                    return Err(self.exists(&target).with_warnings(&warnings));
+                    return Err(self.already_exists(&target).with_warnings(&warnings));
                 }
                 if !version.is_empty() {
-                    // It comes back as it was sent.
+                    // A dry run returns the resourceVersion as it was sent.
                     meta::metadata_mut(&mut object).insert("resourceVersion".into(), version.into());
                 }
-                return Ok(written(Arc::new(Object::unsaved(convert::store(kind, object)))));
+                return Ok(written(Arc::new(Object::never_stored(
+                    convert::to_stored_version(kind, object),
+                ))));
             }
             if versioned {
                 let message = "resourceVersion should not be set on objects to be created";
@@ -164,12 +175,12 @@ impl Registry {
             match self.store.create(
                 &kind.table(),
                 &target.key(),
-                convert::keep(kind, object, &sent.empties),
+                convert::to_storage(kind, object, &facts.empties),
             ) {
                 Ok(object) => return Ok(written(object)),
                 Err(_) if !named && prefix.is_some() => {}
-                Err(Lost::Exists | Lost::Changed) => {
-                    return Err(self.exists(&target).with_warnings(&warnings));
+                Err(WriteConflict::Exists | WriteConflict::Changed) => {
+                    return Err(self.already_exists(&target).with_warnings(&warnings));
                 }
             }
         }
@@ -182,8 +193,8 @@ impl Registry {
         Err(error.with_retry_after(1))
     }
 
-    /// What is said of a name that is taken.
-    fn exists(&self, target: &Target) -> ApiError {
+    /// The 409 for a name that is taken; it mentions if the existing object is being deleted.
+    fn already_exists(&self, target: &Target) -> ApiError {
         let mut error = ApiError::already_exists(&target.kind, &target.name);
         if self
             .find(target)
@@ -194,8 +205,8 @@ impl Registry {
         error
     }
 
-    /// Nothing is created where there is no namespace, or in one that goes.
-    fn admit_namespace(&self, target: &Target, object: &Value) -> Result<(), ApiError> {
+    /// Refuses creation in a namespace that does not exist or is terminating (admission plugin NamespaceLifecycle).
+    fn check_namespace_lifecycle(&self, target: &Target, object: &Value) -> Result<(), ApiError> {
         if !target.kind.namespaced {
             return Ok(());
         }
@@ -215,8 +226,8 @@ impl Registry {
     }
 }
 
-/// Nothing is created whose definition goes.
-fn admit_definition(target: &Target, object: &Value) -> Result<(), ApiError> {
+/// Refuses creation of custom resources of a terminating definition.
+fn check_definition_lifecycle(target: &Target, object: &Value) -> Result<(), ApiError> {
     let definition = target.kind.definition.as_ref();
     if definition.is_none_or(|definition| !definition.terminating) {
         return Ok(());
@@ -225,7 +236,7 @@ fn admit_definition(target: &Target, object: &Value) -> Result<(), ApiError> {
     Err(ApiError::forbidden(&target.kind, meta::name(object), why))
 }
 
-/// The namespace of the path is the object's, if it says none; what lies in none has none, whatever it says.
+/// Defaults the object's namespace to that of the path and refuses another one; clears it for cluster-scoped resources.
 pub(super) fn check_namespace(target: &Target, object: &mut Value) -> Result<(), ApiError> {
     let namespace = meta::namespace(object);
     if !target.kind.namespaced {

@@ -1,8 +1,8 @@
-//! The object of a request: of the right kind, with metadata that is metadata.
+//! Decoding of request bodies: type check, unknown fields, defaults.
 
 use super::create::check_namespace;
-use super::managed::track_fields;
-use super::{Bodied, FieldValidation, Registry, Target, WriteOptions};
+use super::managed_fields::track_fields;
+use super::{FieldValidation, Registry, Target, WriteContext, WriteOptions};
 use crate::builtin;
 use crate::kinds::{Catalog, Kind};
 use crate::meta;
@@ -11,16 +11,16 @@ use crate::strategy;
 use crate::types::{self, DecodeError, Type};
 use serde_json::{Map, Value};
 
-/// Why what was sent is no object of the kind.
-pub(super) struct Undecodable {
-    /// In the words of the decoder alone; empty where it was not the decoder that refused it.
+/// The reason why a body cannot be decoded as an object of the kind.
+pub(super) struct ObjectDecodeError {
+    /// The decoder's message alone; empty if something else refused the body.
     pub(super) why: String,
-    /// What is said where it was the body of a request.
+    /// The error to return if the object is the body of the request.
     pub(super) error: Box<ApiError>,
 }
 
-impl Undecodable {
-    /// Refused by the decoder.
+impl ObjectDecodeError {
+    /// An error of the decoder.
     fn new(kind: &Kind, version: &str, named: &str, why: String) -> Self {
         let error = ApiError::bad_request(format!(
             "{named} in version {version:?} cannot be handled as a {}: {why}",
@@ -33,7 +33,7 @@ impl Undecodable {
     }
 }
 
-impl From<ApiError> for Undecodable {
+impl From<ApiError> for ObjectDecodeError {
     fn from(error: ApiError) -> Self {
         Self {
             why: String::new(),
@@ -43,7 +43,7 @@ impl From<ApiError> for Undecodable {
 }
 
 impl Registry {
-    /// Checks the kind, drops what no field is, and returns what the client should be warned of.
+    /// Checks the type, prunes unknown fields, sets defaults, and returns warnings for the client.
     pub(super) fn decode(
         &self,
         target: &Target,
@@ -51,52 +51,56 @@ impl Registry {
         options: &WriteOptions,
     ) -> Result<Vec<String>, ApiError> {
         self.try_decode(target, object, options)
-            .map_err(|refusal| *refusal.error)
+            .map_err(|error| *error.error)
     }
 
-    /// The same, with the words of the decoder alone.
+    /// Like [`Self::decode`], but the error also carries the decoder's message alone.
     pub(super) fn try_decode(
         &self,
         target: &Target,
         object: &mut Value,
         options: &WriteOptions,
-    ) -> Result<Vec<String>, Undecodable> {
+    ) -> Result<Vec<String>, ObjectDecodeError> {
         let kind = &target.kind;
         check_type(&self.catalog(), kind, object)?;
-        let mut faults = options.strict_errors.clone();
+        let mut strict_errors = options.strict_errors.clone();
         let owned = object["metadata"]["managedFields"].as_array();
         let disowns = owned.is_some_and(Vec::is_empty);
-        faults.extend(check_fields(kind, object, options.applied)?);
+        strict_errors.extend(prune_and_default(kind, object, options.applied)?);
         meta::normalise(object);
         if disowns {
-            // No owners are not the same as not a word of owners.
+            // An explicitly empty list resets the managers; an absent one does not.
             meta::metadata_mut(object).insert("managedFields".into(), Value::Array(vec![]));
         }
-        report(kind, faults, options.field_validation)
+        apply_field_validation(kind, strict_errors, options.field_validation)
     }
 
-    /// Reads an object that is answered and not kept.
-    pub(crate) fn read_question(
+    /// Decodes an object that is answered but not stored, such as a review.
+    pub(crate) fn decode_virtual_resource(
         &self,
         target: &Target,
         object: &mut Value,
-        part: &str,
-        by: Bodied<'_>,
+        subresource: &str,
+        context: WriteContext<'_>,
     ) -> Result<Vec<String>, ApiError> {
-        let warnings = self.decode(target, object, by.options)?;
+        let warnings = self.decode(target, object, context.options)?;
         check_namespace(target, object)?;
-        track_fields(&target.kind, None, object, part, by);
+        track_fields(&target.kind, None, object, subresource, context);
         Ok(warnings)
     }
 }
 
-/// Removes unknown fields, tells of them, and fills in defaults. What an apply made is not read: its nulls stay.
-fn check_fields(kind: &Kind, object: &mut Value, applied: bool) -> Result<Vec<String>, Undecodable> {
+/// Prunes unknown fields and returns a message for each, then sets defaults. The result of an apply is not decoded: its nulls stay.
+fn prune_and_default(
+    kind: &Kind,
+    object: &mut Value,
+    applied: bool,
+) -> Result<Vec<String>, ObjectDecodeError> {
     if let Some(definition) = &kind.definition {
         let Some(version) = definition.version(&kind.version) else {
             return Ok(vec![]);
         };
-        // What an apply made was typed before, times as texts.
+        // The result of an apply has passed a typed conversion; its times are strings.
         if !applied {
             check_metadata(kind, &mut object["metadata"])?;
         }
@@ -117,10 +121,12 @@ fn check_fields(kind: &Kind, object: &mut Value, applied: bool) -> Result<Vec<St
     for fault in types::check(object, ty, true) {
         match fault {
             DecodeError::Unknown(_) => unknown.push(fault.to_string()),
-            DecodeError::Mismatch(why) => return Err(Undecodable::new(kind, &kind.version, &kind.kind, why)),
+            DecodeError::Mismatch(why) => {
+                return Err(ObjectDecodeError::new(kind, &kind.version, &kind.kind, why));
+            }
         }
     }
-    // Of a node: what was sent empty is nobody's when it is filled in, as that is done when it has been kept.
+    // A node's allocatable that was sent empty gets no manager when it is defaulted, because kube-apiserver defaults it after storing.
     let is_empty = kind.kind == "Node"
         && object["status"]["allocatable"]
             .as_object()
@@ -134,16 +140,16 @@ fn check_fields(kind: &Kind, object: &mut Value, applied: bool) -> Result<Vec<St
     Ok(unknown)
 }
 
-/// A custom resource's metadata is read by itself.
-fn check_metadata(kind: &Kind, metadata: &mut Value) -> Result<(), Undecodable> {
-    match mismatch(metadata, &Type::named("meta.v1.ObjectMeta")) {
-        Some(why) => Err(Undecodable::new(kind, &kind.version, &kind.kind, why)),
+/// Type-checks the metadata of a custom resource, which kube-apiserver decodes separately.
+fn check_metadata(kind: &Kind, metadata: &mut Value) -> Result<(), ObjectDecodeError> {
+    match first_mismatch(metadata, &Type::named("meta.v1.ObjectMeta")) {
+        Some(why) => Err(ObjectDecodeError::new(kind, &kind.version, &kind.kind, why)),
         None => Ok(()),
     }
 }
 
-/// What the decoder stops at.
-fn mismatch(value: &mut Value, ty: &Type) -> Option<String> {
+/// Returns the first mismatch, where Go's decoder stops.
+fn first_mismatch(value: &mut Value, ty: &Type) -> Option<String> {
     let mut faults = types::check(value, ty, false).into_iter();
     faults.find_map(|fault| match fault {
         DecodeError::Mismatch(why) => Some(why),
@@ -151,25 +157,25 @@ fn mismatch(value: &mut Value, ty: &Type) -> Option<String> {
     })
 }
 
-/// What is said of unknown fields.
-fn report(
+/// Turns unknown fields into nothing, warnings or an error, as `fieldValidation` requests.
+fn apply_field_validation(
     kind: &Kind,
     unknown: Vec<String>,
     validation: FieldValidation,
-) -> Result<Vec<String>, Undecodable> {
+) -> Result<Vec<String>, ObjectDecodeError> {
     match validation {
         FieldValidation::Ignore => Ok(vec![]),
         FieldValidation::Warn => Ok(unknown),
         FieldValidation::Strict if unknown.is_empty() => Ok(unknown),
         FieldValidation::Strict => {
             let why = format!("strict decoding error: {}", unknown.join(", "));
-            Err(Undecodable::new(kind, &kind.version, &kind.kind, why))
+            Err(ObjectDecodeError::new(kind, &kind.version, &kind.kind, why))
         }
     }
 }
 
-/// What is not said about kind and version is what the path says; custom resources must say it.
-fn check_type(catalog: &Catalog, kind: &Kind, object: &mut Value) -> Result<(), Undecodable> {
+/// Checks apiVersion and kind. Built-in kinds take missing ones from the path; custom resources must set both.
+fn check_type(catalog: &Catalog, kind: &Kind, object: &mut Value) -> Result<(), ObjectDecodeError> {
     let text = |key: &str| object[key].as_str().unwrap_or_default().to_owned();
     let (version, named, expected) = (text("apiVersion"), text("kind"), kind.api_version());
     if kind.definition.is_some() {
@@ -188,7 +194,7 @@ fn check_type(catalog: &Catalog, kind: &Kind, object: &mut Value) -> Result<(), 
         let short = version.rsplit('/').next().unwrap_or_default();
         let package = kind.group.split('.').next().filter(|group| !group.is_empty());
         let ty = types::builtin(&version, &named);
-        let mismatch = ty.and_then(|ty| mismatch(&mut object.clone(), ty));
+        let mismatch = ty.and_then(|ty| first_mismatch(&mut object.clone(), ty));
         let known = ty.is_some() || catalog.kind(&version, &named).is_some() || is_list(&version, &named);
         let why = match mismatch {
             Some(why) => why,
@@ -203,14 +209,14 @@ fn check_type(catalog: &Catalog, kind: &Kind, object: &mut Value) -> Result<(), 
                 "no kind {named:?} is registered for version {version:?} in scheme \"pkg/runtime/scheme.go:111\""
             ),
         };
-        return Err(Undecodable::new(kind, short, &named, why));
+        return Err(ObjectDecodeError::new(kind, short, &named, why));
     }
     object["kind"] = kind.kind.clone().into();
     object["apiVersion"] = expected.into();
     Ok(())
 }
 
-/// A list of anything, which is no resource.
+/// True for `v1` `List`, which is known to the scheme but is not a resource.
 fn is_list(version: &str, named: &str) -> bool {
     (version, named) == ("v1", "List")
 }

@@ -1,36 +1,36 @@
-//! Deletion: at once, or with a mark and a wait for those who must agree.
+//! The delete verb: immediate deletion, or marking an object that finalizers or a grace period hold.
 
-use super::{DeleteOptions, ListOptions, Listing, Registry, Target, convert, strategy};
+use super::{DeleteOptions, ListOptions, Listing, Registry, Target, convert, prepare};
 use crate::kinds::Kind;
 use crate::meta;
 use crate::status::{ApiError, details};
-use crate::store::{Lost, Object};
+use crate::store::{Object, WriteConflict};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-const ATTEMPTS: usize = 100;
-/// Namespaces without which nothing works.
-const KEPT_NAMESPACES: &[&str] = &["default", "kube-system", "kube-public"];
-/// Who is asked before the owner goes: those who want what it owns kept, or gone first.
-const ORPHAN: &str = "orphan";
-const FOREGROUND: &str = "foregroundDeletion";
+const MAX_WRITE_ATTEMPTS: usize = 100;
+/// Namespaces that cannot be deleted.
+const IMMORTAL_NAMESPACES: &[&str] = &["default", "kube-system", "kube-public"];
+/// Finalizers of the garbage collector: keep the dependents, or delete them before the owner.
+const ORPHAN_FINALIZER: &str = "orphan";
+const FOREGROUND_FINALIZER: &str = "foregroundDeletion";
 
-/// What a deletion did.
+/// The result of a deletion.
 #[derive(Debug)]
-pub enum Deletion {
-    /// The object is gone; this is what it was.
-    Gone(Arc<Object>),
-    /// The object is marked, and goes when its finalizers are gone or its grace period is over.
+pub enum DeleteResult {
+    /// The object is deleted; contains its last state.
+    Deleted(Arc<Object>),
+    /// The object is marked for deletion and waits for its finalizers or its grace period.
     Pending(Arc<Object>),
 }
 
 impl Registry {
-    /// Deletes an object, or marks it.
-    pub fn delete(&self, target: &Target, options: &DeleteOptions) -> Result<Deletion, ApiError> {
+    /// Deletes an object, or marks it for deletion.
+    pub fn delete(&self, target: &Target, options: &DeleteOptions) -> Result<DeleteResult, ApiError> {
         let kind = &target.kind;
         if kind.kind == "Namespace"
             && kind.group.is_empty()
-            && KEPT_NAMESPACES.contains(&target.name.as_str())
+            && IMMORTAL_NAMESPACES.contains(&target.name.as_str())
         {
             return Err(ApiError::forbidden(
                 kind,
@@ -38,37 +38,44 @@ impl Registry {
                 "this namespace may not be deleted",
             ));
         }
-        for _ in 0..ATTEMPTS {
+        for _ in 0..MAX_WRITE_ATTEMPTS {
             let old = self.get(target)?;
             check_preconditions(kind, &target.name, old.value(), options)?;
-            let marked = mark(kind, old.value(), options);
-            let finished = strategy::is_finished(kind, &marked);
+            let marked = mark_for_deletion(kind, old.value(), options);
+            let finished = prepare::is_ready_to_delete(kind, &marked);
             if options.dry_run {
                 return Ok(if finished && !is_pod(kind) {
-                    Deletion::Gone(old)
+                    DeleteResult::Deleted(old)
                 } else {
-                    Deletion::Pending(Arc::new(Object::new(marked, old.revision)))
+                    DeleteResult::Pending(Arc::new(Object::new(marked, old.revision)))
                 });
             }
             let deletion = if finished {
-                self.remove(target, &old, marked).map(Deletion::Gone)
+                self.delete_from_store(target, &old, marked)
+                    .map(DeleteResult::Deleted)
             } else if marked == *old.value() {
-                return Ok(Deletion::Pending(old));
+                return Ok(DeleteResult::Pending(old));
             } else {
                 let updated = self.store.update(&kind.table(), &target.key(), &old, marked);
-                updated.map(Deletion::Pending)
+                updated.map(DeleteResult::Pending)
             };
             match deletion {
                 Ok(deletion) => return Ok(deletion),
-                Err(Lost::Changed | Lost::Exists) if options.resource_version.is_none() => {}
+                Err(WriteConflict::Changed | WriteConflict::Exists) if options.resource_version.is_none() => {
+                }
                 Err(_) => return Err(ApiError::modified(kind, &target.name)),
             }
         }
         Err(ApiError::modified(kind, &target.name))
     }
 
-    /// Pods are marked even when they go at once, so that watchers see both.
-    fn remove(&self, target: &Target, old: &Object, marked: Value) -> Result<Arc<Object>, Lost> {
+    /// Deletes an object from the store. Pods are marked first, so that watchers see both events.
+    fn delete_from_store(
+        &self,
+        target: &Target,
+        old: &Object,
+        marked: Value,
+    ) -> Result<Arc<Object>, WriteConflict> {
         let (table, key) = (target.kind.table(), target.key());
         if is_pod(&target.kind) && marked != *old.value() {
             let marked = self.store.update(&table, &key, old, marked)?;
@@ -77,7 +84,7 @@ impl Registry {
         self.store.delete(&table, &key, old)
     }
 
-    /// Deletes all that is selected, and tells what that was before.
+    /// Deletes all selected objects, and returns their states before the deletion.
     pub fn delete_collection(
         &self,
         target: &Target,
@@ -96,13 +103,13 @@ impl Registry {
         Ok(listing)
     }
 
-    /// Writes an object as the server itself, if it is still this one.
-    pub(crate) fn rewrite(
+    /// Updates an object on behalf of the server, without validation and admission; retries after write conflicts.
+    pub(crate) fn update_as_server(
         &self,
         target: &Target,
         mut change: impl FnMut(&mut Value),
     ) -> Result<Arc<Object>, ApiError> {
-        for _ in 0..ATTEMPTS {
+        for _ in 0..MAX_WRITE_ATTEMPTS {
             let old = self.get(target)?;
             let mut new = old.value().clone();
             change(&mut new);
@@ -110,11 +117,11 @@ impl Registry {
                 return Ok(old);
             }
             let (table, key) = (target.kind.table(), target.key());
-            let outcome = if strategy::is_finished(&target.kind, &new) {
+            let outcome = if prepare::is_ready_to_delete(&target.kind, &new) {
                 self.store.delete(&table, &key, &old)
             } else {
                 self.store
-                    .update(&table, &key, &old, convert::store(&target.kind, new))
+                    .update(&table, &key, &old, convert::to_stored_version(&target.kind, new))
             };
             if let Ok(object) = outcome {
                 return Ok(object);
@@ -124,23 +131,25 @@ impl Registry {
     }
 }
 
-/// The object as it is once it was asked to go.
-fn mark(kind: &Kind, object: &Value, options: &DeleteOptions) -> Value {
+/// Returns the object as the deletion request changes it: finalizers, deletionTimestamp, generation.
+fn mark_for_deletion(kind: &Kind, object: &Value, options: &DeleteOptions) -> Value {
     let mut marked = object.clone();
     match options.propagation.as_deref() {
         Some("Orphan") => {
-            meta::remove_finalizer(&mut marked, FOREGROUND);
-            meta::add_finalizer(&mut marked, ORPHAN);
+            meta::remove_finalizer(&mut marked, FOREGROUND_FINALIZER);
+            meta::add_finalizer(&mut marked, ORPHAN_FINALIZER);
         }
         Some("Foreground") => {
-            meta::remove_finalizer(&mut marked, ORPHAN);
-            meta::add_finalizer(&mut marked, FOREGROUND);
+            meta::remove_finalizer(&mut marked, ORPHAN_FINALIZER);
+            meta::add_finalizer(&mut marked, FOREGROUND_FINALIZER);
         }
         Some(_) => {
-            meta::remove_finalizer(&mut marked, ORPHAN);
-            meta::remove_finalizer(&mut marked, FOREGROUND);
+            meta::remove_finalizer(&mut marked, ORPHAN_FINALIZER);
+            meta::remove_finalizer(&mut marked, FOREGROUND_FINALIZER);
         }
-        None if orphans(kind) && !waits(object) => meta::add_finalizer(&mut marked, ORPHAN),
+        None if orphans_by_default(kind) && !has_gc_finalizer(object) => {
+            meta::add_finalizer(&mut marked, ORPHAN_FINALIZER);
+        }
         None => {}
     }
     let grace = if is_pod(kind) {
@@ -153,20 +162,20 @@ fn mark(kind: &Kind, object: &Value, options: &DeleteOptions) -> Value {
             .as_i64()
             .unwrap_or(0);
         if grace < before {
-            set_deletion(&mut marked, grace);
+            set_deletion_timestamp(&mut marked, grace);
         }
         return marked;
     }
-    set_deletion(&mut marked, grace);
+    set_deletion_timestamp(&mut marked, grace);
     let metadata = meta::metadata_mut(&mut marked);
     if kind.kind == "CustomResourceDefinition" {
         metadata.remove("deletionGracePeriodSeconds");
     } else if kind.kind == "Namespace" && kind.group.is_empty() {
-        // Namespaces are marked by themselves, and count nothing.
+        // Namespaces have a deletion of their own in kube-apiserver, which does not increment the generation.
     } else if let Some(generation) = metadata.get("generation").and_then(Value::as_i64) {
         metadata.insert("generation".into(), json!(generation + 1));
     }
-    if kind.kind == "Namespace" && kind.group.is_empty() && strategy::holds_namespace(object) {
+    if kind.kind == "Namespace" && kind.group.is_empty() && prepare::has_namespace_finalizers(object) {
         metadata.remove("deletionGracePeriodSeconds");
         meta::entry_mut(&mut marked, "status").insert("phase".into(), json!("Terminating"));
     }
@@ -176,22 +185,22 @@ fn mark(kind: &Kind, object: &Value, options: &DeleteOptions) -> Value {
     marked
 }
 
-/// Kinds that, from old times, leave behind what they own unless they are told otherwise.
-fn orphans(kind: &Kind) -> bool {
+/// True for kinds that, for historical reasons, orphan their dependents by default.
+fn orphans_by_default(kind: &Kind) -> bool {
     matches!(
         (kind.group.as_str(), kind.kind.as_str()),
         ("", "ReplicationController") | ("batch", "Job")
     )
 }
 
-/// Whether somebody who was asked before still holds the object.
-fn waits(object: &Value) -> bool {
-    [ORPHAN, FOREGROUND]
+/// True if an earlier deletion set a finalizer of the garbage collector.
+fn has_gc_finalizer(object: &Value) -> bool {
+    [ORPHAN_FINALIZER, FOREGROUND_FINALIZER]
         .iter()
         .any(|finalizer| meta::has_finalizer(object, finalizer))
 }
 
-fn set_deletion(object: &mut Value, grace: i64) {
+fn set_deletion_timestamp(object: &mut Value, grace: i64) {
     let time = jiff::Timestamp::now() + jiff::SignedDuration::from_secs(grace.clamp(0, 1 << 32));
     let time = time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let metadata = meta::metadata_mut(object);
@@ -199,7 +208,7 @@ fn set_deletion(object: &mut Value, grace: i64) {
     metadata.insert("deletionGracePeriodSeconds".into(), json!(grace));
 }
 
-/// A pod that runs nowhere, or no longer, needs no time to end.
+/// The grace period in seconds. It is 0 for a pod that is not scheduled or has finished.
 fn grace_period(pod: &Value, options: &DeleteOptions) -> i64 {
     let idle = pod["spec"]["nodeName"].as_str().is_none_or(str::is_empty)
         || matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed"));
@@ -223,24 +232,24 @@ fn check_preconditions(
     let uid = options
         .uid
         .as_deref()
-        .map(|wanted| ("UID", wanted, meta::uid(object), "deleted and then recreated"));
-    let version = options.resource_version.as_deref().map(|wanted| {
+        .map(|expected| ("UID", expected, meta::uid(object), "deleted and then recreated"));
+    let version = options.resource_version.as_deref().map(|expected| {
         (
             "ResourceVersion",
-            wanted,
+            expected,
             meta::resource_version(object),
             "modified",
         )
     });
-    for (what, wanted, present, fate) in [uid, version].into_iter().flatten() {
-        if wanted != present {
+    for (what, expected, actual, fate) in [uid, version].into_iter().flatten() {
+        if expected != actual {
             let qualified = match kind.group.as_str() {
                 "" => kind.kind.clone(),
                 group => format!("{}.{group}", kind.kind),
             };
             let message = format!(
-                "Operation cannot be fulfilled on {qualified} {name:?}: the {what} in the precondition ({wanted}) does not match the \
-                 {what} in record ({present}). The object might have been {fate}"
+                "Operation cannot be fulfilled on {qualified} {name:?}: the {what} in the precondition ({expected}) does not match the \
+                 {what} in record ({actual}). The object might have been {fate}"
             );
             let mut error = ApiError::new(409, "Conflict", message);
             error.details = Some(details(name, &kind.group, &kind.kind));

@@ -1,38 +1,38 @@
-//! What can be done with objects, whoever asks and by whatever transport.
+//! The registry: the verbs on objects (create, get, list, update, patch, delete), independent of transport and authentication.
 //!
-//! Read decode (what a request's object must be), strategy (what kinds do of their own), then the verbs: create, read, update, delete.
-//! Everything here is synchronous and short; nothing is locked across a call.
+//! Reading order: `decode` (what the body of a request must be), `prepare` (what the server changes per kind), then the verbs: `create`,
+//! `read`, `update`, `delete`. Everything here is synchronous and short; no lock is held across a call.
 
 mod apply;
-mod classes;
+mod continue_token;
 mod convert;
 mod create;
 mod decode;
+mod default_class;
 mod delete;
-mod grants;
-mod limits;
-mod managed;
+mod limit_ranges;
+mod managed_fields;
+mod object_size;
 mod options;
-mod owners;
-mod page;
+mod owner_references;
 mod patch;
 mod pods;
+mod prepare;
+mod rbac_escalation;
 mod read;
 mod scale;
-mod size;
-mod strategy;
 mod update;
 mod validate;
 
-pub(crate) use convert::is_presented;
-pub use convert::present;
-pub use create::Bodied;
-pub use delete::Deletion;
-pub use options::{DeleteOptions, FieldValidation, ListOptions, VersionMatch, WriteOptions};
-pub(crate) use options::{revision, unparsable};
+pub(crate) use convert::needs_conversion;
+pub use convert::to_request_version;
+pub use create::WriteContext;
+pub use delete::DeleteResult;
+pub use options::{DeleteOptions, FieldValidation, ListOptions, ResourceVersionMatch, WriteOptions};
+pub(crate) use options::{parse_revision, unparsable_version_error};
 pub(crate) use patch::check_media_type;
 pub use read::Listing;
-pub(crate) use read::too_large;
+pub(crate) use read::too_large_resource_version;
 pub use scale::ScalePaths;
 pub(crate) use update::check_target;
 
@@ -40,23 +40,23 @@ use crate::auth::Authorizer;
 use crate::kinds::{Catalog, Kind};
 use crate::status::ApiError;
 use crate::store::{Object, Store};
-use crate::watch::Feeds;
+use crate::watch::SharedFeeds;
 use parking_lot::RwLock;
 use std::sync::Arc;
 
-/// What an operation is about.
+/// The object or the collection that an operation addresses.
 #[derive(Clone, Debug)]
 pub struct Target {
     /// The resource, in the version of the request.
     pub kind: Arc<Kind>,
-    /// The namespace; empty for all and for none.
+    /// The namespace; empty for all namespaces and for cluster-scoped resources.
     pub namespace: String,
-    /// The name; empty for all.
+    /// The name; empty for a collection.
     pub name: String,
 }
 
 impl Target {
-    /// One object.
+    /// Addresses one object.
     pub fn new(kind: &Arc<Kind>, namespace: &str, name: &str) -> Self {
         Self {
             kind: kind.clone(),
@@ -70,20 +70,20 @@ impl Target {
     }
 }
 
-/// What a write made.
+/// The result of a write.
 #[derive(Debug)]
-pub struct Written {
-    /// The object, in the version in which it is stored.
+pub struct WriteResult {
+    /// The object, in its storage version.
     pub object: Arc<Object>,
-    /// Whether there was none before.
+    /// True if the write created the object.
     pub created: bool,
-    /// What the client should be warned of.
+    /// Warnings for the client.
     pub warnings: Vec<String>,
 }
 
-impl Written {
-    /// What came of a write whose object was read with these warnings.
-    fn warned(written: Result<Self, ApiError>, warnings: &[String]) -> Result<Self, ApiError> {
+impl WriteResult {
+    /// Puts the warnings from decoding the request in front of the result's own.
+    fn with_decode_warnings(written: Result<Self, ApiError>, warnings: &[String]) -> Result<Self, ApiError> {
         match written {
             Ok(mut written) => {
                 written.warnings.splice(..0, warnings.iter().cloned());
@@ -94,44 +94,44 @@ impl Written {
     }
 }
 
-/// The objects, and what is served.
+/// The stored objects and the catalog of served kinds.
 #[derive(Debug)]
 pub struct Registry {
-    /// The objects.
+    /// The stored objects.
     pub store: Store,
-    /// Who may do what.
+    /// Decides which user may do what.
     pub authorizer: Authorizer,
-    /// What watches share.
-    pub(crate) feeds: Feeds,
+    /// Event feeds that are shared by identical watches.
+    pub(crate) feeds: SharedFeeds,
     catalog: RwLock<Arc<Catalog>>,
 }
 
 impl Registry {
-    /// With the built-in kinds, and nothing stored.
+    /// Creates a registry with the given kinds and an empty store.
     pub fn new(catalog: Catalog, authorizer: Authorizer) -> Self {
         Self {
             store: Store::default(),
             authorizer,
-            feeds: Feeds::default(),
+            feeds: SharedFeeds::default(),
             catalog: RwLock::new(Arc::new(catalog)),
         }
     }
 
-    /// What is served now.
+    /// Returns the kinds that are served now.
     pub fn catalog(&self) -> Arc<Catalog> {
         self.catalog.read().clone()
     }
 
-    /// Serves something else from now on.
+    /// Replaces the catalog of served kinds.
     pub fn replace_catalog(&self, catalog: Catalog) {
         *self.catalog.write() = Arc::new(catalog);
     }
 
-    /// The built-in resource in the core group, or another.
+    /// Returns the resource of a group in any served version; the empty group is the core group.
     ///
     /// # Errors
     ///
-    /// 404 when nothing of that name is served.
+    /// 404 if the group serves no such resource.
     pub fn resource(&self, group: &str, plural: &str) -> Result<Arc<Kind>, ApiError> {
         let catalog = self.catalog();
         catalog

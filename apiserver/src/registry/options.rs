@@ -1,4 +1,4 @@
-//! The options of requests: of lists and watches, and of writes.
+//! Options of requests: list and watch options, write options, delete options.
 
 use crate::http::Query;
 use crate::kinds::Kind;
@@ -7,73 +7,74 @@ use crate::status::{ApiError, Cause};
 use crate::store::Object;
 use serde_json::{Value, json};
 
-/// Of a list or a watch.
+/// Options of a list or a watch.
 #[derive(Clone, Debug, Default)]
 pub struct ListOptions {
-    /// What labels are wanted.
+    /// The label selector.
     pub labels: LabelSelector,
-    /// What fields are wanted.
+    /// The field selector.
     pub fields: FieldSelector,
-    /// From which version, if one is given.
+    /// The requested resource version, if any.
     pub revision: Option<u64>,
-    /// How it is meant.
-    pub version_match: VersionMatch,
-    /// At most so many; 0 is all.
+    /// How the resource version is interpreted.
+    pub version_match: ResourceVersionMatch,
+    /// The maximum number of objects; 0 is unlimited.
     pub limit: usize,
-    /// Where an earlier page ended.
+    /// The continue token of the previous page.
     pub continue_token: String,
-    /// After how many seconds a watch ends.
+    /// The timeout of a watch in seconds.
     pub timeout: Option<u64>,
-    /// Whether a watch tells of versions without changes.
+    /// Whether a watch sends bookmarks.
     pub bookmarks: bool,
-    /// Whether a watch starts with what there is.
+    /// Whether a watch starts with the existing objects (`sendInitialEvents`).
     pub initial_events: Option<bool>,
 }
 
 impl ListOptions {
-    /// Whether not everything is wanted.
-    pub fn selects(&self) -> bool {
+    /// True if there is a label or field selector.
+    pub fn has_selectors(&self) -> bool {
         !self.labels.is_empty() || !self.fields.is_empty()
     }
 
-    /// Whether an object is wanted. Where everything is, it is not looked at.
-    pub(crate) fn select(&self, kind: &Kind, object: &Object) -> bool {
-        !self.selects() || self.labels.matches(object.value()) && self.fields.matches(kind, object.value())
+    /// True if the object matches the selectors. Without selectors the object is not decoded.
+    pub(crate) fn matches(&self, kind: &Kind, object: &Object) -> bool {
+        !self.has_selectors()
+            || self.labels.matches(object.value()) && self.fields.matches(kind, object.value())
     }
 }
 
-/// How a resource version is meant.
+/// The values of `resourceVersionMatch`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum VersionMatch {
-    /// Nothing was said.
+pub enum ResourceVersionMatch {
+    /// Not set.
     #[default]
     Unset,
-    /// This one.
+    /// Exactly the given version.
     Exact,
-    /// This one or a newer one.
+    /// The given version or a newer one.
     NotOlderThan,
 }
 
 impl ListOptions {
-    /// Reads them.
+    /// Parses the options from the query.
     pub fn parse(query: &Query, watches: bool) -> Result<Self, ApiError> {
-        // Numbers are read before selectors.
-        let limit = number(query, "limit")?;
-        let timeout = number(query, "timeoutSeconds")?;
+        // kube-apiserver parses numbers before selectors; the first error wins.
+        let limit = parse_int(query, "limit")?;
+        let timeout = parse_int(query, "timeoutSeconds")?;
         let options = Self {
             labels: LabelSelector::parse(query.get("labelSelector"))?,
             fields: FieldSelector::parse(query.get("fieldSelector"))?,
-            revision: revision(query.get("resourceVersion")).map_err(|cause| {
+            revision: parse_revision(query.get("resourceVersion")).map_err(|cause| {
                 if watches {
-                    unparsable(&cause)
+                    unparsable_version_error(&cause)
                 } else {
                     ApiError::bad_request(format!("invalid resource version: {cause}"))
                 }
             })?,
             version_match: match query.get("resourceVersionMatch") {
-                "Exact" => VersionMatch::Exact,
-                "NotOlderThan" => VersionMatch::NotOlderThan,
-                _ => VersionMatch::Unset,
+                "Exact" => ResourceVersionMatch::Exact,
+                "NotOlderThan" => ResourceVersionMatch::NotOlderThan,
+                _ => ResourceVersionMatch::Unset,
             },
             limit: usize::try_from(limit.unwrap_or(0)).unwrap_or(0),
             continue_token: query.get("continue").to_owned(),
@@ -83,7 +84,7 @@ impl ListOptions {
                 .has("sendInitialEvents")
                 .then(|| query.flag("sendInitialEvents")),
         };
-        let causes = options.contradictions(query, watches);
+        let causes = options.validate(query, watches);
         if causes.is_empty() {
             Ok(options)
         } else {
@@ -91,23 +92,23 @@ impl ListOptions {
         }
     }
 
-    fn contradictions(&self, query: &Query, watches: bool) -> Vec<Cause> {
+    fn validate(&self, query: &Query, watches: bool) -> Vec<Cause> {
         let mut causes = vec![];
         let text = query.get("resourceVersionMatch");
         let field = "resourceVersionMatch";
         if watches {
             if self.initial_events.is_some() {
-                if self.version_match != VersionMatch::NotOlderThan {
+                if self.version_match != ResourceVersionMatch::NotOlderThan {
                     let why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
                     causes.push(Cause::forbidden(field, why));
                 }
-                if !text.is_empty() && self.version_match != VersionMatch::NotOlderThan {
+                if !text.is_empty() && self.version_match != ResourceVersionMatch::NotOlderThan {
                     causes.push(Cause::not_supported(field, &json!(text), &["NotOlderThan"]));
                 }
             } else if !text.is_empty() {
                 let why = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided";
                 causes.push(Cause::forbidden(field, why));
-                if self.version_match != VersionMatch::NotOlderThan {
+                if self.version_match != ResourceVersionMatch::NotOlderThan {
                     causes.push(Cause::not_supported(field, &json!(text), &["NotOlderThan"]));
                 }
             }
@@ -128,10 +129,10 @@ impl ListOptions {
             let why = "resourceVersionMatch is forbidden when continue is provided";
             causes.push(Cause::forbidden(field, why));
         }
-        if self.version_match == VersionMatch::Unset {
+        if self.version_match == ResourceVersionMatch::Unset {
             let known = ["Exact", "NotOlderThan", ""];
             causes.push(Cause::not_supported(field, &json!(text), &known));
-        } else if self.version_match == VersionMatch::Exact && self.revision == Some(0) {
+        } else if self.version_match == ResourceVersionMatch::Exact && self.revision == Some(0) {
             let why = "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"";
             causes.push(Cause::forbidden(field, why));
         }
@@ -139,13 +140,13 @@ impl ListOptions {
     }
 }
 
-/// What the real server's storage says of a version that is none.
-pub(crate) fn unparsable(cause: &Cause) -> ApiError {
+/// The error of kube-apiserver's storage for a resource version that is not a number.
+pub(crate) fn unparsable_version_error(cause: &Cause) -> ApiError {
     ApiError::new(500, "", cause.to_string())
 }
 
-/// A version as a request gives it; empty is none.
-pub(crate) fn revision(text: &str) -> Result<Option<u64>, Cause> {
+/// Parses a resource version; None if empty.
+pub(crate) fn parse_revision(text: &str) -> Result<Option<u64>, Cause> {
     if text.is_empty() {
         return Ok(None);
     }
@@ -155,7 +156,7 @@ pub(crate) fn revision(text: &str) -> Result<Option<u64>, Cause> {
     })
 }
 
-fn number(query: &Query, key: &str) -> Result<Option<i64>, ApiError> {
+fn parse_int(query: &Query, key: &str) -> Result<Option<i64>, ApiError> {
     match query.get(key) {
         "" => Ok(None),
         text => text.parse().map(Some).map_err(|_| {
@@ -164,37 +165,37 @@ fn number(query: &Query, key: &str) -> Result<Option<i64>, ApiError> {
     }
 }
 
-/// What is done about fields that a kind does not have.
+/// The values of `fieldValidation`: the handling of unknown and duplicate fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FieldValidation {
-    /// They are dropped, and the answer says so.
+    /// Drop them and warn.
     #[default]
     Warn,
-    /// They are dropped.
+    /// Drop them.
     Ignore,
-    /// The request is refused.
+    /// Refuse the request.
     Strict,
 }
 
-/// Of a write.
+/// Options of a write.
 #[derive(Clone, Debug, Default)]
 pub struct WriteOptions {
-    /// Everything happens but the keeping.
+    /// Does everything except storing.
     pub dry_run: bool,
-    /// Who will own the fields; empty for "by its user agent".
+    /// The field manager; empty means that it is derived from the user agent.
     pub field_manager: String,
-    /// What is done about unknown fields.
+    /// The handling of unknown fields.
     pub field_validation: FieldValidation,
-    /// Whether an apply may take fields from other managers.
+    /// Whether an apply takes over fields from other managers.
     pub force: Option<bool>,
-    /// Who owns which fields is settled already: the object is what an apply made.
+    /// The object is the result of an apply: managedFields are up to date.
     pub applied: bool,
-    /// What a strict decoder holds against the text of the body: `duplicate field "spec.a"`.
+    /// Errors of strict decoding of the body, such as `duplicate field "spec.a"`.
     pub strict_errors: Vec<String>,
 }
 
 impl WriteOptions {
-    /// Reads them; `kind` is the name that the real server has for them, as `CreateOptions`.
+    /// Parses the options from the query; `kind` is their type in kube-apiserver, such as `CreateOptions`.
     pub fn parse(query: &Query, kind: &str) -> Result<Self, ApiError> {
         let mut causes = vec![];
         let dry_run: Vec<&str> = query.values("dryRun").collect();
@@ -239,25 +240,25 @@ impl WriteOptions {
     }
 }
 
-/// Of a deletion.
+/// Options of a deletion.
 #[derive(Clone, Debug, Default)]
 pub struct DeleteOptions {
-    /// Everything happens but the deletion.
+    /// Does everything except deleting.
     pub dry_run: bool,
-    /// Only this very object.
+    /// Precondition: the uid.
     pub uid: Option<String>,
-    /// Only this version of it.
+    /// Precondition: the resource version.
     pub resource_version: Option<String>,
-    /// How long it may take, in seconds.
+    /// The grace period in seconds.
     pub grace_period: Option<i64>,
-    /// What becomes of what it owns: `Background`, `Foreground`, `Orphan`.
+    /// The propagation policy: `Background`, `Foreground` or `Orphan`.
     pub propagation: Option<String>,
 }
 
 impl DeleteOptions {
-    /// Reads them from the body, or from the query where there is no body.
+    /// Parses the options from the body, or from the query without a body.
     pub fn parse(query: &Query, body: Option<&Value>) -> Result<Self, ApiError> {
-        let grace_period = number(query, "gracePeriodSeconds");
+        let grace_period = parse_int(query, "gracePeriodSeconds");
         if body.is_none() {
             grace_period.as_ref().map_err(Clone::clone)?;
         }
@@ -316,7 +317,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_and_how_they_match_belong_together() {
+    fn resource_version_match_is_validated() {
         let parse = |query: &str, watches| ListOptions::parse(&Query::parse(query), watches);
         let error = parse("resourceVersionMatch=Exact", false).unwrap_err();
         assert_eq!(error.code, 422);
@@ -338,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn deletions_are_read_from_body_or_query() {
+    fn delete_options_are_read_from_body_or_query() {
         let query = Query::parse("propagationPolicy=Orphan&dryRun=All");
         let options = DeleteOptions::parse(&query, None).unwrap();
         assert!(options.dry_run && options.propagation.as_deref() == Some("Orphan"));

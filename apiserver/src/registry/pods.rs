@@ -1,6 +1,6 @@
-//! What only pods have: a binding to a node.
+//! Pods: binding to a node, and admission of priority and runtime class.
 
-use super::{Bodied, Registry, Target};
+use super::{Registry, Target, WriteContext};
 use crate::builtin::SYSTEM_PRIORITIES;
 use crate::crd::set_condition;
 use crate::kinds::Kind;
@@ -10,12 +10,12 @@ use crate::status::{ApiError, details};
 use serde_json::{Map, Value, json};
 use std::fmt::Display;
 
-/// What a pod does to lesser ones where its class says nothing.
-const PREEMPTS: &str = "PreemptLowerPriority";
+/// The preemption policy of a priority class that sets none.
+const DEFAULT_PREEMPTION_POLICY: &str = "PreemptLowerPriority";
 
 impl Registry {
-    /// Puts a pod on the node that a binding names.
-    pub fn bind(&self, pod: &Target, binding: &Value, by: Bodied<'_>) -> Result<(), ApiError> {
+    /// Binds a pod to the node that the binding names.
+    pub fn bind(&self, pod: &Target, binding: &Value, context: WriteContext<'_>) -> Result<(), ApiError> {
         let found = self.get(pod)?;
         let taken = found.value()["spec"]["nodeName"].as_str().unwrap_or_default();
         let node = binding["target"]["name"].as_str().unwrap_or_default();
@@ -33,41 +33,41 @@ impl Registry {
             let cause = crate::status::Cause::required("target.name", "");
             return Err(ApiError::invalid_of("", "Binding", &pod.name, &[cause]));
         }
-        if by.options.dry_run {
+        if context.options.dry_run {
             return Ok(());
         }
         let named = |key: &str| binding["metadata"][key].as_object().cloned().unwrap_or_default();
         let (annotations, mut labels) = (named("annotations"), named("labels"));
         if binding["target"]["kind"] == "Node" {
-            labels.extend(self.place(node));
+            labels.extend(self.topology_labels(node));
         }
-        self.rewrite(pod, |object| {
+        self.update_as_server(pod, |object| {
             meta::entry_mut(object, "spec").insert("nodeName".into(), json!(node));
-            add(object, "annotations", &annotations);
-            add(object, "labels", &labels);
+            extend_metadata(object, "annotations", &annotations);
+            extend_metadata(object, "labels", &labels);
             set_condition(object, "PodScheduled", "True", "", "");
-            drop_empty(object);
+            drop_empty_condition_fields(object);
         })?;
         Ok(())
     }
 }
 
 impl Registry {
-    /// What admission makes of a new pod, or refuses: its priority is its class's, and nothing runs on top of a runtime that is not there.
+    /// Admission of a new pod: sets the priority of its class, checks the runtime class, copies the node's topology labels.
     pub(super) fn admit_pod(&self, kind: &Kind, pod: &mut Value) -> Result<(), ApiError> {
         if kind.kind != "Pod" || !kind.group.is_empty() {
             return Ok(());
         }
         let name = meta::name(pod).to_owned();
-        let wanted = pod["spec"]["priorityClassName"]
+        let class_name = pod["spec"]["priorityClassName"]
             .as_str()
             .unwrap_or_default()
             .to_owned();
-        let (class, priority, preemption) = match self.priority(&wanted) {
+        let (class, priority, preemption) = match self.priority_class(&class_name) {
             Some(found) => found,
-            None if wanted.is_empty() => (String::new(), 0, PREEMPTS.to_owned()),
+            None if class_name.is_empty() => (String::new(), 0, DEFAULT_PREEMPTION_POLICY.to_owned()),
             None => {
-                let why = format!("no PriorityClass with name {wanted} was found");
+                let why = format!("no PriorityClass with name {class_name} was found");
                 return Err(ApiError::forbidden(kind, &name, why));
             }
         };
@@ -98,48 +98,50 @@ impl Registry {
         }
         spec.insert("priority".into(), json!(priority));
         spec.insert("preemptionPolicy".into(), json!(preemption));
-        check_runtime(kind, pod)?;
-        let labels = self.place(pod["spec"]["nodeName"].as_str().unwrap_or_default());
-        add(pod, "labels", &labels);
+        check_runtime_class(kind, pod)?;
+        let labels = self.topology_labels(pod["spec"]["nodeName"].as_str().unwrap_or_default());
+        extend_metadata(pod, "labels", &labels);
         Ok(())
     }
 
-    /// The labels of a node that its pods have, too: where it stands.
-    fn place(&self, node: &str) -> Map<String, Value> {
-        const PLACES: [&str; 2] = ["topology.kubernetes.io/region", "topology.kubernetes.io/zone"];
+    /// Returns the topology labels of a node, which are copied to its pods.
+    fn topology_labels(&self, node: &str) -> Map<String, Value> {
+        const LABELS: [&str; 2] = ["topology.kubernetes.io/region", "topology.kubernetes.io/zone"];
         let nodes = self.resource("", "nodes").ok();
         let found = nodes.and_then(|nodes| self.store.get(&nodes.table(), node));
         let labels = found.and_then(|node| node.value()["metadata"]["labels"].as_object().cloned());
         let mut labels = labels.unwrap_or_default();
-        labels.retain(|name, _| PLACES.contains(&name.as_str()));
+        labels.retain(|name, _| LABELS.contains(&name.as_str()));
         labels
     }
 
-    /// The class of that name, or the one that is meant where none is named: its name, value and policy.
-    fn priority(&self, name: &str) -> Option<(String, i64, String)> {
+    /// Returns name, value and preemption policy of the named priority class, or of the global default if the name is empty.
+    fn priority_class(&self, name: &str) -> Option<(String, i64, String)> {
         let classes = self.resource("scheduling.k8s.io", "priorityclasses").ok()?;
         let listing = self.store.list(&classes.table(), "", "", None);
         let objects = listing.map(|page| page.objects).unwrap_or_default();
-        let is_meant = |class: &Value| match name {
+        let is_match = |class: &Value| match name {
             "" => class["globalDefault"] == true,
             name => meta::name(class) == name,
         };
         if let Some(class) = objects
             .iter()
             .map(|object| object.value())
-            .find(|class| is_meant(class))
+            .find(|class| is_match(class))
         {
-            let policy = class["preemptionPolicy"].as_str().unwrap_or(PREEMPTS);
+            let policy = class["preemptionPolicy"]
+                .as_str()
+                .unwrap_or(DEFAULT_PREEMPTION_POLICY);
             let value = class["value"].as_i64().unwrap_or(0);
             return Some((meta::name(class).to_owned(), value, policy.to_owned()));
         }
         let (name, value) = SYSTEM_PRIORITIES.iter().find(|(known, _)| *known == name)?;
-        Some(((*name).to_owned(), *value, PREEMPTS.to_owned()))
+        Some(((*name).to_owned(), *value, DEFAULT_PREEMPTION_POLICY.to_owned()))
     }
 }
 
-/// There are no runtimes but the one that is meant where none is named, and that one costs nothing.
-fn check_runtime(kind: &Kind, pod: &Value) -> Result<(), ApiError> {
+/// Refuses runtime classes other than the default, which has no overhead: this server knows no others.
+fn check_runtime_class(kind: &Kind, pod: &Value) -> Result<(), ApiError> {
     let (spec, name) = (&pod["spec"], meta::name(pod));
     match spec["runtimeClassName"].as_str() {
         None => {}
@@ -159,8 +161,8 @@ fn check_runtime(kind: &Kind, pod: &Value) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Adds labels or annotations.
-fn add(object: &mut Value, key: &str, more: &Map<String, Value>) {
+/// Adds labels or annotations to the metadata.
+fn extend_metadata(object: &mut Value, key: &str, more: &Map<String, Value>) {
     if !more.is_empty() {
         let metadata = meta::metadata_mut(object);
         let held = metadata.entry(key).or_insert_with(|| json!({}));
@@ -170,8 +172,8 @@ fn add(object: &mut Value, key: &str, more: &Map<String, Value>) {
     }
 }
 
-/// The condition of a binding has neither reason nor message.
-fn drop_empty(pod: &mut Value) {
+/// Removes empty fields from the conditions, and sets lastProbeTime to null as kube-apiserver does for a binding.
+fn drop_empty_condition_fields(pod: &mut Value) {
     let conditions = pod["status"]["conditions"].as_array_mut();
     for condition in conditions.into_iter().flatten() {
         if let Value::Object(condition) = condition {

@@ -1,26 +1,26 @@
-//! Getting and listing.
+//! The get and list verbs.
 
-use super::page::Token;
-use super::{ListOptions, Registry, Target, VersionMatch};
+use super::continue_token::ContinueToken;
+use super::{ListOptions, Registry, ResourceVersionMatch, Target};
 use crate::status::{ApiError, Cause};
-use crate::store::{Object, Page, Store, Unserved};
+use crate::store::{Object, Page, RevisionError, Store};
 use std::sync::Arc;
 
-/// A list, or a page of one.
+/// A list of objects, or one page of it.
 #[derive(Debug)]
 pub struct Listing {
-    /// In the order of their keys.
+    /// The objects, ordered by key.
     pub objects: Vec<Arc<Object>>,
-    /// Of which moment.
+    /// The resource version of the list.
     pub revision: u64,
-    /// Where to go on; empty at the end.
+    /// Continues the list after this page; empty on the last page.
     pub continue_token: String,
-    /// How many there are beyond this page, where that is known.
+    /// The number of objects after this page, if it is known.
     pub remaining: Option<usize>,
 }
 
 impl Registry {
-    /// An object as it is now.
+    /// Returns the current state of an object, or 404.
     pub fn get(&self, target: &Target) -> Result<Arc<Object>, ApiError> {
         self.find(target)
             .ok_or_else(|| ApiError::not_found(&target.kind, &target.name))
@@ -30,49 +30,49 @@ impl Registry {
         self.store.get(&target.kind.table(), &target.key())
     }
 
-    /// The objects of a resource, in one namespace or in all, of one moment.
+    /// Lists the objects of a resource in one namespace, or in all, at one resource version.
     pub fn list(&self, target: &Target, options: &ListOptions) -> Result<Listing, ApiError> {
         target.kind.check_field_selector(&options.fields)?;
         let token = match options.continue_token.as_str() {
             "" => None,
-            text => Some(Token::read(text)?),
+            text => Some(ContinueToken::decode(text)?),
         };
         if token.is_some() && options.revision.is_some_and(|revision| revision > 0) {
             let message = "specifying resource version is not allowed when using continue";
             return Err(ApiError::bad_request(message));
         }
-        // Any version will do: the real server answers from its cache, and whole.
+        // resourceVersion=0: kube-apiserver answers from its watch cache and ignores the limit.
         let limit = match options.revision {
-            Some(0) if options.version_match == VersionMatch::Unset => 0,
+            Some(0) if options.version_match == ResourceVersionMatch::Unset => 0,
             _ => options.limit,
         };
         let at = match (&token, options.revision) {
             (Some(token), _) => token.revision,
-            (None, Some(revision)) if is_exact(options) => Some(revision),
+            (None, Some(revision)) if requires_exact_version(options) => Some(revision),
             (None, Some(revision)) if revision > self.store.revision() => {
-                return Err(too_large(revision, self.store.revision()));
+                return Err(too_large_resource_version(revision, self.store.revision()));
             }
             _ => None,
         };
         let after = token.as_ref().map_or("", |token| token.after.as_str());
-        let page = self.page(target, options, after, at, limit);
-        let page = page.map_err(|why| refusal(&why, at, token.as_ref()))?;
-        Ok(cut(page, target, options, limit))
+        let page = self.read_page(target, options, after, at, limit);
+        let page = page.map_err(|why| list_error(&why, at, token.as_ref()))?;
+        Ok(select_page(page, target, options, limit))
     }
 
-    fn page(
+    fn read_page(
         &self,
         target: &Target,
         options: &ListOptions,
         after: &str,
         at: Option<u64>,
         limit: usize,
-    ) -> Result<Page, Unserved> {
+    ) -> Result<Page, RevisionError> {
         let table = target.kind.table();
         if let (Some(name), None, "") = (options.fields.name(), at, after)
             && (!target.namespace.is_empty() || !target.kind.namespaced)
         {
-            // The version first: what is found may be newer than the list says, never older.
+            // Read the version first: the object may then be newer than the list's version, but never older.
             let revision = self.store.revision();
             let object = self.store.get(&table, &Store::key(&target.namespace, name));
             let objects = object.into_iter().collect();
@@ -83,50 +83,50 @@ impl Registry {
             });
         }
         let prefix = Store::key(&target.namespace, "");
-        // How many fit on a page is known when it is known what is selected.
-        let most = if limit == 0 || options.selects() {
+        // With selectors the page is filled after filtering, so the store must not limit it.
+        let limit = if limit == 0 || options.has_selectors() {
             usize::MAX
         } else {
             limit
         };
-        self.store.page(&table, &prefix, after, at, most)
+        self.store.page(&table, &prefix, after, at, limit)
     }
 }
 
 impl ListOptions {
-    /// The version of the past that a watch goes on from, or of which a list is. None where any will do.
-    pub(crate) fn version(&self, watches: bool) -> Option<u64> {
+    /// Returns the past version at which a list is read or a watch starts; None if any version will do.
+    pub(crate) fn past_revision(&self, watches: bool) -> Option<u64> {
         if watches {
             let goes_on = self.initial_events != Some(true);
             return self.revision.filter(|revision| goes_on && *revision > 0);
         }
         match self.continue_token.as_str() {
-            "" => self.revision.filter(|_| is_exact(self)),
-            text => Token::read(text).ok()?.revision,
+            "" => self.revision.filter(|_| requires_exact_version(self)),
+            text => ContinueToken::decode(text).ok()?.revision,
         }
     }
 }
 
-/// Whether the version is the very one that is wanted. Version 0 is any.
-fn is_exact(options: &ListOptions) -> bool {
+/// True if the list must be read at exactly the given version. Version 0 means any.
+fn requires_exact_version(options: &ListOptions) -> bool {
     match options.version_match {
         _ if options.revision == Some(0) => false,
-        VersionMatch::Exact => true,
-        VersionMatch::NotOlderThan => false,
-        VersionMatch::Unset => options.limit > 0,
+        ResourceVersionMatch::Exact => true,
+        ResourceVersionMatch::NotOlderThan => false,
+        ResourceVersionMatch::Unset => options.limit > 0,
     }
 }
 
-/// Selects, and keeps one page.
-fn cut(page: Page, target: &Target, options: &ListOptions, limit: usize) -> Listing {
+/// Applies the selectors and cuts the result to one page.
+fn select_page(page: Page, target: &Target, options: &ListOptions, limit: usize) -> Listing {
     let Page {
         mut objects,
         remaining: beyond,
         revision,
     } = page;
-    let selects = options.selects();
+    let has_selectors = options.has_selectors();
     let total = objects.len() + beyond;
-    let selected = |object: &Arc<Object>| options.select(&target.kind, object);
+    let selected = |object: &Arc<Object>| options.matches(&target.kind, object);
     let (mut continue_token, mut remaining) = (String::new(), None);
     if limit == 0 {
         objects.retain(selected);
@@ -134,15 +134,15 @@ fn cut(page: Page, target: &Target, options: &ListOptions, limit: usize) -> List
         let mut seen = 0;
         let of_page = objects.into_iter().inspect(|_| seen += 1);
         objects = of_page.filter(selected).take(limit).collect();
-        // There may be more, selected or not, behind a page that is full.
+        // A full page may be followed by more objects, which may match the selectors or not.
         if let Some(last) = objects.last().filter(|_| objects.len() == limit && seen < total) {
-            remaining = (!selects).then_some(total - seen);
+            remaining = (!has_selectors).then_some(total - seen);
             let metadata = last.value();
-            let token = Token {
+            let token = ContinueToken {
                 revision: Some(revision),
                 after: Store::key(crate::meta::namespace(metadata), crate::meta::name(metadata)),
             };
-            continue_token = token.write();
+            continue_token = token.encode();
         }
     }
     Listing {
@@ -153,30 +153,30 @@ fn cut(page: Page, target: &Target, options: &ListOptions, limit: usize) -> List
     }
 }
 
-fn refusal(why: &Unserved, at: Option<u64>, token: Option<&Token>) -> ApiError {
+fn list_error(why: &RevisionError, at: Option<u64>, token: Option<&ContinueToken>) -> ApiError {
     match (why, token) {
-        (Unserved::Future(newest), _) => too_large(at.unwrap_or(0), *newest),
-        (Unserved::Compacted(_), None) => {
+        (RevisionError::Future(newest), _) => too_large_resource_version(at.unwrap_or(0), *newest),
+        (RevisionError::Compacted(_), None) => {
             ApiError::expired("The resourceVersion for the provided list is too old.")
         }
-        (Unserved::Compacted(_), Some(token)) => {
+        (RevisionError::Compacted(_), Some(token)) => {
             let message = "The provided continue parameter is too old to display a consistent list result. You can start a new list \
                 without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. \
                 Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted \
                 between the time the first chunk was returned and now may show up in the list.";
-            let token = Token {
+            let token = ContinueToken {
                 revision: None,
                 after: token.after.clone(),
             };
             let mut error = ApiError::expired(message);
-            error.continue_token = token.write();
+            error.continue_token = token.encode();
             error
         }
     }
 }
 
-/// 504 for a version that is not there yet.
-pub(crate) fn too_large(revision: u64, newest: u64) -> ApiError {
+/// The 504 for a resource version that is newer than the newest.
+pub(crate) fn too_large_resource_version(revision: u64, newest: u64) -> ApiError {
     let message = format!("Timeout: Too large resource version: {revision}, current: {newest}");
     let cause = Cause::new(
         "ResourceVersionTooLarge",

@@ -1,35 +1,35 @@
-//! The scale subresource: how many replicas are wanted, in the same form for every kind.
+//! The scale subresource: the number of replicas, in the same form for every kind.
 
-use super::managed::track_scale;
-use super::{Bodied, Registry, Target};
+use super::managed_fields::track_scale;
+use super::{Registry, Target, WriteContext};
 use crate::apply;
 use crate::kinds::Kind;
 use crate::meta;
 use crate::status::{ApiError, Cause};
 use serde_json::{Map, Value, json};
 
-/// Where a kind keeps its replicas.
+/// The fields that the scale subresource maps to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScalePaths {
-    /// How many are wanted.
+    /// The path of the desired number of replicas.
     pub spec: Vec<String>,
-    /// How many there are.
+    /// The path of the observed number of replicas.
     pub status: Vec<String>,
-    /// How they are selected: a text, or a selector.
+    /// The path of the selector: a string, or a label selector.
     pub selector: Option<Vec<String>>,
 }
 
 impl Registry {
-    /// The scale of an object.
+    /// Returns the scale of an object.
     pub fn scale(&self, target: &Target, object: &Value) -> Result<Value, ApiError> {
-        let paths = paths(&target.kind)?;
+        let paths = scale_paths(&target.kind)?;
         let mut metadata = Map::new();
         for key in ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"] {
             if let Some(value) = object["metadata"].get(key) {
                 metadata.insert(key.to_owned(), value.clone());
             }
         }
-        let number = |path: &[String]| at(object, path).as_i64().unwrap_or(0);
+        let number = |path: &[String]| value_at(object, path).as_i64().unwrap_or(0);
         let mut scale = json!({
             "apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": metadata,
             "spec": { "replicas": number(&paths.spec) }, "status": { "replicas": number(&paths.status) },
@@ -39,7 +39,7 @@ impl Registry {
         }
         let selector = paths
             .selector
-            .map(|path| selector(at(object, &path)))
+            .map(|path| selector_text(value_at(object, &path)))
             .unwrap_or_default();
         if !selector.is_empty() {
             scale["status"]["selector"] = json!(selector);
@@ -47,18 +47,18 @@ impl Registry {
         Ok(scale)
     }
 
-    /// The object with the replicas that a scale wants.
+    /// Returns the object with the replicas of a scale.
     pub fn with_scale(
         &self,
         target: &Target,
         object: &Value,
         mut scale: Value,
-        by: Bodied<'_>,
+        context: WriteContext<'_>,
     ) -> Result<Value, ApiError> {
-        let path = paths(&target.kind)?.spec;
-        let record = self.record(target, object, &mut scale, &path, by)?;
+        let path = scale_paths(&target.kind)?.spec;
+        let managed_fields = self.managed_fields_after_scale(target, object, &mut scale, &path, context)?;
         let replicas = scale["spec"]["replicas"].as_i64().unwrap_or(0);
-        // Of a custom resource it is the resource that may not have them.
+        // Validation of the custom resource refuses negative numbers itself.
         if replicas < 0 && target.kind.definition.is_none() {
             let why = "must be greater than or equal to 0";
             let cause = Cause::invalid("spec.replicas", &json!(replicas), why);
@@ -70,14 +70,14 @@ impl Registry {
             ));
         }
         let mut object = object.clone();
-        let mut place = &mut object;
+        let mut field = &mut object;
         for key in &path {
-            place = meta::entry_mut_any(place, key);
+            field = meta::entry_mut_any(field, key);
         }
-        *place = json!(replicas);
+        *field = json!(replicas);
         let metadata = meta::metadata_mut(&mut object);
-        match record {
-            Some(record) => metadata.insert("managedFields".into(), record),
+        match managed_fields {
+            Some(managed_fields) => metadata.insert("managedFields".into(), managed_fields),
             None => metadata.remove("managedFields"),
         };
         match &scale["metadata"]["resourceVersion"] {
@@ -91,9 +91,13 @@ impl Registry {
 }
 
 impl Registry {
-    /// The scale of an object, with who owns the replicas.
-    pub(super) fn scale_with_record(&self, target: &Target, object: &Value) -> Result<Value, ApiError> {
-        let path = paths(&target.kind)?.spec;
+    /// Returns the scale of an object, with the managers of the replicas.
+    pub(super) fn scale_with_managed_fields(
+        &self,
+        target: &Target,
+        object: &Value,
+    ) -> Result<Value, ApiError> {
+        let path = scale_paths(&target.kind)?.spec;
         let path: Vec<&str> = path.iter().map(String::as_str).collect();
         let mut scale = self.scale(target, object)?;
         if let Some(record) = apply::scale_record(&object["metadata"]["managedFields"], &path) {
@@ -102,21 +106,21 @@ impl Registry {
         Ok(scale)
     }
 
-    /// Who owns what of the object once its scale was written: the replicas belong to who wrote the scale.
-    fn record(
+    /// Returns the object's managedFields after a write to its scale: the writer manages the replicas.
+    fn managed_fields_after_scale(
         &self,
         target: &Target,
         object: &Value,
         scale: &mut Value,
         path: &[String],
-        by: Bodied<'_>,
+        context: WriteContext<'_>,
     ) -> Result<Option<Value>, ApiError> {
-        let live = self.scale_with_record(target, object)?;
-        if let (Some(record), false) = (live["metadata"].get("managedFields"), by.options.applied) {
+        let live = self.scale_with_managed_fields(target, object)?;
+        if let (Some(record), false) = (live["metadata"].get("managedFields"), context.options.applied) {
             meta::metadata_mut(scale).insert("managedFields".into(), record.clone());
         }
         let path: Vec<&str> = path.iter().map(String::as_str).collect();
-        track_scale(&target.kind, &live, scale, by.options)?;
+        track_scale(&target.kind, &live, scale, context.options)?;
         let version = target.kind.api_version();
         let (parent, child) = (
             &object["metadata"]["managedFields"],
@@ -126,7 +130,7 @@ impl Registry {
     }
 }
 
-fn paths(kind: &Kind) -> Result<ScalePaths, ApiError> {
+fn scale_paths(kind: &Kind) -> Result<ScalePaths, ApiError> {
     let split = |path: &str| path.split('.').map(str::to_owned).collect();
     match &kind.definition {
         Some(definition) => definition
@@ -141,12 +145,12 @@ fn paths(kind: &Kind) -> Result<ScalePaths, ApiError> {
     }
 }
 
-fn at<'a>(object: &'a Value, path: &[String]) -> &'a Value {
+fn value_at<'a>(object: &'a Value, path: &[String]) -> &'a Value {
     path.iter().fold(object, |value, key| &value[key.as_str()])
 }
 
-/// A selector as text.
-fn selector(value: &Value) -> String {
+/// Formats a selector as a string.
+fn selector_text(value: &Value) -> String {
     if let Value::String(text) = value {
         return text.clone();
     }

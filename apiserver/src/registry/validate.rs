@@ -1,4 +1,4 @@
-//! What is wrong with an object, beyond its metadata.
+//! Validation of objects beyond the generic metadata rules.
 
 use super::{Registry, ScalePaths};
 use crate::builtin;
@@ -9,7 +9,7 @@ use crate::strategy::{self, AllocationError};
 use crate::types::ExplicitEmptyFields;
 use serde_json::Value;
 
-/// What is wrong with an object that is new, or replaces another.
+/// Validates a new object, or one that replaces `old`.
 pub(super) fn validate(
     kind: &Kind,
     object: &Value,
@@ -17,15 +17,17 @@ pub(super) fn validate(
     empties: &ExplicitEmptyFields,
 ) -> Vec<Cause> {
     let Some(definition) = &kind.definition else {
-        return of_builtin(kind, object, old, empties, "");
+        return validate_builtin(kind, object, old, empties, "");
     };
     let metadata = builtin::validate_metadata(&object["metadata"], "metadata");
     let version = definition.version(&kind.version);
     let errors = version.map(|version| version.schema.validate(object, old));
     let errors = metadata.into_iter().chain(errors.into_iter().flatten());
     let scale = version.and_then(|version| version.scale.as_ref());
-    let scale = scale.map(|scale| check_scale(scale, object)).unwrap_or_default();
-    let again = metadata_again(object, old);
+    let scale = scale
+        .map(|scale| validate_scale_paths(scale, object))
+        .unwrap_or_default();
+    let again = repeated_metadata_causes(object, old);
     again
         .into_iter()
         .chain(errors.map(Cause::from))
@@ -33,57 +35,57 @@ pub(super) fn validate(
         .collect()
 }
 
-fn of_builtin(
+fn validate_builtin(
     kind: &Kind,
     object: &Value,
     old: Option<&Value>,
     empties: &ExplicitEmptyFields,
-    part: &str,
+    subresource: &str,
 ) -> Vec<Cause> {
-    let mut causes = metadata_again(object, old);
-    causes.extend(strategy::validate(kind, object, old, empties, part));
+    let mut causes = repeated_metadata_causes(object, old);
+    causes.extend(strategy::validate(kind, object, old, empties, subresource));
     causes
 }
 
-/// The metadata's faults that the rules for all kinds find in an update, where they are applied twice. The kind's own find them, too.
-fn metadata_again(object: &Value, old: Option<&Value>) -> Vec<Cause> {
+/// The metadata errors of an update, twice: kube-apiserver applies the generic rules two times, in addition to those of the kind.
+fn repeated_metadata_causes(object: &Value, old: Option<&Value>) -> Vec<Cause> {
     if old.is_none() {
         return vec![];
     }
     let errors = builtin::validate_metadata(&object["metadata"], "metadata");
     let causes = errors.into_iter().map(Cause::from);
-    // A change may not add finalizers to what is being deleted; that they are none they do not see.
+    // Skip finalizers: the generic rules of an update only check that none is added during deletion, not their syntax.
     let causes: Vec<Cause> = causes
         .filter(|cause| !cause.field.starts_with("metadata.finalizers"))
         .collect();
     [causes.clone(), causes].concat()
 }
 
-/// The same for a part that is written on a path of its own.
-pub(super) fn validate_part(
+/// Validates a write to a subresource.
+pub(super) fn validate_subresource(
     kind: &Kind,
-    part: &str,
+    subresource: &str,
     object: &Value,
     old: &Value,
     empties: &ExplicitEmptyFields,
 ) -> Vec<Cause> {
-    match (part, &kind.definition) {
-        // Of a custom resource's status only the status is looked at, and called by what lies in it.
+    match (subresource, &kind.definition) {
+        // For the status of a custom resource only the status is validated, with paths relative to it.
         ("status", Some(_)) => {
             let mut causes = validate(kind, object, Some(old), empties);
-            causes.iter_mut().for_each(within_status);
+            causes.iter_mut().for_each(make_relative_to_status);
             causes
         }
         ("status", None) if kind.kind == "CustomResourceDefinition" => vec![],
         ("status" | "ephemeralcontainers" | "resize", None) => {
-            of_builtin(kind, object, Some(old), empties, part)
+            validate_builtin(kind, object, Some(old), empties, subresource)
         }
         _ => validate(kind, object, Some(old), empties),
     }
 }
 
-/// What is wrong with an object, as it is told of its status alone.
-fn within_status(cause: &mut Cause) {
+/// Rewrites a cause to the form in which kube-apiserver validates the status alone.
+fn make_relative_to_status(cause: &mut Cause) {
     let message = cause.message.replace(": status.", ": ");
     cause.message = message.replace(": status in body", ":  in body");
     if cause.message.contains("Checked value must be")
@@ -94,12 +96,12 @@ fn within_status(cause: &mut Cause) {
     }
 }
 
-/// What stands where a definition says that replicas and their selector stand.
-fn check_scale(scale: &ScalePaths, object: &Value) -> Vec<Cause> {
+/// Validates the values at the paths of a definition's scale subresource.
+fn validate_scale_paths(scale: &ScalePaths, object: &Value) -> Vec<Cause> {
     let mut causes = vec![];
     for path in [&scale.spec, &scale.status] {
         let field = format!(".{}", path.join("."));
-        match nested(object, path, "int64", |value| value.as_i64().is_some()) {
+        match nested_field(object, path, "int64", |value| value.as_i64().is_some()) {
             Err(why) => causes.push(Cause::invalid(&field, &Value::from(0), why)),
             Ok(Some(value)) if value.as_i64() < Some(0) => {
                 causes.push(Cause::invalid(&field, value, "should be a non-negative integer"));
@@ -112,7 +114,7 @@ fn check_scale(scale: &ScalePaths, object: &Value) -> Vec<Cause> {
         }
     }
     if let Some(path) = &scale.selector
-        && let Err(why) = nested(object, path, "string", Value::is_string)
+        && let Err(why) = nested_field(object, path, "string", Value::is_string)
     {
         causes.push(Cause::invalid(
             format!(".{}", path.join(".")),
@@ -123,17 +125,17 @@ fn check_scale(scale: &ScalePaths, object: &Value) -> Vec<Cause> {
     causes
 }
 
-/// The value at a path, if it is of the Go type that is wanted.
-fn nested<'a>(
+/// Returns the value at a path if it has the wanted Go type (Go's `unstructured.NestedFieldNoCopy`).
+fn nested_field<'a>(
     object: &'a Value,
     path: &[String],
-    wanted: &str,
+    expected: &str,
     fits: impl Fn(&Value) -> bool,
 ) -> Result<Option<&'a Value>, String> {
-    let wrong = |depth: usize, value: &Value, wanted: &str| {
-        let (shown, ty) = in_go(value);
+    let type_error = |depth: usize, value: &Value, expected: &str| {
+        let (text, ty) = format_as_go(value);
         format!(
-            ".{} accessor error: {shown} is of the type {ty}, expected {wanted}",
+            ".{} accessor error: {text} is of the type {ty}, expected {expected}",
             path[..depth].join(".")
         )
     };
@@ -145,18 +147,18 @@ fn nested<'a>(
                 Some(inner) => value = inner,
                 None => return Ok(None),
             },
-            // The real server names the whole path, wherever it ends.
-            other => return Err(wrong(path.len().max(depth), other, "map[string]interface{}")),
+            // kube-apiserver reports the whole path, wherever the lookup stopped.
+            other => return Err(type_error(path.len().max(depth), other, "map[string]interface{}")),
         }
     }
     if fits(value) {
         return Ok(Some(value));
     }
-    Err(wrong(path.len(), value, wanted))
+    Err(type_error(path.len(), value, expected))
 }
 
-/// A value and its type as Go prints them.
-fn in_go(value: &Value) -> (String, &'static str) {
+/// Formats a value and its type as Go's `%v` and `%T`.
+fn format_as_go(value: &Value) -> (String, &'static str) {
     match value {
         Value::Null => ("<nil>".to_owned(), "<nil>"),
         Value::Bool(truth) => (truth.to_string(), "bool"),
@@ -164,13 +166,13 @@ fn in_go(value: &Value) -> (String, &'static str) {
         Value::Number(number) => (number.to_string(), "float64"),
         Value::String(text) => (text.clone(), "string"),
         Value::Array(items) => {
-            let items: Vec<String> = items.iter().map(|item| in_go(item).0).collect();
+            let items: Vec<String> = items.iter().map(|item| format_as_go(item).0).collect();
             (format!("[{}]", items.join(" ")), "[]interface {}")
         }
         Value::Object(fields) => {
             let fields: Vec<String> = fields
                 .iter()
-                .map(|(name, value)| format!("{name}:{}", in_go(value).0))
+                .map(|(name, value)| format!("{name}:{}", format_as_go(value).0))
                 .collect();
             (format!("map[{}]", fields.join(" ")), "map[string]interface {}")
         }
@@ -178,7 +180,7 @@ fn in_go(value: &Value) -> (String, &'static str) {
 }
 
 impl Registry {
-    /// Gives an object what only one object can have, as addresses.
+    /// Allocates what must be unique among objects: cluster IPs and node ports of a Service.
     pub(super) fn allocate(
         &self,
         kind: &Kind,
@@ -202,7 +204,7 @@ impl Registry {
             }
             Err(AllocationError::Invalid(cause)) => cause,
         };
-        // What else is wrong is said first, but of an address only.
+        // Other errors take precedence over a failed allocation, except for node ports and nameless objects.
         let is_first = !dry_run && meta::name(object).is_empty() || cause.field.ends_with("nodePort");
         if is_first || validate(kind, object, None, &ExplicitEmptyFields::default()).is_empty() {
             return Err(ApiError::invalid(kind, meta::name(object), &[cause]));
@@ -217,7 +219,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_replicas_are_not_is_said_in_go() {
+    fn scale_path_errors_print_values_as_go() {
         let scale = ScalePaths {
             spec: vec!["spec".to_owned(), "n".to_owned()],
             status: vec!["status".to_owned(), "n".to_owned()],
@@ -242,12 +244,12 @@ mod tests {
             ),
             (json!({ "spec": { "n": -1 } }), "should be a non-negative integer"),
         ] {
-            let causes = check_scale(&scale, &object);
+            let causes = validate_scale_paths(&scale, &object);
             assert!(
                 causes.len() == 1 && causes[0].message.ends_with(why),
                 "{causes:?}"
             );
         }
-        assert!(check_scale(&scale, &json!({ "spec": { "n": 3 }, "status": {} })).is_empty());
+        assert!(validate_scale_paths(&scale, &json!({ "spec": { "n": 3 }, "status": {} })).is_empty());
     }
 }

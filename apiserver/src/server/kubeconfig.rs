@@ -1,4 +1,4 @@
-//! Kubeconfigs: how clients find the server and who they are.
+//! Kubeconfig files.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -8,8 +8,8 @@ use std::path::Path;
 
 const NAME: &str = "kubewright";
 
-/// A kubeconfig in JSON, which is YAML too.
-pub(super) fn text(url: &str, authority: Option<&str>, token: &str, namespace: &str) -> String {
+/// Returns a kubeconfig in JSON, which is also YAML.
+pub(super) fn to_text(url: &str, authority: Option<&str>, token: &str, namespace: &str) -> String {
     let mut cluster = json!({ "server": url });
     if let Some(pem) = authority {
         cluster["certificate-authority-data"] = json!(STANDARD.encode(pem));
@@ -23,8 +23,8 @@ pub(super) fn text(url: &str, authority: Option<&str>, token: &str, namespace: &
     format!("{config:#}\n")
 }
 
-/// Writes a file that only its owner may read.
-pub(super) fn write(path: &Path, text: &str) -> std::io::Result<()> {
+/// Writes a file with mode 0600.
+pub(super) fn write_private_file(path: &Path, text: &str) -> std::io::Result<()> {
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create(true).truncate(true);
     #[cfg(unix)]

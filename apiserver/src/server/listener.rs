@@ -1,7 +1,7 @@
-//! Connections.
+//! Accepts connections and serves HTTP on them.
 
-use super::tls::Acceptor;
-use crate::http::{Asker, Next};
+use super::tls::ConnectionAcceptor;
+use crate::http::{ClientCert, ResponseFuture};
 use http::Request;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -13,53 +13,59 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-/// How long a client may take to agree on TLS, and to send the head of a request.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// How long to wait when no connection can be taken, as when there are too many.
-const PAUSE: Duration = Duration::from_millis(20);
+/// The time limit for the TLS handshake, and for the headers of a request.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(30);
+/// The delay after a failed accept, for example because the process has too many open files.
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(20);
 
-/// What answers a request of somebody.
-pub(super) type Handler = Arc<dyn Fn(Request<Incoming>, Asker) -> Next + Send + Sync>;
+/// Handles a request of a connection with the given client certificate.
+pub(super) type Handler = Arc<dyn Fn(Request<Incoming>, ClientCert) -> ResponseFuture + Send + Sync>;
 
-/// Takes connections until it is dropped, which ends them all.
-pub(super) async fn run(handler: Handler, listener: TcpListener, acceptor: Option<Acceptor>) {
+/// Accepts connections until the future is dropped, which closes all of them.
+pub(super) async fn run(handler: Handler, listener: TcpListener, acceptor: Option<ConnectionAcceptor>) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
-                    connections.spawn(connect(handler.clone(), stream, acceptor.clone()));
+                    connections.spawn(accept_tls(handler.clone(), stream, acceptor.clone()));
                 }
-                Err(_) => tokio::time::sleep(PAUSE).await,
+                Err(_) => tokio::time::sleep(ACCEPT_RETRY_DELAY).await,
             },
             Some(_) = connections.join_next() => {}
         }
     }
 }
 
-async fn connect(handler: Handler, stream: TcpStream, acceptor: Option<Acceptor>) {
-    // Small answers must not wait for more.
+async fn accept_tls(handler: Handler, stream: TcpStream, acceptor: Option<ConnectionAcceptor>) {
+    // Send small responses without delay.
     let _ = stream.set_nodelay(true);
     let Some(acceptor) = acceptor else {
-        return talk(handler, stream, Asker::Uncertified).await;
+        return serve_connection(handler, stream, ClientCert::Absent).await;
     };
-    // Who does not agree on TLS in time has nothing to say.
-    if let Ok(Ok((stream, asker))) = tokio::time::timeout(PATIENCE, acceptor.accept(stream)).await {
-        talk(handler, stream, asker).await;
+    // A client that fails the handshake, or is too slow, is disconnected without a response.
+    if let Ok(Ok((stream, client_cert))) =
+        tokio::time::timeout(HANDSHAKE_TIMEOUT, acceptor.accept(stream)).await
+    {
+        serve_connection(handler, stream, client_cert).await;
     }
 }
 
-async fn talk(handler: Handler, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, asker: Asker) {
-    let service = service_fn(move |request| handler(request, asker.clone()));
+async fn serve_connection(
+    handler: Handler,
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    client_cert: ClientCert,
+) {
+    let service = service_fn(move |request| handler(request, client_cert.clone()));
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder
         .http1()
         .timer(TokioTimer::new())
-        .header_read_timeout(PATIENCE);
+        .header_read_timeout(HANDSHAKE_TIMEOUT);
     builder
         .http2()
         .timer(TokioTimer::new())
         .max_concurrent_streams(1000);
-    // How a connection ends is the client's affair.
+    // Aborted connections are not errors of the server.
     let _ = builder.serve_connection(TokioIo::new(stream), service).await;
 }

@@ -1,21 +1,21 @@
-//! The server: an address, the operations behind it, and who keeps house.
+//! The server: listener, shared state and background controllers.
 
 mod builder;
-mod front;
 mod kubeconfig;
 mod listener;
+mod proxy_listener;
 mod start;
 mod tls;
 mod version;
 
-pub use builder::Builder;
-pub use front::Front;
+pub use builder::ApiServerBuilder;
+pub use proxy_listener::ProxyListener;
 pub use start::StartError;
 pub use tls::Tls;
 pub use version::VersionInfo;
 
-use crate::audit::Audit;
-use crate::auth::{Authenticator, Impersonators};
+use crate::audit::AuditLog;
+use crate::auth::{Authenticator, ImpersonationModeCache};
 use crate::http::Layer;
 use crate::registry::Registry;
 use parking_lot::RwLock;
@@ -24,31 +24,31 @@ use std::path::Path;
 use std::sync::Arc;
 use tokio::task::JoinSet;
 
-/// What all requests share.
+/// The state that all requests share.
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct ServerState {
     pub(crate) registry: Arc<Registry>,
     pub(crate) authenticator: Authenticator,
-    pub(crate) impersonators: Impersonators,
-    pub(crate) audit: Audit,
+    pub(crate) impersonation_modes: ImpersonationModeCache,
+    pub(crate) audit: AuditLog,
     pub(crate) version: VersionInfo,
     pub(crate) layer: Option<Arc<dyn Layer>>,
     address: RwLock<String>,
 }
 
-impl Shared {
-    /// Host and port, as discovery tells them.
+impl ServerState {
+    /// Host and port, as discovery reports them.
     pub(crate) fn address(&self) -> String {
         self.address.read().clone()
     }
 }
 
-/// A running API server. Dropping it ends it, and everything that it held.
+/// A running API server. Dropping it stops it and discards its objects.
 #[derive(Debug)]
 pub struct ApiServer {
-    shared: Arc<Shared>,
+    state: Arc<ServerState>,
     address: SocketAddr,
-    /// PEM of who signed the server's certificate; None without TLS, or where the certificate was given.
+    /// The CA of the generated certificate, as PEM; None without TLS or with a given certificate.
     certificate_authority: Option<String>,
     tls: bool,
     admin_token: String,
@@ -56,16 +56,16 @@ pub struct ApiServer {
 }
 
 impl ApiServer {
-    /// What to start.
-    pub fn builder() -> Builder {
-        Builder::default()
+    /// Returns the options of a server to start.
+    pub fn builder() -> ApiServerBuilder {
+        ApiServerBuilder::default()
     }
 
-    /// Starts one on a free loopback port, with TLS and RBAC.
+    /// Starts a server on a free loopback port, with TLS and RBAC.
     ///
     /// # Errors
     ///
-    /// When there is no port, or no certificate can be made.
+    /// If no port is free, or no certificate can be generated.
     pub async fn start() -> Result<Self, StartError> {
         Self::builder().start().await
     }
@@ -76,57 +76,57 @@ impl ApiServer {
         format!("{scheme}://{}", self.address)
     }
 
-    /// The address.
+    /// The address that the server listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Who signed the server's certificate, as PEM.
+    /// The CA that signed the generated certificate, as PEM.
     pub fn certificate_authority(&self) -> Option<&str> {
         self.certificate_authority.as_deref()
     }
 
-    /// The token of the administrator, of the group `system:masters`.
+    /// The token of the administrator, a member of `system:masters`.
     pub fn admin_token(&self) -> &str {
         &self.admin_token
     }
 
-    /// A kubeconfig for the administrator.
+    /// Returns a kubeconfig for the administrator.
     pub fn kubeconfig(&self) -> String {
         self.kubeconfig_for(&self.admin_token, "default")
     }
 
-    /// A kubeconfig for who has a token, with a default namespace.
+    /// Returns a kubeconfig with the given token and default namespace.
     pub fn kubeconfig_for(&self, token: &str, namespace: &str) -> String {
         let authority = self.certificate_authority.as_deref();
-        kubeconfig::text(&self.url(), authority, token, namespace)
+        kubeconfig::to_text(&self.url(), authority, token, namespace)
     }
 
-    /// Writes the administrator's kubeconfig; only its owner may read it.
+    /// Writes the administrator's kubeconfig with mode 0600.
     ///
     /// # Errors
     ///
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn write_kubeconfig(&self, path: &Path) -> std::io::Result<()> {
-        kubeconfig::write(path, &self.kubeconfig())
+        kubeconfig::write_private_file(path, &self.kubeconfig())
     }
 
-    /// The operations, without HTTP, authentication and authorization.
+    /// The registry: operations without HTTP, authentication and authorization.
     pub fn registry(&self) -> &Arc<Registry> {
-        &self.shared.registry
+        &self.state.registry
     }
 
-    /// What was asked.
-    pub fn audit(&self) -> &Audit {
-        &self.shared.audit
+    /// The audit log.
+    pub fn audit(&self) -> &AuditLog {
+        &self.state.audit
     }
 
-    /// Ends the server and waits until everything has ended. Requests under way are cut off.
+    /// Stops the server and waits until all of its tasks have ended. Requests in flight are aborted.
     pub async fn stop(mut self) {
         self.tasks.shutdown().await;
     }
 
-    /// Runs until the server fails, which it does not; a command waits here.
+    /// Waits until the server stops; it never does by itself.
     pub async fn wait(&mut self) {
         while self.tasks.join_next().await.is_some() {}
     }

@@ -1,11 +1,11 @@
-//! How a server comes up.
+//! Startup of a server.
 
-use super::{ApiServer, Builder, Shared, listener, tls};
-use crate::audit::Audit;
-use crate::auth::{Authenticator, Authorizer, Impersonators, ServiceAccountTokens, User, bootstrap};
+use super::{ApiServer, ApiServerBuilder, ServerState, listener, tls};
+use crate::audit::AuditLog;
+use crate::auth::{Authenticator, Authorizer, ImpersonationModeCache, ServiceAccountTokens, User, bootstrap};
 use crate::http::serve;
 use crate::kinds::Catalog;
-use crate::registry::{Bodied, Registry, Target, WriteOptions};
+use crate::registry::{Registry, Target, WriteContext, WriteOptions};
 use crate::status::ApiError;
 use crate::{crd, gc};
 use parking_lot::RwLock;
@@ -16,8 +16,8 @@ use std::sync::Arc;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-const NAMESPACES: &[&str] = &["default", "kube-node-lease", "kube-public", "kube-system"];
-const PRIORITIES: &[(&str, i64, &str)] = &[
+const INITIAL_NAMESPACES: &[&str] = &["default", "kube-node-lease", "kube-public", "kube-system"];
+const SYSTEM_PRIORITY_CLASSES: &[(&str, i64, &str)] = &[
     (
         "system-cluster-critical",
         2_000_000_000,
@@ -30,13 +30,13 @@ const PRIORITIES: &[(&str, i64, &str)] = &[
     ),
 ];
 
-/// Since when tokens of an old kind are watched: every server has it.
-const TRACKING: &str = "kube-apiserver-legacy-service-account-token-tracking";
+/// The ConfigMap in which kube-apiserver records since when it tracks legacy service account tokens; it exists in every cluster.
+const LEGACY_TOKEN_TRACKING: &str = "kube-apiserver-legacy-service-account-token-tracking";
 
-/// The address of the service `kubernetes`: the first of its network.
-const SERVICE: &str = "10.0.0.1";
+/// The cluster IP of the service `kubernetes`: the first address of the service network.
+const KUBERNETES_SERVICE_IP: &str = "10.0.0.1";
 
-/// Why a server did not come up.
+/// The reason why a server did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The address cannot be listened on.
@@ -44,29 +44,29 @@ pub enum StartError {
     Listen {
         /// The address.
         address: String,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
-    /// A certificate cannot be used or made.
-    #[error("the certificate cannot be used: {0}")]
+    /// A certificate cannot be used or generated.
+    #[error("cannot use the certificate: {0}")]
     Certificate(String),
-    /// What is compiled in is malformed.
+    /// The embedded table of kinds is malformed.
     #[error("the table of kinds is malformed: {0}")]
     Table(#[from] serde_json::Error),
-    /// The objects that every cluster starts with are refused.
-    #[error("the objects to start with are refused: {0}")]
+    /// The bootstrap objects are invalid.
+    #[error("cannot create the bootstrap objects: {0}")]
     Bootstrap(#[from] ApiError),
 }
 
-impl Builder {
-    /// Starts it. It is ready when this returns.
+impl ApiServerBuilder {
+    /// Starts the server. It is ready when this returns.
     ///
     /// # Errors
     ///
-    /// When the address cannot be listened on, or a certificate cannot be used.
+    /// If the address cannot be listened on, or a certificate cannot be used.
     pub async fn start(self) -> Result<ApiServer, StartError> {
-        let wanted = (self.address, self.port);
-        let listening = TcpListener::bind(wanted).await.and_then(|listener| {
+        let requested = (self.address, self.port);
+        let listening = TcpListener::bind(requested).await.and_then(|listener| {
             let address = listener.local_addr()?;
             Ok((listener, address))
         });
@@ -74,13 +74,13 @@ impl Builder {
             address: format!("{}:{}", self.address, self.port),
             source,
         })?;
-        let tls = tls::acceptor(&self.tls, self.address, self.client_authority.as_deref())?;
+        let tls = tls::new_acceptor(&self.tls, self.address, self.client_ca.as_deref())?;
         let (acceptor, certificate_authority) = match tls {
             Some((acceptor, authority)) => (Some(acceptor), authority),
             None => (None, None),
         };
         let registry = Arc::new(Registry::new(Catalog::built_in()?, Authorizer::new(&self.modes)));
-        create_first(&registry, address)?;
+        create_bootstrap_objects(&registry, address)?;
         let admin_token: String = (0..32)
             .map(|_| char::from(rand::rng().random_range(b'a'..=b'z')))
             .collect();
@@ -90,14 +90,14 @@ impl Builder {
             ..User::new("admin", &["system:masters"])
         };
         tokens.insert(admin_token.clone(), admin);
-        let shared = Arc::new(Shared {
+        let state = Arc::new(ServerState {
             registry: registry.clone(),
             authenticator: Authenticator {
                 tokens,
                 accounts: ServiceAccountTokens::default(),
             },
-            impersonators: Impersonators::default(),
-            audit: Audit::new(self.audited),
+            impersonation_modes: ImpersonationModeCache::default(),
+            audit: AuditLog::new(self.audit_capacity),
             version: self.version,
             layer: self.layer,
             address: RwLock::new(address.to_string()),
@@ -106,12 +106,13 @@ impl Builder {
         let tls = acceptor.is_some();
         tasks.spawn(crd::run(registry.clone()));
         tasks.spawn(gc::run(registry));
-        let served = shared.clone();
-        let handler: listener::Handler =
-            Arc::new(move |request, asker| Box::pin(serve(served.clone(), request, asker)));
+        let handler_state = state.clone();
+        let handler: listener::Handler = Arc::new(move |request, client_cert| {
+            Box::pin(serve(handler_state.clone(), request, client_cert))
+        });
         tasks.spawn(listener::run(handler, listener, acceptor));
         Ok(ApiServer {
-            shared,
+            state,
             address,
             certificate_authority,
             tls,
@@ -121,35 +122,34 @@ impl Builder {
     }
 }
 
-/// Namespaces, roles, bindings, priorities, and the service by which pods reach the server.
+/// Creates the bootstrap objects: namespaces, priority classes, roles, bindings, and the service `kubernetes`.
 ///
-/// A real server also says in Endpoints and an EndpointSlice where it is, which may not name a loopback address.
-fn create_first(registry: &Registry, address: SocketAddr) -> Result<(), ApiError> {
-    let version = |version: &str, kind: &str, metadata: Value| json!({ "apiVersion": version, "kind": kind, "metadata": metadata });
-    let mut objects: Vec<Value> = NAMESPACES
+/// kube-apiserver also publishes its address in Endpoints and an EndpointSlice. They do not allow loopback addresses, so they are omitted.
+fn create_bootstrap_objects(registry: &Registry, address: SocketAddr) -> Result<(), ApiError> {
+    let new_object = |version: &str, kind: &str, metadata: Value| json!({ "apiVersion": version, "kind": kind, "metadata": metadata });
+    let mut objects: Vec<Value> = INITIAL_NAMESPACES
         .iter()
-        .map(|name| version("v1", "Namespace", json!({ "name": name })))
+        .map(|name| new_object("v1", "Namespace", json!({ "name": name })))
         .collect();
-    for (name, value, description) in PRIORITIES {
-        let mut class = version("scheduling.k8s.io/v1", "PriorityClass", json!({ "name": name }));
+    for (name, value, description) in SYSTEM_PRIORITY_CLASSES {
+        let mut class = new_object("scheduling.k8s.io/v1", "PriorityClass", json!({ "name": name }));
         class["value"] = json!(value);
         class["description"] = json!(description);
         objects.push(class);
     }
     objects.extend(bootstrap());
-    let mut tracking = version(
+    let mut tracking = new_object(
         "v1",
         "ConfigMap",
-        json!({ "name": TRACKING, "namespace": "kube-system" }),
+        json!({ "name": LEGACY_TOKEN_TRACKING, "namespace": "kube-system" }),
     );
     tracking["data"] = json!({ "since": crate::meta::now()[.."2026-01-01".len()] });
     objects.push(tracking);
     let labels = json!({ "component": "apiserver", "provider": "kubernetes" });
-    let here = json!({ "name": "kubernetes", "namespace": "default", "labels": labels });
-    let mut service = version("v1", "Service", here);
+    let metadata = json!({ "name": "kubernetes", "namespace": "default", "labels": labels });
+    let mut service = new_object("v1", "Service", metadata);
     let port = json!({ "name": "https", "port": 443, "protocol": "TCP", "targetPort": address.port() });
-    service["spec"] =
-        json!({ "clusterIP": SERVICE, "ports": [port], "sessionAffinity": "None", "type": "ClusterIP" });
+    service["spec"] = json!({ "clusterIP": KUBERNETES_SERVICE_IP, "ports": [port], "sessionAffinity": "None", "type": "ClusterIP" });
     objects.push(service);
     let catalog = registry.catalog();
     let (user, options) = (
@@ -162,13 +162,15 @@ fn create_first(registry: &Registry, address: SocketAddr) -> Result<(), ApiError
     for object in objects {
         let text = |key: &str| object[key].as_str().unwrap_or_default();
         let kind = catalog.kind(text("apiVersion"), text("kind"));
-        let kind = kind.ok_or_else(|| ApiError::internal(format!("nothing is known of {}", text("kind"))))?;
+        let kind = kind.ok_or_else(|| {
+            ApiError::internal(format!("unknown kind {} of a bootstrap object", text("kind")))
+        })?;
         let target = Target::new(kind, crate::meta::namespace(&object), "");
-        let by = Bodied {
+        let context = WriteContext {
             user: &user,
             options: &options,
         };
-        registry.create(&target, object, by)?;
+        registry.create(&target, object, context)?;
     }
     Ok(())
 }

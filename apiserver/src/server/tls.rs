@@ -1,8 +1,8 @@
-//! Certificates: the server's, and those of clients.
+//! TLS: the server's certificate and verification of client certificates.
 
 use super::StartError;
-use crate::auth::certificate_user;
-use crate::http::Asker;
+use crate::auth::user_from_certificate;
+use crate::http::ClientCert;
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     KeyUsagePurpose,
@@ -22,53 +22,56 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-/// Which certificate a server shows.
+/// The TLS mode of a server.
 #[derive(Clone, Debug)]
 pub enum Tls {
-    /// None: plain HTTP.
+    /// Plain HTTP.
     Off,
-    /// One of its own, signed by an authority of its own.
+    /// A generated certificate, signed by a generated CA.
     Generated,
-    /// This one, as PEM.
+    /// The given certificate, as PEM.
     Given {
-        /// The certificate, and those between it and its authority.
+        /// The certificate chain.
         certificates: String,
-        /// Its key.
+        /// The private key.
         key: String,
     },
 }
 
-/// The TLS side of a listener.
+/// Accepts TLS connections.
 #[derive(Clone)]
-pub(super) struct Acceptor {
+pub(super) struct ConnectionAcceptor {
     tls: TlsAcceptor,
-    /// Which certificates of clients are believed.
-    believed: Option<Arc<dyn ClientCertVerifier>>,
+    /// Verifies client certificates.
+    client_verifier: Option<Arc<dyn ClientCertVerifier>>,
 }
 
-impl Acceptor {
-    /// Agrees on TLS, and says whom the client's certificate names.
-    pub(super) async fn accept(&self, stream: TcpStream) -> std::io::Result<(TlsStream<TcpStream>, Asker)> {
+impl ConnectionAcceptor {
+    /// Performs the TLS handshake and verifies the client certificate.
+    pub(super) async fn accept(
+        &self,
+        stream: TcpStream,
+    ) -> std::io::Result<(TlsStream<TcpStream>, ClientCert)> {
         let stream = self.tls.accept(stream).await?;
-        let shown = stream.get_ref().1.peer_certificates();
-        let asker = match (shown, &self.believed) {
-            (Some([first, others @ ..]), Some(believed)) => believed
+        let certificates = stream.get_ref().1.peer_certificates();
+        let client_cert = match (certificates, &self.client_verifier) {
+            (Some([first, others @ ..]), Some(client_verifier)) => client_verifier
                 .verify_client_cert(first, others, UnixTime::now())
                 .ok()
-                .and_then(|_| certificate_user(first))
-                .map_or(Asker::Doubtful, |user| Asker::Certified(Arc::new(user))),
-            _ => Asker::Uncertified,
+                .and_then(|_| user_from_certificate(first))
+                .map_or(ClientCert::Untrusted, |user| ClientCert::Verified(Arc::new(user))),
+            _ => ClientCert::Absent,
         };
-        Ok((stream, asker))
+        Ok((stream, client_cert))
     }
 }
 
-/// Asks clients for certificates, and lets every one connect who has the key of what is shown: whether it is believed is a matter of the
-/// requests, as in kube-apiserver, where the answer is then 401.
+/// Requests client certificates, but checks only the possession of the private key. The certificate is verified after the handshake, so
+/// that requests with an untrusted one get 401 as from kube-apiserver, instead of a failed handshake.
 #[derive(Debug)]
-struct Lenient(Arc<dyn ClientCertVerifier>);
+struct PossessionVerifier(Arc<dyn ClientCertVerifier>);
 
-impl ClientCertVerifier for Lenient {
+impl ClientCertVerifier for PossessionVerifier {
     fn client_auth_mandatory(&self) -> bool {
         false
     }
@@ -109,24 +112,24 @@ impl ClientCertVerifier for Lenient {
     }
 }
 
-/// The TLS side of a listener, and the authority that clients must believe.
-pub(super) fn acceptor(
+/// Returns the TLS acceptor and the CA that clients need; None without TLS.
+pub(super) fn new_acceptor(
     tls: &Tls,
     address: IpAddr,
-    client_authority: Option<&str>,
-) -> Result<Option<(Acceptor, Option<String>)>, StartError> {
+    client_ca: Option<&str>,
+) -> Result<Option<(ConnectionAcceptor, Option<String>)>, StartError> {
     let (certificates, key, authority) = match tls {
         Tls::Off => return Ok(None),
         Tls::Given { certificates, key } => (certificates.clone(), key.clone(), None),
         Tls::Generated => {
-            let (certificate, key, authority) = generate(address)?;
+            let (certificate, key, authority) = generate_certificate(address)?;
             (certificate, key, Some(authority))
         }
     };
-    let chain = read(&certificates)?;
+    let chain = parse_certificates(&certificates)?;
     let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).map_err(certificate_error)?;
     let mut provider = ring::default_provider();
-    // What the real server prefers, too; it is the cheapest.
+    // kube-apiserver prefers this suite, too; it is the cheapest.
     provider
         .cipher_suites
         .sort_by_key(|suite| suite.suite() != CipherSuite::TLS13_AES_128_GCM_SHA256);
@@ -134,10 +137,10 @@ pub(super) fn acceptor(
     let builder = ServerConfig::builder_with_provider(provider.clone())
         .with_safe_default_protocol_versions()
         .map_err(certificate_error)?;
-    let believed = client_authority
+    let client_verifier = client_ca
         .map(|pem| -> Result<Arc<dyn ClientCertVerifier>, StartError> {
             let mut roots = RootCertStore::empty();
-            for authority in read(pem)? {
+            for authority in parse_certificates(pem)? {
                 roots.add(authority).map_err(certificate_error)?;
             }
             WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider)
@@ -145,26 +148,28 @@ pub(super) fn acceptor(
                 .map_err(certificate_error)
         })
         .transpose()?;
-    let builder = match &believed {
+    let builder = match &client_verifier {
         None => builder.with_no_client_auth(),
-        Some(believed) => builder.with_client_cert_verifier(Arc::new(Lenient(believed.clone()))),
+        Some(client_verifier) => {
+            builder.with_client_cert_verifier(Arc::new(PossessionVerifier(client_verifier.clone())))
+        }
     };
     let mut config = builder.with_single_cert(chain, key).map_err(certificate_error)?;
-    // Else the order of the client would count.
+    // Otherwise the client's order would take precedence.
     config.ignore_client_order = true;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     let tls = TlsAcceptor::from(Arc::new(config));
-    Ok(Some((Acceptor { tls, believed }, authority)))
+    Ok(Some((ConnectionAcceptor { tls, client_verifier }, authority)))
 }
 
-fn read(pem: &str) -> Result<Vec<CertificateDer<'static>>, StartError> {
+fn parse_certificates(pem: &str) -> Result<Vec<CertificateDer<'static>>, StartError> {
     CertificateDer::pem_slice_iter(pem.as_bytes())
         .collect::<Result<Vec<_>, _>>()
         .map_err(certificate_error)
 }
 
-/// A certificate for the address, its key, and who signed it.
-fn generate(address: IpAddr) -> Result<(String, String, String), StartError> {
+/// Generates a certificate for the address; returns it with its key and its CA, as PEM.
+fn generate_certificate(address: IpAddr) -> Result<(String, String, String), StartError> {
     let mut authority = CertificateParams::new(vec![]).map_err(certificate_error)?;
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
@@ -179,7 +184,7 @@ fn generate(address: IpAddr) -> Result<(String, String, String), StartError> {
     let issuer = Issuer::new(authority, authority_key);
     let mut names = vec!["localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned()];
     names.extend(["kubernetes", "kubernetes.default", "kubernetes.default.svc"].map(str::to_owned));
-    // Loopback is more than one address.
+    // The loopback network has more addresses than 127.0.0.1.
     if !address.is_unspecified() && !names.contains(&address.to_string()) {
         names.push(address.to_string());
     }

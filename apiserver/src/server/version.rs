@@ -1,11 +1,11 @@
-//! What `/version` says.
+//! The response of `/version`.
 
 use serde_json::{Value, json};
 
-/// What `/version` says.
+/// The version that `/version` reports.
 #[derive(Clone, Debug)]
 pub struct VersionInfo {
-    /// As `v1.36.3`.
+    /// The version, such as `v1.36.3`.
     pub git_version: String,
 }
 
@@ -36,7 +36,7 @@ impl VersionInfo {
     }
 }
 
-/// As Go calls it.
+/// The architecture as Go names it.
 fn architecture() -> &'static str {
     match std::env::consts::ARCH {
         "x86_64" => "amd64",

@@ -1,71 +1,71 @@
-//! The objects, in memory: one rising resource version, a table a resource, a bounded history a table.
+//! Storage of objects in memory: a global resource version, a table per resource, a bounded history per table.
 //!
-//! Read object (what is kept), table (objects and history), then this file. Nothing here knows of kinds or requests.
+//! Reading order: `object` (a stored version), `table` (objects and history), then this file. The store does not know kinds or requests.
 
 mod object;
 mod table;
 
 pub use object::Object;
-pub use table::{Change, ChangeKind, HISTORY};
+pub use table::{Change, ChangeKind, HISTORY_CAPACITY};
 
 use parking_lot::RwLock;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
-use table::Table;
+use table::ResourceTable;
 use tokio::sync::watch;
 
-/// Why a write did not happen.
+/// The reason why a write was not performed.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Lost {
-    /// There is an object of that key.
+pub enum WriteConflict {
+    /// An object with that key exists.
     Exists,
-    /// The object changed since it was read, or went.
+    /// The object was changed or deleted since it was read.
     Changed,
 }
 
-/// A version that cannot be served.
+/// A revision that cannot be read.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Unserved {
-    /// It is beyond the newest, which this is.
+pub enum RevisionError {
+    /// The revision is newer than the newest, which is this.
     Future(u64),
-    /// The history begins later, after this.
+    /// The revision was compacted; the oldest available one is this.
     Compacted(u64),
 }
 
-/// What a list found.
+/// The result of a list.
 #[derive(Debug)]
 pub struct Page {
-    /// In the order of their keys.
+    /// The objects, ordered by key.
     pub objects: Vec<Arc<Object>>,
-    /// How many there are behind these.
+    /// The number of objects after these.
     pub remaining: usize,
-    /// Of which moment this is true.
+    /// The revision of the list.
     pub revision: u64,
 }
 
-/// The objects. All methods are short and may be called from any thread.
+/// The store. All methods are short and may be called from any thread.
 #[derive(Debug)]
 pub struct Store {
-    inner: RwLock<Inner>,
-    /// The newest revision, for those who wait for one.
+    inner: RwLock<StoreState>,
+    /// The newest revision, for subscribers.
     newest: watch::Sender<u64>,
 }
 
 #[derive(Debug, Default)]
-struct Inner {
+struct StoreState {
     revision: u64,
-    /// No older version is served any more.
+    /// Older revisions cannot be read any more.
     compacted: u64,
-    tables: HashMap<String, Table>,
+    tables: HashMap<String, ResourceTable>,
 }
 
 impl Default for Store {
     fn default() -> Self {
         Self {
-            inner: RwLock::new(Inner {
-                // Version 0 means "any" and version 1 is that of the empty storage.
+            inner: RwLock::new(StoreState {
+                // resourceVersion 0 means "any", and 1 is that of an empty etcd.
                 revision: 1,
                 compacted: 0,
                 tables: HashMap::new(),
@@ -76,7 +76,7 @@ impl Default for Store {
 }
 
 impl Store {
-    /// The key of an object: its name, after its namespace. Without a name, what the keys in the namespace begin with.
+    /// Returns the key of an object: `namespace/name`, or `name` if cluster-scoped. With an empty name, the prefix of a namespace's keys.
     pub fn key(namespace: &str, name: &str) -> String {
         if namespace.is_empty() {
             name.to_owned()
@@ -85,41 +85,47 @@ impl Store {
         }
     }
 
-    /// The newest version.
+    /// Returns the newest revision.
     pub fn revision(&self) -> u64 {
         self.inner.read().revision
     }
 
-    /// An object as it is now.
+    /// Returns the current version of an object.
     pub fn get(&self, table: &str, key: &str) -> Option<Arc<Object>> {
         self.inner.read().tables.get(table)?.get(key)
     }
 
-    /// The objects in a namespace, whose keys begin with the prefix `namespace/`, or with an empty prefix in all, after a key, as they are now or were at a version.
-    pub fn list(&self, table: &str, prefix: &str, after: &str, at: Option<u64>) -> Result<Page, Unserved> {
+    /// Lists the objects with keys that start with `prefix` (`namespace/`, or empty for all) and follow `after`, now or at a revision.
+    pub fn list(
+        &self,
+        table: &str,
+        prefix: &str,
+        after: &str,
+        at: Option<u64>,
+    ) -> Result<Page, RevisionError> {
         self.page(table, prefix, after, at, usize::MAX)
     }
 
-    /// The first of them, at most so many.
+    /// Like [`Self::list`], but returns at most `limit` objects.
     pub fn page(
         &self,
         table: &str,
         prefix: &str,
         after: &str,
         at: Option<u64>,
-        most: usize,
-    ) -> Result<Page, Unserved> {
+        limit: usize,
+    ) -> Result<Page, RevisionError> {
         let inner = self.inner.read();
         let revision = at.unwrap_or(inner.revision);
         if revision > inner.revision {
-            return Err(Unserved::Future(inner.revision));
+            return Err(RevisionError::Future(inner.revision));
         }
-        inner.serves(revision)?;
+        inner.check_compaction(revision)?;
         let (objects, remaining) = match inner.tables.get(table) {
             None => (vec![], 0),
             Some(table) => table
-                .page(prefix, after, revision, most)
-                .map_err(Unserved::Compacted)?,
+                .page(prefix, after, revision, limit)
+                .map_err(RevisionError::Compacted)?,
         };
         Ok(Page {
             objects,
@@ -128,12 +134,12 @@ impl Store {
         })
     }
 
-    /// How many objects a table has.
+    /// Returns the number of objects of a table.
     pub fn count(&self, table: &str) -> usize {
-        self.inner.read().tables.get(table).map_or(0, Table::len)
+        self.inner.read().tables.get(table).map_or(0, ResourceTable::len)
     }
 
-    /// Every object of every table, with the table's name.
+    /// Returns all objects of all tables, with the tables' names.
     pub fn all(&self) -> Vec<(String, Arc<Object>)> {
         let inner = self.inner.read();
         let tables = inner.tables.iter();
@@ -142,18 +148,24 @@ impl Store {
             .collect()
     }
 
-    /// Keeps a new object.
-    pub fn create(&self, table: &str, key: &str, object: Value) -> Result<Arc<Object>, Lost> {
+    /// Stores a new object.
+    pub fn create(&self, table: &str, key: &str, object: Value) -> Result<Arc<Object>, WriteConflict> {
         self.write(table, key, None, Some(object))
     }
 
-    /// Replaces an object, if it is still this one.
-    pub fn update(&self, table: &str, key: &str, old: &Object, object: Value) -> Result<Arc<Object>, Lost> {
+    /// Replaces an object, if it is still at the version `old`.
+    pub fn update(
+        &self,
+        table: &str,
+        key: &str,
+        old: &Object,
+        object: Value,
+    ) -> Result<Arc<Object>, WriteConflict> {
         self.write(table, key, Some(old.revision), Some(object))
     }
 
-    /// Removes an object, if it is still this one. What it was is given back with the version of the removal.
-    pub fn delete(&self, table: &str, key: &str, old: &Object) -> Result<Arc<Object>, Lost> {
+    /// Deletes an object, if it is still at the version `old`. Returns its last state with the revision of the deletion.
+    pub fn delete(&self, table: &str, key: &str, old: &Object) -> Result<Arc<Object>, WriteConflict> {
         self.write(table, key, Some(old.revision), None)
     }
 
@@ -163,34 +175,34 @@ impl Store {
         key: &str,
         old: Option<u64>,
         new: Option<Value>,
-    ) -> Result<Arc<Object>, Lost> {
+    ) -> Result<Arc<Object>, WriteConflict> {
         let mut inner = self.inner.write();
         let revision = inner.revision + 1;
         if !inner.tables.contains_key(table) {
-            inner.tables.insert(table.to_owned(), Table::default());
+            inner.tables.insert(table.to_owned(), ResourceTable::default());
         }
         let Some(table) = inner.tables.get_mut(table) else {
-            return Err(Lost::Changed);
+            return Err(WriteConflict::Changed);
         };
         match (old, table.revision(key)) {
-            (None, Some(_)) => return Err(Lost::Exists),
-            (Some(_), present) if present != old => return Err(Lost::Changed),
+            (None, Some(_)) => return Err(WriteConflict::Exists),
+            (Some(_), present) if present != old => return Err(WriteConflict::Changed),
             _ => {}
         }
-        let (object, waste) = table.write(key, new, revision).ok_or(Lost::Changed)?;
+        let (object, evicted) = table.write(key, new, revision).ok_or(WriteConflict::Changed)?;
         inner.revision = revision;
         drop(inner);
         self.newest.send_replace(revision);
-        drop(waste);
+        drop(evicted);
         Ok(object)
     }
 
-    /// Tells of every new version.
+    /// Subscribes to the newest revision.
     pub fn subscribe(&self) -> watch::Receiver<u64> {
         self.newest.subscribe()
     }
 
-    /// Tells of every change of one table.
+    /// Subscribes to the changes of one table.
     pub fn subscribe_table(&self, table: &str) -> watch::Receiver<u64> {
         let mut inner = self.inner.write();
         inner
@@ -201,58 +213,63 @@ impl Store {
             .subscribe()
     }
 
-    /// The tables in which something changed after a version, and the version up to which they are all.
+    /// Returns the tables with changes after a revision, and the revision up to which this holds.
     pub fn changed_since(&self, after: u64) -> (Vec<String>, u64) {
         let inner = self.inner.read();
         let changed = inner.tables.iter().filter(|(_, table)| table.newest() > after);
         (changed.map(|(name, _)| name.clone()).collect(), inner.revision)
     }
 
-    /// Whether the changes of a table after a version are known to who asks for the first time.
-    pub fn can_follow(&self, table: &str, after: u64) -> Result<(), Unserved> {
-        self.inner.read().serves(after)?;
+    /// Checks that a new watch can start after a revision.
+    pub fn check_watchable(&self, table: &str, after: u64) -> Result<(), RevisionError> {
+        self.inner.read().check_compaction(after)?;
         self.changes(table, after, 1).map(drop)
     }
 
-    /// The changes of a table after a version, oldest first, at most so many, and the version up to which they are all.
-    /// Who reads on, as open watches do, asks for no more than this.
-    pub fn changes(&self, table: &str, after: u64, most: usize) -> Result<(Vec<Arc<Change>>, u64), Unserved> {
+    /// Returns the changes of a table after a revision, oldest first, at most `limit`, and the revision up to which they are complete.
+    /// Unlike [`Self::check_watchable`], this also serves compacted revisions that the history still contains: open watches read on.
+    pub fn changes(
+        &self,
+        table: &str,
+        after: u64,
+        limit: usize,
+    ) -> Result<(Vec<Arc<Change>>, u64), RevisionError> {
         let inner = self.inner.read();
         let Some(table) = inner.tables.get(table) else {
             return Ok((vec![], inner.revision));
         };
-        let changes = table.changes(after, most).map_err(Unserved::Compacted)?;
+        let changes = table.changes(after, limit).map_err(RevisionError::Compacted)?;
         let until = match changes.last() {
-            Some(last) if changes.len() == most => last.revision,
+            Some(last) if changes.len() == limit => last.revision,
             _ => inner.revision,
         };
         Ok((changes, until))
     }
 
-    /// Expires the history: whoever asks for an older version is told that it is gone. It is itself a change, as with etcd's, so that no
-    /// version which anybody has seen is the newest. Who reads on is told so only when they are a hundred changes behind.
+    /// Compacts the history: reading older revisions is refused. Compaction is itself a revision, as in etcd, so that no revision that a
+    /// client has seen is the newest. Open watches are refused only if they lag behind by more than a hundred changes.
     pub fn compact(&self) {
         let mut inner = self.inner.write();
         inner.revision += 1;
         inner.compacted = inner.revision;
         let revision = inner.revision;
-        inner.tables.values_mut().for_each(Table::compact);
+        inner.tables.values_mut().for_each(ResourceTable::compact);
         drop(inner);
         self.newest.send_replace(revision);
     }
 
-    /// Waits until a version is there; false when that took too long.
-    pub async fn reach(&self, revision: u64, patience: Duration) -> bool {
+    /// Waits until the store has reached a revision; false after the timeout.
+    pub async fn wait_for_revision(&self, revision: u64, timeout: Duration) -> bool {
         let mut newest = self.subscribe();
         let reached = newest.wait_for(|newest| *newest >= revision);
-        tokio::time::timeout(patience, reached).await.is_ok()
+        tokio::time::timeout(timeout, reached).await.is_ok()
     }
 }
 
-impl Inner {
-    fn serves(&self, revision: u64) -> Result<(), Unserved> {
+impl StoreState {
+    fn check_compaction(&self, revision: u64) -> Result<(), RevisionError> {
         if revision < self.compacted {
-            return Err(Unserved::Compacted(self.compacted));
+            return Err(RevisionError::Compacted(self.compacted));
         }
         Ok(())
     }
@@ -268,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_rise_over_all_tables() {
+    fn revisions_rise_across_tables() {
         let store = Store::default();
         let first = store.create("a", "x", object("1")).unwrap();
         let second = store.create("b", "x", object("1")).unwrap();
@@ -277,23 +294,29 @@ mod tests {
             first.value()["metadata"]["resourceVersion"],
             first.revision.to_string()
         );
-        assert_eq!(store.create("a", "x", object("2")).unwrap_err(), Lost::Exists);
+        assert_eq!(
+            store.create("a", "x", object("2")).unwrap_err(),
+            WriteConflict::Exists
+        );
         let updated = store.update("a", "x", &first, object("2")).unwrap();
         assert_eq!(
             store.update("a", "x", &first, object("3")).unwrap_err(),
-            Lost::Changed
+            WriteConflict::Changed
         );
-        assert_eq!(store.delete("a", "x", &first).unwrap_err(), Lost::Changed);
+        assert_eq!(
+            store.delete("a", "x", &first).unwrap_err(),
+            WriteConflict::Changed
+        );
         assert_eq!(
             store.changed_since(second.revision),
             (vec!["a".to_owned()], updated.revision)
         );
-        let gone = store.delete("a", "x", &updated).unwrap();
-        assert!(gone.revision > updated.revision && store.get("a", "x").is_none());
+        let deleted = store.delete("a", "x", &updated).unwrap();
+        assert!(deleted.revision > updated.revision && store.get("a", "x").is_none());
     }
 
     #[test]
-    fn a_list_can_be_of_an_earlier_moment() {
+    fn list_can_read_a_past_revision() {
         let store = Store::default();
         let a = store.create("t", "n/a", object("1")).unwrap();
         let b = store.create("t", "n/b", object("1")).unwrap();
@@ -309,7 +332,7 @@ mod tests {
             1
         );
         for after in ["n", "n0", "n/c", "z"] {
-            // Whatever key a client sends.
+            // Any key that a client may send.
             assert!(store.list("t", "n/", after, Some(moment)).unwrap().objects.len() <= 2);
         }
         store.create("t", "m/z", object("1")).unwrap();
@@ -325,25 +348,28 @@ mod tests {
         store.compact();
         assert!(matches!(
             store.list("t", "n/", "", Some(moment)),
-            Err(Unserved::Compacted(_))
+            Err(RevisionError::Compacted(_))
         ));
         assert!(matches!(
             store.list("t", "", "", Some(1000)),
-            Err(Unserved::Future(_))
+            Err(RevisionError::Future(_))
         ));
     }
 
     #[test]
-    fn an_expired_history_is_for_those_who_read_on_alone() {
+    fn compacted_history_is_served_only_to_open_watches() {
         let store = Store::default();
         store.create("t", "a", object("1")).unwrap();
         let seen = store.revision();
         store.compact();
         let newest = store.revision();
         for table in ["t", "empty"] {
-            assert_eq!(store.can_follow(table, seen), Err(Unserved::Compacted(newest)));
+            assert_eq!(
+                store.check_watchable(table, seen),
+                Err(RevisionError::Compacted(newest))
+            );
             assert!(store.list(table, "", "", Some(seen)).is_err());
-            assert_eq!(store.can_follow(table, newest), Ok(()));
+            assert_eq!(store.check_watchable(table, newest), Ok(()));
             assert!(store.list(table, "", "", Some(newest)).is_ok());
         }
         store.create("t", "b", object("1")).unwrap();
@@ -351,23 +377,26 @@ mod tests {
     }
 
     #[test]
-    fn changes_come_in_order_and_the_history_is_bounded() {
+    fn changes_are_ordered_and_history_is_bounded() {
         let store = Store::default();
         let first = store.create("t", "a", object("1")).unwrap();
         let (changes, until) = store.changes("t", 1, 10).unwrap();
         assert_eq!((changes.len(), until), (1, first.revision));
         assert_eq!(changes[0].kind, ChangeKind::Added);
         let mut last = first;
-        for _ in 0..HISTORY {
+        for _ in 0..HISTORY_CAPACITY {
             last = store.update("t", "a", &last, object("2")).unwrap();
         }
-        assert!(matches!(store.changes("t", 1, 10), Err(Unserved::Compacted(_))));
+        assert!(matches!(
+            store.changes("t", 1, 10),
+            Err(RevisionError::Compacted(_))
+        ));
         let (changes, until) = store.changes("t", last.revision - 5, 2).unwrap();
         assert_eq!((changes.len(), until), (2, last.revision - 3));
     }
 
     #[test]
-    fn of_many_objects_those_that_rest_are_kept_as_json_and_read_the_same() {
+    fn unchanged_objects_of_large_tables_are_held_as_json() {
         let store = Store::default();
         let value = |number: u64| {
             json!({
@@ -383,27 +412,27 @@ mod tests {
                     .unwrap()
             })
             .collect();
-        let kept = store.list("t", "n/", "", None).unwrap().objects;
-        assert!(kept.iter().filter(|object| object.is_tree()).count() < kept.len() / 2);
-        for (kept, created) in kept.iter().zip(&created) {
-            assert_eq!(kept.json(), created.json());
-            assert_eq!(kept.value(), created.value());
+        let stored = store.list("t", "n/", "", None).unwrap().objects;
+        assert!(stored.iter().filter(|object| object.is_tree()).count() < stored.len() / 2);
+        for (stored, created) in stored.iter().zip(&created) {
+            assert_eq!(stored.json(), created.json());
+            assert_eq!(stored.value(), created.value());
         }
-        // What was read is not kept so.
+        // A tree that was parsed for a reader is not retained.
         assert!(!store.get("t", "n/2000").unwrap().is_tree());
-        let (changes, _) = store.changes("t", 1, HISTORY).unwrap();
+        let (changes, _) = store.changes("t", 1, HISTORY_CAPACITY).unwrap();
         assert_eq!(
             changes.iter().filter(|change| !change.object.is_tree()).count(),
             3000 - 128
         );
         assert_eq!(changes[0].object.value(), created[0].value());
-        let updated = store.update("t", "n/2000", &kept[2000], value(1)).unwrap();
+        let updated = store.update("t", "n/2000", &stored[2000], value(1)).unwrap();
         assert!(store.get("t", "n/2000").unwrap().is_tree());
         store.delete("t", "n/2000", &updated).unwrap();
     }
 
     #[test]
-    fn pages_say_how_many_follow_whatever_happens_between_them() {
+    fn pages_report_remaining_count_despite_writes_in_between() {
         let store = Store::default();
         for number in 0..10 {
             store.create("t", &format!("n/{number}"), object("1")).unwrap();
@@ -419,7 +448,7 @@ mod tests {
             ],
             [7, 4, 1]
         );
-        // The same place in another list, and another place.
+        // The same position of another list, and another position.
         assert_eq!(
             [
                 remaining("n/", "n/5"),

@@ -1,4 +1,4 @@
-//! One version of one object.
+//! One version of an object.
 
 use crate::types;
 use bytes::Bytes;
@@ -6,47 +6,47 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-/// As much as the JSON of most objects takes.
-const ROOM: usize = 4096;
+/// The JSON of most objects fits into this many bytes.
+const TYPICAL_JSON_BYTES: usize = 4096;
 
-/// One version of one object. It never changes.
+/// One version of an object. It is immutable.
 ///
-/// It is a tree, which is written as JSON when that is first asked for, or JSON, which is read when the tree is first asked for. The tree
-/// takes about six times as much memory.
+/// It is held as a tree, which is serialized on first use of the JSON, or as JSON, which is parsed on first use of the tree. A tree takes
+/// about six times as much memory.
 #[derive(Debug)]
 pub struct Object {
     /// The resource version.
     pub revision: u64,
     value: OnceLock<Value>,
     json: OnceLock<Bytes>,
-    /// What the JSON does not say.
-    ty: Option<Arc<Type>>,
+    /// Kind and apiVersion, which the JSON does not contain.
+    ty: Option<Arc<TypeMeta>>,
 }
 
-/// The kind and version of many objects.
+/// Kind and apiVersion, shared by many objects.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Type {
+pub(super) struct TypeMeta {
     kind: String,
     api_version: String,
 }
 
 impl Object {
-    /// With the version written into the metadata.
+    /// Creates an object, with the revision as its resourceVersion.
     pub fn new(mut value: Value, revision: u64) -> Self {
         if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
             metadata.insert("resourceVersion".into(), revision.to_string().into());
         }
-        Self::tree(value, revision)
+        Self::from_tree(value, revision)
     }
 
-    /// What was never kept, and keeps the version that it has.
-    pub fn unsaved(value: Value) -> Self {
+    /// Creates an object that was never stored and keeps its resourceVersion.
+    pub fn never_stored(value: Value) -> Self {
         let revision = value["metadata"]["resourceVersion"].as_str();
         let revision = revision.and_then(|text| text.parse().ok()).unwrap_or(0);
-        Self::tree(value, revision)
+        Self::from_tree(value, revision)
     }
 
-    fn tree(value: Value, revision: u64) -> Self {
+    fn from_tree(value: Value, revision: u64) -> Self {
         Self {
             revision,
             value: value.into(),
@@ -55,10 +55,10 @@ impl Object {
         }
     }
 
-    /// The object.
+    /// Returns the object as a tree.
     pub fn value(&self) -> &Value {
         self.value.get_or_init(|| {
-            // What was written can be read.
+            // The JSON was written by this server, so it can be parsed.
             let value = self.json.get().and_then(|json| types::decode_stored(json).ok());
             let mut value = value.unwrap_or_default();
             if let (Value::Object(fields), Some(ty)) = (&mut value, &self.ty) {
@@ -69,28 +69,28 @@ impl Object {
         })
     }
 
-    /// The object as JSON, without its kind and version, which differ from one place to another: `{` and the other fields and `}`.
+    /// Returns the object as a JSON object without kind and apiVersion, because these depend on the version in which it is shown.
     pub fn json(&self) -> &Bytes {
         self.json.get_or_init(|| {
             let fields = self.value().as_object().into_iter().flatten();
             let fields: BTreeMap<&String, &Value> = fields
                 .filter(|(key, _)| !matches!(key.as_str(), "kind" | "apiVersion"))
                 .collect();
-            // A map of strings to values always becomes JSON.
-            let mut json = Vec::with_capacity(ROOM);
+            // Serialization of a map with string keys cannot fail.
+            let mut json = Vec::with_capacity(TYPICAL_JSON_BYTES);
             let _ = serde_json::to_writer(&mut json, &fields);
             json.shrink_to_fit();
             json.into()
         })
     }
 
-    /// Whether it is there as a tree.
+    /// True if the object is held as a tree.
     pub(super) fn is_tree(&self) -> bool {
         self.value.get().is_some()
     }
 
-    /// The same as JSON alone. Objects of one type share `last`, which is that of the one before.
-    pub(super) fn as_json(&self, last: &mut Option<Arc<Type>>) -> Self {
+    /// Returns a copy that holds only JSON. `last` is the type of the previously converted object, and is shared with equal ones.
+    pub(super) fn to_json_only(&self, last: &mut Option<Arc<TypeMeta>>) -> Self {
         Self {
             revision: self.revision,
             value: OnceLock::new(),
@@ -98,19 +98,19 @@ impl Object {
             ty: self.ty.clone().or_else(|| {
                 let text = |key: &str| self.value()[key].as_str().unwrap_or_default();
                 let same =
-                    |ty: &&mut Arc<Type>| ty.kind == text("kind") && ty.api_version == text("apiVersion");
+                    |ty: &&mut Arc<TypeMeta>| ty.kind == text("kind") && ty.api_version == text("apiVersion");
                 if let Some(ty) = last.as_mut().filter(same) {
                     return Some(ty.clone());
                 }
                 let (kind, api_version) = (text("kind").to_owned(), text("apiVersion").to_owned());
-                *last = Some(Arc::new(Type { kind, api_version }));
+                *last = Some(Arc::new(TypeMeta { kind, api_version }));
                 last.clone()
             }),
         }
     }
 
-    /// The same for somebody who may ask for the tree, which is not to stay.
-    pub(super) fn lend(self: &Arc<Self>) -> Arc<Self> {
+    /// Returns the object for a reader: a copy that holds only JSON, so that a tree parsed by the reader is not retained.
+    pub(super) fn reader_copy(self: &Arc<Self>) -> Arc<Self> {
         if self.is_tree() {
             return self.clone();
         }

@@ -1,7 +1,7 @@
-//! The objects of one resource, and what happened to them lately.
+//! The objects of one resource, and their recent changes.
 
 use super::Object;
-use super::object::Type;
+use super::object::TypeMeta;
 use parking_lot::Mutex;
 use serde_json::Value;
 use std::collections::{BTreeMap, VecDeque};
@@ -9,86 +9,87 @@ use std::ops::Bound;
 use std::sync::Arc;
 use tokio::sync::watch;
 
-/// How many changes a table remembers.
-pub const HISTORY: usize = 4096;
-/// How many changes have trees of their objects; and so many objects a table has when those that did not change lately are kept as JSON.
-const TREES: usize = 128;
-const MANY: usize = 1024;
-/// How many changes an expired history keeps for those who read on.
-const LEFT: usize = TREES;
+/// The number of changes in a table's history.
+pub const HISTORY_CAPACITY: usize = 4096;
+/// The number of recent changes that hold their objects as trees; older ones hold JSON.
+const TREE_CHANGES: usize = 128;
+/// With more objects than this, a table holds objects that did not change recently as JSON.
+const JSON_STORAGE_MIN_OBJECTS: usize = 1024;
+/// The number of changes that a compaction keeps for open watches.
+const HISTORY_AFTER_COMPACTION: usize = TREE_CHANGES;
 
-/// Something that happened.
+/// A change of an object.
 #[derive(Debug)]
 pub struct Change {
-    /// What.
+    /// The type of the change.
     pub kind: ChangeKind,
-    /// When.
+    /// The revision of the change.
     pub revision: u64,
     /// The object's key.
     pub key: Arc<str>,
-    /// The object after it; for a removal, as it was, with the version of the removal.
+    /// The object after the change; for a deletion, its last state with the revision of the deletion.
     pub object: Arc<Object>,
-    /// The object before it.
+    /// The object before the change.
     pub before: Option<Arc<Object>>,
 }
 
-/// What can happen to an object.
+/// The type of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeKind {
-    /// It is new.
+    /// The object was created.
     Added,
-    /// It is another.
+    /// The object was updated.
     Modified,
-    /// It is gone.
+    /// The object was deleted.
     Deleted,
 }
 
-/// What a table has no use for any more: trees, which take long to drop.
-pub(super) type Waste = [Option<Arc<Change>>; 2];
+/// Entries that a write removed. Dropping their trees takes long, so that is done after the lock is released.
+pub(super) type Evicted = [Option<Arc<Change>>; 2];
 
 #[derive(Debug)]
-pub(super) struct Table {
-    /// Sorted as the real storage sorts them: by namespace, a slash, and name.
+pub(super) struct ResourceTable {
+    /// Sorted by key (namespace, slash, name), as in etcd.
     objects: BTreeMap<Arc<str>, Arc<Object>>,
-    /// Of the object that became JSON last.
-    ty: Option<Arc<Type>>,
+    /// The type of the last object that was converted to JSON.
+    ty: Option<Arc<TypeMeta>>,
     history: VecDeque<Arc<Change>>,
-    /// The version after which the history is whole.
-    whole_after: u64,
+    /// The history contains all changes after this revision.
+    truncated_at: u64,
     pub(super) changed: watch::Sender<u64>,
     last_page: Mutex<LastPage>,
 }
 
-/// How many objects there were behind a page: the next one need not count them all again.
+/// The last page that was read: the number of remaining objects of the next page need not be counted again.
 #[derive(Debug, Default)]
 struct LastPage {
-    /// The version of the newest change.
+    /// The revision of the newest change when the page was read.
     newest: u64,
     prefix: String,
-    /// The last key.
+    /// The last key of the page.
     last: Arc<str>,
     remaining: usize,
 }
 
-impl Default for Table {
+impl Default for ResourceTable {
     fn default() -> Self {
         Self {
             objects: BTreeMap::new(),
             ty: None,
             history: VecDeque::new(),
-            whole_after: 0,
+            truncated_at: 0,
             changed: watch::Sender::new(0),
             last_page: Mutex::default(),
         }
     }
 }
 
-impl Table {
+impl ResourceTable {
     pub(super) fn get(&self, key: &str) -> Option<Arc<Object>> {
-        self.objects.get(key).map(Object::lend)
+        self.objects.get(key).map(Object::reader_copy)
     }
 
-    /// The version of an object.
+    /// The revision of an object.
     pub(super) fn revision(&self, key: &str) -> Option<u64> {
         self.objects.get(key).map(|object| object.revision)
     }
@@ -99,16 +100,16 @@ impl Table {
 
     /// All objects.
     pub(super) fn all(&self) -> impl Iterator<Item = Arc<Object>> {
-        self.objects.values().map(Object::lend)
+        self.objects.values().map(Object::reader_copy)
     }
 
-    /// Puts or removes; None when there was nothing to remove. What it gives beside the object is to be dropped when nobody waits for it.
+    /// Stores or deletes an object; None if the object to delete does not exist. The evicted entries should be dropped after the lock is released.
     pub(super) fn write(
         &mut self,
         key: &str,
         new: Option<Value>,
         revision: u64,
-    ) -> Option<(Arc<Object>, Waste)> {
+    ) -> Option<(Arc<Object>, Evicted)> {
         let (key, before) = match self.objects.get_key_value(key) {
             Some((key, before)) => (key.clone(), Some(before.clone())),
             None => (Arc::from(key), None),
@@ -131,10 +132,10 @@ impl Table {
             }
             (None, None) => return None,
         };
-        let oldest = self.history.len() == HISTORY;
-        let forgotten = oldest.then(|| self.history.pop_front()).flatten();
-        if let Some(forgotten) = &forgotten {
-            self.whole_after = forgotten.revision;
+        let is_full = self.history.len() == HISTORY_CAPACITY;
+        let oldest = is_full.then(|| self.history.pop_front()).flatten();
+        if let Some(oldest) = &oldest {
+            self.truncated_at = oldest.revision;
         }
         self.history.push_back(Arc::new(Change {
             kind,
@@ -143,42 +144,43 @@ impl Table {
             object: object.clone(),
             before,
         }));
-        let saved = self.save();
+        let shrunk = self.shrink_old_change();
         self.changed.send_replace(revision);
-        Some((object, [forgotten, saved]))
+        Some((object, [oldest, shrunk]))
     }
 
-    /// Keeps a change of some time ago as JSON alone, and its object, too, where there are many.
-    fn save(&mut self) -> Option<Arc<Change>> {
-        let change = self.history.len().checked_sub(TREES + 1);
+    /// Converts the change that left the newest [`TREE_CHANGES`] to JSON, and with many objects also the object itself.
+    fn shrink_old_change(&mut self) -> Option<Arc<Change>> {
+        let change = self.history.len().checked_sub(TREE_CHANGES + 1);
         let change = change.and_then(|at| self.history.get_mut(at))?;
-        let mut as_json = |object: &Object| Arc::new(object.as_json(&mut self.ty));
-        if self.objects.len() > MANY
+        let mut to_json_only = |object: &Object| Arc::new(object.to_json_only(&mut self.ty));
+        if self.objects.len() > JSON_STORAGE_MIN_OBJECTS
             && let Some(present) = self.objects.get_mut(&change.key)
             && Arc::ptr_eq(present, &change.object)
         {
-            *present = as_json(present);
+            *present = to_json_only(present);
         }
-        let saved = Change {
+        let shrunk = Change {
             kind: change.kind,
             revision: change.revision,
             key: change.key.clone(),
-            object: as_json(&change.object),
-            before: change.before.as_deref().map(as_json),
+            object: to_json_only(&change.object),
+            before: change.before.as_deref().map(to_json_only),
         };
-        Some(std::mem::replace(change, Arc::new(saved)))
+        Some(std::mem::replace(change, Arc::new(shrunk)))
     }
 
-    /// As it was at a version, of which there may be no change since: the first of them, and how many there are behind.
+    /// Returns the objects after a key at revision `at`, at most `limit`, and the number of the remaining ones. `at` may be newer than the
+    /// newest change.
     pub(super) fn page(
         &self,
         prefix: &str,
         after: &str,
         at: u64,
-        most: usize,
+        limit: usize,
     ) -> Result<(Vec<Arc<Object>>, usize), u64> {
-        if at < self.whole_after {
-            return Err(self.whole_after);
+        if at < self.truncated_at {
+            return Err(self.truncated_at);
         }
         let changed = |change: &&Arc<Change>| {
             change.key.starts_with(prefix) && (after.is_empty() || &*change.key > after)
@@ -190,26 +192,26 @@ impl Table {
             .take_while(|change| change.revision > at);
         let mut since = since.filter(changed).peekable();
         if since.peek().is_none() {
-            return Ok(self.present_page(prefix, after, most));
+            return Ok(self.current_page(prefix, after, limit));
         }
-        // What happened since is undone, newest first.
+        // Undo the changes since then, newest first.
         let entries = self.entries(prefix, after);
-        let mut then: BTreeMap<&str, &Arc<Object>> = entries.map(|(key, object)| (&**key, object)).collect();
+        let mut past: BTreeMap<&str, &Arc<Object>> = entries.map(|(key, object)| (&**key, object)).collect();
         for change in since {
             match &change.before {
-                Some(before) => then.insert(&change.key, before),
-                None => then.remove(&*change.key),
+                Some(before) => past.insert(&change.key, before),
+                None => past.remove(&*change.key),
             };
         }
-        let mut objects = then.into_values().map(Object::lend);
-        Ok((objects.by_ref().take(most).collect(), objects.count()))
+        let mut objects = past.into_values().map(Object::reader_copy);
+        Ok((objects.by_ref().take(limit).collect(), objects.count()))
     }
 
-    fn present_page(&self, prefix: &str, after: &str, most: usize) -> (Vec<Arc<Object>>, usize) {
+    fn current_page(&self, prefix: &str, after: &str, limit: usize) -> (Vec<Arc<Object>>, usize) {
         let mut entries = self.entries(prefix, after);
         let (mut objects, mut last) = (vec![], None);
-        for (key, object) in entries.by_ref().take(most) {
-            objects.push(object.lend());
+        for (key, object) in entries.by_ref().take(limit) {
+            objects.push(object.reader_copy());
             last = Some(key);
         }
         let newest = self.newest();
@@ -231,7 +233,7 @@ impl Table {
         (objects, remaining)
     }
 
-    /// Keys are compared at the ends of the range only: those of many objects lie all over the memory.
+    /// Keys are compared only at the ends of the range, because the keys of many objects are scattered in memory.
     fn entries<'a>(
         &'a self,
         prefix: &str,
@@ -242,35 +244,35 @@ impl Table {
         } else {
             Bound::Included(prefix)
         };
-        // A prefix is a namespace and a slash: the character after that ends the range.
+        // A prefix is a namespace and a slash: the range ends at the next character.
         let end = prefix.strip_suffix('/').map(|namespace| format!("{namespace}0"));
         let range = match end.as_deref() {
             None => (start, Bound::Unbounded),
-            // A client may send any key; a range that ends before it begins would panic.
+            // `after` comes from a client; a range that starts after its end would panic.
             Some(end) if after >= end => (Bound::Included(end), Bound::Excluded(end)),
             Some(end) => (start, Bound::Excluded(end)),
         };
         self.objects.range::<str, _>(range)
     }
 
-    /// The version of the newest change.
+    /// The revision of the newest change.
     pub(super) fn newest(&self) -> u64 {
         *self.changed.borrow()
     }
 
-    pub(super) fn changes(&self, after: u64, most: usize) -> Result<Vec<Arc<Change>>, u64> {
-        if after < self.whole_after {
-            return Err(self.whole_after);
+    pub(super) fn changes(&self, after: u64, limit: usize) -> Result<Vec<Arc<Change>>, u64> {
+        if after < self.truncated_at {
+            return Err(self.truncated_at);
         }
         let first = self.history.partition_point(|change| change.revision <= after);
-        Ok(self.history.range(first..).take(most).cloned().collect())
+        Ok(self.history.range(first..).take(limit).cloned().collect())
     }
 
-    /// Keeps what open watches may still have to read, and no more.
+    /// Truncates the history to the changes that open watches may still need.
     pub(super) fn compact(&mut self) {
-        let old = self.history.len().saturating_sub(LEFT);
-        if let Some(forgotten) = self.history.drain(..old).next_back() {
-            self.whole_after = forgotten.revision;
+        let old = self.history.len().saturating_sub(HISTORY_AFTER_COMPACTION);
+        if let Some(oldest) = self.history.drain(..old).next_back() {
+            self.truncated_at = oldest.revision;
         }
         self.history.shrink_to_fit();
     }

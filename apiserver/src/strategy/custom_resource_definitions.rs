@@ -1,6 +1,6 @@
 //! The strategy of CustomResourceDefinitions: default names and validation.
 
-use crate::crd::approval::{self, Approval};
+use crate::crd::api_approval::{self, ApiApproval};
 use crate::meta::{self, names};
 use crate::schema::check_structural;
 use crate::status::Cause;
@@ -239,14 +239,16 @@ fn check_names(names: &Value, causes: &mut Vec<Cause>) {
     }
 }
 
-/// The API groups of Kubernetes require an approval annotation.
+/// The API groups of Kubernetes require an api_approval annotation.
 fn check_approval(object: &Value, causes: &mut Vec<Cause>) {
-    let field = format!("metadata.annotations[{}]", approval::ANNOTATION);
-    let annotation = &object["metadata"]["annotations"][approval::ANNOTATION];
-    match Approval::of(object) {
-        Some(approval @ Approval::Missing) => causes.push(Cause::required(field, &approval.message(object))),
-        Some(approval @ Approval::Invalid) => {
-            causes.push(Cause::invalid(field, annotation, approval.message(object)));
+    let field = format!("metadata.annotations[{}]", api_approval::ANNOTATION);
+    let annotation = &object["metadata"]["annotations"][api_approval::ANNOTATION];
+    match ApiApproval::of_definition(object) {
+        Some(api_approval @ ApiApproval::Missing) => {
+            causes.push(Cause::required(field, &api_approval.message(object)))
+        }
+        Some(api_approval @ ApiApproval::Invalid) => {
+            causes.push(Cause::invalid(field, annotation, api_approval.message(object)));
         }
         _ => {}
     }

@@ -5,8 +5,8 @@ mod built_in;
 mod cells;
 mod jsonpath;
 
-use crate::crd::Column;
-use crate::http::partial;
+use crate::crd::PrinterColumn;
+use crate::http::partial_object_metadata;
 use crate::kinds::Kind;
 use crate::types;
 use serde_json::{Value, json};
@@ -63,10 +63,10 @@ pub(crate) fn build_table<'a>(
 }
 
 fn row(object: &Value, cells: &[Value]) -> Value {
-    json!({ "cells": cells, "object": partial(object) })
+    json!({ "cells": cells, "object": partial_object_metadata(object) })
 }
 
-fn column_definition(column: &Column) -> Value {
+fn column_definition(column: &PrinterColumn) -> Value {
     json!({
         "name": column.name, "type": column.kind, "format": column.format, "description": column.description,
         "priority": column.priority,
@@ -74,8 +74,8 @@ fn column_definition(column: &Column) -> Value {
 }
 
 /// Returns the columns of a custom resource definition; by default, name and age.
-fn columns(kind: &Kind) -> Vec<Column> {
-    let column = |name: &str, kind: &str, format: &str, field: &str| Column {
+fn columns(kind: &Kind) -> Vec<PrinterColumn> {
+    let column = |name: &str, kind: &str, format: &str, field: &str| PrinterColumn {
         name: name.to_owned(),
         kind: kind.to_owned(),
         format: format.to_owned(),
@@ -98,7 +98,7 @@ fn columns(kind: &Kind) -> Vec<Column> {
     columns
 }
 
-fn custom_cell(value: Option<&Value>, column: &Column) -> Value {
+fn custom_cell(value: Option<&Value>, column: &PrinterColumn) -> Value {
     let is_age = column.kind == "date" || column.path == ".metadata.creationTimestamp";
     match (column.kind.as_str(), value) {
         (_, None) if is_age => json!("<unknown>"),

@@ -1,104 +1,124 @@
-//! What one change is to one watcher.
+//! Serialization of watch events.
 
-use crate::http::{Form, Shape, append_object, metadata_only, table};
+use crate::http::{Representation, ResponseFormat, append_object, metadata_only, table};
 use crate::kinds::Kind;
 use crate::registry::ListOptions;
 use crate::status::ApiError;
 use crate::store::{Change, ChangeKind, Object};
 use serde_json::{Value, json};
 
-/// Appends what a change is to who watches a selection, if it is anything to it.
+/// Appends the event that a change causes for a watch, if any.
 pub(super) fn append_change(
     kind: &Kind,
     options: &ListOptions,
-    view: &mut View,
+    serializer: &mut EventSerializer,
     change: &Change,
     lines: &mut Vec<u8>,
 ) {
-    let selected = |object: &Object| options.select(kind, object);
+    let selected = |object: &Object| options.matches(kind, object);
     let now = change.kind != ChangeKind::Deleted && selected(&change.object);
     let before = change.before.as_deref().is_some_and(selected);
     match (before, now) {
-        (false, true) => append("ADDED", kind, view, &change.object, lines),
-        (true, true) => append("MODIFIED", kind, view, &change.object, lines),
+        (false, true) => append_event("ADDED", kind, serializer, &change.object, lines),
+        (true, true) => append_event("MODIFIED", kind, serializer, &change.object, lines),
         (true, false) if change.kind == ChangeKind::Deleted => {
-            append("DELETED", kind, view, &change.object, lines);
+            append_event("DELETED", kind, serializer, &change.object, lines);
         }
-        // It left the selection: what it was, with the version in which it left.
+        // The object no longer matches the selectors: a DELETED event with its last matching state and the new version.
         (true, false) => {
             if let Some(before) = &change.before {
-                let gone = Object::new(before.value().clone(), change.revision);
-                append("DELETED", kind, view, &gone, lines);
+                let deleted = Object::new(before.value().clone(), change.revision);
+                append_event("DELETED", kind, serializer, &deleted, lines);
             }
         }
         (false, false) => {}
     }
 }
 
-/// How a watch shows objects.
+/// How a watch serializes objects.
 #[derive(Debug)]
-pub(super) struct View {
-    /// In this form.
-    pub(super) form: Form,
-    /// Whether the columns of a table were described: the first event does that.
-    pub(super) headed: bool,
+pub(super) struct EventSerializer {
+    /// The format of the objects.
+    pub(super) format: ResponseFormat,
+    /// Whether the column definitions of a Table were sent: only the first event has them.
+    pub(super) columns_sent: bool,
 }
 
-impl View {
-    /// In this form.
-    pub(super) fn new(form: Form) -> Self {
-        Self { form, headed: false }
+impl EventSerializer {
+    /// Creates a serializer for a format.
+    pub(super) fn new(format: ResponseFormat) -> Self {
+        Self {
+            format,
+            columns_sent: false,
+        }
     }
 
     fn table(&mut self, kind: &Kind, object: &Value, metadata: &Value) -> Value {
-        let headed = !std::mem::replace(&mut self.headed, true);
-        table(self.form, kind, &[object], metadata, headed)
+        let with_columns = !std::mem::replace(&mut self.columns_sent, true);
+        table(self.format, kind, &[object], metadata, with_columns)
     }
 }
 
-/// Appends an object in the form of the watch, on a line.
-pub(super) fn append(what: &str, kind: &Kind, view: &mut View, object: &Object, lines: &mut Vec<u8>) {
+/// Appends an event.
+pub(super) fn append_event(
+    event_type: &str,
+    kind: &Kind,
+    serializer: &mut EventSerializer,
+    object: &Object,
+    lines: &mut Vec<u8>,
+) {
     lines.extend_from_slice(br#"{"type":""#);
-    lines.extend_from_slice(what.as_bytes());
+    lines.extend_from_slice(event_type.as_bytes());
     lines.extend_from_slice(br#"","object":"#);
-    match view.form.shape {
-        Shape::Objects => append_object(kind, object, lines),
-        Shape::Partial | Shape::PartialList => {
-            lines.extend(metadata_only(view.form, object.value()).to_string().into_bytes());
+    match serializer.format.representation {
+        Representation::Objects => append_object(kind, object, lines),
+        Representation::PartialMetadata | Representation::PartialMetadataList => {
+            lines.extend(
+                metadata_only(serializer.format, object.value())
+                    .to_string()
+                    .into_bytes(),
+            );
         }
-        Shape::Table => {
+        Representation::Table => {
             let metadata = json!({ "resourceVersion": object.revision.to_string() });
-            let table = view.table(kind, object.value(), &metadata);
+            let table = serializer.table(kind, object.value(), &metadata);
             lines.extend(table.to_string().into_bytes());
         }
     }
     lines.extend_from_slice(b"}\n");
 }
 
-/// A version up to which nothing was left out.
-pub(super) fn bookmark(kind: &Kind, view: &mut View, revision: u64, initial_end: bool) -> Vec<u8> {
+/// Returns a BOOKMARK event.
+pub(super) fn bookmark(
+    kind: &Kind,
+    serializer: &mut EventSerializer,
+    revision: u64,
+    initial_end: bool,
+) -> Vec<u8> {
     let version = json!({ "resourceVersion": revision.to_string() });
     let mut metadata = version.clone();
     if initial_end {
         metadata["annotations"] = json!({ "k8s.io/initial-events-end": "true" });
     }
     let object = json!({ "kind": kind.kind, "apiVersion": kind.api_version(), "metadata": metadata });
-    let object = match view.form.shape {
-        Shape::Objects => object,
-        Shape::Partial | Shape::PartialList => metadata_only(view.form, &object),
-        Shape::Table => view.table(kind, &object, &version),
+    let object = match serializer.format.representation {
+        Representation::Objects => object,
+        Representation::PartialMetadata | Representation::PartialMetadataList => {
+            metadata_only(serializer.format, &object)
+        }
+        Representation::Table => serializer.table(kind, &object, &version),
     };
-    line("BOOKMARK", object.to_string().as_bytes())
+    serialize_event("BOOKMARK", object.to_string().as_bytes())
 }
 
-/// The end of a watch that cannot go on.
+/// Returns an ERROR event, which ends the watch.
 pub(super) fn error(error: &ApiError) -> Vec<u8> {
     let status: Value = error.status();
-    line("ERROR", status.to_string().as_bytes())
+    serialize_event("ERROR", status.to_string().as_bytes())
 }
 
-fn line(what: &str, object: &[u8]) -> Vec<u8> {
-    let mut line = format!(r#"{{"type":"{what}","object":"#).into_bytes();
+fn serialize_event(event_type: &str, object: &[u8]) -> Vec<u8> {
+    let mut line = format!(r#"{{"type":"{event_type}","object":"#).into_bytes();
     line.extend_from_slice(object);
     line.extend_from_slice(b"}\n");
     line

@@ -1,74 +1,78 @@
-//! What many watches see alike is written once.
+//! Shared feeds: events of identical watches are serialized once.
 
-use super::event::{View, append_change};
-use crate::http::{Form, Shape};
+use super::event::{EventSerializer, append_change};
+use crate::http::{Representation, ResponseFormat};
 use crate::kinds::Kind;
 use crate::registry::ListOptions;
-use crate::store::{Store, Unserved};
+use crate::store::{RevisionError, Store};
 use bytes::Bytes;
 use parking_lot::Mutex;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Weak};
 
-/// How many pieces a feed remembers: not all watches are equally fast.
-const PIECES: usize = 16;
-/// How many changes are read at once, and how many bytes a piece has before it is given out.
-const BATCH: usize = 32;
-const ENOUGH: usize = 64 * 1024;
+/// The number of chunks that a feed keeps, for watches of different speed.
+const MAX_CHUNKS: usize = 16;
+/// The number of changes that are read from the store at once.
+const CHANGES_PER_READ: usize = 32;
+/// The size in bytes at which a chunk is complete.
+const CHUNK_TARGET_BYTES: usize = 64 * 1024;
 
-/// The events of a namespace, or of all, in one version, for watches that select nothing.
+/// The events of one namespace, or of all, in one API version, for watches without selectors.
 #[derive(Debug)]
-pub(super) struct Feed {
+pub(super) struct SharedFeed {
     kind: Arc<Kind>,
     prefix: String,
-    pieces: Mutex<VecDeque<Piece>>,
+    chunks: Mutex<VecDeque<FeedChunk>>,
 }
 
-/// The events after one version up to another.
+/// The events after one revision, up to another.
 #[derive(Clone, Debug)]
-pub(super) struct Piece {
+pub(super) struct FeedChunk {
     after: u64,
     pub(super) until: u64,
     pub(super) lines: Bytes,
 }
 
-impl Feed {
-    /// What comes after a version. There may be more behind it; without events there is nothing.
-    pub(super) fn after(&self, store: &Store, after: u64) -> Result<Piece, Unserved> {
-        let mut pieces = self.pieces.lock();
-        if let Some(piece) = pieces.iter().rev().find(|piece| piece.after == after) {
-            return Ok(piece.clone());
+impl SharedFeed {
+    /// Returns the events after a revision; empty if there are none. More events may follow the chunk.
+    pub(super) fn after(&self, store: &Store, after: u64) -> Result<FeedChunk, RevisionError> {
+        let mut chunks = self.chunks.lock();
+        if let Some(chunk) = chunks.iter().rev().find(|chunk| chunk.after == after) {
+            return Ok(chunk.clone());
         }
-        let (options, mut view) = (ListOptions::default(), View::new(Form::DEFAULT));
-        let piece = Piece::read(store, &self.kind, &self.prefix, &options, &mut view, after)?;
-        if !piece.lines.is_empty() {
-            if pieces.len() == PIECES {
-                pieces.pop_front();
+        let (options, mut serializer) = (
+            ListOptions::default(),
+            EventSerializer::new(ResponseFormat::DEFAULT),
+        );
+        let chunk = FeedChunk::read(store, &self.kind, &self.prefix, &options, &mut serializer, after)?;
+        if !chunk.lines.is_empty() {
+            if chunks.len() == MAX_CHUNKS {
+                chunks.pop_front();
             }
-            pieces.push_back(piece.clone());
+            chunks.push_back(chunk.clone());
         }
-        Ok(piece)
+        Ok(chunk)
     }
 }
 
-impl Piece {
-    /// What comes after a version for who watches a selection. There may be more behind it.
+impl FeedChunk {
+    /// Returns the events after a revision that match the selectors. More events may follow the chunk.
     pub(super) fn read(
         store: &Store,
         kind: &Kind,
         prefix: &str,
         options: &ListOptions,
-        view: &mut View,
+        serializer: &mut EventSerializer,
         after: u64,
-    ) -> Result<Self, Unserved> {
+    ) -> Result<Self, RevisionError> {
         let (table, mut until, mut lines) = (kind.table(), after, vec![]);
         loop {
-            let (changes, whole_until) = store.changes(&table, until, BATCH)?;
+            let (changes, complete_until) = store.changes(&table, until, CHANGES_PER_READ)?;
             for change in changes.iter().filter(|change| change.key.starts_with(prefix)) {
-                append_change(kind, options, view, change, &mut lines);
+                append_change(kind, options, serializer, change, &mut lines);
             }
-            until = until.max(whole_until);
-            if changes.len() < BATCH || lines.len() >= ENOUGH {
+            until = until.max(complete_until);
+            if changes.len() < CHANGES_PER_READ || lines.len() >= CHUNK_TARGET_BYTES {
                 let lines = lines.into();
                 return Ok(Self { after, until, lines });
             }
@@ -76,33 +80,33 @@ impl Piece {
     }
 }
 
-/// The feeds that somebody reads, by resource, version and prefix of keys.
+/// The feeds in use, by resource, version and key prefix.
 #[derive(Debug, Default)]
-pub(crate) struct Feeds(Mutex<HashMap<(String, String, String), Weak<Feed>>>);
+pub(crate) struct SharedFeeds(Mutex<HashMap<(String, String, String), Weak<SharedFeed>>>);
 
-impl Feeds {
-    /// The one for a watch; None for a watch that sees what others do not.
-    pub(super) fn of(
+impl SharedFeeds {
+    /// Returns the feed for a watch; None if it has selectors or another format than whole objects.
+    pub(super) fn get_or_create(
         &self,
         kind: &Arc<Kind>,
         prefix: &str,
         options: &ListOptions,
-        form: Form,
-    ) -> Option<Arc<Feed>> {
-        if options.selects() || form.shape != Shape::Objects {
+        format: ResponseFormat,
+    ) -> Option<Arc<SharedFeed>> {
+        if options.has_selectors() || format.representation != Representation::Objects {
             return None;
         }
         let key = (kind.group_resource(), kind.version.clone(), prefix.to_owned());
         let mut feeds = self.0.lock();
-        // A custom kind may have been defined anew.
-        let same = |feed: &Arc<Feed>| Arc::ptr_eq(&feed.kind, kind);
+        // The kind may have been redefined since the feed was created.
+        let same = |feed: &Arc<SharedFeed>| Arc::ptr_eq(&feed.kind, kind);
         if let Some(feed) = feeds.get(&key).and_then(Weak::upgrade).filter(same) {
             return Some(feed);
         }
-        let feed = Arc::new(Feed {
+        let feed = Arc::new(SharedFeed {
             kind: kind.clone(),
             prefix: prefix.to_owned(),
-            pieces: Mutex::default(),
+            chunks: Mutex::default(),
         });
         feeds.retain(|_, feed| feed.strong_count() > 0);
         feeds.insert(key, Arc::downgrade(&feed));
@@ -116,8 +120,8 @@ mod tests {
     use crate::kinds::Catalog;
     use serde_json::{Value, json};
 
-    fn names(piece: &Piece) -> Vec<String> {
-        let lines = serde_json::Deserializer::from_slice(&piece.lines).into_iter::<Value>();
+    fn event_names(chunk: &FeedChunk) -> Vec<String> {
+        let lines = serde_json::Deserializer::from_slice(&chunk.lines).into_iter::<Value>();
         lines
             .map(|line| {
                 let line = line.unwrap();
@@ -127,13 +131,13 @@ mod tests {
     }
 
     #[test]
-    fn every_reader_gets_every_event_once_whatever_its_pace() {
-        let (store, feeds) = (Store::default(), Feeds::default());
+    fn slow_and_fast_watches_get_every_event_once() {
+        let (store, feeds) = (Store::default(), SharedFeeds::default());
         let catalog = Catalog::built_in().unwrap();
         let kind = catalog.resource("", "v1", "configmaps").unwrap();
         let of = |prefix: &str| {
             feeds
-                .of(kind, prefix, &ListOptions::default(), Form::DEFAULT)
+                .get_or_create(kind, prefix, &ListOptions::default(), ResponseFormat::DEFAULT)
                 .unwrap()
         };
         let (feed, elsewhere) = (of("n/"), of("m/"));
@@ -142,33 +146,33 @@ mod tests {
             let object = json!({ "metadata": { "name": key } });
             store.create(&kind.table(), key, object).unwrap();
         };
-        // As many as are not read at once.
+        // More events than one read from the store returns.
         let all: Vec<String> = (0..100).map(|number| format!("n/{number:03}")).collect();
-        let mut slow = feed.after(&store, 1).unwrap();
-        assert!(slow.lines.is_empty());
-        let (mut seen_fast, mut at) = (vec![], 1);
+        let mut slow_chunk = feed.after(&store, 1).unwrap();
+        assert!(slow_chunk.lines.is_empty());
+        let (mut fast_events, mut position) = (vec![], 1);
         for key in &all {
             write(key);
             write(&key.replace('n', "m"));
-            let piece = feed.after(&store, at).unwrap();
-            seen_fast.extend(names(&piece));
-            at = piece.until;
+            let chunk = feed.after(&store, position).unwrap();
+            fast_events.extend(event_names(&chunk));
+            position = chunk.until;
         }
-        let mut seen_slow = vec![];
+        let mut slow_events = vec![];
         loop {
-            slow = feed.after(&store, slow.until).unwrap();
-            if slow.lines.is_empty() {
+            slow_chunk = feed.after(&store, slow_chunk.until).unwrap();
+            if slow_chunk.lines.is_empty() {
                 break;
             }
-            seen_slow.extend(names(&slow));
+            slow_events.extend(event_names(&slow_chunk));
         }
         let expected: Vec<String> = all.iter().map(|key| format!("ADDED {key}")).collect();
-        assert_eq!(seen_fast, expected);
-        assert_eq!(seen_slow, expected);
-        assert_eq!(names(&elsewhere.after(&store, 1).unwrap()).len(), 100);
-        // Who reads on is not far behind, as a rule.
+        assert_eq!(fast_events, expected);
+        assert_eq!(slow_events, expected);
+        assert_eq!(event_names(&elsewhere.after(&store, 1).unwrap()).len(), 100);
+        // A compaction keeps the latest changes for watches that read on.
         store.compact();
-        assert_eq!(names(&feed.after(&store, 73).unwrap()).len(), 64);
-        assert_eq!(feed.after(&store, 72).unwrap_err(), Unserved::Compacted(73));
+        assert_eq!(event_names(&feed.after(&store, 73).unwrap()).len(), 64);
+        assert_eq!(feed.after(&store, 72).unwrap_err(), RevisionError::Compacted(73));
     }
 }

@@ -1,11 +1,11 @@
-//! Watches: the changes of a resource as they come, for one client at its own pace.
+//! Watches: streams of the changes of a resource.
 //!
-//! A watcher reads from the history of its resource; one that is slower than the history is long is told that its version is gone. So
-//! a client that stops reading costs nothing. Watches that see the same read a common feed, in which every event is written once.
+//! A watcher reads from the history of its resource at its own pace. If it falls behind the history it gets 410 Gone, so a client that
+//! stops reading costs no memory. Identical watches share a feed, in which every event is serialized once.
 
 mod event;
 mod feed;
 mod watcher;
 
-pub(crate) use feed::Feeds;
+pub(crate) use feed::SharedFeeds;
 pub(crate) use watcher::Watcher;

@@ -1,12 +1,12 @@
-//! One watch.
+//! A watch and its event stream.
 
-use super::event::{self, View};
-use super::feed::{Feed, Piece};
-use crate::http::{Body, Broken, Form, Shape};
+use super::event::{self, EventSerializer};
+use super::feed::{FeedChunk, SharedFeed};
+use crate::http::{Body, ConnectionAborted, Representation, ResponseFormat};
 use crate::kinds::Kind;
-use crate::registry::{ListOptions, Registry, Target, too_large};
+use crate::registry::{ListOptions, Registry, Target, too_large_resource_version};
 use crate::status::ApiError;
-use crate::store::{Store, Unserved};
+use crate::store::{RevisionError, Store};
 use bytes::Bytes;
 use futures::stream;
 use http_body_util::{BodyExt as _, StreamBody};
@@ -18,45 +18,47 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, Sleep};
 
-/// How often a watch is told of the newest version, and how long before its end for the last time.
-const BOOKMARKS: Duration = Duration::from_mins(1);
-const LAST_BOOKMARK: Duration = Duration::from_secs(2);
-/// Where so many see the same, the events that follow one another closely are sent together: to send each by itself takes most of the
-/// time of the server, and of its clients. An event after a rest is sent at once.
-const CROWD: usize = 32;
-/// How long each of a crowd rests for each of them after it was sent something, and at least.
-const REST: Duration = Duration::from_micros(3);
-const SHORTEST_REST: Duration = Duration::from_millis(2);
-/// How long a watch lasts that says nothing of it, at least, in seconds; at most twice that.
-const SHORTEST: u64 = 1800;
+/// The interval between bookmarks.
+const BOOKMARK_INTERVAL: Duration = Duration::from_mins(1);
+/// How long before the end of a watch the last bookmark is sent.
+const FINAL_BOOKMARK_LEAD: Duration = Duration::from_secs(2);
+/// With this many identical watches, events are batched: sending each event by itself would take most of the CPU time of the server and its
+/// clients. The first event after a pause is sent at once.
+const BATCHING_MIN_WATCHES: usize = 32;
+/// The delay of a batch after the previous one, per identical watch.
+const BATCH_DELAY_PER_WATCH: Duration = Duration::from_micros(3);
+/// The shortest delay of a batch.
+const MIN_BATCH_DELAY: Duration = Duration::from_millis(2);
+/// The shortest default timeout of a watch in seconds; the longest is twice that.
+const MIN_DEFAULT_TIMEOUT_SECS: u64 = 1800;
 
-/// One watch, which becomes the body of its answer.
+/// A watch, which becomes the body of its response.
 pub(crate) struct Watcher {
     registry: Arc<Registry>,
     target: Target,
     prefix: String,
     options: ListOptions,
-    view: View,
-    /// Where it gets its events, if others see the same.
-    feed: Option<Arc<Feed>>,
-    /// What was sent, or need not be.
+    serializer: EventSerializer,
+    /// The feed that is shared with identical watches.
+    feed: Option<Arc<SharedFeed>>,
+    /// The revision up to which events were sent or are not needed.
     position: u64,
     changed: watch::Receiver<u64>,
-    /// When it was sent something.
-    sent: Instant,
+    /// When something was last sent.
+    last_sent: Instant,
     deadline: Instant,
-    /// For the next bookmark, or the deadline.
+    /// Fires at the next bookmark or the deadline.
     timer: Pin<Box<Sleep>>,
-    /// None after the last one.
+    /// None after the last bookmark.
     next_bookmark: Option<Instant>,
-    /// What is to be sent before anything else.
-    first: Vec<u8>,
+    /// Bytes to send first: the initial events or an error.
+    initial: Vec<u8>,
     ended: bool,
 }
 
 impl Watcher {
-    /// Starts where the options say. Where that cannot be, it says so and ends: the real server tells whoever may watch, and asked for
-    /// something that makes sense, by an event.
+    /// Starts a watch as the options request. If that is impossible, the watch sends an ERROR event and ends: kube-apiserver reports errors
+    /// of valid and authorized watches as events.
     ///
     /// # Errors
     ///
@@ -65,7 +67,7 @@ impl Watcher {
         registry: Arc<Registry>,
         target: Target,
         mut options: ListOptions,
-        form: Form,
+        format: ResponseFormat,
     ) -> Result<Self, ApiError> {
         target.kind.check_field_selector(&options.fields)?;
         if !target.name.is_empty() {
@@ -73,95 +75,96 @@ impl Watcher {
             options.fields = options.fields.and(pinned);
         }
         let changed = registry.store.subscribe_table(&target.kind.table());
-        let seconds = options
-            .timeout
-            .filter(|seconds| *seconds > 0)
-            .unwrap_or_else(|| rand::rng().random_range(SHORTEST..2 * SHORTEST));
+        let seconds = options.timeout.filter(|seconds| *seconds > 0).unwrap_or_else(|| {
+            rand::rng().random_range(MIN_DEFAULT_TIMEOUT_SECS..2 * MIN_DEFAULT_TIMEOUT_SECS)
+        });
         let now = Instant::now();
         let deadline = now + Duration::from_secs(seconds);
         let next_bookmark = options.bookmarks.then(|| next_bookmark(now, deadline)).flatten();
         let prefix = Store::key(&target.namespace, "");
         let mut watcher = Self {
-            feed: registry.feeds.of(&target.kind, &prefix, &options, form),
+            feed: registry
+                .feeds
+                .get_or_create(&target.kind, &prefix, &options, format),
             timer: Box::pin(tokio::time::sleep_until(next_bookmark.unwrap_or(deadline))),
             prefix,
             position: 0,
             changed,
-            sent: now,
+            last_sent: now,
             deadline,
             next_bookmark,
-            first: vec![],
+            initial: vec![],
             ended: false,
             registry,
             target,
             options,
-            view: View::new(form),
+            serializer: EventSerializer::new(format),
         };
         if let Err(error) = watcher.start() {
-            watcher.first = event::error(&error);
+            watcher.initial = event::error(&error);
             watcher.ended = true;
         }
         Ok(watcher)
     }
 
-    /// Without a version, or from any, a watch starts with what there is.
+    /// Without a resource version, or at version 0, a watch starts with the existing objects.
     fn start(&mut self) -> Result<(), ApiError> {
         let (store, revision) = (&self.registry.store, self.options.revision.unwrap_or(0));
-        let initial = self.options.initial_events.unwrap_or(revision == 0);
-        if !initial {
+        let with_initial_events = self.options.initial_events.unwrap_or(revision == 0);
+        if !with_initial_events {
             self.position = if revision == 0 { store.revision() } else { revision };
-            // A version of the future is waited for when the stream runs.
-            if let Err(Unserved::Compacted(oldest)) =
-                store.can_follow(&self.target.kind.table(), self.position)
+            // A version in the future is handled when the stream is read.
+            if let Err(RevisionError::Compacted(oldest)) =
+                store.check_watchable(&self.target.kind.table(), self.position)
             {
                 return Err(too_old(&self.target.kind, self.position, oldest));
             }
             return Ok(());
         }
         if revision > store.revision() {
-            return Err(too_large(revision, store.revision()));
+            return Err(too_large_resource_version(revision, store.revision()));
         }
         let page = store.list(&self.target.kind.table(), &self.prefix, "", None);
         let page = page.map_err(|_| ApiError::internal("the newest version cannot be listed"))?;
         let (kind, options) = (&self.target.kind, &self.options);
         for object in &page.objects {
-            if options.select(kind, object) {
-                event::append("ADDED", kind, &mut self.view, object, &mut self.first);
+            if options.matches(kind, object) {
+                event::append_event("ADDED", kind, &mut self.serializer, object, &mut self.initial);
             }
         }
         if self.options.initial_events == Some(true) && self.options.bookmarks {
-            self.first
-                .extend(event::bookmark(kind, &mut self.view, page.revision, true));
+            self.initial
+                .extend(event::bookmark(kind, &mut self.serializer, page.revision, true));
         }
         self.position = page.revision;
         Ok(())
     }
 
-    /// The events, as they come.
+    /// Returns the events as a response body.
     pub(crate) fn into_body(self) -> Body {
         let frames = stream::unfold(self, |mut watcher| async move {
             let bytes = watcher.next().await?;
-            // An object is no list: the real server ends the watch there.
-            if watcher.view.form.shape == Shape::PartialList {
+            // kube-apiserver ends a watch in this format at its first event, because an object is not a list.
+            if watcher.serializer.format.representation == Representation::PartialMetadataList {
                 return None;
             }
-            Some((Ok::<_, Broken>(Frame::data(bytes)), watcher))
+            Some((Ok::<_, ConnectionAborted>(Frame::data(bytes)), watcher))
         });
         StreamBody::new(frames).boxed_unsync()
     }
 
-    /// What is to be sent next; None at the end.
+    /// Returns the next bytes to send; None at the end.
     async fn next(&mut self) -> Option<Bytes> {
-        if !self.first.is_empty() {
-            return Some(std::mem::take(&mut self.first).into());
+        if !self.initial.is_empty() {
+            return Some(std::mem::take(&mut self.initial).into());
         }
-        let mut is_new = self.changed.has_changed().unwrap_or(true);
+        let mut has_changes = self.changed.has_changed().unwrap_or(true);
         loop {
             if self.ended || Instant::now() >= self.deadline {
                 return None;
             }
-            if is_new {
-                self.rest().await;
+            if has_changes {
+                self.delay_batch().await;
             }
             self.changed.mark_unchanged();
             let mut bytes = match self.read() {
@@ -177,43 +180,53 @@ impl Watcher {
                 self.timer
                     .as_mut()
                     .reset(self.next_bookmark.unwrap_or(self.deadline));
-                let bookmark = event::bookmark(&self.target.kind, &mut self.view, self.position, false);
+                let bookmark = event::bookmark(&self.target.kind, &mut self.serializer, self.position, false);
                 bytes = [&*bytes, &bookmark].concat().into();
             }
             if !bytes.is_empty() {
-                self.sent = now;
+                self.last_sent = now;
                 return Some(bytes);
             }
-            is_new = self.wait().await?;
+            has_changes = self.wait().await?;
         }
     }
 
-    /// One of a crowd lets events come together.
-    async fn rest(&self) {
-        let crowd = self.feed.as_ref().map_or(1, Arc::strong_count);
-        if crowd >= CROWD {
-            let rest = SHORTEST_REST.max(REST * u32::try_from(crowd).unwrap_or(u32::MAX));
-            tokio::time::sleep_until(self.deadline.min(self.sent + rest)).await;
+    /// Delays the next batch of events if there are many identical watches.
+    async fn delay_batch(&self) {
+        let watches = self.feed.as_ref().map_or(1, Arc::strong_count);
+        if watches >= BATCHING_MIN_WATCHES {
+            let delay =
+                MIN_BATCH_DELAY.max(BATCH_DELAY_PER_WATCH * u32::try_from(watches).unwrap_or(u32::MAX));
+            tokio::time::sleep_until(self.deadline.min(self.last_sent + delay)).await;
         }
     }
 
-    /// The changes since the last time that are something to this watch.
+    /// Reads the events since the last read that this watch selects.
     fn read(&mut self) -> Result<Bytes, ApiError> {
         let position = self.position;
         let (store, kind) = (&self.registry.store, &self.target.kind);
-        let too_old = |why: Unserved| match why {
-            Unserved::Compacted(oldest) | Unserved::Future(oldest) => too_old(kind, position, oldest),
+        let too_old = |why: RevisionError| match why {
+            RevisionError::Compacted(oldest) | RevisionError::Future(oldest) => {
+                too_old(kind, position, oldest)
+            }
         };
-        let piece = match &self.feed {
+        let chunk = match &self.feed {
             Some(feed) => feed.after(store, position),
-            None => Piece::read(store, kind, &self.prefix, &self.options, &mut self.view, position),
+            None => FeedChunk::read(
+                store,
+                kind,
+                &self.prefix,
+                &self.options,
+                &mut self.serializer,
+                position,
+            ),
         };
-        let piece = piece.map_err(too_old)?;
-        self.position = piece.until;
-        Ok(piece.lines)
+        let chunk = chunk.map_err(too_old)?;
+        self.position = chunk.until;
+        Ok(chunk.lines)
     }
 
-    /// Waits for a change or a time at which something is due. Says whether it was a change; None when there is nothing to come.
+    /// Waits for a change or the timer. Returns true for a change; None if there will be no more.
     async fn wait(&mut self) -> Option<bool> {
         tokio::select! {
             biased;
@@ -223,14 +236,14 @@ impl Watcher {
     }
 }
 
-/// Every minute, and shortly before the end: who asks for a short watch learns by it how far nothing happened.
+/// Returns the time of the next bookmark: every minute, and shortly before the end, so that short watches get one too.
 fn next_bookmark(now: Instant, deadline: Instant) -> Option<Instant> {
-    let last = deadline.checked_sub(LAST_BOOKMARK)?;
-    (last > now).then(|| last.min(now + BOOKMARKS))
+    let last = deadline.checked_sub(FINAL_BOOKMARK_LEAD)?;
+    (last > now).then(|| last.min(now + BOOKMARK_INTERVAL))
 }
 
 fn too_old(kind: &Kind, revision: u64, oldest: u64) -> ApiError {
-    // Those of events come from etcd itself, those of others from the real server's cache.
+    // Watches of events are served by etcd, all others by kube-apiserver's watch cache; the messages differ.
     if kind.plural == "events" && kind.definition.is_none() {
         return ApiError::expired("The resourceVersion for the provided watch is too old.");
     }

@@ -53,7 +53,7 @@ impl Authority {
 }
 
 async fn serve(authority: &Authority) -> ApiServer {
-    let builder = ApiServer::builder().client_authority(&authority.pem);
+    let builder = ApiServer::builder().client_ca(&authority.pem);
     let builder = builder.token("bob-token", User::new("bob", &[]));
     builder.tls(Tls::Generated).start().await.unwrap()
 }

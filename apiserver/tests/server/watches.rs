@@ -1,7 +1,7 @@
 //! Watches.
 
 use crate::client::{MAPS, World, map};
-use kubewright_apiserver::store::HISTORY;
+use kubewright_apiserver::store::HISTORY_CAPACITY;
 use serde_json::json;
 
 fn event(kind: &str, name: &str) -> (String, String) {
@@ -135,7 +135,7 @@ async fn a_version_beyond_the_history_is_gone_for_who_stopped_reading_too_and_th
     let before = resident().unwrap();
     world.create(MAPS, map("a")).await;
     // More than the connections' buffers hold, too.
-    for number in 0..HISTORY + 1000 {
+    for number in 0..HISTORY_CAPACITY + 1000 {
         let data = json!({ "data": { "n": format!("{number:020000}") } });
         let path = format!("{MAPS}/a");
         let patched = world.patch(&path, "application/merge-patch+json", data).await;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use kubewright_apiserver::{ApiServer, Tls, auth::Mode};
+use kubewright_apiserver::{ApiServer, Tls, auth::AuthorizationMode};
 
 use super::signals::interruption;
 use crate::{Context, Error, args, plan::IoError};
@@ -21,7 +21,7 @@ async fn serve(args: &args::ApiServer, context: &mut Context<'_>) -> Result<(), 
         .port(args.secure_port)
         .version(&args.report_version)
         // Nobody can read them.
-        .audited(0);
+        .audit_capacity(0);
     if let (Some(certificates), Some(key)) = (&args.tls_cert_file, &args.tls_private_key_file) {
         builder = builder.tls(Tls::Given {
             certificates: read(certificates)?,
@@ -31,7 +31,7 @@ async fn serve(args: &args::ApiServer, context: &mut Context<'_>) -> Result<(), 
         builder = builder.tls(Tls::Off);
     }
     if let Some(file) = &args.client_ca_file {
-        builder = builder.client_authority(read(file)?);
+        builder = builder.client_ca(read(file)?);
     }
     if let Some(file) = &args.token_auth_file {
         let text = read(file)?;
@@ -39,12 +39,12 @@ async fn serve(args: &args::ApiServer, context: &mut Context<'_>) -> Result<(), 
             .token_file(&text)
             .map_err(|why| Error::ApiServer(format!("{}: {why}", file.display())))?;
     }
-    let modes: Vec<Mode> = args
+    let modes: Vec<AuthorizationMode> = args
         .authorization_mode
         .iter()
         .map(|mode| match mode {
-            args::AuthorizationMode::Rbac => Mode::Rbac,
-            args::AuthorizationMode::AlwaysAllow => Mode::AlwaysAllow,
+            args::AuthorizationMode::Rbac => AuthorizationMode::Rbac,
+            args::AuthorizationMode::AlwaysAllow => AuthorizationMode::AlwaysAllow,
         })
         .collect();
     let mut server = builder

@@ -1,7 +1,7 @@
 //! One request.
 
 use jiff::Timestamp;
-use kubewright_apiserver::audit::Record;
+use kubewright_apiserver::audit::AuditRecord;
 use serde::Deserialize;
 use serde_json::Value;
 use std::fmt;
@@ -204,8 +204,8 @@ impl From<Line> for AuditEvent {
 }
 
 /// A record of the embedded server, by its number.
-impl From<(usize, Record)> for AuditEvent {
-    fn from((number, record): (usize, Record)) -> Self {
+impl From<(usize, AuditRecord)> for AuditEvent {
+    fn from((number, record): (usize, AuditRecord)) -> Self {
         // It notes a watch when it opens.
         let stage = if record.verb == "watch" {
             Stage::ResponseStarted

@@ -9,8 +9,10 @@ use http::header::AUTHORIZATION;
 use http::{HeaderMap, Request};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
-use kubewright_apiserver::Front;
-use kubewright_apiserver::http::{Asked, Broken, Layer as _, Next, Query, RequestInfo};
+use kubewright_apiserver::ProxyListener;
+use kubewright_apiserver::http::{
+    ConnectionAborted, Layer as _, LayerRequest, Query, RequestInfo, ResponseFuture,
+};
 use serde_json::Value;
 use std::fs;
 
@@ -18,7 +20,7 @@ use std::fs;
 #[derive(Debug)]
 pub(super) struct FaultyFront {
     server: Server,
-    _front: Front,
+    _front: ProxyListener,
 }
 
 impl FaultyFront {
@@ -33,9 +35,10 @@ impl FaultyFront {
             what: "the proxy".to_owned(),
             source: Box::new(source),
         })?;
-        let front =
-            Front::start(move |request| faults.call(asked(&request), pass_on(client.clone(), request)))
-                .await?;
+        let front = ProxyListener::start(move |request| {
+            faults.call(asked(&request), pass_on(client.clone(), request))
+        })
+        .await?;
         let file = plane.folder().join("certificates").join("front.crt");
         fs::write(&file, front.certificate_authority())?;
         let server = Server {
@@ -54,9 +57,9 @@ impl FaultyFront {
     }
 }
 
-fn asked(request: &Request<Incoming>) -> Asked {
+fn asked(request: &Request<Incoming>) -> LayerRequest {
     let query = Query::parse(request.uri().query().unwrap_or_default());
-    Asked {
+    LayerRequest {
         user: user(request.headers()).unwrap_or_else(|| "system:anonymous".to_owned()),
         info: RequestInfo::new(request.method(), request.uri().path(), &query),
         query,
@@ -75,21 +78,21 @@ fn user(headers: &HeaderMap) -> Option<String> {
     claims["sub"].as_str().map(str::to_owned)
 }
 
-fn pass_on(client: kube::Client, request: Request<Incoming>) -> Next {
+fn pass_on(client: kube::Client, request: Request<Incoming>) -> ResponseFuture {
     Box::pin(async move {
         let (mut parts, body) = request.into_parts();
         // Those of the connection to us, which may be HTTP/2 where the one to the server is not.
         parts.version = http::Version::default();
         parts.headers.remove(http::header::HOST);
         parts.headers.remove(http::header::CONTENT_LENGTH);
-        let body = body.collect().await.map_err(|_| Broken)?.to_bytes();
+        let body = body.collect().await.map_err(|_| ConnectionAborted)?.to_bytes();
         let request = Request::from_parts(parts, kube::client::Body::from(body));
-        let answer = client.send(request).await.map_err(|_| Broken)?;
+        let answer = client.send(request).await.map_err(|_| ConnectionAborted)?;
         let (mut parts, body) = answer.into_parts();
         parts.version = http::Version::default();
         parts.headers.remove(http::header::TRANSFER_ENCODING);
         parts.headers.remove(http::header::CONNECTION);
-        let body = body.map_err(|_| Broken).boxed_unsync();
+        let body = body.map_err(|_| ConnectionAborted).boxed_unsync();
         Ok(http::Response::from_parts(parts, body))
     })
 }

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Response, StatusCode};
 use http_body_util::{BodyExt as _, Full};
-use kubewright_apiserver::http::{Answer, Asked};
+use kubewright_apiserver::http::{ApiResponse, LayerRequest};
 use serde_json::json;
 
 /// A refusal, as the API server words it: a `Status`.
@@ -70,11 +70,11 @@ impl Failure {
     }
 
     /// Whether the server says it of this request by an event: a watch from a version that it no longer has begins well, and ends at once.
-    fn is_event(&self, asked: &Asked) -> bool {
+    fn is_event(&self, asked: &LayerRequest) -> bool {
         self.code == 410 && asked.info.verb == "watch"
     }
 
-    pub(super) fn answer(&self, asked: &Asked) -> Answer {
+    pub(super) fn answer(&self, asked: &LayerRequest) -> ApiResponse {
         let mut status = json!({
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
             "message": self.message, "reason": self.reason, "code": self.code,

@@ -1,6 +1,6 @@
 //! Which requests are meant.
 
-use kubewright_apiserver::http::Asked;
+use kubewright_apiserver::http::LayerRequest;
 
 /// Which requests are meant: those that have all that is said here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -68,7 +68,7 @@ impl Matching {
         self
     }
 
-    pub(super) fn matches(&self, asked: &Asked) -> bool {
+    pub(super) fn matches(&self, asked: &LayerRequest) -> bool {
         let info = &asked.info;
         let is = |wanted: &Option<String>, value: &str| wanted.as_ref().is_none_or(|wanted| wanted == value);
         let is_resource = self.resource.as_ref().is_none_or(|wanted| {
@@ -89,10 +89,10 @@ mod tests {
     use super::*;
     use kubewright_apiserver::http::{Query, RequestInfo};
 
-    fn asked(method: &str, uri: &str) -> Asked {
+    fn asked(method: &str, uri: &str) -> LayerRequest {
         let (path, query) = uri.split_once('?').unwrap_or((uri, ""));
         let query = Query::parse(query);
-        Asked {
+        LayerRequest {
             user: "op".to_owned(),
             info: RequestInfo::new(&method.parse().unwrap(), path, &query),
             query,

@@ -28,7 +28,7 @@ mod watches;
 pub use failure::Failure;
 pub use matching::Matching;
 
-use kubewright_apiserver::http::{Asked, Broken, Layer, Next};
+use kubewright_apiserver::http::{ConnectionAborted, Layer, LayerRequest, ResponseFuture};
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -144,9 +144,9 @@ impl Faults {
         self.oldest.fetch_max(version, Ordering::Relaxed);
     }
 
-    fn is_expired(&self, asked: &Asked) -> bool {
+    fn is_expired(&self, asked: &LayerRequest) -> bool {
         let oldest = self.oldest.load(Ordering::Relaxed);
-        oldest > 0 && asked.version().is_some_and(|version| version < oldest)
+        oldest > 0 && asked.past_revision().is_some_and(|version| version < oldest)
     }
 
     /// Takes all faults away, and releases all watches. What has expired stays so.
@@ -171,7 +171,7 @@ impl Faults {
     }
 
     /// The delay of a request, and what else becomes of it.
-    fn meet(&self, asked: &Asked) -> (Duration, Option<Fault>) {
+    fn meet(&self, asked: &LayerRequest) -> (Duration, Option<Fault>) {
         let mut delay = Duration::ZERO;
         let mut rules = lock(&self.rules);
         for rule in rules.iter_mut().filter(|rule| rule.left > 0) {
@@ -195,7 +195,7 @@ impl Faults {
 }
 
 impl Layer for Faults {
-    fn call(&self, asked: Asked, next: Next) -> Next {
+    fn call(&self, asked: LayerRequest, next: ResponseFuture) -> ResponseFuture {
         let (delay, fault) = self.meet(&asked);
         let watches = self.watches.clone();
         let next = if self.is_expired(&asked) {
@@ -210,10 +210,10 @@ impl Layer for Faults {
             }
             match fault {
                 Some(Fault::Answer(failure)) => return Ok(failure.answer(&asked)),
-                Some(Fault::BreakBefore) => return Err(Broken),
+                Some(Fault::BreakBefore) => return Err(ConnectionAborted),
                 Some(Fault::BreakAfter) => {
                     next.await?;
-                    return Err(Broken);
+                    return Err(ConnectionAborted);
                 }
                 Some(Fault::Delay(_)) | None => {}
             }

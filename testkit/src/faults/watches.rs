@@ -5,7 +5,7 @@ use bytes::Bytes;
 use futures::stream;
 use http_body_util::{BodyExt as _, StreamBody};
 use hyper::body::Frame;
-use kubewright_apiserver::http::{Asked, Body, Broken};
+use kubewright_apiserver::http::{Body, ConnectionAborted, LayerRequest};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 use tokio::sync::watch;
@@ -20,7 +20,7 @@ pub(super) struct Watches {
 #[derive(Debug, Default)]
 struct State {
     next: u64,
-    open: HashMap<u64, Asked>,
+    open: HashMap<u64, LayerRequest>,
     cut: HashSet<u64>,
     held: Vec<Matching>,
     lost: Vec<Matching>,
@@ -39,7 +39,7 @@ impl Default for Watches {
 struct Open {
     watches: Arc<Watches>,
     number: u64,
-    asked: Asked,
+    asked: LayerRequest,
     changed: watch::Receiver<()>,
     body: Body,
 }
@@ -109,7 +109,7 @@ impl Watches {
     }
 
     /// The body of an open watch, which does as it is told.
-    pub(super) fn wrap(self: Arc<Self>, asked: Asked, body: Body) -> Body {
+    pub(super) fn wrap(self: Arc<Self>, asked: LayerRequest, body: Body) -> Body {
         let number = {
             let mut state = lock(&self.state);
             state.next += 1;
@@ -133,12 +133,12 @@ impl Watches {
 }
 
 impl Open {
-    async fn next(&mut self) -> Option<Result<Frame<Bytes>, Broken>> {
+    async fn next(&mut self) -> Option<Result<Frame<Bytes>, ConnectionAborted>> {
         loop {
             self.changed.mark_unchanged();
             match self.way() {
                 Way::End => return None,
-                Way::Break => return Some(Err(Broken)),
+                Way::Break => return Some(Err(ConnectionAborted)),
                 // The sender lives as long as `watches`.
                 Way::Hold => {
                     let _ = self.changed.changed().await;

@@ -1,9 +1,8 @@
-//! Acting as somebody else, for those who may.
+//! Impersonation: acting as another user, if a permission allows it.
 //!
-//! Here: who a request wants to act as, and in which order the ways to be allowed are tried. `mode` has the ways.
+//! This file parses the headers and tries the modes in order; `mode` contains the modes.
 //!
-//! The real server remembers for ten seconds whom somebody was allowed to be in one of the constrained ways; here roles count at once, as
-//! they do everywhere else.
+//! kube-apiserver caches decisions of the constrained modes for ten seconds. Here changes of roles take effect at once.
 
 mod mode;
 
@@ -12,88 +11,90 @@ use crate::http::{RequestInfo, decode_path};
 use crate::status::ApiError;
 use crate::store::Store;
 use http::HeaderMap;
-use mode::{Attempt, Mode};
+use mode::{ImpersonationCheck, ImpersonationMode};
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, HashMap};
 
-const USER: &str = "impersonate-user";
-const GROUP: &str = "impersonate-group";
-const UID: &str = "impersonate-uid";
-const EXTRA: &str = "impersonate-extra-";
+const USER_HEADER: &str = "impersonate-user";
+const GROUP_HEADER: &str = "impersonate-group";
+const UID_HEADER: &str = "impersonate-uid";
+const EXTRA_HEADER_PREFIX: &str = "impersonate-extra-";
 
-/// So many users are remembered.
-const REMEMBERED: usize = 10_000;
+/// The capacity of the mode cache, in users.
+const MAX_CACHED_USERS: usize = 10_000;
 
-/// The way in which each user was allowed last: it is tried first for them, and a refusal is the first way's.
+/// The mode that allowed each user's last impersonation. It is tried first, and if all modes fail its error is returned.
 #[derive(Debug, Default)]
-pub(crate) struct Impersonators(Mutex<HashMap<String, Mode>>);
+pub(crate) struct ImpersonationModeCache(Mutex<HashMap<String, ImpersonationMode>>);
 
-impl Impersonators {
-    fn last(&self, user: &User) -> Option<Mode> {
+impl ImpersonationModeCache {
+    fn get(&self, user: &User) -> Option<ImpersonationMode> {
         self.0.lock().get(&user.name).copied()
     }
 
-    fn note(&self, user: &User, mode: Mode) {
-        let mut last = self.0.lock();
-        if last.len() >= REMEMBERED {
-            last.clear();
+    fn insert(&self, user: &User, mode: ImpersonationMode) {
+        let mut modes = self.0.lock();
+        if modes.len() >= MAX_CACHED_USERS {
+            modes.clear();
         }
-        last.insert(user.name.clone(), mode);
+        modes.insert(user.name.clone(), mode);
     }
 }
 
-/// The user as whom a request acts; None when that is who sent it.
+/// Returns the user that the request acts as; None without impersonation headers.
 pub(crate) fn impersonate(
-    known: &Impersonators,
+    modes: &ImpersonationModeCache,
     authorizer: &Authorizer,
     store: &Store,
     user: &User,
     headers: &HeaderMap,
     info: &RequestInfo,
 ) -> Result<Option<User>, ApiError> {
-    let Some(wanted) = Wanted::of(headers)? else {
+    let Some(requested) = RequestedUser::from_headers(headers)? else {
         return Ok(None);
     };
-    let last = known.last(user);
-    let others = Mode::ALL.into_iter().filter(|mode| Some(*mode) != last);
-    let mut refusal = None;
+    let last = modes.get(user);
+    let others = ImpersonationMode::ALL
+        .into_iter()
+        .filter(|mode| Some(*mode) != last);
+    let mut first_error = None;
     for mode in last.into_iter().chain(others) {
-        if !mode.is_for(&wanted, user) {
+        if !mode.applies_to(&requested, user) {
             continue;
         }
-        let attempt = Attempt {
+        let check = ImpersonationCheck {
             mode,
             authorizer,
             store,
             user,
-            wanted: &wanted,
+            requested: &requested,
         };
-        match attempt.make(info) {
-            Ok(acting) => {
-                known.note(user, mode);
-                return Ok(Some(acting));
+        match check.run(info) {
+            Ok(impersonated) => {
+                modes.insert(user, mode);
+                return Ok(Some(impersonated));
             }
             Err(error) => {
-                refusal.get_or_insert(error);
+                first_error.get_or_insert(error);
             }
         }
     }
-    Err(refusal.unwrap_or_else(|| ApiError::internal("all impersonation modes failed")))
+    Err(first_error.unwrap_or_else(|| ApiError::internal("all impersonation modes failed")))
 }
 
-/// Who a request wants to act as.
+/// The user that a request asks to impersonate.
 #[derive(Debug, Default)]
-struct Wanted {
+struct RequestedUser {
     name: String,
-    /// Empty where none is wanted.
+    /// Empty if not requested.
     uid: String,
     groups: Vec<String>,
     extras: BTreeMap<String, Vec<String>>,
 }
 
-impl Wanted {
-    /// What the headers say; None where they say nothing of it.
-    fn of(headers: &HeaderMap) -> Result<Option<Self>, ApiError> {
+impl RequestedUser {
+    /// Parses the impersonation headers; None if there are none.
+    fn from_headers(headers: &HeaderMap) -> Result<Option<Self>, ApiError> {
         let values = |key: &str| -> Vec<String> {
             let values = headers.get_all(key).iter();
             values
@@ -102,33 +103,33 @@ impl Wanted {
                 .collect()
         };
         let first = |key: &str| values(key).into_iter().next().unwrap_or_default();
-        let mut wanted = Self {
-            name: first(USER),
-            uid: first(UID),
-            groups: values(GROUP),
+        let mut requested = Self {
+            name: first(USER_HEADER),
+            uid: first(UID_HEADER),
+            groups: values(GROUP_HEADER),
             extras: BTreeMap::new(),
         };
         for (key, value) in headers {
-            let key = key.as_str().strip_prefix(EXTRA).map(decode_path);
+            let key = key.as_str().strip_prefix(EXTRA_HEADER_PREFIX).map(decode_path);
             if let (Some(key), Ok(value)) = (key, value.to_str()) {
-                wanted.extras.entry(key).or_default().push(value.to_owned());
+                requested.extras.entry(key).or_default().push(value.to_owned());
             }
         }
-        match (wanted.name.is_empty(), wanted.is_only_a_name()) {
+        match (requested.name.is_empty(), requested.has_only_name()) {
             (true, true) => Ok(None),
             (true, false) => Err(ApiError::bad_request(format!(
                 "requested {} without impersonating a user name",
-                wanted.as_go_prints()
+                requested.to_go_string()
             ))),
-            (false, _) => Ok(Some(wanted)),
+            (false, _) => Ok(Some(requested)),
         }
     }
 
-    fn is_only_a_name(&self) -> bool {
+    fn has_only_name(&self) -> bool {
         self.uid.is_empty() && self.groups.is_empty() && self.extras.is_empty()
     }
 
-    fn as_go_prints(&self) -> String {
+    fn to_go_string(&self) -> String {
         let slice = |values: &[String]| {
             let values: Vec<String> = values.iter().map(|value| format!("{value:?}")).collect();
             format!("{{{}}}", values.join(", "))

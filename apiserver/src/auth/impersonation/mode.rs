@@ -1,32 +1,32 @@
-//! The ways to be allowed to act as another. All but the oldest ask also what is done so.
+//! Impersonation modes. The constrained ones also check the permission for the impersonated action; the legacy mode does not.
 
-use super::Wanted;
-use crate::auth::tokens::NODE_NAME;
-use crate::auth::{Access, Authorizer, User};
+use super::RequestedUser;
+use crate::auth::service_account_tokens::NODE_NAME_EXTRA;
+use crate::auth::{Authorizer, ResourceAttributes, User};
 use crate::http::RequestInfo;
 use crate::meta::names;
 use crate::status::{ApiError, Cause};
 use crate::store::Store;
 
-/// The group of what the constrained ways ask about.
-const AUTHENTICATION: &str = "authentication.k8s.io";
+/// The API group of the permissions of the constrained modes.
+const AUTHENTICATION_GROUP: &str = "authentication.k8s.io";
 
-/// From so many values on it is asked first whether all are allowed.
-const MANY: usize = 4;
+/// From this number of values on, a wildcard permission is checked first.
+const WILDCARD_CHECK_MIN_VALUES: usize = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mode {
-    /// A service account as the node on which its pod runs.
+pub(super) enum ImpersonationMode {
+    /// A service account impersonates the node on which its pod runs.
     AssociatedNode,
     ArbitraryNode,
     ServiceAccount,
     UserInfo,
-    /// By the verb `impersonate`, whatever is done so.
+    /// By the verb `impersonate`, for any action.
     Legacy,
 }
 
-impl Mode {
-    /// In the order in which they are tried.
+impl ImpersonationMode {
+    /// All modes, in the order in which they are tried.
     pub(super) const ALL: [Self; 5] = [
         Self::AssociatedNode,
         Self::ArbitraryNode,
@@ -35,23 +35,23 @@ impl Mode {
         Self::Legacy,
     ];
 
-    /// Whether it is a way to act as this one, for this user.
-    pub(super) fn is_for(self, wanted: &Wanted, user: &User) -> bool {
-        let (node, account) = (node(&wanted.name), account(&wanted.name));
+    /// True if the mode can be used by this user for this impersonation.
+    pub(super) fn applies_to(self, requested: &RequestedUser, user: &User) -> bool {
+        let (node, account) = (node(&requested.name), account(&requested.name));
         match self {
             Self::AssociatedNode => {
-                let on = user.extra.get(NODE_NAME).map(Vec::as_slice);
+                let on = user.extra.get(NODE_NAME_EXTRA).map(Vec::as_slice);
                 let is_on = node.is_some_and(|node| matches!(on, Some([on]) if on == node));
-                wanted.is_only_a_name() && is_on && self::account(&user.name).is_some()
+                requested.has_only_name() && is_on && self::account(&user.name).is_some()
             }
-            Self::ArbitraryNode => wanted.is_only_a_name() && node.is_some(),
-            Self::ServiceAccount => wanted.is_only_a_name() && account.is_some(),
+            Self::ArbitraryNode => requested.has_only_name() && node.is_some(),
+            Self::ServiceAccount => requested.has_only_name() && account.is_some(),
             Self::UserInfo => node.is_none() && account.is_none(),
             Self::Legacy => true,
         }
     }
 
-    /// As it stands in verbs; None of the oldest.
+    /// The name of the mode in verbs; None for the legacy mode.
     fn name(self) -> Option<&'static str> {
         match self {
             Self::AssociatedNode => Some("associated-node"),
@@ -68,138 +68,147 @@ impl Mode {
     }
 }
 
-/// Somebody tries to act as somebody else in one of the ways.
-pub(super) struct Attempt<'a> {
-    pub(super) mode: Mode,
+/// An impersonation in one mode.
+pub(super) struct ImpersonationCheck<'a> {
+    pub(super) mode: ImpersonationMode,
     pub(super) authorizer: &'a Authorizer,
     pub(super) store: &'a Store,
     pub(super) user: &'a User,
-    pub(super) wanted: &'a Wanted,
+    pub(super) requested: &'a RequestedUser,
 }
 
-impl Attempt<'_> {
-    /// Who acts then.
-    pub(super) fn make(&self, info: &RequestInfo) -> Result<User, ApiError> {
+impl ImpersonationCheck<'_> {
+    /// Checks the permissions and returns the impersonated user.
+    pub(super) fn run(&self, info: &RequestInfo) -> Result<User, ApiError> {
         if let Some(mode) = self.mode.name() {
-            let asked = RequestInfo {
+            let constrained = RequestInfo {
                 verb: format!("impersonate-on:{mode}:{}", info.verb),
                 ..info.clone()
             };
-            self.authorizer.authorize(self.store, self.user, &asked)?;
+            self.authorizer.authorize(self.store, self.user, &constrained)?;
         }
-        let mut acting = self.named()?;
-        if !self.wanted.uid.is_empty() {
-            self.require(&extra("uids", "", &self.wanted.uid))?;
-            acting.uid.clone_from(&self.wanted.uid);
+        let mut impersonated = self.base_user()?;
+        if !self.requested.uid.is_empty() {
+            self.require(&extra_attributes("uids", "", &self.requested.uid))?;
+            impersonated.uid.clone_from(&self.requested.uid);
         }
-        if !self.wanted.groups.is_empty() {
+        if !self.requested.groups.is_empty() {
             self.require_groups()?;
-            acting.groups.clone_from(&self.wanted.groups);
+            impersonated.groups.clone_from(&self.requested.groups);
         }
         self.require_extras()?;
-        acting.extra.clone_from(&self.wanted.extras);
+        impersonated.extra.clone_from(&self.requested.extras);
         let anonymous = "system:unauthenticated";
-        let group = if acting.name == "system:anonymous" {
+        let group = if impersonated.name == "system:anonymous" {
             anonymous
         } else {
             "system:authenticated"
         };
-        if ![group, anonymous].iter().any(|group| acting.is_in(group)) {
-            acting.groups.push(group.to_owned());
+        if ![group, anonymous].iter().any(|group| impersonated.is_in(group)) {
+            impersonated.groups.push(group.to_owned());
         }
-        Ok(acting)
+        Ok(impersonated)
     }
 
-    fn named(&self) -> Result<User, ApiError> {
-        let wanted = &*self.wanted.name;
-        if let Some(node) = node(wanted).filter(|_| self.mode != Mode::Legacy) {
-            // The real server may answer from what it knows of another node: so all are asked for.
-            let name = if self.mode == Mode::AssociatedNode {
+    fn base_user(&self) -> Result<User, ApiError> {
+        let requested = &*self.requested.name;
+        if let Some(node) = node(requested).filter(|_| self.mode != ImpersonationMode::Legacy) {
+            // kube-apiserver may reuse a cached decision for another node, so the permission must cover all nodes.
+            let name = if self.mode == ImpersonationMode::AssociatedNode {
                 "*"
             } else {
                 node
             };
-            self.require(&self.core("nodes", "", name))?;
-            return Ok(User::new(wanted, &["system:nodes"]));
+            self.require(&self.user_attributes("nodes", "", name))?;
+            return Ok(User::new(requested, &["system:nodes"]));
         }
-        if let Some((namespace, name)) = account(wanted) {
-            self.require(&self.core("serviceaccounts", namespace, name))?;
+        if let Some((namespace, name)) = account(requested) {
+            self.require(&self.user_attributes("serviceaccounts", namespace, name))?;
             return Ok(User::service_account(namespace, name));
         }
-        self.require(&self.core("users", "", wanted))?;
-        Ok(User::new(wanted, &[]))
+        self.require(&self.user_attributes("users", "", requested))?;
+        Ok(User::new(requested, &[]))
     }
 
     fn require_groups(&self) -> Result<(), ApiError> {
-        let groups = &self.wanted.groups;
-        if self.mode != Mode::Legacy {
-            for (group, called) in [("", "the empty string"), ("system:masters", "the system:masters")] {
-                if groups.iter().any(|wanted| *wanted == group) {
-                    let why = format!("impersonating {called} group is not allowed");
-                    return Err(self.forbidden(&self.core("groups", "", group), &why));
+        let groups = &self.requested.groups;
+        if self.mode != ImpersonationMode::Legacy {
+            for (group, group_text) in [("", "the empty string"), ("system:masters", "the system:masters")] {
+                if groups.iter().any(|requested| *requested == group) {
+                    let why = format!("impersonating {group_text} group is not allowed");
+                    return Err(self.forbidden(&self.user_attributes("groups", "", group), &why));
                 }
             }
-            if groups.len() >= MANY && self.require(&self.core("groups", "", "*")).is_ok() {
+            if groups.len() >= WILDCARD_CHECK_MIN_VALUES
+                && self.require(&self.user_attributes("groups", "", "*")).is_ok()
+            {
                 return Ok(());
             }
         }
         groups
             .iter()
-            .try_for_each(|group| self.require(&self.core("groups", "", group)))
+            .try_for_each(|group| self.require(&self.user_attributes("groups", "", group)))
     }
 
     fn require_extras(&self) -> Result<(), ApiError> {
-        let extras = &self.wanted.extras;
-        if self.mode != Mode::Legacy {
-            if let Some(why) = extras.iter().find_map(|(key, values)| complaint(key, values)) {
-                return Err(self.forbidden(&extra("userextras", "", ""), &why));
+        let extras = &self.requested.extras;
+        if self.mode != ImpersonationMode::Legacy {
+            if let Some(why) = extras.iter().find_map(|(key, values)| invalid_extra(key, values)) {
+                return Err(self.forbidden(&extra_attributes("userextras", "", ""), &why));
             }
             let values = extras.values().map(Vec::len).sum::<usize>();
-            if values >= MANY && self.require(&extra("userextras", "*", "*")).is_ok() {
+            if values >= WILDCARD_CHECK_MIN_VALUES
+                && self.require(&extra_attributes("userextras", "*", "*")).is_ok()
+            {
                 return Ok(());
             }
         }
         for (key, values) in extras {
             for value in values {
-                self.require(&extra("userextras", key, value))?;
+                self.require(&extra_attributes("userextras", key, value))?;
             }
         }
         Ok(())
     }
 
-    /// A kind of user, whose group each way has its own opinion of.
-    fn core<'t>(&self, resource: &'t str, namespace: &'t str, name: &'t str) -> Access<'t> {
-        let group = if self.mode == Mode::Legacy {
+    /// The attributes of the permission to impersonate a user, group or account. Their API group depends on the mode.
+    fn user_attributes<'t>(
+        &self,
+        resource: &'t str,
+        namespace: &'t str,
+        name: &'t str,
+    ) -> ResourceAttributes<'t> {
+        let group = if self.mode == ImpersonationMode::Legacy {
             ""
         } else {
-            AUTHENTICATION
+            AUTHENTICATION_GROUP
         };
-        Access {
+        ResourceAttributes {
             group,
             namespace,
-            ..extra(resource, "", name)
+            ..extra_attributes(resource, "", name)
         }
     }
 
-    fn require(&self, access: &Access<'_>) -> Result<(), ApiError> {
+    fn require(&self, access: &ResourceAttributes<'_>) -> Result<(), ApiError> {
         let verb = &self.mode.verb();
-        let access = Access { verb, ..*access };
+        let access = ResourceAttributes { verb, ..*access };
         self.authorizer.require(self.store, self.user, &access)
     }
 
-    fn forbidden(&self, access: &Access<'_>, why: &str) -> ApiError {
+    fn forbidden(&self, access: &ResourceAttributes<'_>, why: &str) -> ApiError {
         let verb = &self.mode.verb();
-        let mut error = Access { verb, ..*access }.forbidden(self.user);
+        let mut error = ResourceAttributes { verb, ..*access }.forbidden(self.user);
         error.message = format!("{}: {why}", error.message);
         error
     }
 }
 
-/// What else is said of a user; the verb is to be filled in.
-fn extra<'t>(resource: &'t str, subresource: &'t str, name: &'t str) -> Access<'t> {
-    Access {
+/// The attributes of the permission for uid or extras; the verb is set later.
+fn extra_attributes<'t>(resource: &'t str, subresource: &'t str, name: &'t str) -> ResourceAttributes<'t> {
+    ResourceAttributes {
         verb: "",
-        group: AUTHENTICATION,
+        group: AUTHENTICATION_GROUP,
         resource,
         subresource,
         namespace: "",
@@ -219,8 +228,8 @@ fn account(user: &str) -> Option<(&str, &str)> {
     is_one.then_some((namespace, name))
 }
 
-/// What is wrong with an extra, which the oldest way takes all the same.
-fn complaint(key: &str, values: &[String]) -> Option<String> {
+/// Validates an extra field and returns the error. Only the constrained modes check this.
+fn invalid_extra(key: &str, values: &[String]) -> Option<String> {
     if key.is_empty() {
         return Some("impersonating the empty string key in extra is not allowed".to_owned());
     }
@@ -229,7 +238,7 @@ fn complaint(key: &str, values: &[String]) -> Option<String> {
         .map(|(part, why)| Cause::invalid("extra.key", &part.into(), why))
         .collect();
     if !causes.is_empty() {
-        let causes = Cause::together(&causes);
+        let causes = Cause::join(&causes);
         return Some(format!(
             "impersonating an invalid key in extra is not allowed: {causes}"
         ));
@@ -243,7 +252,7 @@ fn complaint(key: &str, values: &[String]) -> Option<String> {
     is_empty.then(|| "impersonating the empty string value in extra is not allowed".to_owned())
 }
 
-/// What is wrong with a path behind a domain, and with which part of it.
+/// Validates a domain-prefixed path; returns the invalid parts and the reasons.
 fn prefixed_path(path: &str) -> Vec<(&str, String)> {
     let parts = path.split_once('/');
     let Some((host, rest)) = parts.filter(|(host, rest)| !host.is_empty() && !rest.is_empty()) else {

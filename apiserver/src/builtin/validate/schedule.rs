@@ -77,7 +77,7 @@ fn schedule_error(schedule: &str) -> Option<String> {
             "yearly", "annually", "monthly", "weekly", "daily", "midnight", "hourly",
         ];
         return match descriptor.strip_prefix("every ") {
-            Some(time) => duration::parse(time)
+            Some(time) => duration::parse_nanoseconds(time)
                 .err()
                 .map(|reason| format!("failed to parse duration {schedule}: time: {reason}")),
             None if known.contains(&descriptor) => None,

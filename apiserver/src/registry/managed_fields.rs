@@ -1,6 +1,6 @@
-//! Who owns which fields.
+//! Tracking of field managers (`metadata.managedFields`).
 
-use super::{Bodied, Target, WriteOptions};
+use super::{Target, WriteContext, WriteOptions};
 use crate::apply::{self, ApplyError, FieldSet, Write};
 use crate::kinds::Kind;
 use crate::meta::now;
@@ -8,30 +8,30 @@ use crate::status::{ApiError, Cause};
 use crate::types::{self, Type};
 use serde_json::{Value, json};
 
-/// Notes who changed which fields.
+/// Records in managedFields which fields a write changed.
 pub(super) fn track_fields(
     kind: &Kind,
     before: Option<&Value>,
     object: &mut Value,
-    part: &str,
-    by: Bodied<'_>,
+    subresource: &str,
+    context: WriteContext<'_>,
 ) {
-    let manager = match by.options.field_manager.as_str() {
+    let manager = match context.options.field_manager.as_str() {
         "" => "unknown",
         manager => manager,
     };
-    if undeclared(kind, object).is_some() {
-        // Nobody can say any more who owns what.
+    if undeclared_field(kind, object).is_some() {
+        // Ownership can no longer be computed.
         crate::meta::metadata_mut(object).remove("managedFields");
         return;
     }
-    with_write(kind, part, manager, |write| {
+    with_field_write(kind, subresource, manager, |write| {
         apply::track(before, object, write);
     });
 }
 
-/// A field that is unknown to a version in which somebody owns fields of the object: who owns what is compared in all of them.
-fn undeclared(kind: &Kind, object: &Value) -> Option<String> {
+/// Returns an error for a field that is not declared in one of the versions of managedFields. Ownership is compared in all of them.
+fn undeclared_field(kind: &Kind, object: &Value) -> Option<String> {
     let definition = kind.definition.as_ref()?;
     let entries = object["metadata"]["managedFields"].as_array()?;
     let versions = entries
@@ -48,29 +48,32 @@ fn undeclared(kind: &Kind, object: &Value) -> Option<String> {
         })
 }
 
-/// What an apply makes of an object, with the record of who owns what.
-pub(super) fn applied(
+/// Returns the result of a server-side apply, with updated managedFields.
+pub(super) fn apply_config(
     target: &Target,
     live: Option<&Value>,
     config: &Value,
-    part: &str,
-    by: Bodied<'_>,
+    subresource: &str,
+    context: WriteContext<'_>,
 ) -> Result<Value, ApiError> {
-    if let Some(why) = live.and_then(|live| undeclared(&target.kind, live)) {
+    if let Some(why) = live.and_then(|live| undeclared_field(&target.kind, live)) {
         return Err(ApiError::new(500, "", why));
     }
-    let (manager, force) = (by.options.field_manager.as_str(), by.options.force == Some(true));
-    let outcome = with_write(&target.kind, part, manager, |write| {
+    let (manager, force) = (
+        context.options.field_manager.as_str(),
+        context.options.force == Some(true),
+    );
+    let outcome = with_field_write(&target.kind, subresource, manager, |write| {
         apply::apply(live, config, force, write)
     });
-    outcome.map_err(refusal)
+    outcome.map_err(apply_error)
 }
 
-/// Notes who changed a scale, or makes of a configuration the scale that it is applied to.
+/// Tracks the managers of a scale that was written, or applies a configuration to it.
 ///
-/// Of a custom resource the real server cannot always, as it takes a scale for one of its versions: where nobody owns the replicas yet, or
-/// what was sent does not say its kind, a write that is no apply leaves them to nobody; and an apply that would change something is
-/// refused, at the latest when nothing else is against it.
+/// kube-apiserver cannot do this for every custom resource, because it takes the scale for a version of the resource. If the replicas have
+/// no manager yet, or the scale does not name its kind, a write other than apply leaves them without one. An apply that changes something
+/// is refused, after all other checks.
 pub(super) fn track_scale(
     kind: &Kind,
     live: &Value,
@@ -109,7 +112,7 @@ pub(super) fn track_scale(
     if options.applied {
         let force = options.force == Some(true);
         let sent = format!("{}/{}", crate::meta::namespace(scale), crate::meta::name(scale));
-        *scale = apply::apply(Some(live), scale, force, write).map_err(refusal)?;
+        *scale = apply::apply(Some(live), scale, force, write).map_err(apply_error)?;
         let changes = ["spec", "status"].iter().any(|part| scale[*part] != live[*part]);
         if custom && changes {
             let why = format!(
@@ -123,7 +126,12 @@ pub(super) fn track_scale(
     Ok(())
 }
 
-fn with_write<T>(kind: &Kind, part: &str, manager: &str, act: impl FnOnce(Write<'_, '_>) -> T) -> T {
+fn with_field_write<T>(
+    kind: &Kind,
+    subresource: &str,
+    manager: &str,
+    act: impl FnOnce(Write<'_, '_>) -> T,
+) -> T {
     let group = &kind.group;
     let types = |api_version: &str| -> Option<&Type> {
         match &kind.definition {
@@ -137,11 +145,11 @@ fn with_write<T>(kind: &Kind, part: &str, manager: &str, act: impl FnOnce(Write<
             }
         }
     };
-    let reset: &[&[&str]] = match (part, kind.definition.is_some()) {
+    let reset: &[&[&str]] = match (subresource, kind.definition.is_some()) {
         ("status", true) => &[&["spec"], &["metadata"]],
         ("status", false) if kind.keeps_labels_in_status_updates() => &[&["spec"], &["metadata", "labels"]],
         ("status", false) => &[&["spec"]],
-        // Of these, what is dropped has been written nevertheless.
+        // The managers of these writes keep fields that the server drops afterwards.
         ("ephemeralcontainers" | "resize", false) => &[],
         _ if kind.has_status() => &[&["status"]],
         _ => &[],
@@ -151,21 +159,21 @@ fn with_write<T>(kind: &Kind, part: &str, manager: &str, act: impl FnOnce(Write<
         api_version: &kind.api_version(),
         kind: &kind.kind,
         custom: kind.definition.is_some(),
-        subresource: part,
+        subresource,
         time: &now(),
         types: &types,
         reset: &FieldSet::of_fields(reset),
     })
 }
 
-fn refusal(error: ApplyError) -> ApiError {
-    let mut refusal = ApiError::new(error.code(), error.reason(), error.to_string());
+fn apply_error(error: ApplyError) -> ApiError {
+    let mut api_error = ApiError::new(error.code(), error.reason(), error.to_string());
     if let ApplyError::Conflict { causes, .. } = error {
-        refusal.details = Some(json!({}));
+        api_error.details = Some(json!({}));
         for cause in causes {
             let cause = Cause::new("FieldManagerConflict", cause.field, cause.message);
-            refusal = refusal.with_cause(&cause);
+            api_error = api_error.with_cause(&cause);
         }
     }
-    refusal
+    api_error
 }

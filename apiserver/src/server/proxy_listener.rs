@@ -1,7 +1,7 @@
-//! The server's listener before something else that answers: a proxy for tests.
+//! The server's listener in front of another handler: a proxy for tests.
 
 use super::{StartError, Tls, listener, tls};
-use crate::http::Next;
+use crate::http::ResponseFuture;
 use http::Request;
 use hyper::body::Incoming;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -9,22 +9,22 @@ use std::sync::Arc;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-/// Listens on a free loopback port, with a certificate of its own, and lets a function answer. Dropping it ends it.
+/// A TLS listener on a free loopback port with a generated certificate. A function answers its requests. Dropping it stops it.
 #[derive(Debug)]
-pub struct Front {
+pub struct ProxyListener {
     address: SocketAddr,
     certificate_authority: String,
     _tasks: JoinSet<()>,
 }
 
-impl Front {
-    /// Starts one.
+impl ProxyListener {
+    /// Starts the listener.
     ///
     /// # Errors
     ///
-    /// When there is no port, or no certificate can be made.
+    /// If no port is free, or no certificate can be generated.
     pub async fn start(
-        answer: impl Fn(Request<Incoming>) -> Next + Send + Sync + 'static,
+        handler: impl Fn(Request<Incoming>) -> ResponseFuture + Send + Sync + 'static,
     ) -> Result<Self, StartError> {
         let failed = |source| StartError::Listen {
             address: Ipv4Addr::LOCALHOST.to_string(),
@@ -34,13 +34,13 @@ impl Front {
             .await
             .map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let (acceptor, authority) = match tls::acceptor(&Tls::Generated, address.ip(), None)? {
+        let (acceptor, authority) = match tls::new_acceptor(&Tls::Generated, address.ip(), None)? {
             Some((acceptor, authority)) => (Some(acceptor), authority),
             None => (None, None),
         };
         let mut tasks = JoinSet::new();
         tasks.spawn(listener::run(
-            Arc::new(move |request, _| answer(request)),
+            Arc::new(move |request, _| handler(request)),
             listener,
             acceptor,
         ));
@@ -56,7 +56,7 @@ impl Front {
         format!("https://{}", self.address)
     }
 
-    /// Who signed its certificate, as PEM.
+    /// The CA that signed its certificate, as PEM.
     pub fn certificate_authority(&self) -> &str {
         &self.certificate_authority
     }

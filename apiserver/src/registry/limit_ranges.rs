@@ -1,4 +1,4 @@
-//! Limit ranges of a namespace, for what is created or changed in it.
+//! The admission plugin LimitRanger.
 
 use super::Registry;
 use crate::builtin::{default_container_resources, limit_range_errors};
@@ -10,21 +10,21 @@ use serde_json::Value;
 use std::sync::Arc;
 
 impl Registry {
-    /// Fills in what they say of the containers of a new pod.
-    pub(super) fn fill_limits(&self, kind: &Kind, object: &mut Value) {
+    /// Sets the defaults of the namespace's limit ranges in the containers of a new pod.
+    pub(super) fn set_limit_range_defaults(&self, kind: &Kind, object: &mut Value) {
         if is_limited(kind, "Pod") {
-            for range in self.ranges(object) {
+            for range in self.limit_ranges(object) {
                 default_container_resources(object, range.value());
             }
         }
     }
 
-    /// Refuses a pod or a claim that asks for less or more than one of them allows.
-    pub(super) fn admit_limits(&self, kind: &Kind, object: &Value) -> Result<(), ApiError> {
+    /// Refuses a pod or a claim with requests outside of a limit range.
+    pub(super) fn check_limit_ranges(&self, kind: &Kind, object: &Value) -> Result<(), ApiError> {
         if !is_limited(kind, "Pod") && !is_limited(kind, "PersistentVolumeClaim") {
             return Ok(());
         }
-        for range in self.ranges(object) {
+        for range in self.limit_ranges(object) {
             let why = match limit_range_errors(&kind.kind, object, range.value()).as_slice() {
                 [] => continue,
                 [fault] => fault.clone(),
@@ -35,15 +35,15 @@ impl Registry {
         Ok(())
     }
 
-    /// The same for a change: of a claim, or of what a pod asks for.
-    pub(super) fn admit_changed_limits(
+    /// Checks the limit ranges for an update of a claim or a resize of a pod.
+    pub(super) fn check_limit_ranges_on_update(
         &self,
         kind: &Kind,
-        part: &str,
+        subresource: &str,
         new: &Value,
         old: &Value,
     ) -> Result<(), ApiError> {
-        let is_asked = match part {
+        let is_asked = match subresource {
             "" => is_limited(kind, "PersistentVolumeClaim"),
             "resize" => is_limited(kind, "Pod"),
             _ => false,
@@ -51,10 +51,10 @@ impl Registry {
         if !is_asked || meta::is_deleted(old) {
             return Ok(());
         }
-        self.admit_limits(kind, new)
+        self.check_limit_ranges(kind, new)
     }
 
-    fn ranges(&self, object: &Value) -> Vec<Arc<Object>> {
+    fn limit_ranges(&self, object: &Value) -> Vec<Arc<Object>> {
         let listing = self.resource("", "limitranges").ok().and_then(|ranges| {
             let prefix = Store::key(meta::namespace(object), "");
             self.store.list(&ranges.table(), &prefix, "", None).ok()

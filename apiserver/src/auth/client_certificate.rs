@@ -1,39 +1,39 @@
-//! Whom a client's certificate names: the subject's common name is the user, its organizations are the groups.
+//! The user of a client certificate: the subject's common name is the name, its organizations are the groups.
 
 use super::User;
 
-const COMMON_NAME: &[u8] = &[0x55, 0x04, 0x03];
-const ORGANIZATION: &[u8] = &[0x55, 0x04, 0x0a];
-const SEQUENCE: u8 = 0x30;
-const VERSION: u8 = 0xa0;
+const COMMON_NAME_OID: &[u8] = &[0x55, 0x04, 0x03];
+const ORGANIZATION_OID: &[u8] = &[0x55, 0x04, 0x0a];
+const SEQUENCE_TAG: u8 = 0x30;
+const VERSION_TAG: u8 = 0xa0;
 
-/// The user of a certificate in DER; None where its form is another. Whether it is valid, TLS has checked.
-pub(crate) fn user(certificate: &[u8]) -> Option<User> {
-    let (_, certificate, _) = element(certificate)?;
-    let (_, body, _) = element(certificate)?;
-    let (tag, _, after_version) = element(body)?;
-    // Serial number, algorithm, issuer, validity; then the subject.
-    let mut rest = if tag == VERSION { after_version } else { body };
+/// Returns the user of a DER certificate; None if it has no common name or is malformed. TLS has verified it before.
+pub(crate) fn user_from_certificate(certificate: &[u8]) -> Option<User> {
+    let (_, certificate, _) = der_element(certificate)?;
+    let (_, body, _) = der_element(certificate)?;
+    let (tag, _, after_version) = der_element(body)?;
+    // The subject follows serial number, algorithm, issuer and validity.
+    let mut rest = if tag == VERSION_TAG { after_version } else { body };
     for _ in 0..4 {
-        (_, _, rest) = element(rest)?;
+        (_, _, rest) = der_element(rest)?;
     }
-    let (tag, mut subject, _) = element(rest)?;
-    if tag != SEQUENCE {
+    let (tag, mut subject, _) = der_element(rest)?;
+    if tag != SEQUENCE_TAG {
         return None;
     }
     let mut user = User::default();
     while !subject.is_empty() {
-        let (_, mut set, rest) = element(subject)?;
+        let (_, mut set, rest) = der_element(subject)?;
         subject = rest;
         while !set.is_empty() {
-            let (_, pair, rest) = element(set)?;
+            let (_, pair, rest) = der_element(set)?;
             set = rest;
-            let (_, kind, value) = element(pair)?;
-            let (_, value, _) = element(value)?;
+            let (_, oid, value) = der_element(pair)?;
+            let (_, value, _) = der_element(value)?;
             let value = String::from_utf8_lossy(value).into_owned();
-            match kind {
-                COMMON_NAME => user.name = value,
-                ORGANIZATION => user.groups.push(value),
+            match oid {
+                COMMON_NAME_OID => user.name = value,
+                ORGANIZATION_OID => user.groups.push(value),
                 _ => {}
             }
         }
@@ -41,8 +41,8 @@ pub(crate) fn user(certificate: &[u8]) -> Option<User> {
     (!user.name.is_empty()).then_some(user)
 }
 
-/// Tag, content, and what follows.
-fn element(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
+/// Splits a DER element into tag, content and the rest.
+fn der_element(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (&tag, bytes) = bytes.split_first()?;
     let (&first, mut bytes) = bytes.split_first()?;
     let mut length = usize::from(first);
@@ -69,7 +69,7 @@ mod tests {
     use rcgen::{CertificateParams, DnType, KeyPair};
 
     #[test]
-    fn reads_the_subject() {
+    fn user_is_read_from_the_subject() {
         let mut parameters = CertificateParams::new(vec![]).unwrap();
         parameters.distinguished_name.push(DnType::CommonName, "alice");
         parameters
@@ -77,13 +77,13 @@ mod tests {
             .push(DnType::OrganizationName, "devs");
         let certificate = parameters.self_signed(&KeyPair::generate().unwrap()).unwrap();
         let der = certificate.der();
-        let alice = user(der).unwrap();
+        let alice = user_from_certificate(der).unwrap();
         assert_eq!(
             (alice.name.as_str(), alice.groups),
             ("alice", vec!["devs".to_owned()])
         );
         for end in 0..der.len() {
-            assert_eq!(user(&der[..end]), None);
+            assert_eq!(user_from_certificate(&der[..end]), None);
         }
     }
 }

@@ -1,47 +1,47 @@
-//! Who writes roles and bindings may give away no more than they have, unless a role lets them `escalate` or `bind`.
+//! RBAC escalation: the rules of a role may not exceed the permissions of the user that writes or binds it.
 
 use super::{User, rbac};
 use crate::store::Store;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Why somebody may not give away what a role or a binding grants.
+/// The reason why a user may not grant the rules of a role or a binding.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Ungranted {
-    /// The binding is of a role that is not there.
-    NoSuchRole(String),
-    /// More is granted than is held.
-    NotHeld(String),
+pub(crate) enum EscalationError {
+    /// The role of the binding does not exist.
+    RoleNotFound(String),
+    /// The user lacks some of the granted permissions.
+    PermissionsNotHeld(String),
 }
 
-/// Whether the user has all that a role, or the role of a binding, grants in a namespace.
-pub(crate) fn may_grant(
+/// Checks that the user has all permissions that a role, or the role of a binding, grants in a namespace.
+pub(crate) fn check_escalation(
     store: &Store,
     user: &User,
     object: &Value,
     namespace: &str,
-) -> Result<(), Ungranted> {
+) -> Result<(), EscalationError> {
     let rules = match object.get("roleRef") {
         None => object["rules"].as_array().cloned().unwrap_or_default(),
         Some(role) => rbac::role_rules(store, role, namespace).ok_or_else(|| {
             let name = role["name"].as_str().unwrap_or_default();
-            Ungranted::NoSuchRole(name.to_owned())
+            EscalationError::RoleNotFound(name.to_owned())
         })?,
     };
     let held = rbac::rules(store, user, namespace);
-    match refusal(user, &held, &rules) {
+    match escalation_message(user, &held, &rules) {
         None => Ok(()),
-        Some(why) => Err(Ungranted::NotHeld(why)),
+        Some(why) => Err(EscalationError::PermissionsNotHeld(why)),
     }
 }
 
-/// What a rule grants in its smallest parts: a verb on a resource or a path.
+/// One permission of a rule: one verb on one resource or path.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Grant {
+enum SimpleRule {
     Resource {
         group: String,
         resource: String,
-        /// All, where there is none.
+        /// The resource name; None for all.
         name: Option<String>,
         verb: String,
     },
@@ -51,27 +51,27 @@ enum Grant {
     },
 }
 
-/// Why the user, who has `held`, may not give away `granted`; None if nothing is missing.
-fn refusal(user: &User, held: &[Value], granted: &[Value]) -> Option<String> {
-    let missing: Vec<Grant> = granted
+/// Returns kube-apiserver's message if `granted` exceeds the rules `held` by the user.
+fn escalation_message(user: &User, held: &[Value], granted: &[Value]) -> Option<String> {
+    let missing: Vec<SimpleRule> = granted
         .iter()
-        .flat_map(parts)
+        .flat_map(break_down_rule)
         .filter(|grant| !held.iter().any(|rule| covers(rule, grant)))
         .collect();
     if missing.is_empty() {
         return None;
     }
-    let missing: Vec<String> = described(missing).into_iter().collect();
+    let missing: Vec<String> = compact_rules(missing).into_iter().collect();
     Some(format!(
         "user {:?} (groups={}) is attempting to grant RBAC permissions not currently held:\n{}",
         user.name,
-        list(&user.groups),
+        go_quoted_list(&user.groups),
         missing.join("\n")
     ))
 }
 
-fn parts(rule: &Value) -> Vec<Grant> {
-    let texts = |key: &str| -> Vec<String> { rbac::texts(&rule[key]).map(str::to_owned).collect() };
+fn break_down_rule(rule: &Value) -> Vec<SimpleRule> {
+    let texts = |key: &str| -> Vec<String> { rbac::strings(&rule[key]).map(str::to_owned).collect() };
     let (groups, resources, names, verbs) = (
         texts("apiGroups"),
         texts("resources"),
@@ -83,11 +83,11 @@ fn parts(rule: &Value) -> Vec<Grant> {
     } else {
         names.into_iter().map(Some).collect()
     };
-    let mut parts = vec![];
+    let mut rules = vec![];
     for group in &groups {
         for resource in &resources {
             for verb in &verbs {
-                parts.extend(names.iter().map(|name| Grant::Resource {
+                rules.extend(names.iter().map(|name| SimpleRule::Resource {
                     group: group.clone(),
                     resource: resource.clone(),
                     name: name.clone(),
@@ -97,77 +97,79 @@ fn parts(rule: &Value) -> Vec<Grant> {
         }
     }
     for path in texts("nonResourceURLs") {
-        parts.extend(verbs.iter().map(|verb| Grant::Path {
+        rules.extend(verbs.iter().map(|verb| SimpleRule::Path {
             path: path.clone(),
             verb: verb.clone(),
         }));
     }
-    parts
+    rules
 }
 
-fn covers(rule: &Value, grant: &Grant) -> bool {
+fn covers(rule: &Value, grant: &SimpleRule) -> bool {
     match grant {
-        Grant::Resource {
+        SimpleRule::Resource {
             group,
             resource,
             name,
             verb,
         } => {
-            let mut names = rbac::texts(&rule["resourceNames"]).peekable();
+            let mut names = rbac::strings(&rule["resourceNames"]).peekable();
             let any_parent = resource.split_once('/').map(|(_, part)| format!("*/{part}"));
-            rbac::has(&rule["verbs"], verb)
-                && rbac::has(&rule["apiGroups"], group)
-                && rbac::texts(&rule["resources"]).any(|held| {
+            rbac::contains_or_wildcard(&rule["verbs"], verb)
+                && rbac::contains_or_wildcard(&rule["apiGroups"], group)
+                && rbac::strings(&rule["resources"]).any(|held| {
                     held == "*" || held == resource || any_parent.as_deref().is_some_and(|any| any == held)
                 })
                 && (names.peek().is_none() || names.any(|held| name.as_deref() == Some(held)))
         }
-        Grant::Path { path, verb } => {
-            // Who is granted by name only is granted no path.
-            rbac::texts(&rule["resourceNames"]).next().is_none()
-                && rbac::has(&rule["verbs"], verb)
-                && rbac::texts(&rule["nonResourceURLs"]).any(|held| {
+        SimpleRule::Path { path, verb } => {
+            // A rule with resource names grants no paths.
+            rbac::strings(&rule["resourceNames"]).next().is_none()
+                && rbac::contains_or_wildcard(&rule["verbs"], verb)
+                && rbac::strings(&rule["nonResourceURLs"]).any(|held| {
                     held == path || held.ends_with('*') && path.starts_with(held.trim_end_matches('*'))
                 })
         }
     }
 }
 
-/// In the short form of the real server's messages: the verbs of one resource stand together.
-fn described(missing: Vec<Grant>) -> BTreeSet<String> {
+/// Formats permissions as kube-apiserver does: one entry a resource, with all its verbs.
+fn compact_rules(missing: Vec<SimpleRule>) -> BTreeSet<String> {
     let mut verbs_of: BTreeMap<(String, String, Option<String>), Vec<String>> = BTreeMap::new();
     let mut lines = BTreeSet::new();
     for grant in missing {
         match grant {
-            Grant::Resource {
+            SimpleRule::Resource {
                 group,
                 resource,
                 name,
                 verb,
             } => verbs_of.entry((group, resource, name)).or_default().push(verb),
-            Grant::Path { path, verb } => {
+            SimpleRule::Path { path, verb } => {
                 lines.insert(format!(
                     "{{NonResourceURLs:{}, Verbs:{}}}",
-                    list(&[path]),
-                    list(&[verb])
+                    go_quoted_list(&[path]),
+                    go_quoted_list(&[verb])
                 ));
             }
         }
     }
     for ((group, resource, name), verbs) in verbs_of {
-        let name = name.map_or(String::new(), |name| format!(", ResourceNames:{}", list(&[name])));
+        let name = name.map_or(String::new(), |name| {
+            format!(", ResourceNames:{}", go_quoted_list(&[name]))
+        });
         lines.insert(format!(
             "{{APIGroups:{}, Resources:{}{name}, Verbs:{}}}",
-            list(&[group]),
-            list(&[resource]),
-            list(&verbs)
+            go_quoted_list(&[group]),
+            go_quoted_list(&[resource]),
+            go_quoted_list(&verbs)
         ));
     }
     lines
 }
 
-/// As Go writes quoted texts in brackets.
-fn list(texts: &[String]) -> String {
+/// Formats strings as Go's `%q` of a slice.
+fn go_quoted_list(texts: &[String]) -> String {
     let texts: Vec<String> = texts.iter().map(|text| json!(text).to_string()).collect();
     format!("[{}]", texts.join(" "))
 }
@@ -182,14 +184,14 @@ mod tests {
 
     fn missing(held: &[Value], granted: &[Value]) -> Option<String> {
         let user = User::new("u", &["a", "b"]);
-        let text = refusal(&user, held, granted)?;
+        let text = escalation_message(&user, held, granted)?;
         let prefix =
             "user \"u\" (groups=[\"a\" \"b\"]) is attempting to grant RBAC permissions not currently held:\n";
         Some(text.strip_prefix(prefix).unwrap().to_owned())
     }
 
     #[test]
-    fn what_is_held_may_be_granted() {
+    fn held_permissions_can_be_granted() {
         let held = [
             rule(&[""], &["pods"], &[], &["get", "list"]),
             rule(&["apps"], &["*/scale"], &[], &["*"]),
@@ -206,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_told_with_its_verbs_together() {
+    fn missing_permissions_are_listed_with_verbs_grouped() {
         let held = [rule(&[""], &["pods"], &["one"], &["*"])];
         let granted = [
             rule(&[""], &["pods"], &[], &["get", "list"]),

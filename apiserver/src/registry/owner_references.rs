@@ -1,15 +1,15 @@
-//! Who may say who owns an object: the admission plugin OwnerReferencesPermissionEnforcement.
+//! The admission plugin OwnerReferencesPermissionEnforcement.
 
 use super::{Registry, Target};
-use crate::auth::{Access, User};
+use crate::auth::{ResourceAttributes, User};
 use crate::meta;
 use crate::status::ApiError;
 use serde_json::Value;
 
 impl Registry {
-    /// Owners may be changed by who may delete the object, and may hold back their own deletion for it if the user may set their
-    /// finalizers.
-    pub(super) fn admit_owners(
+    /// Checks the permission to change owner references: `delete` on the object, and `update` on the owner's finalizers for
+    /// `blockOwnerDeletion`.
+    pub(super) fn check_owner_references(
         &self,
         target: &Target,
         old: Option<&Value>,
@@ -24,7 +24,7 @@ impl Registry {
         let kind = &target.kind;
         let may =
             |verb: &str, group: &str, resource: &str, subresource: &str, namespace: &str, name: &str| {
-                let access = Access {
+                let access = ResourceAttributes {
                     verb,
                     group,
                     resource,
@@ -34,7 +34,7 @@ impl Registry {
                 };
                 self.authorizer.allows(&self.store, user, &access)
             };
-        // A new object's owners may be set by who may create it.
+        // The permission to create an object includes setting its owner references.
         if old.is_some()
             && !may(
                 "delete",

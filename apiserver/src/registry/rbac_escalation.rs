@@ -1,7 +1,7 @@
-//! Who may write roles and bindings: who may give away what they grant.
+//! RBAC escalation check: users cannot grant permissions that they do not have.
 
 use super::{Registry, Target};
-use crate::auth::{Access, Ungranted, User, may_grant};
+use crate::auth::{EscalationError, ResourceAttributes, User, check_escalation};
 use crate::meta;
 use crate::status::ApiError;
 use serde_json::Value;
@@ -9,8 +9,8 @@ use serde_json::Value;
 const GROUP: &str = "rbac.authorization.k8s.io";
 
 impl Registry {
-    /// Refuses a role or a binding that gives away more than the user has.
-    pub(super) fn admit_grants(
+    /// Refuses a role or a binding that grants more than the user's permissions, unless a rule allows `escalate` or `bind`.
+    pub(super) fn check_rbac_escalation(
         &self,
         target: &Target,
         old: Option<&Value>,
@@ -33,7 +33,7 @@ impl Registry {
         if old.is_some_and(|old| only_garbage_collected(old, new)) {
             return Ok(());
         }
-        let access = Access {
+        let access = ResourceAttributes {
             verb,
             group: GROUP,
             resource,
@@ -44,15 +44,17 @@ impl Registry {
         if self.authorizer.allows(&self.store, user, &access) {
             return Ok(());
         }
-        match may_grant(&self.store, user, new, &target.namespace) {
+        match check_escalation(&self.store, user, new, &target.namespace) {
             Ok(()) => Ok(()),
-            Err(Ungranted::NoSuchRole(role)) => Err(ApiError::not_found(kind, &role)),
-            Err(Ungranted::NotHeld(why)) => Err(ApiError::forbidden(kind, meta::name(new), why)),
+            Err(EscalationError::RoleNotFound(role)) => Err(ApiError::not_found(kind, &role)),
+            Err(EscalationError::PermissionsNotHeld(why)) => {
+                Err(ApiError::forbidden(kind, meta::name(new), why))
+            }
         }
     }
 }
 
-/// Whether nothing changed but what the garbage collector changes.
+/// True if only fields changed that the garbage collector updates.
 fn only_garbage_collected(old: &Value, new: &Value) -> bool {
     let rest = |object: &Value| {
         let mut object = object.clone();

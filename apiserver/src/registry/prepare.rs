@@ -1,16 +1,16 @@
-//! What the server makes of an object before it is kept, by kind.
+//! Preparation of objects for storage, per kind: `PrepareForCreate` and `PrepareForUpdate` of kube-apiserver's strategies.
 
 use crate::kinds::Kind;
 use crate::types::ExplicitEmptyFields;
 use crate::{meta, strategy};
 use serde_json::{Map, Value, json};
 
-/// Makes an object ready to be created.
-pub(super) fn prepare_create(kind: &Kind, object: &mut Value) {
+/// Prepares a new object.
+pub(super) fn prepare_for_create(kind: &Kind, object: &mut Value) {
     if kind.has_status()
         && let Value::Object(fields) = object
     {
-        // A node may say how it is when it comes.
+        // A node's status may be set on creation.
         if (kind.group.as_str(), kind.kind.as_str()) != ("", "Node") {
             fields.remove("status");
         }
@@ -24,24 +24,24 @@ pub(super) fn prepare_create(kind: &Kind, object: &mut Value) {
     }
 }
 
-/// Makes an object ready to replace another, of which it is given how it is shown and how it is kept: each part is written on its own path
-/// only, and the generation counts.
-pub(super) fn prepare_update(
+/// Prepares an update. `old` is the existing object in the version of the request, `stored` the form in storage. Discards the changes that are
+/// not subresource of the written subresource and increments the generation if the spec changed.
+pub(super) fn prepare_for_update(
     kind: &Kind,
     object: &mut Value,
-    (old, kept): (&Value, &Value),
-    part: &str,
+    (old, stored): (&Value, &Value),
+    subresource: &str,
     empties: &ExplicitEmptyFields,
 ) {
-    match part {
-        "status" => keep_all_but_status(kind, object, old),
-        "finalize" => keep_all_but_finalizers(object, old),
+    match subresource {
+        "status" => keep_only_status(kind, object, old),
+        "finalize" => keep_only_finalizers(object, old),
         "ephemeralcontainers" => {
             let containers = object["spec"]["ephemeralContainers"].take();
-            keep_all_but(object, old, "ephemeralContainers", containers);
+            keep_only_spec_field(object, old, "ephemeralContainers", containers);
         }
-        "resize" => keep_all_but_sizes(object, old),
-        _ if kind.has_status() => restore(object, old, "status"),
+        "resize" => keep_only_resize(object, old),
+        _ if kind.has_status() => copy_field(object, old, "status"),
         _ => {}
     }
     if kind.definition.is_none() {
@@ -49,10 +49,10 @@ pub(super) fn prepare_update(
     }
     if kind.tracks_generation() {
         let generation = old["metadata"]["generation"].as_i64().unwrap_or(0);
-        let (mut new, mut before) = (specification(kind, object), specification(kind, old));
+        let (mut new, mut before) = (generation_inputs(kind, object), generation_inputs(kind, old));
         if kind.counts_explicit_empty_fields() {
             new = empties.restore_fields(new);
-            before = specification(kind, kept);
+            before = generation_inputs(kind, stored);
         }
         if new != before {
             meta::metadata_mut(object).insert("generation".into(), json!(generation + 1));
@@ -63,25 +63,26 @@ pub(super) fn prepare_update(
     }
 }
 
-/// Whether nothing holds a deleted object any more.
-pub(super) fn is_finished(kind: &Kind, object: &Value) -> bool {
-    let waits = object["metadata"]["deletionGracePeriodSeconds"]
+/// True if the object is marked for deletion and neither finalizers nor a grace period hold it.
+pub(super) fn is_ready_to_delete(kind: &Kind, object: &Value) -> bool {
+    let in_grace_period = object["metadata"]["deletionGracePeriodSeconds"]
         .as_i64()
         .unwrap_or(0)
         > 0;
-    let held = kind.kind == "Namespace" && kind.group.is_empty() && holds_namespace(object);
-    meta::is_deleted(object) && meta::finalizers(object).is_empty() && !waits && !held
+    let has_finalizers =
+        kind.kind == "Namespace" && kind.group.is_empty() && has_namespace_finalizers(object);
+    meta::is_deleted(object) && meta::finalizers(object).is_empty() && !in_grace_period && !has_finalizers
 }
 
-/// Whether a namespace's own finalizers hold it.
-pub(super) fn holds_namespace(object: &Value) -> bool {
+/// True if the namespace has finalizers in its spec.
+pub(super) fn has_namespace_finalizers(object: &Value) -> bool {
     object["spec"]["finalizers"]
         .as_array()
         .is_some_and(|list| !list.is_empty())
 }
 
-/// Of a custom resource only the status is taken; of a built-in kind also metadata, as its controllers write annotations there.
-fn keep_all_but_status(kind: &Kind, object: &mut Value, old: &Value) {
+/// Keeps the status of the update and the old rest. Built-in kinds also take metadata, because their controllers write annotations there.
+fn keep_only_status(kind: &Kind, object: &mut Value, old: &Value) {
     let mut status = object["status"].take();
     if (kind.group.as_str(), kind.kind.as_str()) == ("", "Pod") {
         strategy::preserve_pod_status(&mut status, &old["status"]);
@@ -94,12 +95,12 @@ fn keep_all_but_status(kind: &Kind, object: &mut Value, old: &Value) {
     } else {
         fields.insert("status".into(), status);
     }
-    let kept = &old["metadata"];
+    let old_metadata = &old["metadata"];
     if kind.definition.is_none() {
         let mut metadata = metadata;
-        restore(&mut metadata, kept, "ownerReferences");
+        copy_field(&mut metadata, old_metadata, "ownerReferences");
         if kind.keeps_labels_in_status_updates() {
-            restore(&mut metadata, kept, "labels");
+            copy_field(&mut metadata, old_metadata, "labels");
         }
         fields.insert("metadata".into(), metadata);
     } else {
@@ -113,7 +114,7 @@ fn keep_all_but_status(kind: &Kind, object: &mut Value, old: &Value) {
     }
 }
 
-fn keep_all_but_finalizers(object: &mut Value, old: &Value) {
+fn keep_only_finalizers(object: &mut Value, old: &Value) {
     let finalizers = object["spec"]["finalizers"].take();
     let metadata = object["metadata"].take();
     *object = old.clone();
@@ -126,11 +127,11 @@ fn keep_all_but_finalizers(object: &mut Value, old: &Value) {
     }
 }
 
-/// Of a pod's specification only one field is taken.
-fn keep_all_but(object: &mut Value, old: &Value, field: &str, value: Value) {
+/// Keeps one field of the pod spec from the update, and the old rest.
+fn keep_only_spec_field(object: &mut Value, old: &Value, field: &str, value: Value) {
     let mut metadata = object["metadata"].take();
     for key in ["labels", "annotations", "finalizers", "ownerReferences"] {
-        restore(&mut metadata, &old["metadata"], key);
+        copy_field(&mut metadata, &old["metadata"], key);
     }
     *object = old.clone();
     object["metadata"] = metadata;
@@ -142,8 +143,8 @@ fn keep_all_but(object: &mut Value, old: &Value, field: &str, value: Value) {
     }
 }
 
-/// Of a pod's resize what its containers and itself ask for is taken. If the containers are others, that is refused later.
-fn keep_all_but_sizes(object: &mut Value, old: &Value) {
+/// Keeps the resources of a pod resize: of the pod and of its containers. Validation refuses other containers later.
+fn keep_only_resize(object: &mut Value, old: &Value) {
     const LISTS: [&str; 2] = ["containers", "initContainers"];
     let containers = |spec: &Value, list: &str| spec[list].as_array().cloned().unwrap_or_default();
     if LISTS
@@ -153,17 +154,19 @@ fn keep_all_but_sizes(object: &mut Value, old: &Value) {
         return;
     }
     let sent = object["spec"].clone();
-    keep_all_but(object, old, "resources", sent["resources"].clone());
+    keep_only_spec_field(object, old, "resources", sent["resources"].clone());
     for list in LISTS {
         let (new, mut resized) = (containers(&sent, list), containers(&old["spec"], list));
         if new.is_empty() {
             continue;
         }
-        let names = |list: &[Value]| -> Vec<Value> { list.iter().map(|one| one["name"].clone()).collect() };
+        let names = |list: &[Value]| -> Vec<Value> {
+            list.iter().map(|container| container["name"].clone()).collect()
+        };
         if names(&new) == names(&resized) {
             for (container, new) in resized.iter_mut().zip(&new) {
                 for key in ["resources", "resizePolicy"] {
-                    restore(container, new, key);
+                    copy_field(container, new, key);
                 }
             }
         } else {
@@ -173,7 +176,7 @@ fn keep_all_but_sizes(object: &mut Value, old: &Value) {
     }
 }
 
-fn restore(object: &mut Value, old: &Value, key: &str) {
+fn copy_field(object: &mut Value, old: &Value, key: &str) {
     if let Value::Object(fields) = object {
         match &old[key] {
             Value::Null => fields.remove(key),
@@ -182,8 +185,8 @@ fn restore(object: &mut Value, old: &Value, key: &str) {
     }
 }
 
-/// What the generation counts changes of.
-fn specification(kind: &Kind, object: &Value) -> Map<String, Value> {
+/// Returns the fields that count for the generation: a change of them increments it.
+fn generation_inputs(kind: &Kind, object: &Value) -> Map<String, Value> {
     let mut fields = object.as_object().cloned().unwrap_or_default();
     let annotations = fields
         .get("metadata")

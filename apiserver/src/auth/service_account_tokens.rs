@@ -1,4 +1,4 @@
-//! Tokens of service accounts: JSON web tokens that this server signs and reads.
+//! Service account tokens: JSON web tokens that this server signs and verifies.
 
 use super::User;
 use crate::meta;
@@ -10,27 +10,28 @@ use ring::hmac;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Who issues tokens, and whom they are for where nothing else is said.
+/// The issuer of tokens, and their default audience.
 pub(crate) const ISSUER: &str = "https://kubernetes.default.svc.cluster.local";
 
-/// What a token can be bound to: core kinds and their resources.
-pub(crate) const BOUND: [(&str, &str); 3] = [("Pod", "pods"), ("Secret", "secrets"), ("Node", "nodes")];
+/// Kinds of objects to which a token can be bound, and their resources.
+pub(crate) const BINDABLE_KINDS: [(&str, &str); 3] =
+    [("Pod", "pods"), ("Secret", "secrets"), ("Node", "nodes")];
 
-/// What is said of an account whose token is bound to a pod on that node, or to the node.
-pub(super) const NODE_NAME: &str = "authentication.kubernetes.io/node-name";
+/// The extra key of the node to which a token is bound, directly or by its pod.
+pub(super) const NODE_NAME_EXTRA: &str = "authentication.kubernetes.io/node-name";
 
-/// What is said of a user for each object to which its token is bound.
-const SAID_OF_BOUND: [(&str, &str, &str); 2] = [
+/// The extra keys for name and uid of the object to which a token is bound.
+const BOUND_OBJECT_EXTRAS: [(&str, &str, &str); 2] = [
     (
         "pod",
         "authentication.kubernetes.io/pod-name",
         "authentication.kubernetes.io/pod-uid",
     ),
-    ("node", NODE_NAME, "authentication.kubernetes.io/node-uid"),
+    ("node", NODE_NAME_EXTRA, "authentication.kubernetes.io/node-uid"),
 ];
-const CREDENTIAL: &str = "authentication.kubernetes.io/credential-id";
+const CREDENTIAL_ID_EXTRA: &str = "authentication.kubernetes.io/credential-id";
 
-/// Signs and reads; the key lives as long as the server.
+/// Issues and verifies tokens with a random key that lives as long as the server.
 #[derive(Debug)]
 pub struct ServiceAccountTokens {
     key: hmac::Key,
@@ -46,7 +47,8 @@ impl Default for ServiceAccountTokens {
 }
 
 impl ServiceAccountTokens {
-    /// A token for an account, valid for so many seconds, and when that ends. Bound to an object, it is valid as long as that is there.
+    /// Issues a token that is valid for `seconds`, and returns it with its expiry (Unix seconds). A bound token becomes invalid when the
+    /// object is deleted.
     pub fn issue(
         &self,
         store: &Store,
@@ -86,7 +88,7 @@ impl ServiceAccountTokens {
         (format!("{text}.{}", BASE64.encode(signature)), expiry)
     }
 
-    /// The account of a token that is ours and valid, if the account is still there.
+    /// Returns the account of a valid token, if the account and the bound objects still exist.
     pub fn verify(&self, store: &Store, token: &str) -> Option<User> {
         let (text, signature) = token.rsplit_once('.')?;
         let signature = BASE64.decode(signature).ok()?;
@@ -96,18 +98,18 @@ impl ServiceAccountTokens {
         if claims["exp"].as_i64()? < jiff::Timestamp::now().as_second() {
             return None;
         }
-        let about = &claims["kubernetes.io"];
+        let private_claims = &claims["kubernetes.io"];
         let (namespace, name) = (
-            about["namespace"].as_str()?,
-            about["serviceaccount"]["name"].as_str()?,
+            private_claims["namespace"].as_str()?,
+            private_claims["serviceaccount"]["name"].as_str()?,
         );
         let account = store.get("serviceaccounts", &Store::key(namespace, name))?;
-        let is_there = |(kind, resource): &(&str, &str)| {
-            let Some(bound) = about.get(kind.to_lowercase()) else {
+        let bound_object_exists = |(kind, resource): &(&str, &str)| {
+            let Some(bound) = private_claims.get(kind.to_lowercase()) else {
                 return true;
             };
-            if *kind == "Node" && about.get("pod").is_some() {
-                // That of the pod, to which the token is bound.
+            if *kind == "Node" && private_claims.get("pod").is_some() {
+                // The node of the pod that the token is bound to.
                 return true;
             }
             let namespace = if *kind == "Node" { "" } else { namespace };
@@ -115,27 +117,30 @@ impl ServiceAccountTokens {
             let found = store.get(resource, &key);
             found.is_some_and(|found| bound["uid"] == meta::uid(found.value()))
         };
-        if !BOUND.iter().all(is_there) {
+        if !BINDABLE_KINDS.iter().all(bound_object_exists) {
             return None;
         }
         let uid = meta::uid(account.value());
-        (about["serviceaccount"]["uid"] == uid).then(|| User {
+        (private_claims["serviceaccount"]["uid"] == uid).then(|| User {
             uid: uid.to_owned(),
-            extra: extra(&claims),
+            extra: extra_from_claims(&claims),
             ..User::service_account(namespace, name)
         })
     }
 }
 
-/// What else a token says of its user.
-fn extra(claims: &Value) -> BTreeMap<String, Vec<String>> {
+/// Returns the extra fields of a token's user.
+fn extra_from_claims(claims: &Value) -> BTreeMap<String, Vec<String>> {
     let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
-    let mut said = vec![(CREDENTIAL, text(&claims["jti"]).map(|id| format!("JTI={id}")))];
-    for (kind, name, uid) in SAID_OF_BOUND {
+    let mut extra = vec![(
+        CREDENTIAL_ID_EXTRA,
+        text(&claims["jti"]).map(|id| format!("JTI={id}")),
+    )];
+    for (kind, name, uid) in BOUND_OBJECT_EXTRAS {
         let bound = &claims["kubernetes.io"][kind];
-        said.extend([(name, text(&bound["name"])), (uid, text(&bound["uid"]))]);
+        extra.extend([(name, text(&bound["name"])), (uid, text(&bound["uid"]))]);
     }
-    let known = said
+    let known = extra
         .into_iter()
         .filter_map(|(key, value)| Some((key.to_owned(), vec![value?])));
     known.collect()
@@ -146,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tokens_are_of_living_accounts() {
+    fn token_is_valid_while_account_and_bound_object_exist() {
         let store = Store::default();
         let account = json!({ "metadata": { "name": "op", "namespace": "n", "uid": "1" } });
         let stored = store.create("serviceaccounts", "n/op", account.clone()).unwrap();
@@ -163,21 +168,25 @@ mod tests {
         let secret = json!({ "kind": "Secret", "metadata": { "name": "s", "namespace": "n", "uid": "2" } });
         let (bound, _) = tokens.issue(&store, &account, &[], 60, Some(&secret));
         assert_eq!(tokens.verify(&store, &bound), None);
-        let kept = store.create("secrets", "n/s", secret).unwrap();
+        let stored_secret = store.create("secrets", "n/s", secret).unwrap();
         assert!(tokens.verify(&store, &bound).is_some());
-        store.delete("secrets", "n/s", &kept).unwrap();
+        store.delete("secrets", "n/s", &stored_secret).unwrap();
         assert_eq!(tokens.verify(&store, &bound), None);
         let pod = json!({
             "kind": "Pod", "metadata": { "name": "p", "namespace": "n", "uid": "3" }, "spec": { "nodeName": "gone" },
         });
         store.create("pods", "n/p", pod.clone()).unwrap();
         let (bound, _) = tokens.issue(&store, &account, &[], 60, Some(&pod));
-        let mut said = tokens.verify(&store, &bound).unwrap().extra;
-        assert!(said.remove(CREDENTIAL).unwrap()[0].starts_with("JTI="));
+        let mut extra = tokens.verify(&store, &bound).unwrap().extra;
+        assert!(extra.remove(CREDENTIAL_ID_EXTRA).unwrap()[0].starts_with("JTI="));
         let one = |key: &str, value: &str| (key.to_owned(), vec![value.to_owned()]);
-        let [(_, pod_name, pod_uid), _] = SAID_OF_BOUND;
-        let expected = [one(NODE_NAME, "gone"), one(pod_name, "p"), one(pod_uid, "3")];
-        assert_eq!(said, BTreeMap::from(expected));
+        let [(_, pod_name, pod_uid), _] = BOUND_OBJECT_EXTRAS;
+        let expected = [
+            one(NODE_NAME_EXTRA, "gone"),
+            one(pod_name, "p"),
+            one(pod_uid, "3"),
+        ];
+        assert_eq!(extra, BTreeMap::from(expected));
         store.delete("serviceaccounts", "n/op", &stored).unwrap();
         assert_eq!(tokens.verify(&store, &token), None);
     }

@@ -1,4 +1,4 @@
-//! A namespace that goes takes everything in it along, then itself.
+//! The namespace controller: deletes the content of terminating namespaces, then the namespaces.
 
 use crate::crd::set_condition;
 use crate::kinds::Kind;
@@ -8,46 +8,46 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// True when a namespace is held by something in it.
-pub(super) fn clean(registry: &Registry) -> bool {
+/// Processes all terminating namespaces; true if one must be processed again.
+pub(super) fn finalize_terminating(registry: &Registry) -> bool {
     let Ok(namespaces) = registry.resource("", "namespaces") else {
         return false;
     };
     let Ok(listing) = registry.list(&Target::new(&namespaces, "", ""), &ListOptions::default()) else {
         return false;
     };
-    let mut waits = false;
+    let mut needs_retry = false;
     for namespace in listing
         .objects
         .iter()
         .filter(|object| meta::is_deleted(object.value()))
     {
         let name = meta::name(namespace.value());
-        let left = empty(registry, name);
+        let remaining = delete_content(registry, name);
         let target = Target::new(&namespaces, "", name);
-        let finalized = registry.rewrite(&target, |namespace| {
-            if left.objects.is_empty() {
-                finalize(namespace);
+        let written = registry.update_as_server(&target, |namespace| {
+            if remaining.objects.is_empty() {
+                remove_kubernetes_finalizer(namespace);
             } else {
-                left.report(namespace);
+                remaining.set_conditions(namespace);
             }
         });
-        waits |= !left.objects.is_empty() || finalized.is_err();
+        needs_retry |= !remaining.objects.is_empty() || written.is_err();
     }
-    waits
+    needs_retry
 }
 
-/// What could not be deleted at once.
+/// The content of a namespace that could not be deleted at once.
 #[derive(Default)]
-struct Left {
+struct RemainingContent {
     objects: BTreeMap<String, usize>,
     finalizers: BTreeMap<String, usize>,
 }
 
-fn empty(registry: &Registry, namespace: &str) -> Left {
+fn delete_content(registry: &Registry, namespace: &str) -> RemainingContent {
     let catalog = registry.catalog();
     let kinds: Vec<Arc<Kind>> = catalog.stored().filter(|kind| kind.namespaced).cloned().collect();
-    let mut left = Left::default();
+    let mut remaining = RemainingContent::default();
     let options = DeleteOptions {
         propagation: Some("Background".to_owned()),
         ..DeleteOptions::default()
@@ -59,47 +59,47 @@ fn empty(registry: &Registry, namespace: &str) -> Left {
         if found(registry).is_ok_and(|objects| objects.is_empty()) {
             continue;
         }
-        // Whatever is refused is still there at the next look.
+        // What cannot be deleted is counted below and retried in the next round.
         let _ = registry.delete_collection(&target, &everything, &options);
         for object in found(registry).unwrap_or_default() {
-            // The core group, too, has its dot here.
+            // For the core group, too, the name contains the dot.
             let resource = format!("{}.{}", kind.plural, kind.group);
-            *left.objects.entry(resource).or_default() += 1;
+            *remaining.objects.entry(resource).or_default() += 1;
             for finalizer in meta::finalizers(object.value()) {
-                *left.finalizers.entry(finalizer.to_owned()).or_default() += 1;
+                *remaining.finalizers.entry(finalizer.to_owned()).or_default() += 1;
             }
         }
     }
-    left
+    remaining
 }
 
-fn finalize(namespace: &mut Value) {
+fn remove_kubernetes_finalizer(namespace: &mut Value) {
     if let Some(Value::Array(finalizers)) = meta::entry_mut(namespace, "spec").get_mut("finalizers") {
         finalizers.retain(|finalizer| finalizer != "kubernetes");
     }
 }
 
-impl Left {
-    fn report(&self, namespace: &mut Value) {
-        let mut say = |kind: &str, status: &str, reason: &str, message: &str| {
+impl RemainingContent {
+    fn set_conditions(&self, namespace: &mut Value) {
+        let mut set = |kind: &str, status: &str, reason: &str, message: &str| {
             set_condition(namespace, kind, status, reason, message);
         };
         let message = "All resources successfully discovered";
-        say(
+        set(
             "NamespaceDeletionDiscoveryFailure",
             "False",
             "ResourcesDiscovered",
             message,
         );
         let message = "All legacy kube types successfully parsed";
-        say(
+        set(
             "NamespaceDeletionGroupVersionParsingFailure",
             "False",
             "ParsedGroupVersions",
             message,
         );
         let message = "All content successfully deleted, may be waiting on finalization";
-        say(
+        set(
             "NamespaceDeletionContentFailure",
             "False",
             "ContentDeleted",
@@ -113,7 +113,7 @@ impl Left {
             texts.join(", ")
         };
         let message = format!("Some resources are remaining: {}", list(&self.objects, "has"));
-        say(
+        set(
             "NamespaceContentRemaining",
             "True",
             "SomeResourcesRemain",
@@ -121,7 +121,7 @@ impl Left {
         );
         if self.finalizers.is_empty() {
             let message = "All content-preserving finalizers finished";
-            say(
+            set(
                 "NamespaceFinalizersRemaining",
                 "False",
                 "ContentHasNoFinalizers",
@@ -132,7 +132,7 @@ impl Left {
                 "Some content in the namespace has finalizers remaining: {}",
                 list(&self.finalizers, "in")
             );
-            say(
+            set(
                 "NamespaceFinalizersRemaining",
                 "True",
                 "SomeFinalizersRemain",
