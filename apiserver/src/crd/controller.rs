@@ -41,7 +41,7 @@ fn reconcile(registry: &Registry, kind: &Arc<Kind>) -> bool {
     let mut waits = false;
     for object in &listing.objects {
         let target = Target::new(kind, "", meta::name(object.value()));
-        if meta::is_deleted(object.value()) {
+        if meta::is_being_deleted(object.value()) {
             waits |= !clean(registry, &target, object.value());
         } else if !is_accepted(object.value()) || !approval::is_noted(object.value()) {
             let others: Vec<&Value> = listing.objects.iter().map(|object| object.value()).collect();

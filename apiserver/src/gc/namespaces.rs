@@ -20,7 +20,7 @@ pub(super) fn clean(registry: &Registry) -> bool {
     for namespace in listing
         .objects
         .iter()
-        .filter(|object| meta::is_deleted(object.value()))
+        .filter(|object| meta::is_being_deleted(object.value()))
     {
         let name = meta::name(namespace.value());
         let left = empty(registry, name);

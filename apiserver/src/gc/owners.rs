@@ -130,7 +130,7 @@ impl Collector {
         for owner in &owners {
             self.owned.entry(owner.clone()).or_default().insert(uid.clone());
         }
-        if meta::is_deleted(object) || !owners.is_empty() {
+        if meta::is_being_deleted(object) || !owners.is_empty() {
             dirty.insert(uid.clone());
         }
         // An owner that waits may wait for this one.
@@ -176,7 +176,7 @@ impl Collector {
         if meta::uid(object) != uid {
             return Ok(());
         }
-        if meta::is_deleted(object) {
+        if meta::is_being_deleted(object) {
             if meta::has_finalizer(object, ORPHAN) {
                 return self.orphan(context, uid, target);
             }
@@ -280,7 +280,8 @@ impl Collector {
         }
         match context.registry.get(&place) {
             Ok(object)
-                if meta::is_deleted(object.value()) && meta::has_finalizer(object.value(), FOREGROUND) =>
+                if meta::is_being_deleted(object.value())
+                    && meta::has_finalizer(object.value(), FOREGROUND) =>
             {
                 State::Waiting
             }

@@ -118,7 +118,7 @@ fn brought(headers: &HeaderMap, body: &[u8], custom: bool) -> Result<Brought, Re
         }
         "application/yaml" => {
             let text = std::str::from_utf8(body).map_err(|error| Refusal::Text(error.to_string()))?;
-            let read = yaml::read(text).map_err(Refusal::Text)?;
+            let read = yaml::parse(text).map_err(Refusal::Text)?;
             (read.value, read.strict_errors)
         }
         "application/vnd.kubernetes.protobuf" if !custom => {

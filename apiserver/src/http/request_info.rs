@@ -94,7 +94,7 @@ impl RequestInfo {
                 verb.clone_into(&mut self.verb);
                 // A selector that pins the name is authorized as if it were in the path.
                 let selector = FieldSelector::parse(query.get("fieldSelector")).unwrap_or_default();
-                if let Some(name) = selector.name() {
+                if let Some(name) = selector.exact_name() {
                     name.clone_into(&mut self.name);
                 }
             }

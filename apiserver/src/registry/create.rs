@@ -97,17 +97,17 @@ impl Registry {
             && sent.by_update.is_none()
             && version.parse::<u64>().is_ok_and(|version| version > 0);
         if sent.by_update.is_none() {
-            meta::wipe_on_create(&mut object);
+            meta::wipe_system_fields(&mut object);
         }
         if !by.options.dry_run {
-            meta::forget_link(&mut object);
+            meta::clear_self_link(&mut object);
         }
         // What the server adds from here on belongs to nobody.
         if !by.options.applied {
             track_fields(kind, None, &mut object, sent.part(), by);
         }
         self.admit_class(kind, &mut object);
-        meta::fill_on_create(kind, &mut object);
+        meta::fill_system_fields(kind, &mut object);
         for _ in 0..if named { 1 } else { ATTEMPTS } {
             // Only another name is another attempt.
             let mut object = if named {
@@ -131,7 +131,7 @@ impl Registry {
             if sent.part().is_empty() {
                 self.allocate(kind, &mut object, None, by.options.dry_run)?;
             }
-            let mut causes = meta::check_create(kind, &object);
+            let mut causes = meta::validate_metadata_create(kind, &object);
             causes.extend(validate(kind, &object, None, &sent.empties));
             if !causes.is_empty() {
                 let error = ApiError::invalid(kind, meta::name(&object), &causes);
@@ -187,7 +187,7 @@ impl Registry {
         let mut error = ApiError::already_exists(&target.kind, &target.name);
         if self
             .find(target)
-            .is_some_and(|found| meta::is_deleted(found.value()))
+            .is_some_and(|found| meta::is_being_deleted(found.value()))
         {
             error.message = format!("object is being deleted: {}", error.message);
         }
@@ -204,7 +204,7 @@ impl Registry {
         let Some(found) = self.store.get(&namespaces.table(), namespace) else {
             return Err(ApiError::not_found(&namespaces, namespace));
         };
-        if found.value()["status"]["phase"] != "Terminating" && !meta::is_deleted(found.value()) {
+        if found.value()["status"]["phase"] != "Terminating" && !meta::is_being_deleted(found.value()) {
             return Ok(());
         }
         let why =

@@ -67,7 +67,7 @@ impl Registry {
         let owned = object["metadata"]["managedFields"].as_array();
         let disowns = owned.is_some_and(Vec::is_empty);
         faults.extend(check_fields(kind, object, options.applied)?);
-        meta::normalise(object);
+        meta::normalize_metadata(object);
         if disowns {
             // No owners are not the same as not a word of owners.
             meta::metadata_mut(object).insert("managedFields".into(), Value::Array(vec![]));

@@ -148,7 +148,7 @@ fn mark(kind: &Kind, object: &Value, options: &DeleteOptions) -> Value {
     } else {
         0
     };
-    if meta::is_deleted(object) {
+    if meta::is_being_deleted(object) {
         let before = object["metadata"]["deletionGracePeriodSeconds"]
             .as_i64()
             .unwrap_or(0);

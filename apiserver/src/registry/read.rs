@@ -69,7 +69,7 @@ impl Registry {
         limit: usize,
     ) -> Result<Page, Unserved> {
         let table = target.kind.table();
-        if let (Some(name), None, "") = (options.fields.name(), at, after)
+        if let (Some(name), None, "") = (options.fields.exact_name(), at, after)
             && (!target.namespace.is_empty() || !target.kind.namespaced)
         {
             // The version first: what is found may be newer than the list says, never older.

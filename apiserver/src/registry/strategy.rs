@@ -70,7 +70,7 @@ pub(super) fn is_finished(kind: &Kind, object: &Value) -> bool {
         .unwrap_or(0)
         > 0;
     let held = kind.kind == "Namespace" && kind.group.is_empty() && holds_namespace(object);
-    meta::is_deleted(object) && meta::finalizers(object).is_empty() && !waits && !held
+    meta::is_being_deleted(object) && meta::finalizers(object).is_empty() && !waits && !held
 }
 
 /// Whether a namespace's own finalizers hold it.

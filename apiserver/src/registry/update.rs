@@ -114,7 +114,7 @@ impl Registry {
                 self.admit_owners(target, Some(before), &new, by.user)?;
             }
             // The rules for all kinds are applied, and again by most kinds' own: a fault stands in the causes as often.
-            let mut causes = meta::check_update(&new, before);
+            let mut causes = meta::validate_metadata_update(&new, before);
             if !CHECKED_ONCE.contains(&(kind.group.as_str(), kind.kind.as_str())) {
                 causes.extend(causes.clone());
             }
@@ -123,7 +123,7 @@ impl Registry {
                 return Err(ApiError::invalid(kind, &target.name, &causes));
             }
             if !by.options.dry_run {
-                meta::forget_link(&mut new);
+                meta::clear_self_link(&mut new);
             }
             let warnings = warnings::on_update(kind, part, &new, before);
             self.admit_changed_limits(kind, part, &new, before)

@@ -1,4 +1,4 @@
-//! Whether a value fits a schema, with the messages of the real server.
+//! Validation of values against a schema, with the messages of the real server.
 
 use super::format::has_format;
 use super::lists;
@@ -7,10 +7,10 @@ use regex::Regex;
 use serde_json::{Map, Number, Value, json};
 use std::collections::HashMap;
 
-/// The patterns of a schema, compiled once. One that does not compile matches nothing.
+/// The compiled patterns of a schema. A pattern that does not compile matches nothing.
 pub(super) type Patterns = HashMap<String, Option<Regex>>;
 
-/// Collects the patterns of a schema and of all within it.
+/// Collects the patterns of a schema and its nested schemas.
 pub(super) fn patterns(schema: &Value, found: &mut Patterns) {
     match schema {
         Value::Object(fields) => {
@@ -30,14 +30,14 @@ pub(super) struct Validator<'a> {
     pub(super) patterns: &'a Patterns,
 }
 
-/// The faults of a value, and how much of a schema was looked at: of alternatives that all fail, the one that got furthest is reported.
+/// The errors of a value, and the number of schema keywords visited: if all alternatives fail, the one that got furthest is reported.
 #[derive(Default)]
-pub(super) struct Outcome {
+pub(super) struct ValidationResult {
     pub(super) errors: Vec<FieldError>,
     visited: usize,
 }
 
-impl Outcome {
+impl ValidationResult {
     fn merge(&mut self, other: Self) {
         self.errors.extend(other.errors);
         self.visited += other.visited;
@@ -45,10 +45,16 @@ impl Outcome {
 }
 
 impl Validator<'_> {
-    /// Compares a value with a schema. What was there before and is the same is not reported.
-    pub(super) fn validate(&self, value: &Value, old: Option<&Value>, schema: &Value, path: &str) -> Outcome {
+    /// Validates a value. Errors of a value that equals the old one are not reported (ratcheting).
+    pub(super) fn validate(
+        &self,
+        value: &Value,
+        old: Option<&Value>,
+        schema: &Value,
+        path: &str,
+    ) -> ValidationResult {
         let mut outcome = self.validate_all(value, old, schema, path);
-        // The type and kind are never the same thing as before: they are what the request is about.
+        // `apiVersion` and `kind` are always validated: they identify the request.
         let ratchets = path != "apiVersion" && path != "kind";
         if ratchets && old == Some(value) {
             outcome.errors.clear();
@@ -56,10 +62,16 @@ impl Validator<'_> {
         outcome
     }
 
-    fn validate_all(&self, value: &Value, old: Option<&Value>, schema: &Value, path: &str) -> Outcome {
-        let mut outcome = Outcome {
+    fn validate_all(
+        &self,
+        value: &Value,
+        old: Option<&Value>,
+        schema: &Value,
+        path: &str,
+    ) -> ValidationResult {
+        let mut outcome = ValidationResult {
             visited: 1,
-            ..Outcome::default()
+            ..ValidationResult::default()
         };
         let types = types(schema);
         outcome.errors.extend(type_error(value, schema, &types, path));
@@ -96,12 +108,12 @@ impl Validator<'_> {
         old: Option<&Value>,
         schema: &Value,
         path: &str,
-        outcome: &mut Outcome,
+        outcome: &mut ValidationResult,
     ) {
         let of_object = |detail: String| FieldError::invalid("", "", detail);
         let alternatives = |name: &str| schema[name].as_array().map(Vec::as_slice).unwrap_or_default();
         let run = |schema: &Value| self.validate(value, old, schema, path);
-        let furthest = |outcomes: Vec<Outcome>| {
+        let furthest = |outcomes: Vec<ValidationResult>| {
             outcomes
                 .into_iter()
                 .rev()
@@ -110,7 +122,7 @@ impl Validator<'_> {
         };
         let any = alternatives("anyOf");
         if !any.is_empty() {
-            let outcomes: Vec<Outcome> = any.iter().map(run).collect();
+            let outcomes: Vec<ValidationResult> = any.iter().map(run).collect();
             if outcomes.iter().all(|outcome| !outcome.errors.is_empty()) {
                 outcome.errors.push(of_object(format!(
                     "\"{path}\" must validate at least one schema (anyOf)"
@@ -120,7 +132,7 @@ impl Validator<'_> {
         }
         let one = alternatives("oneOf");
         if !one.is_empty() {
-            let outcomes: Vec<Outcome> = one.iter().map(run).collect();
+            let outcomes: Vec<ValidationResult> = one.iter().map(run).collect();
             let valid = outcomes
                 .iter()
                 .filter(|outcome| outcome.errors.is_empty())
@@ -140,7 +152,7 @@ impl Validator<'_> {
             }
         }
         let all = alternatives("allOf");
-        let outcomes: Vec<Outcome> = all.iter().map(run).collect();
+        let outcomes: Vec<ValidationResult> = all.iter().map(run).collect();
         let failed = outcomes
             .iter()
             .filter(|outcome| !outcome.errors.is_empty())
@@ -165,7 +177,7 @@ impl Validator<'_> {
         }
     }
 
-    /// The first of the faults of a string.
+    /// Returns the first error of a string.
     fn string_error(&self, text: &str, schema: &Value, path: &str) -> Option<FieldError> {
         let length = text.chars().count() as u64;
         if let Some(max) = schema["maxLength"].as_u64().filter(|max| length > *max) {
@@ -187,7 +199,14 @@ impl Validator<'_> {
             .then(|| FieldError::invalid(path, text, format!("{path} in body should match '{pattern}'")))
     }
 
-    fn array(&self, items: &[Value], old: Option<&Value>, schema: &Value, path: &str, outcome: &mut Outcome) {
+    fn array(
+        &self,
+        items: &[Value],
+        old: Option<&Value>,
+        schema: &Value,
+        path: &str,
+        outcome: &mut ValidationResult,
+    ) {
         if schema["items"].is_object() {
             for (index, item) in items.iter().enumerate() {
                 let old = lists::correlated(item, old, schema);
@@ -230,7 +249,7 @@ impl Validator<'_> {
         old: Option<&Value>,
         schema: &Value,
         path: &str,
-        outcome: &mut Outcome,
+        outcome: &mut ValidationResult,
     ) {
         if let Some(min) = schema["minProperties"]
             .as_u64()
@@ -277,7 +296,7 @@ impl Validator<'_> {
     }
 }
 
-/// The types that a schema allows; none when it does not say.
+/// The types that a schema allows; empty if it does not restrict them.
 fn types(schema: &Value) -> Vec<&str> {
     if schema["x-kubernetes-int-or-string"] == true {
         return vec!["integer", "string"];
@@ -289,7 +308,7 @@ fn types(schema: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// The format of strings, when the real server knows it.
+/// The format of strings, if the real server validates it.
 fn string_format<'a>(schema: &'a Value, types: &[&str]) -> Option<&'a str> {
     schema["format"]
         .as_str()
@@ -365,7 +384,7 @@ fn number_errors(number: &Number, schema: &Value, types: &[&str], path: &str) ->
             ));
         }
     }
-    // A whole number is compared with whole bounds.
+    // Integers are compared with integer bounds.
     let whole = number.is_i64();
     let bound = |name: &str| {
         schema[name]
@@ -426,7 +445,7 @@ fn number_errors(number: &Number, schema: &Value, types: &[&str], path: &str) ->
     errors
 }
 
-/// What is said beside the faults when rules were not looked at because of them.
+/// The additional error when rules were not evaluated because of earlier errors.
 pub(super) fn rules_not_checked() -> FieldError {
     let detail = "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
     FieldError::invalid("", json!(null), detail)

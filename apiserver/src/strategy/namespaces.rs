@@ -22,7 +22,7 @@ pub(super) fn fill(object: &mut Value, old: Option<&Value>) {
         }
         // The finalizers have a path of their own; what holds a namespace is written there.
         Some(old) => {
-            if object["spec"]["finalizers"].is_null() && !meta::is_deleted(old) {
+            if object["spec"]["finalizers"].is_null() && !meta::is_being_deleted(old) {
                 object["spec"] = old["spec"].clone();
             }
         }

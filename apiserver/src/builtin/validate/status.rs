@@ -2,7 +2,7 @@
 
 use super::{Check, conditions, text};
 use crate::field::FieldError;
-use crate::meta::is_deleted;
+use crate::meta::is_being_deleted;
 use serde_json::Value;
 
 /// The counts that may not be negative, and those that may not be more than all replicas.
@@ -123,7 +123,7 @@ pub(super) fn status(check: &mut Check, kind: &str, status: &Value, old: &Value)
 /// A namespace ends by being deleted, not by being said to.
 pub(super) fn namespace(check: &mut Check, namespace: &Value) {
     let phase = text(&namespace["status"], "phase");
-    let (allowed, detail) = if is_deleted(namespace) {
+    let (allowed, detail) = if is_being_deleted(namespace) {
         (
             "Terminating",
             "may only be 'Terminating' if `deletionTimestamp` is not empty",

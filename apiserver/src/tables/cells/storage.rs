@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 pub(super) fn cells(kind: &str, object: &Value) -> Option<Vec<Value>> {
     let (spec, status, age) = (&object["spec"], &object["status"], json!(created(object)));
-    let is_deleted = !object["metadata"]["deletionTimestamp"].is_null();
-    let phase = if is_deleted {
+    let is_being_deleted = !object["metadata"]["deletionTimestamp"].is_null();
+    let phase = if is_being_deleted {
         "Terminating"
     } else {
         text(status, "phase")
