@@ -78,7 +78,7 @@ pub fn track(live: Option<&Value>, new: &mut Value, write: Write<'_, '_>) {
         &empty
     };
     let sent = take_managed_fields(new);
-    let of_live = || managed_fields::decode(&live["metadata"]["managedFields"]).unwrap_or_default();
+    let live_managers = || managed_fields::decode(&live["metadata"]["managedFields"]).unwrap_or_default();
     let mut managers = match sent {
         Some(sent) if write.subresource.is_empty() => {
             if is_reset(&sent, write.custom) {
@@ -87,18 +87,18 @@ pub fn track(live: Option<&Value>, new: &mut Value, write: Write<'_, '_>) {
                 managed_fields::decode(&sent)
                     .ok()
                     .filter(|managers| !managers.is_empty())
-                    .unwrap_or_else(of_live)
+                    .unwrap_or_else(live_managers)
             }
         }
-        _ => of_live(),
+        _ => live_managers(),
     };
     // An existing object without managed fields does not get any.
     if managers.is_empty() && live["metadata"]["uid"].is_string() {
         return;
     }
     // Ownership cannot be computed for an object that does not match its type: such a write drops the managed fields.
-    let typed = (write.types)(write.api_version);
-    if typed.is_some_and(|ty| !validate::conforms(new, ty) || !validate::conforms(live, ty)) {
+    let ty = (write.types)(write.api_version);
+    if ty.is_some_and(|ty| !validate::conforms(new, ty) || !validate::conforms(live, ty)) {
         return;
     }
     let manager = Manager::new(write.manager, false, write.api_version, write.subresource);
@@ -150,17 +150,17 @@ pub fn apply(
         managed_fields::cap_update_managers(&mut managers);
     }
     let manager = Manager::new(write.manager, true, write.api_version, write.subresource);
-    let (outcome, mut managers) = try_apply(&updater, &live, config, &managers, &manager, force);
-    let outcome = match outcome {
+    let (result, mut managers) = try_apply(&updater, &live, config, &managers, &manager, force);
+    let result = match result {
         Err(conflict @ ApplyError::Conflict { .. }) if write.manager == "kubectl" => {
-            let retried =
+            let retry_result =
                 last_applied::retry_with_force(&live, config, write, &managers, &manager, &conflict)?;
-            managers = retried.1;
-            Ok(retried.0)
+            managers = retry_result.1;
+            Ok(retry_result.0)
         }
         other => other,
     };
-    let mut object = match outcome? {
+    let mut object = match result? {
         Some(object) => {
             if let Some(owned) = managers.get_mut(&manager) {
                 owned.time = Some(write.time.to_owned());
@@ -184,9 +184,9 @@ fn try_apply(
     manager: &Manager,
     force: bool,
 ) -> (Result<Option<Value>, ApplyError>, Managers) {
-    let mut after = managers.clone();
-    match updater.apply(live, config, &mut after, manager, force) {
-        Ok(object) => (Ok(object), after),
+    let mut new_managers = managers.clone();
+    match updater.apply(live, config, &mut new_managers, manager, force) {
+        Ok(object) => (Ok(object), new_managers),
         Err(error) => (Err(error), managers.clone()),
     }
 }

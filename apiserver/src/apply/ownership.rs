@@ -23,7 +23,7 @@ impl<'t> Updater<'_, 't> {
         (self.types)(self.api_version).unwrap_or(&Type::Any)
     }
 
-    /// Drops managers of versions that are no longer served, and adapts the sets to today's types.
+    /// Drops managers of versions that are no longer served, and adapts the sets to the current types.
     fn reconcile_with_schema(&self, managers: &mut Managers) {
         managers.retain(|_, owned| match (self.types)(&owned.api_version) {
             None => false,

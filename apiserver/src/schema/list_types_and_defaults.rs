@@ -75,8 +75,8 @@ fn check_set(items: &Value, path: &str, errors: &mut Vec<FieldError>) {
         _ => return,
     };
     // A nested list is atomic by default, an object is not.
-    let fits = *kind == "atomic" || (field == "x-kubernetes-list-type" && kind.is_null());
-    if !fits {
+    let is_atomic = *kind == "atomic" || (field == "x-kubernetes-list-type" && kind.is_null());
+    if !is_atomic {
         let detail = "must be atomic as item of a list with x-kubernetes-list-type=set";
         errors.push(FieldError::invalid(
             &format!("{path}.items.{field}"),
@@ -122,17 +122,17 @@ fn check_map(items: &Value, keys: &[&str], schema: &Value, path: &str, errors: &
         let Some(property) = items["properties"].get(*key) else {
             continue;
         };
-        let below = format!("{path}.items.properties[{key}]");
+        let property_path = format!("{path}.items.properties[{key}]");
         if let Some(ty @ ("object" | "array")) = property["type"].as_str() {
             let detail = "must be a scalar type if parent array's x-kubernetes-list-type is map";
-            errors.push(FieldError::invalid(&format!("{below}.type"), ty, detail));
+            errors.push(FieldError::invalid(&format!("{property_path}.type"), ty, detail));
         }
         let required = items["required"]
             .as_array()
             .is_some_and(|names| names.iter().any(|name| name == key));
         if !required && property["default"].is_null() {
             let detail = "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property";
-            errors.push(FieldError::required(&format!("{below}.default"), detail));
+            errors.push(FieldError::required(&format!("{property_path}.default"), detail));
         }
     }
 }

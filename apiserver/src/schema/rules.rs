@@ -1,7 +1,7 @@
 //! Evaluation of a schema's rules, `x-kubernetes-validations`, with kube-cel.
 //!
 //! Walking the schema, correlating old items with new ones, paths, reasons and messages are implemented here; kube-cel parses and evaluates
-//! one rule at one place. Differences from a real server:
+//! one rule for one value. Differences from a real server:
 //!
 //! - Types are not checked when the definition is created: a rule that compares a string with a number fails when it is evaluated.
 //! - Costs are neither estimated nor limited: a rule that the real server rejects as too expensive is accepted.
@@ -22,12 +22,12 @@ use std::collections::BTreeMap;
 
 const RULES: &str = "x-kubernetes-validations";
 /// Prefix of the message of a rule without a message.
-const FAILED: &str = "failed rule: ";
+const FAILED_RULE_PREFIX: &str = "failed rule: ";
 
 /// The rules of a schema and of its nested schemas.
 #[derive(Debug, Default)]
 pub(super) struct Rules {
-    here: Vec<Rule>,
+    own: Vec<Rule>,
     properties: BTreeMap<String, Rules>,
     values: Option<Box<Rules>>,
     items: Option<Box<Rules>>,
@@ -49,10 +49,10 @@ impl Rules {
         if !schema.is_object() {
             return None;
         }
-        let within = |schema: &Value| Self::compile(schema).map(Box::new);
+        let compile_nested = |schema: &Value| Self::compile(schema).map(Box::new);
         let properties = schema["properties"].as_object().into_iter().flatten();
         let mut rules = Self {
-            here: schema[RULES]
+            own: schema[RULES]
                 .as_array()
                 .into_iter()
                 .flatten()
@@ -61,19 +61,19 @@ impl Rules {
             properties: properties
                 .filter_map(|(name, schema)| Some((name.clone(), Self::compile(schema)?)))
                 .collect(),
-            values: within(&schema["additionalProperties"]),
-            items: within(&schema["items"]),
+            values: compile_nested(&schema["additionalProperties"]),
+            items: compile_nested(&schema["items"]),
         };
         for branch in schema["allOf"].as_array().into_iter().flatten() {
             if let Some(branch) = Self::compile(branch) {
-                rules.here.extend(branch.here);
+                rules.own.extend(branch.own);
             }
         }
-        let none = rules.here.is_empty()
+        let is_empty = rules.own.is_empty()
             && rules.properties.is_empty()
             && rules.values.is_none()
             && rules.items.is_none();
-        (!none).then_some(rules)
+        (!is_empty).then_some(rules)
     }
 
     /// Returns an error for each rule that the object violates.
@@ -99,9 +99,13 @@ impl Rules {
         if old == Some(value) || (value.is_null() && schema["nullable"] == true) {
             return;
         }
-        for rule in &self.here {
-            if let Err(broken) = validate_compiled(&rule.compiled, value, old) {
-                errors.extend(broken.iter().map(|error| rule.error(error, value, schema, path)));
+        for rule in &self.own {
+            if let Err(violations) = validate_compiled(&rule.compiled, value, old) {
+                errors.extend(
+                    violations
+                        .iter()
+                        .map(|error| rule.error(error, value, schema, path)),
+                );
             }
         }
         match value {
@@ -182,11 +186,11 @@ impl Rule {
         const MAX_MESSAGE_BYTES: usize = 5 << 10;
         let text = result.trim();
         let is_message = !text.is_empty() && text.len() <= MAX_MESSAGE_BYTES && !text.contains('\n');
-        if is_message && !text.starts_with(FAILED) {
+        if is_message && !text.starts_with(FAILED_RULE_PREFIX) {
             return text.to_owned();
         }
         match self.message.trim() {
-            "" => format!("{FAILED}{}", self.text),
+            "" => format!("{FAILED_RULE_PREFIX}{}", self.text),
             message => message.to_owned(),
         }
     }

@@ -53,13 +53,13 @@ impl Validator<'_> {
         schema: &Value,
         path: &str,
     ) -> ValidationResult {
-        let mut outcome = self.validate_all(value, old, schema, path);
+        let mut result = self.validate_all(value, old, schema, path);
         // `apiVersion` and `kind` are always validated: they identify the request.
         let ratchets = path != "apiVersion" && path != "kind";
         if ratchets && old == Some(value) {
-            outcome.errors.clear();
+            result.errors.clear();
         }
-        outcome
+        result
     }
 
     fn validate_all(
@@ -69,37 +69,37 @@ impl Validator<'_> {
         schema: &Value,
         path: &str,
     ) -> ValidationResult {
-        let mut outcome = ValidationResult {
+        let mut result = ValidationResult {
             visited: 1,
             ..ValidationResult::default()
         };
         let types = types(schema);
-        outcome.errors.extend(type_error(value, schema, &types, path));
+        result.errors.extend(type_error(value, schema, &types, path));
         if value.is_null() {
-            outcome.errors.extend(enum_error(value, schema, path));
-            return outcome;
+            result.errors.extend(enum_error(value, schema, path));
+            return result;
         }
-        self.combinations(value, old, schema, path, &mut outcome);
+        self.combinations(value, old, schema, path, &mut result);
         match value {
             Value::String(text) => {
-                outcome.errors.extend(self.string_error(text, schema, path));
+                result.errors.extend(self.string_error(text, schema, path));
                 if let Some(format) = string_format(schema, &types).filter(|format| !has_format(text, format))
                 {
                     let message = format!("{path} in body must be of type {format}: {text:?}");
-                    outcome
+                    result
                         .errors
                         .push(FieldError::type_invalid(path, text.as_str(), message));
                 }
             }
-            Value::Number(number) => outcome.errors.extend(number_errors(number, schema, &types, path)),
-            Value::Array(items) => self.array(items, old, schema, path, &mut outcome),
+            Value::Number(number) => result.errors.extend(number_errors(number, schema, &types, path)),
+            Value::Array(items) => self.array(items, old, schema, path, &mut result),
             _ => {}
         }
-        outcome.errors.extend(enum_error(value, schema, path));
+        result.errors.extend(enum_error(value, schema, path));
         if let Value::Object(fields) = value {
-            self.object(fields, old, schema, path, &mut outcome);
+            self.object(fields, old, schema, path, &mut result);
         }
-        outcome
+        result
     }
 
     fn combinations(
@@ -108,57 +108,51 @@ impl Validator<'_> {
         old: Option<&Value>,
         schema: &Value,
         path: &str,
-        outcome: &mut ValidationResult,
+        result: &mut ValidationResult,
     ) {
-        let of_object = |detail: String| FieldError::invalid("", "", detail);
+        let without_path = |detail: String| FieldError::invalid("", "", detail);
         let alternatives = |name: &str| schema[name].as_array().map(Vec::as_slice).unwrap_or_default();
-        let run = |schema: &Value| self.validate(value, old, schema, path);
-        let furthest = |outcomes: Vec<ValidationResult>| {
-            outcomes
+        let validate_branch = |schema: &Value| self.validate(value, old, schema, path);
+        let furthest_result = |results: Vec<ValidationResult>| {
+            results
                 .into_iter()
                 .rev()
-                .max_by_key(|outcome| outcome.visited)
+                .max_by_key(|result| result.visited)
                 .unwrap_or_default()
         };
         let any = alternatives("anyOf");
         if !any.is_empty() {
-            let outcomes: Vec<ValidationResult> = any.iter().map(run).collect();
-            if outcomes.iter().all(|outcome| !outcome.errors.is_empty()) {
-                outcome.errors.push(of_object(format!(
+            let results: Vec<ValidationResult> = any.iter().map(validate_branch).collect();
+            if results.iter().all(|result| !result.errors.is_empty()) {
+                result.errors.push(without_path(format!(
                     "\"{path}\" must validate at least one schema (anyOf)"
                 )));
-                outcome.merge(furthest(outcomes));
+                result.merge(furthest_result(results));
             }
         }
         let one = alternatives("oneOf");
         if !one.is_empty() {
-            let outcomes: Vec<ValidationResult> = one.iter().map(run).collect();
-            let valid = outcomes
-                .iter()
-                .filter(|outcome| outcome.errors.is_empty())
-                .count();
+            let results: Vec<ValidationResult> = one.iter().map(validate_branch).collect();
+            let valid = results.iter().filter(|result| result.errors.is_empty()).count();
             if valid != 1 {
                 let found = if valid == 0 {
                     "Found none valid".to_owned()
                 } else {
                     format!("Found {valid} valid alternatives")
                 };
-                outcome.errors.push(of_object(format!(
+                result.errors.push(without_path(format!(
                     "\"{path}\" must validate one and only one schema (oneOf). {found}"
                 )));
                 if valid == 0 {
-                    outcome.merge(furthest(outcomes));
+                    result.merge(furthest_result(results));
                 }
             }
         }
         let all = alternatives("allOf");
-        let outcomes: Vec<ValidationResult> = all.iter().map(run).collect();
-        let failed = outcomes
-            .iter()
-            .filter(|outcome| !outcome.errors.is_empty())
-            .count();
-        for each in outcomes {
-            outcome.merge(each);
+        let results: Vec<ValidationResult> = all.iter().map(validate_branch).collect();
+        let failed = results.iter().filter(|result| !result.errors.is_empty()).count();
+        for alternative in results {
+            result.merge(alternative);
         }
         if failed > 0 {
             let none = if failed == all.len() {
@@ -166,12 +160,12 @@ impl Validator<'_> {
             } else {
                 ""
             };
-            outcome.errors.push(of_object(format!(
+            result.errors.push(without_path(format!(
                 "\"{path}\" must validate all the schemas (allOf){none}"
             )));
         }
-        if schema["not"].is_object() && run(&schema["not"]).errors.is_empty() {
-            outcome.errors.push(of_object(format!(
+        if schema["not"].is_object() && validate_branch(&schema["not"]).errors.is_empty() {
+            result.errors.push(without_path(format!(
                 "\"{path}\" must not validate the schema (not)"
             )));
         }
@@ -205,19 +199,19 @@ impl Validator<'_> {
         old: Option<&Value>,
         schema: &Value,
         path: &str,
-        outcome: &mut ValidationResult,
+        result: &mut ValidationResult,
     ) {
         if schema["items"].is_object() {
             for (index, item) in items.iter().enumerate() {
                 let old = lists::correlated(item, old, schema);
-                outcome.merge(self.validate(item, old, &schema["items"], &format!("{path}[{index}]")));
+                result.merge(self.validate(item, old, &schema["items"], &format!("{path}[{index}]")));
             }
         }
         if let Some(min) = schema["minItems"]
             .as_u64()
             .filter(|min| (items.len() as u64) < *min)
         {
-            outcome.errors.push(FieldError::invalid(
+            result.errors.push(FieldError::invalid(
                 path,
                 items.len(),
                 format!("{path} in body should have at least {min} items"),
@@ -227,7 +221,7 @@ impl Validator<'_> {
             .as_u64()
             .filter(|max| items.len() as u64 > *max)
         {
-            outcome.errors.push(FieldError::too_many(path, items.len(), max));
+            result.errors.push(FieldError::too_many(path, items.len(), max));
         }
         if schema["uniqueItems"] == true
             && items
@@ -235,7 +229,7 @@ impl Validator<'_> {
                 .enumerate()
                 .any(|(index, item)| items[..index].contains(item))
         {
-            outcome.errors.push(FieldError::invalid(
+            result.errors.push(FieldError::invalid(
                 path,
                 "",
                 format!("{path} in body shouldn't contain duplicates"),
@@ -249,14 +243,14 @@ impl Validator<'_> {
         old: Option<&Value>,
         schema: &Value,
         path: &str,
-        outcome: &mut ValidationResult,
+        result: &mut ValidationResult,
     ) {
         if let Some(min) = schema["minProperties"]
             .as_u64()
             .filter(|min| (fields.len() as u64) < *min)
         {
             let message = format!("{path} in body should have at least {min} properties");
-            outcome
+            result
                 .errors
                 .push(FieldError::invalid(path, fields.len(), message));
         }
@@ -264,7 +258,7 @@ impl Validator<'_> {
             .as_u64()
             .filter(|max| fields.len() as u64 > *max)
         {
-            outcome.errors.push(FieldError::too_many(path, fields.len(), max));
+            result.errors.push(FieldError::too_many(path, fields.len(), max));
         }
         let below = |name: &str| {
             if path.is_empty() {
@@ -280,7 +274,7 @@ impl Validator<'_> {
                     .filter(|schema| schema.is_object())
             });
             if let Some(schema) = schema {
-                outcome.merge(self.validate(value, old.and_then(|old| old.get(name)), schema, &below(name)));
+                result.merge(self.validate(value, old.and_then(|old| old.get(name)), schema, &below(name)));
             }
         }
         for name in schema["required"]
@@ -290,7 +284,7 @@ impl Validator<'_> {
             .filter_map(Value::as_str)
         {
             if !fields.contains_key(name) {
-                outcome.errors.push(FieldError::required(&below(name), ""));
+                result.errors.push(FieldError::required(&below(name), ""));
             }
         }
     }

@@ -4,6 +4,7 @@ use crate::client::{CONFIG_MAPS, FOOS, TestServer, config_map, foo};
 use serde_json::{Value, json};
 
 const MERGE_PATCH: &str = "application/merge-patch+json";
+const APPLY_PATCH: &str = "application/apply-patch+yaml";
 
 #[tokio::test]
 async fn object_is_created_updated_and_deleted() {
@@ -267,7 +268,6 @@ async fn apply_creates_and_conflicts_on_owned_fields() {
         let config = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a" }, "data": { "k": value } });
         (path, config)
     };
-    const APPLY_PATCH: &str = "application/apply-patch+yaml";
     let (path, config) = apply("me", "1");
     server.patch(&path, APPLY_PATCH, config).await.expect(201);
     let (path, config) = apply("you", "2");
