@@ -42,7 +42,7 @@ pub enum BinariesError {
         /// The first missing program.
         program: &'static str,
     },
-    /// There is no cache folder.
+    /// The user has no cache folder.
     #[error("no control plane: there is no cache folder; set KUBEWRIGHT_CACHE to an absolute path, or HOME")]
     NoCacheFolder,
     /// The version of the kubectl in PATH is not compatible.

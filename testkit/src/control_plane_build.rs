@@ -25,7 +25,7 @@ pub fn kubernetes_version() -> &'static str {
         })
 }
 
-/// The folder of this build: `control-plane/<version>-<hash>` in the cache folder, none if there is no cache folder. The hash covers the
+/// The folder of this build: `control-plane/<version>-<hash>` in the cache folder, none without a cache folder. The hash covers the
 /// module and the platform, so that a changed module gets another folder.
 ///
 /// The cache folder is `$KUBEWRIGHT_CACHE`, else `$XDG_CACHE_HOME/kubewright`, else `~/.cache/kubewright`: not Cargo's target folder, so

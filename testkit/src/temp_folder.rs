@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
-/// Removes the folder when the pipe closes, unless told to keep it. Processes that are being killed at the same time may still write to it,
+/// Removes the folder when the pipe closes, unless it reads `keep`. Processes that are being killed at the same time may still write to it,
 /// hence several attempts.
 const REMOVE_SCRIPT: &str = r#"
 trap '' HUP INT QUIT TERM

@@ -146,7 +146,7 @@ fn unknown_controller_is_a_start_error() {
     fs::remove_dir_all(log.parent().unwrap().parent().unwrap()).unwrap();
 }
 
-/// Starts a plane with an etcd whose port is in use at the first attempt.
+/// Starts a plane with an etcd that finds its port in use at the first attempt.
 #[test]
 #[ignore = "needs a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
 fn start_is_retried_when_a_port_is_in_use() {

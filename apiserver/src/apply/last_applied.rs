@@ -36,7 +36,7 @@ pub(super) fn retry_with_force(
     Err(conflict.clone())
 }
 
-/// Returns the fields whose live value equals the one in the annotation.
+/// Returns the fields with equal values in the live object and the annotation.
 fn fields_matching_annotation(live: &Value, write: Write<'_, '_>) -> Option<FieldSet> {
     let last: Value = serde_json::from_str(live["metadata"]["annotations"][ANNOTATION].as_str()?).ok()?;
     if last["apiVersion"] != write.api_version {

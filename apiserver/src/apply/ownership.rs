@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 /// Updates the managers for one request, with the rules of its kind (upstream: `merge.Updater`).
 pub(super) struct Updater<'a, 't> {
     pub(super) api_version: &'a str,
-    /// Returns the type of the kind in a version; none if it is no longer served.
+    /// Returns the type of the kind in a version; none for a version that has been removed.
     pub(super) types: &'a dyn Fn(&str) -> Option<&'t Type>,
     /// The fields that a request of this kind cannot change.
     pub(super) reset: &'a FieldSet,

@@ -130,7 +130,7 @@ fn is_email(text: &str) -> bool {
     (dots(local) || (local.len() > 2 && local.starts_with('"') && local.ends_with('"'))) && dots(domain)
 }
 
-/// One label, or several of which the last consists of letters.
+/// One label, or several with a last one of letters only.
 fn is_hostname(text: &str) -> bool {
     let labels: Vec<&str> = text.split('.').collect();
     let is_part = |label: &&str| {

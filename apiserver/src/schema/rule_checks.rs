@@ -4,7 +4,7 @@ use super::{list_types_and_defaults, rules};
 use crate::field::FieldError;
 use serde_json::Value;
 
-/// Checks the rules of a schema at this path. `uncorrelated` names an ancestor whose old and new items cannot be matched, if there is one.
+/// Checks the rules of a schema at this path. `uncorrelated` names an ancestor list with old and new items that cannot be matched, if any.
 pub(super) fn check_rules(
     schema: &Value,
     uncorrelated: Option<&str>,

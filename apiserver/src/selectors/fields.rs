@@ -24,7 +24,7 @@ impl FieldSelector {
                 )));
             };
             let value = unescape(value)?;
-            // The real server ignores requirements whose field and value are both empty.
+            // The real server ignores requirements with an empty field and an empty value.
             if equal && field.is_empty() && value.is_empty() {
                 continue;
             }

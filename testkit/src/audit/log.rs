@@ -104,7 +104,7 @@ impl AuditLog {
         self.filter(|event| event.user == user)
     }
 
-    /// Returns the events whose user agent contains the text.
+    /// Returns the events with the text in their user agent.
     pub fn by_user_agent(&self, text: &str) -> Self {
         self.filter(|event| event.user_agent.contains(text))
     }
