@@ -1,6 +1,6 @@
-//! YAML, read and written in one place.
+//! YAML input and output.
 
-mod plain;
+mod scalar_style;
 mod write;
 
 pub(crate) use write::write;
@@ -8,55 +8,55 @@ pub(crate) use write::write;
 use serde_json::Value;
 use serde_saphyr::options::DuplicateKeyPolicy;
 
-/// A document, and what a strict decoder holds against it.
+/// A parsed document.
 #[derive(Debug)]
-pub(crate) struct Read {
-    /// The first document; of a key that stands twice, the last.
+pub(crate) struct ParsedYaml {
+    /// The first document. Of duplicate keys, the last one wins.
     pub(crate) value: Value,
-    /// The first key that stands twice: `line 2: key "a" already set in map`.
+    /// The strict decoding error of the first duplicate key: `line 2: key "a" already set in map`.
     pub(crate) strict_errors: Vec<String>,
 }
 
-/// Reads the first document, up to 64 levels: the library takes more of the stack for each than others do. The error is like
-/// `yaml: line 1: mapping values are not allowed in this context`.
-pub(crate) fn read(text: &str) -> Result<Read, String> {
+/// Parses the first document, up to 64 levels deep: the parser uses much stack per level. Errors are like `yaml: line 1: mapping values are
+/// not allowed in this context`.
+pub(crate) fn parse(text: &str) -> Result<ParsedYaml, String> {
     if text.trim_start_matches([' ', '\n', '\r']).starts_with('\t') {
         return Err("yaml: found character that cannot start any token".to_owned());
     }
-    let mut read = first(text, DuplicateKeyPolicy::Error);
+    let mut parsed = parse_first(text, DuplicateKeyPolicy::Error);
     let mut strict_errors = vec![];
-    if let Err((line, why)) = &read
+    if let Err((line, why)) = &parsed
         && let Some(key) = why.strip_prefix("duplicate mapping key: ")
     {
         let key = key.split(", set Dup").next().unwrap_or(key);
         strict_errors.push(format!("line {line}: key {key:?} already set in map"));
-        read = first(text, DuplicateKeyPolicy::LastWins);
+        parsed = parse_first(text, DuplicateKeyPolicy::LastWins);
     }
-    match read {
-        Ok(value) => Ok(Read { value, strict_errors }),
+    match parsed {
+        Ok(value) => Ok(ParsedYaml { value, strict_errors }),
         Err((line, why)) => Err(format!("yaml: line {line}: {why}")),
     }
 }
 
-/// The first document, or where and why it is none.
-fn first(text: &str, duplicate_keys: DuplicateKeyPolicy) -> Result<Value, (u64, String)> {
+/// Parses the first document; the error has the line and the message.
+fn parse_first(text: &str, duplicate_keys: DuplicateKeyPolicy) -> Result<Value, (u64, String)> {
     let options = || serde_saphyr::options! { duplicate_keys: duplicate_keys };
-    let read = match serde_saphyr::from_str_with_options(text, options()) {
-        Err(error) if words(&error).1.starts_with("multiple YAML documents") => {
+    let parsed = match serde_saphyr::from_str_with_options(text, options()) {
+        Err(error) if line_and_message(&error).1.starts_with("multiple YAML documents") => {
             serde_saphyr::from_multiple_with_options::<Value>(text, options())
                 .map(|documents| documents.into_iter().next().unwrap_or_default())
         }
-        read => read,
+        parsed => parsed,
     };
-    read.map_err(|error| words(&error))
+    parsed.map_err(|error| line_and_message(&error))
 }
 
-/// The line and the complaint, out of `error: line 1 column 5: why` and an excerpt.
-fn words(error: &serde_saphyr::Error) -> (u64, String) {
+/// Returns the line and the message of an error, which is formatted as `error: line 1 column 5: why` and an excerpt.
+fn line_and_message(error: &serde_saphyr::Error) -> (u64, String) {
     let line = error.location().map_or(1, |location| location.line());
     let text = error.to_string();
-    let first = text.lines().next().unwrap_or_default();
-    let why = first.strip_prefix("error: ").unwrap_or(first);
+    let first_line = text.lines().next().unwrap_or_default();
+    let why = first_line.strip_prefix("error: ").unwrap_or(first_line);
     let why = match why.split_once(": ") {
         Some((place, why)) if place.starts_with("line ") => why,
         _ => why,
@@ -66,44 +66,44 @@ fn words(error: &serde_saphyr::Error) -> (u64, String) {
 
 #[cfg(test)]
 mod tests {
-    use super::read;
+    use super::parse;
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
     #[test]
-    fn the_first_document_is_read_and_the_last_of_two_keys() {
-        let two = read("---\na: 1\n---\nb: 2\n").unwrap();
+    fn the_first_document_and_the_last_duplicate_key_win() {
+        let two = parse("---\na: 1\n---\nb: 2\n").unwrap();
         assert_eq!(two.value, json!({ "a": 1 }));
-        let twice = read("a: 1\na: 2\n").unwrap();
+        let twice = parse("a: 1\na: 2\n").unwrap();
         assert_eq!(twice.value, json!({ "a": 2 }));
         assert_eq!(twice.strict_errors, [r#"line 2: key "a" already set in map"#]);
-        assert_eq!(read("").unwrap().value, Value::Null);
+        assert_eq!(parse("").unwrap().value, Value::Null);
         assert_eq!(
-            read("a: b: c").unwrap_err(),
+            parse("a: b: c").unwrap_err(),
             "yaml: line 1: mapping values are not allowed in this context"
         );
         for bad in ["a: [", "&a [*a]", "\t"] {
-            assert!(read(bad).unwrap_err().starts_with("yaml: "), "{bad}");
+            assert!(parse(bad).unwrap_err().starts_with("yaml: "), "{bad}");
         }
     }
 
     #[test]
-    fn what_is_too_deep_is_refused() {
+    fn documents_deeper_than_64_levels_are_rejected() {
         for levels in [60, 70, 300, 20_000] {
             for text in [
                 "[".repeat(levels) + &"]".repeat(levels),
                 "- ".repeat(levels) + "a",
                 "{a: ".repeat(levels) + &"}".repeat(levels),
             ] {
-                assert_eq!(read(&text).is_ok(), levels == 60, "{levels}: {text:.20}");
+                assert_eq!(parse(&text).is_ok(), levels == 60, "{levels}: {text:.20}");
             }
         }
     }
 
     proptest! {
         #[test]
-        fn whatever_the_text_it_is_read_or_refused(text in "[-:{}&*!|>\\[\\] \n\ta-z0-9]{0,64}") {
-            if let Err(why) = read(&text) {
+        fn any_text_is_parsed_or_rejected_without_panicking(text in "[-:{}&*!|>\\[\\] \n\ta-z0-9]{0,64}") {
+            if let Err(why) = parse(&text) {
                 prop_assert!(why.starts_with("yaml: "), "{}", why);
             }
         }

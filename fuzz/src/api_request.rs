@@ -1,5 +1,5 @@
-//! Requests to the API server in memory, over a connection, by its administrator. What writes is a dry run: each answer depends on its
-//! request alone, so that a finding can be repeated.
+//! Fuzzes the embedded API server with requests by its administrator over a connection. Writes are dry runs: each response depends only on
+//! its request, so that findings can be reproduced.
 
 use crate::seeds;
 use bytes::Bytes;
@@ -12,53 +12,53 @@ use serde_json::Value;
 use std::{cell::RefCell, time::Duration};
 use tokio::{net::TcpStream, runtime::Runtime, time::timeout};
 
-/// After this time a server hangs.
-const PATIENCE: Duration = Duration::from_secs(8);
+/// A request that takes longer means that the server hangs.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(8);
 
 thread_local! {
-    static WORLD: RefCell<World> = RefCell::new(World::new());
+    static SERVER: RefCell<FuzzServer> = RefCell::new(FuzzServer::new());
 }
 
-struct World {
+struct FuzzServer {
     runtime: Runtime,
     server: ApiServer,
     connection: Option<SendRequest<Full<Bytes>>>,
 }
 
-/// Asks what the bytes say: method and path, content type, body.
-pub fn one(bytes: &[u8]) {
-    if let Some(asked) = Asked::read(bytes) {
-        WORLD.with_borrow_mut(|world| world.ask(&asked, true));
+/// Sends the request that the bytes encode: method and path, content type, body.
+pub fn run(bytes: &[u8]) {
+    if let Some(request) = FuzzRequest::parse(bytes) {
+        SERVER.with_borrow_mut(|server| server.send(&request, true));
     }
 }
 
-struct Asked<'b> {
+struct FuzzRequest<'b> {
     method: &'b str,
     path: &'b str,
     content_type: &'b [u8],
     body: &'b [u8],
 }
 
-impl<'b> Asked<'b> {
-    /// None of a watch, which would not end.
-    fn read(bytes: &'b [u8]) -> Option<Self> {
+impl<'b> FuzzRequest<'b> {
+    /// Parses the bytes; none for a watch, which would not end.
+    fn parse(bytes: &'b [u8]) -> Option<Self> {
         let mut parts = bytes.splitn(3, |byte| *byte == b'\n');
         let first = std::str::from_utf8(parts.next()?).ok()?;
         let (method, path) = first.split_once(' ')?;
-        let asked = Self {
+        let request = Self {
             method,
             path,
             content_type: parts.next()?,
             body: parts.next()?,
         };
-        (!path.contains("watch")).then_some(asked)
+        (!path.contains("watch")).then_some(request)
     }
 
-    /// None of what no client would send.
-    fn request(&self, token: &str, dry: bool) -> Option<Request<Full<Bytes>>> {
+    /// Builds the HTTP request; none if it is not valid HTTP.
+    fn request(&self, token: &str, dry_run: bool) -> Option<Request<Full<Bytes>>> {
         let path = match (self.method, self.path.split_once('?')) {
             ("GET" | "HEAD", _) => self.path.to_owned(),
-            _ if !dry => self.path.to_owned(),
+            _ if !dry_run => self.path.to_owned(),
             (_, Some((path, query))) => format!("{path}?dryRun=All&{query}"),
             (_, None) => format!("{}?dryRun=All", self.path),
         };
@@ -73,8 +73,8 @@ impl<'b> Asked<'b> {
     }
 }
 
-impl World {
-    /// A server that has what the suite creates.
+impl FuzzServer {
+    /// Starts a server with the objects that the seed requests create.
     fn new() -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -83,48 +83,50 @@ impl World {
         let server = runtime
             .block_on(ApiServer::builder().tls(Tls::Off).audit_capacity(10).start())
             .expect("a server");
-        let mut world = Self {
+        let mut server = Self {
             runtime,
             server,
             connection: None,
         };
         for seed in seeds::requests() {
-            match Asked::read(&seed) {
-                Some(asked) if asked.method == "POST" => world.ask(&asked, false),
+            match FuzzRequest::parse(&seed) {
+                Some(request) if request.method == "POST" => server.send(&request, false),
                 _ => {}
             }
         }
-        world
+        server
     }
 
-    fn ask(&mut self, asked: &Asked<'_>, dry: bool) {
-        let Some(request) = asked.request(self.server.admin_token(), dry) else {
+    fn send(&mut self, request: &FuzzRequest<'_>, dry_run: bool) {
+        let Some(request) = request.request(self.server.admin_token(), dry_run) else {
             return;
         };
         let head = request.method() == http::Method::HEAD;
         let (server, connection) = (&self.server, &mut self.connection);
-        let asking = async {
+        let exchange = async {
             let mut sender = match connection.take().filter(SendRequest::is_ready) {
                 Some(sender) => sender,
                 None => connect(server).await,
             };
-            // A server may end the connection of whom it does not understand.
+            // The server may close the connection after a malformed request.
             let response = sender.send_request(request).await.ok()?;
-            let answer = whole(response).await?;
+            let response = read_response(response).await?;
             *connection = Some(sender);
-            Some(answer)
+            Some(response)
         };
-        let answer = self.runtime.block_on(async { timeout(PATIENCE, asking).await });
-        let Some((code, body)) = answer.expect("the server hangs") else {
+        let response = self
+            .runtime
+            .block_on(async { timeout(REQUEST_TIMEOUT, exchange).await });
+        let Some((code, body)) = response.expect("the server hangs") else {
             return;
         };
-        let Ok(answer) = serde_json::from_slice::<Value>(&body) else {
+        let Ok(response) = serde_json::from_slice::<Value>(&body) else {
             return;
         };
-        if answer["kind"] == "Status" && answer["status"] == "Failure" {
-            assert_eq!(answer["code"], code, "{answer}");
+        if response["kind"] == "Status" && response["status"] == "Failure" {
+            assert_eq!(response["code"], code, "{response}");
         } else if !head && code == 500 {
-            panic!("an internal error that is no status: {answer}");
+            panic!("internal error without a Status: {response}");
         }
     }
 }
@@ -138,7 +140,7 @@ async fn connect(server: &ApiServer) -> SendRequest<Full<Bytes>> {
     sender
 }
 
-async fn whole(response: Response<Incoming>) -> Option<(u16, Bytes)> {
+async fn read_response(response: Response<Incoming>) -> Option<(u16, Bytes)> {
     let code = response.status().as_u16();
     Some((code, response.into_body().collect().await.ok()?.to_bytes()))
 }

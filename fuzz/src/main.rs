@@ -1,6 +1,6 @@
-//! `cargo xtask fuzz`: what is read from outside, with bytes that libFuzzer makes up and changes by what they reach in the code.
+//! `cargo xtask fuzz`: fuzzes the parsers of untrusted input with libFuzzer, guided by coverage.
 //!
-//! `KUBEWRIGHT_FUZZ` names the target. Read [`targets`] for what each must stand, [`seeds`] for what it begins with.
+//! `KUBEWRIGHT_FUZZ` selects the target. Read [`targets`] for the properties that are checked, [`seeds`] for the initial corpus.
 
 #![no_main]
 
@@ -8,4 +8,4 @@ mod api_request;
 mod seeds;
 mod targets;
 
-libfuzzer_sys::fuzz_target!(init: targets::begin(), |bytes: &[u8]| targets::one(bytes));
+libfuzzer_sys::fuzz_target!(init: targets::init(), |bytes: &[u8]| targets::run_selected(bytes));

@@ -1,9 +1,9 @@
-//! What targets begin with: objects as servers send them, and the requests of the differential suite.
+//! The initial corpus: objects as servers send them, and the requests of the differential suite.
 
 use serde_json::{Value, json};
 use std::{fs, path::Path};
 
-/// Objects that have all that the scan looks at.
+/// Objects with everything that the scan handles, and minimal ones.
 fn objects() -> Vec<Value> {
     let managed = json!([{"manager": "m", "fieldsV1": {"f:data": {".": {}, "k:{\"name\":\"a\\b\"}": {}}}}]);
     let owners = json!([{"apiVersion": "v1", "kind": "Foo", "name": "f", "uid": "u", "controller": true}]);
@@ -15,15 +15,15 @@ fn objects() -> Vec<Value> {
     vec![full, bare]
 }
 
-pub fn lines() -> Vec<Vec<u8>> {
+pub fn watch_lines() -> Vec<Vec<u8>> {
     let events = ["ADDED", "MODIFIED", "DELETED", "BOOKMARK"].into_iter();
-    let lines = events.flat_map(|event| {
+    let watch_lines = events.flat_map(|event| {
         objects()
             .into_iter()
             .map(move |object| json!({"type": event, "object": object}))
     });
     let error = json!({"type": "ERROR", "object": {"kind": "Status", "code": 410, "reason": "Expired", "message": "old"}});
-    lines
+    watch_lines
         .chain([error])
         .map(|line| line.to_string().into_bytes())
         .collect()
@@ -35,19 +35,24 @@ pub fn lists() -> Vec<Vec<u8>> {
     let none = json!({"kind": "ConfigMapList", "items": null, "metadata": {}});
     [7, 200]
         .into_iter()
-        .flat_map(|cut| [&list, &none].map(|list| cut_in(cut, list.to_string().as_bytes())))
+        .flat_map(|chunk_size| {
+            [&list, &none].map(|list| with_chunk_size(chunk_size, list.to_string().as_bytes()))
+        })
         .collect()
 }
 
-pub fn bodies() -> Vec<Vec<u8>> {
-    vec![cut_in(40, &lines().join(&b"\n"[..])), cut_in(3, b"{}\r\n\n{}\n{")]
+pub fn watch_bodies() -> Vec<Vec<u8>> {
+    vec![
+        with_chunk_size(40, &watch_lines().join(&b"\n"[..])),
+        with_chunk_size(3, b"{}\r\n\n{}\n{"),
+    ]
 }
 
-fn cut_in(cut: u8, body: &[u8]) -> Vec<u8> {
-    [&[cut], body].concat()
+fn with_chunk_size(chunk_size: u8, body: &[u8]) -> Vec<u8> {
+    [&[chunk_size], body].concat()
 }
 
-pub fn pairs() -> Vec<Vec<u8>> {
+pub fn object_pairs() -> Vec<Vec<u8>> {
     let [one, other] = [0, 1].map(|at| objects()[at].to_string());
     let next = one.replace("17", "4711").replace("\"a\"", "\"abc\"");
     [[&one, &next], [&one, &other]]
@@ -55,7 +60,7 @@ pub fn pairs() -> Vec<Vec<u8>> {
         .into()
 }
 
-/// `METHOD path`, a line with the content type, and the body, as [`api_request`](crate::api_request) reads them.
+/// Requests in the format of [`api_request`](crate::api_request): `METHOD path`, a line with the content type, and the body.
 pub fn requests() -> Vec<Vec<u8>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/tests/differential/cases");
     let files = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));

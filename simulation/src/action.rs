@@ -1,64 +1,64 @@
-//! What is asked of the API server.
+//! Writes to the API server.
 
 use http::Request;
 use kube::Client;
 use serde_json::{Value, json};
 
+use crate::cache::{Kind, ObjectCache};
 use crate::object;
-use crate::world::{Kind, World};
 
-/// A write.
+/// A write that a controller requests.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Action {
-    /// Makes an object.
+    /// Creates an object.
     Create(Kind, Value),
-    /// Writes an object's status.
-    Status(Kind, Value),
-    /// Writes an object but its status.
+    /// Updates the status of an object.
+    UpdateStatus(Kind, Value),
+    /// Updates an object except for its status.
     Update(Kind, Value),
-    /// Puts a pod on the node.
+    /// Binds a pod to the node.
     Bind(Value),
-    /// Deletes an object, after its grace period.
+    /// Deletes an object with its grace period.
     Delete(Kind, Value),
-    /// Ends a pod that was to be deleted.
-    Finish(Value),
+    /// Force-deletes a terminating pod.
+    ForceDelete(Value),
 }
 
 impl Action {
-    /// Sends it, and takes the answer into the world: the next step sees what this one did.
+    /// Sends the request, and stores the result in the cache, so that the next reconcile sees it.
     ///
     /// # Errors
     ///
-    /// Whatever the API server says. A conflict is settled by the watch: the newer object is on its way.
-    pub(crate) async fn perform(self, client: &Client, world: &mut World) -> Result<(), kube::Error> {
+    /// Errors of the API server. A conflict needs no handling: the watch will deliver the newer object.
+    pub(crate) async fn execute(self, client: &Client, cache: &mut ObjectCache) -> Result<(), kube::Error> {
         let (kind, before) = match &self {
             Self::Create(kind, object)
-            | Self::Status(kind, object)
+            | Self::UpdateStatus(kind, object)
             | Self::Update(kind, object)
             | Self::Delete(kind, object) => (*kind, object.clone()),
-            Self::Bind(pod) | Self::Finish(pod) => (Kind::Pod, pod.clone()),
+            Self::Bind(pod) | Self::ForceDelete(pod) => (Kind::Pod, pod.clone()),
         };
-        let answer: Result<Value, kube::Error> = client.request(self.request()?).await;
-        match answer {
-            // An object that goes at once is answered as it was, or as a Status.
-            Ok(answer) if answer["kind"] == "Status" => {
-                if matches!(self, Self::Delete(..) | Self::Finish(_)) {
-                    world.forget(kind, &object::key(&before));
+        let response: Result<Value, kube::Error> = client.request(self.request()?).await;
+        match response {
+            // For an object that is deleted at once, the response is its last state, or a Status.
+            Ok(response) if response["kind"] == "Status" => {
+                if matches!(self, Self::Delete(..) | Self::ForceDelete(_)) {
+                    cache.delete(kind, &object::key(&before));
                 }
                 Ok(())
             }
-            Ok(answer) => {
-                let gone = matches!(self, Self::Finish(_))
-                    || (matches!(self, Self::Delete(..)) && !object::is_deleted(&answer));
-                if gone {
-                    world.forget(kind, &object::key(&before));
+            Ok(response) => {
+                let is_deleted = matches!(self, Self::ForceDelete(_))
+                    || (matches!(self, Self::Delete(..)) && !object::is_being_deleted(&response));
+                if is_deleted {
+                    cache.delete(kind, &object::key(&before));
                 } else {
-                    world.put(kind, answer);
+                    cache.upsert(kind, response);
                 }
                 Ok(())
             }
             Err(kube::Error::Api(status)) if status.code == 404 => {
-                world.forget(kind, &object::key(&before));
+                cache.delete(kind, &object::key(&before));
                 Ok(())
             }
             Err(error) => Err(error),
@@ -66,33 +66,36 @@ impl Action {
     }
 
     fn request(&self) -> Result<Request<Vec<u8>>, kube::Error> {
-        let of = |kind: Kind, object: &Value| {
+        let object_path = |kind: Kind, object: &Value| {
             format!(
                 "{}/{}",
                 kind.path(object::namespace(object)),
                 object::name(object)
             )
         };
-        // Only the object that was looked at.
-        let this = |object: &Value| json!({ "uid": object::uid(object) });
+        // A precondition on the uid.
+        let uid_precondition = |object: &Value| json!({ "uid": object::uid(object) });
         let (method, path, body) = match self {
             Self::Create(kind, object) => ("POST", kind.path(object::namespace(object)), object.clone()),
-            Self::Status(kind, object) => ("PUT", of(*kind, object) + "/status", object.clone()),
-            Self::Update(kind, object) => ("PUT", of(*kind, object), object.clone()),
+            Self::UpdateStatus(kind, object) => {
+                ("PUT", object_path(*kind, object) + "/status", object.clone())
+            }
+            Self::Update(kind, object) => ("PUT", object_path(*kind, object), object.clone()),
             Self::Bind(pod) => {
                 let metadata = json!({ "name": object::name(pod), "namespace": object::namespace(pod), "uid": object::uid(pod) });
                 let target = json!({ "apiVersion": "v1", "kind": "Node", "name": crate::NODE });
                 let binding =
                     json!({ "apiVersion": "v1", "kind": "Binding", "metadata": metadata, "target": target });
-                ("POST", of(Kind::Pod, pod) + "/binding", binding)
+                ("POST", object_path(Kind::Pod, pod) + "/binding", binding)
             }
             Self::Delete(kind, object) => {
-                let options = json!({ "preconditions": this(object), "propagationPolicy": "Background" });
-                ("DELETE", of(*kind, object), options)
+                let options =
+                    json!({ "preconditions": uid_precondition(object), "propagationPolicy": "Background" });
+                ("DELETE", object_path(*kind, object), options)
             }
-            Self::Finish(pod) => {
-                let options = json!({ "preconditions": this(pod), "gracePeriodSeconds": 0 });
-                ("DELETE", of(Kind::Pod, pod), options)
+            Self::ForceDelete(pod) => {
+                let options = json!({ "preconditions": uid_precondition(pod), "gracePeriodSeconds": 0 });
+                ("DELETE", object_path(Kind::Pod, pod), options)
             }
         };
         Request::builder()

@@ -1,46 +1,49 @@
-//! DaemonSets: one pod, since there is one node.
+//! DaemonSet controller. It runs one pod, as there is one node.
 
 use serde_json::{Value, json};
 
 use crate::action::Action;
+use crate::cache::{Kind, ObjectCache};
 use crate::object;
 use crate::pods::{is_active, is_ready};
-use crate::step::Next;
-use crate::world::{Kind, World};
+use crate::reconcile::Plan;
 
-/// The label by which pods of a former template are known.
-const HASH: &str = "controller-revision-hash";
+/// The label with the hash of a pod's template.
+const HASH_LABEL: &str = "controller-revision-hash";
 
-pub(crate) fn step(world: &World, next: &mut Next) {
-    for set in world.all(Kind::DaemonSet).filter(|set| !object::is_deleted(set)) {
-        let hash = object::hash(&set["spec"]["template"]);
-        let owned: Vec<&Value> = world.owned(Kind::Pod, set).collect();
+pub(crate) fn reconcile(cache: &ObjectCache, plan: &mut Plan) {
+    for set in cache
+        .all(Kind::DaemonSet)
+        .filter(|set| !object::is_being_deleted(set))
+    {
+        let hash = object::template_hash(&set["spec"]["template"]);
+        let owned: Vec<&Value> = cache.owned(Kind::Pod, set).collect();
         let pods: Vec<&Value> = owned.iter().copied().filter(|pod| is_active(pod)).collect();
-        // The next one comes when the last one is gone; one that ended makes room.
+        // The next pod is created when the last one is gone; a finished pod is deleted first.
         if owned.is_empty() {
             let mut pod = object::pod(Kind::DaemonSet, set);
-            pod["metadata"]["labels"][HASH] = json!(hash);
-            next.act(Action::Create(Kind::Pod, pod));
+            pod["metadata"]["labels"][HASH_LABEL] = json!(hash);
+            plan.push(Action::Create(Kind::Pod, pod));
         }
         for pod in owned
             .iter()
-            .filter(|pod| !is_active(pod) && !object::is_deleted(pod))
+            .filter(|pod| !is_active(pod) && !object::is_being_deleted(pod))
         {
-            next.act(Action::Delete(Kind::Pod, (*pod).clone()));
+            plan.push(Action::Delete(Kind::Pod, (*pod).clone()));
         }
-        let is_new = |pod: &&&Value| pod["metadata"]["labels"][HASH] == hash.as_str();
+        let is_current = |pod: &&&Value| pod["metadata"]["labels"][HASH_LABEL] == hash.as_str();
         if set["spec"]["updateStrategy"]["type"] != "OnDelete" {
-            for pod in pods.iter().filter(|pod| !is_new(pod)) {
-                next.act(Action::Delete(Kind::Pod, (*pod).clone()));
+            for pod in pods.iter().filter(|pod| !is_current(pod)) {
+                plan.push(Action::Delete(Kind::Pod, (*pod).clone()));
             }
         }
         let ready = pods.iter().filter(|pod| is_ready(pod)).count();
         let status = json!({
             "currentNumberScheduled": pods.len().min(1), "desiredNumberScheduled": 1, "numberMisscheduled": 0, "numberReady": ready,
             "numberAvailable": ready, "numberUnavailable": 1_usize.saturating_sub(ready),
-            "updatedNumberScheduled": pods.iter().filter(is_new).count(),
+            "updatedNumberScheduled": pods.iter().filter(is_current).count(),
             "observedGeneration": set["metadata"]["generation"],
         });
-        object::report(Kind::DaemonSet, set, status, next);
+        object::update_status(Kind::DaemonSet, set, status, plan);
     }
 }

@@ -1,6 +1,5 @@
-//! What kube-controller-manager, the scheduler and a kubelet do with workloads, simulated: Deployments, ReplicaSets, StatefulSets,
-//! DaemonSets and Jobs become pods, and pods become scheduled, running, ready and completed, so that the status of what watches them
-//! becomes real. No container runs.
+//! Simulates kube-controller-manager, scheduler and kubelet for workloads: Deployments, ReplicaSets, StatefulSets, DaemonSets and Jobs get
+//! pods, and pods are scheduled, run, become ready and complete, so that the status of workloads becomes realistic. No container runs.
 //!
 //! ```no_run
 //! use kubewright_simulation::{Simulation, Timing};
@@ -12,69 +11,69 @@
 //! # }
 //! ```
 //!
-//! It is a client of an API server and of nothing else: it sees what any client sees, after it was stored, and its writes pass admission
-//! and validation like anybody's. So it also works against an API server that is not ours, as long as no controller manager runs there:
-//! the two would fight.
+//! The simulation is an ordinary client of an API server: it sees stored objects like any client, and its writes pass admission and
+//! validation. So it works with any API server, unless a controller manager runs as well: the two would conflict.
 //!
-//! It makes one node, [`NODE`], and a service account `default` in each namespace, which a controller manager does, not an API server.
+//! It creates one node, [`NODE`], and a service account `default` in each namespace (a task of the controller manager, not of the API
+//! server).
 //!
-//! # What a pod does
+//! # Behavior of pods
 //!
-//! Annotations of a pod, and so of a workload's template, say what becomes of it:
+//! Annotations of a pod, usually from a workload's template, control its behavior:
 //!
 //! | annotation `simulation.kubewright.dev/` | |
 //! |---|---|
-//! | `start` | milliseconds from its place on the node until it runs; else [`Timing::pod_start`] |
-//! | `run` | milliseconds until its containers end; else [`Timing::pod_run`] where the restart policy is not `Always`, and for ever where it is |
-//! | `exit-code` | with which code they end; else 0. Where the policy says so, they start again |
-//! | `waiting` | a reason for which its containers never start, such as `ImagePullBackOff` |
-//! | `never-ready` | `true`: it runs and does not become ready |
+//! | `start` | milliseconds from scheduling until the pod runs; default: [`Timing::pod_start`] |
+//! | `run` | milliseconds until the containers exit; default: [`Timing::pod_run`], or never if the restart policy is `Always` |
+//! | `exit-code` | exit code of the containers; default: 0. They are restarted according to the restart policy |
+//! | `waiting` | the containers never start, for this reason, such as `ImagePullBackOff` |
+//! | `never-ready` | `true`: the pod runs but does not become ready |
 //!
-//! # What is not simulated
+//! # Limitations
 //!
-//! Resources, affinity, taints, volumes and claims, probes, init containers, priorities and disruption budgets: every pod fits on the
-//! node. CronJobs, HorizontalPodAutoscalers, endpoints, ControllerRevisions. Pods without a controller are not adopted.
-//! `minReadySeconds`, `progressDeadlineSeconds`, `activeDeadlineSeconds` and `ttlSecondsAfterFinished` are taken for unset, a Job's
-//! indexes and its policies for failures and successes, too. Containers that fail start again at once.
+//! Not simulated: resources, affinity, taints, volumes and claims, probes, init containers, priorities and disruption budgets (every pod
+//! fits on the node); CronJobs, HorizontalPodAutoscalers, endpoints, ControllerRevisions. Pods without a controller are not adopted.
+//! `minReadySeconds`, `progressDeadlineSeconds`, `activeDeadlineSeconds` and `ttlSecondsAfterFinished` are ignored, as are a Job's indexes
+//! and its failure and success policies. Failed containers are restarted without backoff.
 //!
-//! Read in this order: `world` (what is known), `follow` (how it gets known), `step` (the order of the controllers, each a pure function
-//! from the world to `Action`s), `running` (the loop that does them).
+//! Read in this order: `cache` (the known objects), `list_watch` (updates of the cache), `reconcile` (the controllers, each a function from
+//! the cache to `Action`s), `control_loop` (runs the controllers and executes the actions).
 
 mod action;
+mod cache;
+mod cluster_defaults;
+mod control_loop;
 mod daemon_sets;
 mod deployments;
-mod follow;
-mod housekeeping;
 mod jobs;
+mod list_watch;
 mod object;
 mod pods;
+mod reconcile;
 mod replica_sets;
-mod running;
 mod stateful_sets;
-mod step;
 #[cfg(test)]
 mod tests;
-mod world;
 
 use std::time::Duration;
 
 use kube::Client;
 use tokio::task::JoinHandle;
 
-/// The one node.
+/// The name of the simulated node.
 pub const NODE: &str = "simulated-node";
 
-/// How long things take.
+/// Durations of pod phases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
-    /// From a pod's place on the node until it runs.
+    /// From scheduling until the pod runs.
     pub pod_start: Duration,
-    /// From then until its containers end, where they are to end.
+    /// From then until the containers exit, for pods that are to complete.
     pub pod_run: Duration,
 }
 
 impl Default for Timing {
-    /// Long enough to be seen: half a second, and two.
+    /// Half a second and two seconds: long enough to be observed.
     fn default() -> Self {
         Self {
             pod_start: Duration::from_millis(500),
@@ -83,18 +82,18 @@ impl Default for Timing {
     }
 }
 
-/// A running simulation. Dropping it ends it, and leaves the objects as they are.
+/// A running simulation. Dropping it stops it; the objects stay as they are.
 #[derive(Debug)]
 pub struct Simulation(JoinHandle<()>);
 
 impl Simulation {
-    /// Starts one, as the user of `client`, who needs an administrator's rights. It goes on over errors and lost connections.
+    /// Starts a simulation as the user of `client`, who needs administrator permissions. It retries after errors and lost connections.
     ///
     /// # Panics
     ///
-    /// Outside a tokio runtime.
+    /// Panics outside of a tokio runtime.
     pub fn start(client: Client, timing: Timing) -> Self {
-        Self(tokio::spawn(running::run(client, timing)))
+        Self(tokio::spawn(control_loop::run(client, timing)))
     }
 }
 

@@ -1,10 +1,10 @@
-//! Values of objects, by name.
+//! Accessors and builders for objects as JSON values.
 
 use serde_json::{Value, json};
 
 use crate::action::Action;
-use crate::step::Next;
-use crate::world::{Key, Kind};
+use crate::cache::{Key, Kind};
+use crate::reconcile::Plan;
 
 pub(crate) fn name(object: &Value) -> &str {
     object["metadata"]["name"].as_str().unwrap_or_default()
@@ -22,41 +22,41 @@ pub(crate) fn key(object: &Value) -> Key {
     (namespace(object).to_owned(), name(object).to_owned())
 }
 
-/// The resource version of one API server: a number, since it is compared with nobody else's.
-pub(crate) fn version(object: &Value) -> u64 {
+/// The resource version as a number: it is only compared within one API server.
+pub(crate) fn resource_version(object: &Value) -> u64 {
     let text = object["metadata"]["resourceVersion"].as_str().unwrap_or_default();
     text.parse().unwrap_or(0)
 }
 
-pub(crate) fn is_deleted(object: &Value) -> bool {
+pub(crate) fn is_being_deleted(object: &Value) -> bool {
     !object["metadata"]["deletionTimestamp"].is_null()
 }
 
-/// The uid of its controller.
-pub(crate) fn controller(object: &Value) -> Option<&str> {
+/// The uid of the object's controller.
+pub(crate) fn controller_uid(object: &Value) -> Option<&str> {
     let owners = object["metadata"]["ownerReferences"].as_array()?;
     owners.iter().find(|owner| owner["controller"] == true)?["uid"].as_str()
 }
 
-/// An annotation of the simulation's own.
+/// The value of an annotation `simulation.kubewright.dev/<name>`.
 pub(crate) fn annotation<'a>(object: &'a Value, name: &str) -> Option<&'a str> {
     object["metadata"]["annotations"][format!("simulation.kubewright.dev/{name}")].as_str()
 }
 
-/// A count, with what it is where nothing is said.
-pub(crate) fn count(value: &Value, otherwise: i64) -> i64 {
-    value.as_i64().unwrap_or(otherwise)
+/// An integer field, or its default.
+pub(crate) fn int_or_default(value: &Value, default: i64) -> i64 {
+    value.as_i64().unwrap_or(default)
 }
 
-/// A count, or so many per cent of `total`.
-pub(crate) fn portion(value: &Value, total: i64, otherwise: i64, round_up: bool) -> i64 {
+/// An integer, or a percentage of `total`.
+pub(crate) fn int_or_percent(value: &Value, total: i64, default: i64, round_up: bool) -> i64 {
     let percent = value
         .as_str()
         .and_then(|text| text.strip_suffix('%')?.parse::<i64>().ok());
     match percent {
         Some(percent) if round_up => (percent * total + 99) / 100,
         Some(percent) => percent * total / 100,
-        None => count(value, otherwise),
+        None => int_or_default(value, default),
     }
 }
 
@@ -65,15 +65,15 @@ pub(crate) fn condition<'a>(object: &'a Value, kind: &str) -> Option<&'a Value> 
     conditions.iter().find(|condition| condition["type"] == kind)
 }
 
-pub(crate) fn is_true(object: &Value, kind: &str) -> bool {
+pub(crate) fn is_condition_true(object: &Value, kind: &str) -> bool {
     condition(object, kind).is_some_and(|condition| condition["status"] == "True")
 }
 
-/// A condition, whose transition is now unless it was so before.
+/// Builds a condition. Its transition time is the previous one, unless the status changes.
 pub(crate) fn make_condition(object: &Value, kind: &str, status: bool, reason: &str, message: &str) -> Value {
     let status = if status { "True" } else { "False" };
-    let before = condition(object, kind).filter(|before| before["status"] == status);
-    let since = before.map_or_else(|| json!(now()), |before| before["lastTransitionTime"].clone());
+    let previous = condition(object, kind).filter(|previous| previous["status"] == status);
+    let since = previous.map_or_else(|| json!(now()), |previous| previous["lastTransitionTime"].clone());
     let mut condition = json!({ "type": kind, "status": status, "lastTransitionTime": since });
     if !reason.is_empty() {
         condition["reason"] = json!(reason);
@@ -82,12 +82,12 @@ pub(crate) fn make_condition(object: &Value, kind: &str, status: bool, reason: &
     condition
 }
 
-/// Now, as Kubernetes writes times.
+/// The current time in Kubernetes' format.
 pub(crate) fn now() -> String {
     format!("{:.0}", jiff::Timestamp::now())
 }
 
-/// A pod as the template of its owner says.
+/// Builds a pod from its owner's template.
 pub(crate) fn pod(kind: Kind, owner: &Value) -> Value {
     let template = &owner["spec"]["template"];
     let mut metadata = json!({
@@ -109,8 +109,8 @@ pub(crate) fn owner_reference(kind: Kind, owner: &Value) -> Value {
     })
 }
 
-/// A name for a template: equal templates have equal ones. FNV-1a, in letters that spell no words.
-pub(crate) fn hash(template: &Value) -> String {
+/// A hash of a template (FNV-1a), without vowels, so that it does not spell words.
+pub(crate) fn template_hash(template: &Value) -> String {
     const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
     let text = template.to_string();
     let mut hash = text.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
@@ -124,32 +124,36 @@ pub(crate) fn hash(template: &Value) -> String {
     name
 }
 
-/// The object with another status.
+/// Returns the object with the status replaced.
 pub(crate) fn with_status(object: &Value, status: Value) -> Value {
     let mut object = object.clone();
     object["status"] = status;
     object
 }
 
-/// Writes a status, unless it is so already. What nobody set is zero.
-pub(crate) fn report(kind: Kind, object: &Value, status: Value, next: &mut Next) {
-    if !holds(&object["status"], &status) {
-        next.act(Action::Status(kind, with_status(object, status)));
+/// Updates a status, unless the object already has it. Unset fields count as zero.
+pub(crate) fn update_status(kind: Kind, object: &Value, status: Value, plan: &mut Plan) {
+    if !contains_fields(&object["status"], &status) {
+        plan.push(Action::UpdateStatus(kind, with_status(object, status)));
     }
 }
 
-/// Whether a value says all that another one does.
-fn holds(has: &Value, says: &Value) -> bool {
-    match (has, says) {
-        (Value::Null, says) => {
-            says.is_null() || *says == json!(0) || says.as_array().is_some_and(Vec::is_empty)
+/// Whether a value contains all fields of `expected`.
+fn contains_fields(actual: &Value, expected: &Value) -> bool {
+    match (actual, expected) {
+        (Value::Null, expected) => {
+            expected.is_null() || *expected == json!(0) || expected.as_array().is_some_and(Vec::is_empty)
         }
-        (Value::Object(has), Value::Object(says)) => says
+        (Value::Object(actual), Value::Object(expected)) => expected
             .iter()
-            .all(|(key, value)| holds(has.get(key).unwrap_or(&Value::Null), value)),
-        (Value::Array(has), Value::Array(says)) => {
-            has.len() == says.len() && has.iter().zip(says).all(|(has, says)| holds(has, says))
+            .all(|(key, value)| contains_fields(actual.get(key).unwrap_or(&Value::Null), value)),
+        (Value::Array(actual), Value::Array(expected)) => {
+            actual.len() == expected.len()
+                && actual
+                    .iter()
+                    .zip(expected)
+                    .all(|(actual, expected)| contains_fields(actual, expected))
         }
-        (has, says) => has == says,
+        (actual, expected) => actual == expected,
     }
 }

@@ -1,4 +1,4 @@
-//! Pods: scheduler and kubelet.
+//! Scheduler and kubelet.
 
 use std::time::Duration;
 
@@ -6,54 +6,58 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::action::Action;
-use crate::object::{self, annotation, count, make_condition, now};
-use crate::step::Next;
-use crate::world::{Kind, World};
+use crate::cache::{Kind, ObjectCache};
+use crate::object::{self, annotation, int_or_default, make_condition, now};
+use crate::reconcile::Plan;
 use crate::{NODE, Timing};
 
-/// Whether it works or will work.
+/// Whether the pod is neither terminating nor finished.
 pub(crate) fn is_active(pod: &Value) -> bool {
-    !object::is_deleted(pod) && !has_ended(pod)
+    !object::is_being_deleted(pod) && !is_finished(pod)
 }
 
 pub(crate) fn is_ready(pod: &Value) -> bool {
-    object::is_true(pod, "Ready")
+    object::is_condition_true(pod, "Ready")
 }
 
-fn has_ended(pod: &Value) -> bool {
+fn is_finished(pod: &Value) -> bool {
     pod["status"]["phase"] == "Succeeded" || pod["status"]["phase"] == "Failed"
 }
 
-pub(crate) fn step(world: &mut World, timing: Timing, instant: Instant, next: &mut Next) {
-    let pods: Vec<Value> = world.all(Kind::Pod).cloned().collect();
+pub(crate) fn reconcile(cache: &mut ObjectCache, timing: Timing, now_instant: Instant, plan: &mut Plan) {
+    let pods: Vec<Value> = cache.all(Kind::Pod).cloned().collect();
     for pod in pods {
         let node = pod["spec"]["nodeName"].as_str().unwrap_or_default();
-        if object::is_deleted(&pod) {
+        if object::is_being_deleted(&pod) {
             if pod["metadata"]["finalizers"].as_array().is_none_or(Vec::is_empty) {
-                next.act(Action::Finish(pod));
+                plan.push(Action::ForceDelete(pod));
             }
-        } else if has_ended(&pod) || !(node.is_empty() || node == NODE) {
-            // Nothing more becomes of it, or another kubelet's.
+        } else if is_finished(&pod) || !(node.is_empty() || node == NODE) {
+            // A finished pod, or one of another node.
         } else if node.is_empty() {
             let gated = pod["spec"]["schedulingGates"]
                 .as_array()
                 .is_some_and(|gates| !gates.is_empty());
-            if !gated && world.get(Kind::Node, "", NODE).is_some() {
-                next.act(Action::Bind(pod));
+            if !gated && cache.get(Kind::Node, "", NODE).is_some() {
+                plan.push(Action::Bind(pod));
             }
         } else {
-            live(world, timing, instant, &pod, next);
+            run_kubelet(cache, timing, now_instant, &pod, plan);
         }
     }
 }
 
-/// What the kubelet of the node does with a pod.
-fn live(world: &mut World, timing: Timing, instant: Instant, pod: &Value, next: &mut Next) {
+/// What the kubelet does with a pod.
+fn run_kubelet(cache: &mut ObjectCache, timing: Timing, now_instant: Instant, pod: &Value, plan: &mut Plan) {
     let restarts = restarts(pod);
-    let mut left = |what: &str, wait: Duration| {
-        let left = world.left(format!("{}/{what}/{restarts}", object::uid(pod)), wait, instant);
+    let mut remaining = |timer: &str, wait: Duration| {
+        let left = cache.remaining(
+            format!("{}/{timer}/{restarts}", object::uid(pod)),
+            wait,
+            now_instant,
+        );
         left.is_some_and(|left| {
-            next.look_again(left);
+            plan.requeue_after(left);
             true
         })
     };
@@ -61,18 +65,18 @@ fn live(world: &mut World, timing: Timing, instant: Instant, pod: &Value, next: 
         let always = pod["spec"]["restartPolicy"] == "Always";
         let run = milliseconds(pod, "run").or((!always).then_some(timing.pod_run));
         match run {
-            Some(run) if !left("run", run) => Some(ended(pod, restarts)),
-            _ => Some(resized(pod)),
+            Some(run) if !remaining("run", run) => Some(finished_status(pod, restarts)),
+            _ => Some(resized_status(pod)),
         }
     } else if let Some(reason) = annotation(pod, "waiting") {
-        Some(waiting(pod, reason))
-    } else if left("start", milliseconds(pod, "start").unwrap_or(timing.pod_start)) {
-        Some(waiting(pod, "ContainerCreating"))
+        Some(waiting_status(pod, reason))
+    } else if remaining("start", milliseconds(pod, "start").unwrap_or(timing.pod_start)) {
+        Some(waiting_status(pod, "ContainerCreating"))
     } else {
-        Some(running(pod, 0))
+        Some(running_status(pod, 0))
     };
     if let Some(status) = status {
-        object::report(Kind::Pod, pod, status, next);
+        object::update_status(Kind::Pod, pod, status, plan);
     }
 }
 
@@ -80,23 +84,23 @@ fn milliseconds(pod: &Value, name: &str) -> Option<Duration> {
     annotation(pod, name)?.parse().ok().map(Duration::from_millis)
 }
 
-/// How often its containers started again.
+/// The restart count of the containers.
 pub(crate) fn restarts(pod: &Value) -> i64 {
-    count(&pod["status"]["containerStatuses"][0]["restartCount"], 0)
+    int_or_default(&pod["status"]["containerStatuses"][0]["restartCount"], 0)
 }
 
-/// Its containers end: for good, or to start again as its policy says.
-fn ended(pod: &Value, restarts: i64) -> Value {
+/// The status after the containers exit: finished, or restarted according to the policy.
+fn finished_status(pod: &Value, restarts: i64) -> Value {
     let code = annotation(pod, "exit-code")
         .and_then(|code| code.parse::<i64>().ok())
         .unwrap_or(0);
-    let again = match pod["spec"]["restartPolicy"].as_str() {
+    let restarts_again = match pod["spec"]["restartPolicy"].as_str() {
         Some("Never") => false,
         Some("OnFailure") => code != 0,
         _ => true,
     };
-    if again {
-        return running(pod, restarts + 1);
+    if restarts_again {
+        return running_status(pod, restarts + 1);
     }
     let (phase, reason) = if code == 0 {
         ("Succeeded", "Completed")
@@ -108,20 +112,20 @@ fn ended(pod: &Value, restarts: i64) -> Value {
     status(pod, phase, false, why, restarts, &state)
 }
 
-fn waiting(pod: &Value, reason: &str) -> Value {
+fn waiting_status(pod: &Value, reason: &str) -> Value {
     let state = json!({ "waiting": { "reason": reason } });
     status(pod, "Pending", false, "ContainersNotReady", 0, &state)
 }
 
-fn running(pod: &Value, restarts: i64) -> Value {
+fn running_status(pod: &Value, restarts: i64) -> Value {
     let ready = annotation(pod, "never-ready") != Some("true");
     let state = json!({ "running": { "startedAt": now() } });
     let reason = if ready { "" } else { "ContainersNotReady" };
     status(pod, "Running", ready, reason, restarts, &state)
 }
 
-/// Its containers have what they ask for, as soon as they ask for something else.
-fn resized(pod: &Value) -> Value {
+/// Sets the allocated resources to the requested ones, which completes a resize at once.
+fn resized_status(pod: &Value) -> Value {
     let mut status = pod["status"].clone();
     let containers = pod["spec"]["containers"].as_array();
     let statuses = status.get_mut("containerStatuses").and_then(Value::as_array_mut);
@@ -146,7 +150,7 @@ fn status(pod: &Value, phase: &str, ready: bool, reason: &str, restarts: i64, st
                 "name": container["name"], "image": container["image"], "imageID": "", "ready": ready, "started": is_up,
                 "restartCount": restarts, "state": state,
             });
-            // By this an API server knows a node whose pods can be resized.
+            // API servers only allow a resize if the container status has resources.
             if is_up {
                 status["resources"] = container["resources"].clone();
             }
@@ -182,15 +186,15 @@ fn status(pod: &Value, phase: &str, ready: bool, reason: &str, restarts: i64, st
         "startTime": if before["startTime"].is_null() { json!(now()) } else { before["startTime"].clone() },
     });
     if phase != "Pending" {
-        let address = address(pod);
+        let address = pod_ip(pod);
         status["podIP"] = json!(address);
         status["podIPs"] = json!([{ "ip": address }]);
     }
     status
 }
 
-/// An address of its own, as far as its uid goes.
-fn address(pod: &Value) -> String {
+/// An IP address derived from the uid, which makes collisions unlikely.
+fn pod_ip(pod: &Value) -> String {
     let hash = object::uid(pod).bytes().fold(0_u32, |hash, byte| {
         hash.wrapping_mul(31).wrapping_add(byte.into())
     });

@@ -1,70 +1,77 @@
-//! StatefulSets: pods with names that stay, one after the other.
+//! StatefulSet controller.
 
 use serde_json::{Value, json};
 
 use crate::action::Action;
-use crate::object::{self, count};
+use crate::cache::{Kind, ObjectCache};
+use crate::object::{self, int_or_default};
 use crate::pods::{is_active, is_ready};
-use crate::step::Next;
-use crate::world::{Kind, World};
+use crate::reconcile::Plan;
 
-const REVISION: &str = "controller-revision-hash";
+const REVISION_LABEL: &str = "controller-revision-hash";
 
-pub(crate) fn step(world: &World, next: &mut Next) {
-    for set in world
+pub(crate) fn reconcile(cache: &ObjectCache, plan: &mut Plan) {
+    for set in cache
         .all(Kind::StatefulSet)
-        .filter(|set| !object::is_deleted(set))
+        .filter(|set| !object::is_being_deleted(set))
     {
-        one(world, set, next);
+        reconcile_one(cache, set, plan);
     }
 }
 
-fn one(world: &World, set: &Value, next: &mut Next) {
+fn reconcile_one(cache: &ObjectCache, set: &Value, plan: &mut Plan) {
     let spec = &set["spec"];
-    let revision = format!("{}-{}", object::name(set), object::hash(&spec["template"]));
-    let first = count(&spec["ordinals"]["start"], 0);
-    let wanted = first..first + count(&spec["replicas"], 1);
-    let one_by_one = spec["podManagementPolicy"] != "Parallel";
-    let mut pods: Vec<(i64, &Value)> = world
+    let revision = format!(
+        "{}-{}",
+        object::name(set),
+        object::template_hash(&spec["template"])
+    );
+    let first_ordinal = int_or_default(&spec["ordinals"]["start"], 0);
+    let desired = first_ordinal..first_ordinal + int_or_default(&spec["replicas"], 1);
+    let is_ordered = spec["podManagementPolicy"] != "Parallel";
+    let mut pods: Vec<(i64, &Value)> = cache
         .owned(Kind::Pod, set)
         .filter_map(|pod| Some((ordinal(pod)?, pod)))
         .collect();
     pods.sort_by_key(|(ordinal, _)| *ordinal);
-    let is_new = |pod: &Value| pod["metadata"]["labels"][REVISION] == revision.as_str();
+    let is_new = |pod: &Value| pod["metadata"]["labels"][REVISION_LABEL] == revision.as_str();
 
-    let mut settled = true;
-    for ordinal in wanted.clone() {
+    let mut is_settled = true;
+    for ordinal in desired.clone() {
         match pods.iter().find(|(found, _)| *found == ordinal) {
-            None => next.act(Action::Create(Kind::Pod, pod(set, ordinal, &revision))),
+            None => plan.push(Action::Create(Kind::Pod, pod(set, ordinal, &revision))),
             Some((_, pod)) if is_active(pod) && is_ready(pod) => continue,
-            // One that ended gives its name to the next.
-            Some((_, pod)) if !is_active(pod) && !object::is_deleted(pod) => {
-                next.act(Action::Delete(Kind::Pod, (*pod).clone()));
+            // Delete a finished pod, so that its name can be reused.
+            Some((_, pod)) if !is_active(pod) && !object::is_being_deleted(pod) => {
+                plan.push(Action::Delete(Kind::Pod, (*pod).clone()));
             }
             Some(_) => {}
         }
-        settled = false;
-        if one_by_one {
+        is_settled = false;
+        if is_ordered {
             break;
         }
     }
-    // From the highest down, and one at a time where that is the policy.
-    let excess = pods.iter().rev().filter(|(ordinal, _)| !wanted.contains(ordinal));
-    for (_, pod) in excess.take(if one_by_one { 1 } else { usize::MAX }) {
-        settled = false;
-        if !object::is_deleted(pod) {
-            next.act(Action::Delete(Kind::Pod, (*pod).clone()));
+    // Delete from the highest ordinal down, one at a time if the policy is ordered.
+    let excess_pods = pods
+        .iter()
+        .rev()
+        .filter(|(ordinal, _)| !desired.contains(ordinal));
+    for (_, pod) in excess_pods.take(if is_ordered { 1 } else { usize::MAX }) {
+        is_settled = false;
+        if !object::is_being_deleted(pod) {
+            plan.push(Action::Delete(Kind::Pod, (*pod).clone()));
         }
     }
     let strategy = &spec["updateStrategy"];
-    if settled && strategy["type"] != "OnDelete" {
-        let from = count(&strategy["rollingUpdate"]["partition"], 0);
-        let stale = pods
+    if is_settled && strategy["type"] != "OnDelete" {
+        let from = int_or_default(&strategy["rollingUpdate"]["partition"], 0);
+        let outdated = pods
             .iter()
             .rev()
             .find(|(ordinal, pod)| *ordinal >= from && !is_new(pod));
-        if let Some((_, pod)) = stale {
-            next.act(Action::Delete(Kind::Pod, (*pod).clone()));
+        if let Some((_, pod)) = outdated {
+            plan.push(Action::Delete(Kind::Pod, (*pod).clone()));
         }
     }
 
@@ -75,23 +82,23 @@ fn one(world: &World, set: &Value, next: &mut Next) {
         .collect();
     let ready = active.iter().filter(|pod| is_ready(pod)).count();
     let updated = active.iter().filter(|pod| is_new(pod)).count();
-    let known = &set["status"]["currentRevision"];
-    let is_done = updated == active.len() && settled;
-    let current = if is_done || known.is_null() {
+    let current_revision = &set["status"]["currentRevision"];
+    let is_done = updated == active.len() && is_settled;
+    let current = if is_done || current_revision.is_null() {
         json!(revision)
     } else {
-        known.clone()
+        current_revision.clone()
     };
-    let of_current = active
+    let current_replicas = active
         .iter()
-        .filter(|pod| pod["metadata"]["labels"][REVISION] == current)
+        .filter(|pod| pod["metadata"]["labels"][REVISION_LABEL] == current)
         .count();
     let status = json!({
         "replicas": active.len(), "readyReplicas": ready, "availableReplicas": ready, "updatedReplicas": updated,
-        "currentReplicas": of_current, "currentRevision": current, "updateRevision": revision, "collisionCount": 0,
+        "currentReplicas": current_replicas, "currentRevision": current, "updateRevision": revision, "collisionCount": 0,
         "observedGeneration": set["metadata"]["generation"],
     });
-    object::report(Kind::StatefulSet, set, status, next);
+    object::update_status(Kind::StatefulSet, set, status, plan);
 }
 
 fn ordinal(pod: &Value) -> Option<i64> {
@@ -106,7 +113,7 @@ fn pod(set: &Value, ordinal: i64, revision: &str) -> Value {
     }
     pod["metadata"]["name"] = json!(name);
     let labels = &mut pod["metadata"]["labels"];
-    labels[REVISION] = json!(revision);
+    labels[REVISION_LABEL] = json!(revision);
     labels["statefulset.kubernetes.io/pod-name"] = json!(name);
     labels["apps.kubernetes.io/pod-index"] = json!(ordinal.to_string());
     pod["spec"]["hostname"] = json!(name);

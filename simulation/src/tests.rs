@@ -1,4 +1,4 @@
-//! Against the embedded API server, as any client.
+//! Tests with the embedded API server.
 
 use std::time::{Duration, Instant};
 
@@ -9,16 +9,16 @@ use serde_json::{Value, json};
 
 use crate::{Simulation, Timing};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 const PODS: &str = "/api/v1/namespaces/default/pods";
 
-struct Cluster {
+struct TestCluster {
     _server: ApiServer,
     _simulation: Simulation,
     client: Client,
 }
 
-impl Cluster {
+impl TestCluster {
     async fn start() -> Self {
         let server = ApiServer::start().await.unwrap();
         let config: Kubeconfig = serde_json::from_str(&server.kubeconfig()).unwrap();
@@ -37,7 +37,7 @@ impl Cluster {
         }
     }
 
-    async fn ask(&self, method: &str, path: &str, body: Value) -> Result<Value, kube::Error> {
+    async fn request(&self, method: &str, path: &str, body: Value) -> Result<Value, kube::Error> {
         let kind = if method == "PATCH" {
             "application/merge-patch+json"
         } else {
@@ -56,23 +56,23 @@ impl Cluster {
     }
 
     async fn create(&self, path: &str, object: Value) -> Value {
-        self.ask("POST", path, object).await.unwrap()
+        self.request("POST", path, object).await.unwrap()
     }
 
-    /// Asks until the answer is as it should be.
-    async fn until(&self, path: &str, is: impl Fn(&Value) -> bool) -> Value {
+    /// Repeats a GET until the object satisfies the condition.
+    async fn wait_until(&self, path: &str, condition: impl Fn(&Value) -> bool) -> Value {
         let mut last = Value::Null;
-        let work = async {
+        let poll = async {
             loop {
-                last = self.ask("GET", path, Value::Null).await.unwrap_or_default();
-                if is(&last) {
+                last = self.request("GET", path, Value::Null).await.unwrap_or_default();
+                if condition(&last) {
                     return;
                 }
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };
-        let outcome = tokio::time::timeout(PATIENCE, work).await;
-        assert!(outcome.is_ok(), "{path}: {last:#}");
+        let result = tokio::time::timeout(TIMEOUT, poll).await;
+        assert!(result.is_ok(), "{path}: {last:#}");
         last
     }
 }
@@ -93,8 +93,8 @@ fn workload(kind: &str, more: &Value, annotations: &Value) -> Value {
     json!({ "apiVersion": "apps/v1", "kind": kind, "metadata": { "name": "a" }, "spec": spec })
 }
 
-fn is_observed(found: &Value) -> bool {
-    found["status"]["observedGeneration"] == found["metadata"]["generation"]
+fn is_observed(object: &Value) -> bool {
+    object["status"]["observedGeneration"] == object["metadata"]["generation"]
 }
 
 fn items(list: &Value) -> &[Value] {
@@ -105,8 +105,8 @@ const DEPLOYMENTS: &str = "/apis/apps/v1/namespaces/default/deployments";
 const DEPLOYMENT: &str = "/apis/apps/v1/namespaces/default/deployments/a";
 
 #[tokio::test]
-async fn a_deployment_becomes_available_scales_and_goes() {
-    let cluster = Cluster::start().await;
+async fn deployment_becomes_available_scales_and_is_deleted() {
+    let cluster = TestCluster::start().await;
     cluster
         .create(
             DEPLOYMENTS,
@@ -114,57 +114,57 @@ async fn a_deployment_becomes_available_scales_and_goes() {
         )
         .await;
     let deployment = cluster
-        .until(DEPLOYMENT, |found| found["status"]["availableReplicas"] == 3)
+        .wait_until(DEPLOYMENT, |object| object["status"]["availableReplicas"] == 3)
         .await;
     let available = crate::object::condition(&deployment, "Available").unwrap();
     assert_eq!(available["reason"], "MinimumReplicasAvailable");
 
-    let pods = cluster.until(PODS, |pods| items(pods).len() == 3).await;
+    let pods = cluster.wait_until(PODS, |pods| items(pods).len() == 3).await;
     let pod = &items(&pods)[0];
     assert_eq!(pod["spec"]["nodeName"], crate::NODE);
     assert_eq!(pod["status"]["phase"], "Running");
     assert!(pod["metadata"]["labels"]["pod-template-hash"].is_string());
 
     cluster
-        .ask("PATCH", DEPLOYMENT, json!({ "spec": { "replicas": 1 } }))
+        .request("PATCH", DEPLOYMENT, json!({ "spec": { "replicas": 1 } }))
         .await
         .unwrap();
-    cluster.until(PODS, |pods| items(pods).len() == 1).await;
+    cluster.wait_until(PODS, |pods| items(pods).len() == 1).await;
     let scaled = cluster
-        .until(DEPLOYMENT, |found| {
-            found["status"]["replicas"] == 1 && is_observed(found)
+        .wait_until(DEPLOYMENT, |object| {
+            object["status"]["replicas"] == 1 && is_observed(object)
         })
         .await;
     assert_eq!(scaled["status"]["availableReplicas"], 1);
 
-    cluster.ask("DELETE", DEPLOYMENT, Value::Null).await.unwrap();
-    cluster.until(PODS, |pods| items(pods).is_empty()).await;
+    cluster.request("DELETE", DEPLOYMENT, Value::Null).await.unwrap();
+    cluster.wait_until(PODS, |pods| items(pods).is_empty()).await;
 }
 
 #[tokio::test]
-async fn a_new_template_rolls_out_without_losing_availability() {
-    let cluster = Cluster::start().await;
+async fn rolling_update_keeps_minimum_availability() {
+    let cluster = TestCluster::start().await;
     let deployment = workload("Deployment", &json!({ "replicas": 4 }), &json!({}));
     cluster.create(DEPLOYMENTS, deployment).await;
     cluster
-        .until(DEPLOYMENT, |found| found["status"]["availableReplicas"] == 4)
+        .wait_until(DEPLOYMENT, |object| object["status"]["availableReplicas"] == 4)
         .await;
     let image =
         json!({ "spec": { "template": { "spec": { "containers": [{ "name": "c", "image": "j" }] } } } });
-    cluster.ask("PATCH", DEPLOYMENT, image).await.unwrap();
+    cluster.request("PATCH", DEPLOYMENT, image).await.unwrap();
     cluster
-        .until(DEPLOYMENT, |found| {
-            let status = &found["status"];
+        .wait_until(DEPLOYMENT, |object| {
+            let status = &object["status"];
             if let Some(available) = status["availableReplicas"].as_i64() {
                 assert!(available >= 3, "a quarter may be missing: {status}");
             }
-            is_observed(found)
+            is_observed(object)
                 && status["updatedReplicas"] == 4
                 && status["replicas"] == 4
                 && status["availableReplicas"] == 4
         })
         .await;
-    let pods = cluster.until(PODS, |pods| items(pods).len() == 4).await;
+    let pods = cluster.wait_until(PODS, |pods| items(pods).len() == 4).await;
     assert!(
         items(&pods)
             .iter()
@@ -172,21 +172,21 @@ async fn a_new_template_rolls_out_without_losing_availability() {
     );
     let revision = "deployment.kubernetes.io/revision";
     cluster
-        .until(DEPLOYMENT, |found| {
-            found["metadata"]["annotations"][revision] == "2"
+        .wait_until(DEPLOYMENT, |object| {
+            object["metadata"]["annotations"][revision] == "2"
         })
         .await;
 }
 
 #[tokio::test]
-async fn annotations_make_pods_fail() {
-    let cluster = Cluster::start().await;
+async fn annotation_waiting_keeps_pods_pending() {
+    let cluster = TestCluster::start().await;
     let stuck = json!({ "simulation.kubewright.dev/waiting": "ImagePullBackOff" });
     cluster
         .create(DEPLOYMENTS, workload("Deployment", &json!({}), &stuck))
         .await;
     let pods = cluster
-        .until(PODS, |pods| {
+        .wait_until(PODS, |pods| {
             items(pods)
                 .iter()
                 .any(|pod| !pod["status"]["containerStatuses"].is_null())
@@ -199,7 +199,7 @@ async fn annotations_make_pods_fail() {
         "ImagePullBackOff"
     );
     let deployment = cluster
-        .until(DEPLOYMENT, |found| found["status"]["unavailableReplicas"] == 1)
+        .wait_until(DEPLOYMENT, |object| object["status"]["unavailableReplicas"] == 1)
         .await;
     assert_eq!(
         crate::object::condition(&deployment, "Available").unwrap()["status"],
@@ -207,10 +207,10 @@ async fn annotations_make_pods_fail() {
     );
 }
 
-/// The annotations `start` and `run` count, not the timing of all.
+/// Annotations `start` and `run` override the timing.
 #[tokio::test]
-async fn annotations_say_how_long_things_take() {
-    let cluster = Cluster::start().await;
+async fn annotations_override_the_timing() {
+    let cluster = TestCluster::start().await;
     let slow = json!({
         "simulation.kubewright.dev/start": "600",
         "simulation.kubewright.dev/run": "600",
@@ -221,16 +221,16 @@ async fn annotations_say_how_long_things_take() {
         .create(DEPLOYMENTS, workload("Deployment", &json!({}), &slow))
         .await;
     cluster
-        .until(DEPLOYMENT, |found| found["status"]["availableReplicas"] == 1)
+        .wait_until(DEPLOYMENT, |object| object["status"]["availableReplicas"] == 1)
         .await;
     assert!(
         begun.elapsed() >= Duration::from_millis(600),
         "{:?}",
         begun.elapsed()
     );
-    // Its policy is Always: it would run for ever.
+    // With the policy Always, it would run forever.
     cluster
-        .until(PODS, |pods| {
+        .wait_until(PODS, |pods| {
             items(pods)[0]["status"]["containerStatuses"][0]["restartCount"] == 1
         })
         .await;
@@ -242,33 +242,33 @@ async fn annotations_say_how_long_things_take() {
 }
 
 #[tokio::test]
-async fn a_running_pod_is_resized() {
+async fn running_pod_is_resized() {
     const POD: &str = "/api/v1/namespaces/default/pods/sized";
-    let cluster = Cluster::start().await;
+    let cluster = TestCluster::start().await;
     let sized = |cpu: &str| json!({ "name": "c", "image": "i", "resources": { "requests": { "cpu": cpu } } });
     let pod = json!({ "metadata": { "name": "sized" }, "spec": { "containers": [sized("1")] } });
     cluster.create(PODS, pod).await;
     let has = |cpu: &'static str| {
         move |pod: &Value| pod["status"]["containerStatuses"][0]["resources"]["requests"]["cpu"] == cpu
     };
-    cluster.until(POD, has("1")).await;
+    cluster.wait_until(POD, has("1")).await;
     let larger = json!({ "spec": { "containers": [sized("2")] } });
     cluster
-        .ask("PATCH", &format!("{POD}/resize"), larger)
+        .request("PATCH", &format!("{POD}/resize"), larger)
         .await
         .unwrap();
-    cluster.until(POD, has("2")).await;
+    cluster.wait_until(POD, has("2")).await;
 }
 
 #[tokio::test]
-async fn a_pod_that_is_never_ready_runs_all_the_same() {
-    let cluster = Cluster::start().await;
+async fn never_ready_pod_runs_but_is_not_ready() {
+    let cluster = TestCluster::start().await;
     let never = json!({ "simulation.kubewright.dev/never-ready": "true" });
     cluster
         .create(DEPLOYMENTS, workload("Deployment", &json!({}), &never))
         .await;
     let pods = cluster
-        .until(PODS, |pods| {
+        .wait_until(PODS, |pods| {
             items(pods).len() == 1 && items(pods)[0]["status"]["phase"] == "Running"
         })
         .await;
@@ -278,14 +278,14 @@ async fn a_pod_that_is_never_ready_runs_all_the_same() {
         (&json!("False"), &json!("ContainersNotReady"))
     );
     let deployment = cluster
-        .until(DEPLOYMENT, |found| found["status"]["unavailableReplicas"] == 1)
+        .wait_until(DEPLOYMENT, |object| object["status"]["unavailableReplicas"] == 1)
         .await;
     assert!(deployment["status"]["readyReplicas"].is_null(), "{deployment:#}");
 }
 
 #[tokio::test]
-async fn a_replica_set_of_its_own_keeps_its_pods() {
-    let cluster = Cluster::start().await;
+async fn standalone_replica_set_replaces_and_scales_pods() {
+    let cluster = TestCluster::start().await;
     let sets = "/apis/apps/v1/namespaces/default/replicasets";
     let set = "/apis/apps/v1/namespaces/default/replicasets/a";
     cluster
@@ -295,50 +295,50 @@ async fn a_replica_set_of_its_own_keeps_its_pods() {
         )
         .await;
     let ready = |count: i64| {
-        move |found: &Value| {
-            let status = &found["status"];
-            is_observed(found) && status["replicas"] == count && status["readyReplicas"] == count
+        move |object: &Value| {
+            let status = &object["status"];
+            is_observed(object) && status["replicas"] == count && status["readyReplicas"] == count
         }
     };
-    let found = cluster.until(set, ready(2)).await;
-    assert_eq!(found["status"]["availableReplicas"], 2);
+    let object = cluster.wait_until(set, ready(2)).await;
+    assert_eq!(object["status"]["availableReplicas"], 2);
 
-    // Who goes is replaced.
-    let pods = cluster.until(PODS, |pods| items(pods).len() == 2).await;
+    // A deleted pod is replaced.
+    let pods = cluster.wait_until(PODS, |pods| items(pods).len() == 2).await;
     let gone = crate::object::name(&items(&pods)[0]).to_owned();
     let path = format!("{PODS}/{gone}");
-    cluster.ask("DELETE", &path, Value::Null).await.unwrap();
+    cluster.request("DELETE", &path, Value::Null).await.unwrap();
     cluster
-        .until(PODS, |pods| {
+        .wait_until(PODS, |pods| {
             items(pods).len() == 2 && items(pods).iter().all(|pod| crate::object::name(pod) != gone)
         })
         .await;
     cluster
-        .ask("PATCH", set, json!({ "spec": { "replicas": 1 } }))
+        .request("PATCH", set, json!({ "spec": { "replicas": 1 } }))
         .await
         .unwrap();
-    cluster.until(set, ready(1)).await;
-    cluster.until(PODS, |pods| items(pods).len() == 1).await;
-    let deployments = cluster.ask("GET", DEPLOYMENTS, Value::Null).await.unwrap();
+    cluster.wait_until(set, ready(1)).await;
+    cluster.wait_until(PODS, |pods| items(pods).len() == 1).await;
+    let deployments = cluster.request("GET", DEPLOYMENTS, Value::Null).await.unwrap();
     assert!(items(&deployments).is_empty());
 }
 
 #[tokio::test]
-async fn every_namespace_has_a_default_account() {
-    let cluster = Cluster::start().await;
+async fn every_namespace_gets_a_default_service_account() {
+    let cluster = TestCluster::start().await;
     let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "n" } });
     cluster.create("/api/v1/namespaces", namespace).await;
     for name in ["default", "n"] {
         let path = format!("/api/v1/namespaces/{name}/serviceaccounts/default");
         cluster
-            .until(&path, |account| account["metadata"]["name"] == "default")
+            .wait_until(&path, |account| account["metadata"]["name"] == "default")
             .await;
     }
 }
 
 #[tokio::test]
-async fn a_stateful_set_has_names_that_stay() {
-    let cluster = Cluster::start().await;
+async fn stateful_set_pods_have_stable_names() {
+    let cluster = TestCluster::start().await;
     let sets = "/apis/apps/v1/namespaces/default/statefulsets";
     let set = "/apis/apps/v1/namespaces/default/statefulsets/a";
     let wanted = workload(
@@ -348,7 +348,7 @@ async fn a_stateful_set_has_names_that_stay() {
     );
     cluster.create(sets, wanted).await;
     cluster
-        .until(set, |found| found["status"]["readyReplicas"] == 2)
+        .wait_until(set, |object| object["status"]["readyReplicas"] == 2)
         .await;
     let names = |pods: &Value| -> Vec<String> {
         items(pods)
@@ -357,51 +357,51 @@ async fn a_stateful_set_has_names_that_stay() {
             .collect()
     };
     assert_eq!(
-        names(&cluster.until(PODS, |pods| items(pods).len() == 2).await),
+        names(&cluster.wait_until(PODS, |pods| items(pods).len() == 2).await),
         ["a-0", "a-1"]
     );
 
     let image =
         json!({ "spec": { "template": { "spec": { "containers": [{ "name": "c", "image": "j" }] } } } });
-    cluster.ask("PATCH", set, image).await.unwrap();
+    cluster.request("PATCH", set, image).await.unwrap();
     cluster
-        .until(set, |found| {
-            let status = &found["status"];
-            is_observed(found)
+        .wait_until(set, |object| {
+            let status = &object["status"];
+            is_observed(object)
                 && status["updatedReplicas"] == 2
                 && status["currentRevision"] == status["updateRevision"]
         })
         .await;
     cluster
-        .ask("PATCH", set, json!({ "spec": { "replicas": 1 } }))
+        .request("PATCH", set, json!({ "spec": { "replicas": 1 } }))
         .await
         .unwrap();
-    let left = cluster.until(PODS, |pods| items(pods).len() == 1).await;
+    let left = cluster.wait_until(PODS, |pods| items(pods).len() == 1).await;
     assert_eq!(names(&left), ["a-0"]);
 }
 
 #[tokio::test]
-async fn a_daemon_set_has_a_pod_on_the_node() {
-    let cluster = Cluster::start().await;
+async fn daemon_set_runs_one_pod_on_the_node() {
+    let cluster = TestCluster::start().await;
     let sets = "/apis/apps/v1/namespaces/default/daemonsets";
     let set = "/apis/apps/v1/namespaces/default/daemonsets/a";
     cluster
         .create(sets, workload("DaemonSet", &json!({}), &json!({})))
         .await;
     cluster
-        .until(set, |found| found["status"]["numberReady"] == 1)
+        .wait_until(set, |object| object["status"]["numberReady"] == 1)
         .await;
     let image =
         json!({ "spec": { "template": { "spec": { "containers": [{ "name": "c", "image": "j" }] } } } });
-    cluster.ask("PATCH", set, image).await.unwrap();
+    cluster.request("PATCH", set, image).await.unwrap();
     cluster
-        .until(PODS, |pods| {
+        .wait_until(PODS, |pods| {
             items(pods).len() == 1 && items(pods)[0]["spec"]["containers"][0]["image"] == "j"
         })
         .await;
     cluster
-        .until(set, |found| {
-            is_observed(found) && found["status"]["updatedNumberScheduled"] == 1
+        .wait_until(set, |object| {
+            is_observed(object) && object["status"]["updatedNumberScheduled"] == 1
         })
         .await;
 }
@@ -422,8 +422,8 @@ const JOBS: &str = "/apis/batch/v1/namespaces/default/jobs";
 const JOB: &str = "/apis/batch/v1/namespaces/default/jobs/a";
 
 #[tokio::test]
-async fn a_job_completes() {
-    let cluster = Cluster::start().await;
+async fn job_completes() {
+    let cluster = TestCluster::start().await;
     let wanted = job(
         &json!({ "completions": 3, "parallelism": 2 }),
         "Never",
@@ -431,14 +431,14 @@ async fn a_job_completes() {
     );
     cluster.create(JOBS, wanted).await;
     let done = cluster
-        .until(JOB, |found| {
-            assert!(found["status"]["active"].as_i64().unwrap_or(0) <= 2);
-            crate::object::is_true(found, "Complete")
+        .wait_until(JOB, |object| {
+            assert!(object["status"]["active"].as_i64().unwrap_or(0) <= 2);
+            crate::object::is_condition_true(object, "Complete")
         })
         .await;
     assert_eq!(done["status"]["succeeded"], 3);
     assert!(done["status"]["completionTime"].is_string());
-    let pods = cluster.until(PODS, |_| true).await;
+    let pods = cluster.wait_until(PODS, |_| true).await;
     assert!(
         items(&pods)
             .iter()
@@ -447,15 +447,15 @@ async fn a_job_completes() {
 }
 
 #[tokio::test]
-async fn a_job_fails_when_its_pods_fail_too_often() {
+async fn job_fails_after_its_backoff_limit() {
     let failing = json!({ "simulation.kubewright.dev/exit-code": "3" });
     for policy in ["Never", "OnFailure"] {
-        let cluster = Cluster::start().await;
+        let cluster = TestCluster::start().await;
         cluster
             .create(JOBS, job(&json!({ "backoffLimit": 1 }), policy, &failing))
             .await;
         let failed = cluster
-            .until(JOB, |found| crate::object::is_true(found, "Failed"))
+            .wait_until(JOB, |object| crate::object::is_condition_true(object, "Failed"))
             .await;
         let condition = crate::object::condition(&failed, "Failed").unwrap();
         assert_eq!(condition["reason"], "BackoffLimitExceeded", "{policy}");

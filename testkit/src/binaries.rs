@@ -1,67 +1,67 @@
-//! Where the control plane's programs lie.
+//! Finds the programs of the control plane.
 
-use crate::recipe;
+use crate::control_plane_build;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The API server's program.
+/// The API server.
 pub const KUBE_APISERVER: &str = "kube-apiserver";
-/// The API server's storage.
+/// The storage of the API server.
 pub const ETCD: &str = "etcd";
-/// The controllers of Kubernetes itself; not in every folder that `KUBEBUILDER_ASSETS` names.
+/// The controllers of Kubernetes; not every folder in `KUBEBUILDER_ASSETS` has it.
 pub const KUBE_CONTROLLER_MANAGER: &str = "kube-controller-manager";
 /// The command line client.
 pub const KUBECTL: &str = "kubectl";
 
-/// Why there is no control plane to be had.
+/// Why the programs of the control plane are not available.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Unavailable {
-    /// Nothing was built yet.
+pub enum BinariesError {
+    /// The control plane has not been built.
     #[error(
-        "no control plane: {folder} holds no {program}; build it with `cargo xtask control-plane` (needs Go, takes \
-         some minutes, once), or set KUBEBUILDER_ASSETS to a folder that holds kube-apiserver, etcd and kubectl",
+        "no control plane: {folder} does not contain {program}; build it with `cargo xtask control-plane` (needs Go, takes \
+         some minutes, once), or set KUBEBUILDER_ASSETS to a folder with kube-apiserver, etcd and kubectl",
         folder = folder.display()
     )]
     NotBuilt {
-        /// The folder that was looked into.
+        /// The folder of the build.
         folder: PathBuf,
-        /// The first program that it lacks.
+        /// The first missing program.
         program: &'static str,
     },
-    /// The folder that the user names is not complete.
+    /// The folder in `KUBEBUILDER_ASSETS` is incomplete.
     #[error(
-        "no control plane: KUBEBUILDER_ASSETS is {folder}, which holds no {program}; set it to a folder that does, \
+        "no control plane: KUBEBUILDER_ASSETS is {folder}, which does not contain {program}; set it to a folder that does, \
          or unset it and run `cargo xtask control-plane`",
         folder = folder.display()
     )]
     NotInAssets {
-        /// What `KUBEBUILDER_ASSETS` says.
+        /// The value of `KUBEBUILDER_ASSETS`.
         folder: PathBuf,
-        /// The first program that it lacks.
+        /// The first missing program.
         program: &'static str,
     },
-    /// There is no folder for caches.
+    /// The user has no cache folder.
     #[error("no control plane: there is no cache folder; set KUBEWRIGHT_CACHE to an absolute path, or HOME")]
     NoCacheFolder,
-    /// The kubectl of PATH is too old or too new.
+    /// The version of the kubectl in PATH is not compatible.
     #[error(
-        "no kubectl beside {server}, and that of PATH is {found}, more than one minor version away from {wanted}; \
-         put a closer kubectl on PATH, or unset KUBEBUILDER_ASSETS and run `cargo xtask control-plane`",
+        "no kubectl beside {server}, and the kubectl in PATH is {path_version}, more than one minor version away from {server_version}; \
+         put a kubectl of a closer version on PATH, or unset KUBEBUILDER_ASSETS and run `cargo xtask control-plane`",
         server = server.display()
     )]
     KubectlVersion {
-        /// The API server's program.
+        /// The path of the API server.
         server: PathBuf,
-        /// The API server's version.
-        wanted: String,
-        /// The version of PATH's kubectl, or why it has none.
-        found: String,
+        /// The version of the API server.
+        server_version: String,
+        /// The version of the kubectl in PATH, or why it is unknown.
+        path_version: String,
     },
 }
 
-/// A folder with, at least, kube-apiserver and etcd.
+/// A folder with at least kube-apiserver and etcd.
 #[derive(Clone, Debug)]
 pub struct Binaries {
     folder: PathBuf,
@@ -69,66 +69,71 @@ pub struct Binaries {
 }
 
 impl Binaries {
-    /// The folder that tests use: `KUBEBUILDER_ASSETS` when it is set, and then no other; else [`Binaries::built`].
-    pub fn find() -> Result<Self, Unavailable> {
-        Self::choose(std::env::var_os("KUBEBUILDER_ASSETS"), recipe::build_folder())
+    /// The folder for tests: `KUBEBUILDER_ASSETS` if set, otherwise [`Binaries::built`].
+    pub fn find() -> Result<Self, BinariesError> {
+        Self::select_folder(
+            std::env::var_os("KUBEBUILDER_ASSETS"),
+            control_plane_build::build_folder(),
+        )
     }
 
-    /// What `cargo xtask control-plane` built.
-    pub fn built() -> Result<Self, Unavailable> {
-        Self::choose(None, recipe::build_folder())
+    /// The programs that `cargo xtask control-plane` built.
+    pub fn built() -> Result<Self, BinariesError> {
+        Self::select_folder(None, control_plane_build::build_folder())
     }
 
-    /// The programs in a folder of the caller's choice.
-    pub fn in_folder(folder: impl Into<OsString>) -> Result<Self, Unavailable> {
-        Self::choose(Some(folder.into()), None)
+    /// The programs in the given folder.
+    pub fn in_folder(folder: impl Into<OsString>) -> Result<Self, BinariesError> {
+        Self::select_folder(Some(folder.into()), None)
     }
 
-    /// The folder, an absolute path.
+    /// The absolute path of the folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The path of one program.
-    pub fn program(&self, program: &'static str) -> Result<PathBuf, Unavailable> {
+    /// The path of a program.
+    pub fn program(&self, program: &'static str) -> Result<PathBuf, BinariesError> {
         let path = self.folder.join(program);
         if path.is_file() {
             return Ok(path);
         }
         let folder = self.folder.clone();
         Err(if self.named_by_user {
-            Unavailable::NotInAssets { folder, program }
+            BinariesError::NotInAssets { folder, program }
         } else {
-            Unavailable::NotBuilt { folder, program }
+            BinariesError::NotBuilt { folder, program }
         })
     }
 
-    /// The kubectl that lies with the others; else that of PATH, when it is within one minor version of the server.
-    pub fn kubectl(&self) -> Result<PathBuf, Unavailable> {
+    /// The kubectl in the folder; otherwise the one in PATH, if within one minor version of the server.
+    pub fn kubectl(&self) -> Result<PathBuf, BinariesError> {
         if let Ok(path) = self.program(KUBECTL) {
             return Ok(path);
         }
         let server = self.program(KUBE_APISERVER)?;
-        let wanted = version(Command::new(&server).arg("--version"));
-        let found = version(Command::new(KUBECTL).args(["version", "--client"]));
-        match (&wanted, &found) {
-            (Ok(wanted), Ok(found)) if wanted.abs_diff(*found) <= 1 => Ok(KUBECTL.into()),
-            _ => Err(Unavailable::KubectlVersion {
+        let server_version = version(Command::new(&server).arg("--version"));
+        let path_version = version(Command::new(KUBECTL).args(["version", "--client"]));
+        match (&server_version, &path_version) {
+            (Ok(server_version), Ok(path_version)) if server_version.abs_diff(*path_version) <= 1 => {
+                Ok(KUBECTL.into())
+            }
+            _ => Err(BinariesError::KubectlVersion {
                 server,
-                wanted: describe(wanted),
-                found: describe(found),
+                server_version: describe(server_version),
+                path_version: describe(path_version),
             }),
         }
     }
 
-    fn choose(assets: Option<OsString>, built: Option<PathBuf>) -> Result<Self, Unavailable> {
+    fn select_folder(assets: Option<OsString>, built: Option<PathBuf>) -> Result<Self, BinariesError> {
         let assets = assets.filter(|folder| !folder.is_empty());
         let named_by_user = assets.is_some();
         let folder = assets
             .map(PathBuf::from)
             .or(built)
-            .ok_or(Unavailable::NoCacheFolder)?;
-        // Children may run elsewhere. When the working directory is gone the check below speaks.
+            .ok_or(BinariesError::NoCacheFolder)?;
+        // Child processes may have another working directory. If ours does not exist, the check below reports it.
         let folder = std::path::absolute(&folder).unwrap_or(folder);
         let binaries = Self {
             folder,
@@ -169,57 +174,60 @@ mod tests {
     }
 
     #[test]
-    fn users_folder_comes_first() {
+    fn kubebuilder_assets_takes_precedence() {
         let (assets, built) = (
             folder_with(&["etcd", "kube-apiserver"]),
             folder_with(&["etcd", "kube-apiserver"]),
         );
-        let chosen = Binaries::choose(Some(assets.path().into()), Some(built.path().into())).unwrap();
+        let chosen = Binaries::select_folder(Some(assets.path().into()), Some(built.path().into())).unwrap();
         assert_eq!(chosen.folder(), assets.path());
-        let chosen = Binaries::choose(Some(OsString::new()), Some(built.path().into())).unwrap();
+        let chosen = Binaries::select_folder(Some(OsString::new()), Some(built.path().into())).unwrap();
         assert_eq!(chosen.folder(), built.path(), "an empty variable is not set");
     }
 
     #[test]
-    fn incomplete_users_folder_is_no_reason_to_use_another() {
+    fn incomplete_kubebuilder_assets_is_an_error() {
         let (assets, built) = (
             folder_with(&["kube-apiserver"]),
             folder_with(&["etcd", "kube-apiserver"]),
         );
-        let error = Binaries::choose(Some(assets.path().into()), Some(built.path().into()))
+        let error = Binaries::select_folder(Some(assets.path().into()), Some(built.path().into()))
             .unwrap_err()
             .to_string();
         assert!(error.contains(assets.path().to_str().unwrap()), "{error}");
         assert!(
-            error.contains("holds no etcd") && error.contains("KUBEBUILDER_ASSETS"),
+            error.contains("does not contain etcd") && error.contains("KUBEBUILDER_ASSETS"),
             "{error}"
         );
     }
 
     #[test]
-    fn missing_build_names_the_command() {
+    fn missing_build_error_names_the_command() {
         let built = folder_with(&[]);
-        let error = Binaries::choose(None, Some(built.path().into()))
+        let error = Binaries::select_folder(None, Some(built.path().into()))
             .unwrap_err()
             .to_string();
-        assert!(error.contains("holds no kube-apiserver"), "{error}");
+        assert!(error.contains("does not contain kube-apiserver"), "{error}");
         assert!(error.contains("`cargo xtask control-plane`"), "{error}");
         assert!(matches!(
-            Binaries::choose(None, None),
-            Err(Unavailable::NoCacheFolder)
+            Binaries::select_folder(None, None),
+            Err(BinariesError::NoCacheFolder)
         ));
     }
 
     #[test]
-    fn missing_controller_manager_is_named() {
+    fn missing_controller_manager_error_names_it() {
         let assets = folder_with(&["etcd", "kube-apiserver"]);
-        let binaries = Binaries::choose(Some(assets.path().into()), None).unwrap();
+        let binaries = Binaries::select_folder(Some(assets.path().into()), None).unwrap();
         let error = binaries.program(KUBE_CONTROLLER_MANAGER).unwrap_err().to_string();
-        assert!(error.contains("holds no kube-controller-manager"), "{error}");
+        assert!(
+            error.contains("does not contain kube-controller-manager"),
+            "{error}"
+        );
     }
 
     #[test]
-    fn minor_version_is_read_from_what_programs_print() {
+    fn minor_version_is_parsed_from_program_output() {
         assert_eq!(minor("Kubernetes v1.36.3\n"), Some(36));
         assert_eq!(
             minor("Client Version: v1.32.4-dispatcher\nKustomize Version: v5.5.0\n"),

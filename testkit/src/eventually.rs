@@ -1,23 +1,23 @@
-//! Waiting for what a controller does in its own time.
+//! Polling for asynchronous effects, such as those of controllers.
 
 use std::fmt::Display;
 use std::time::{Duration, Instant};
 
-/// The pause between two looks.
-const PAUSE: Duration = Duration::from_millis(50);
+/// Interval between two probes.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// The same in async tests, whose probes cost little.
-const ASYNC_PAUSE: Duration = Duration::from_millis(10);
+/// Interval between two probes in async tests, where they are cheap.
+const ASYNC_POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// How long an async test waits.
-const ASYNC_PATIENCE: Duration = Duration::from_secs(30);
+/// Timeout of async tests.
+const ASYNC_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What a look at the world finds: the awaited value, or the state instead.
+/// The result of a probe: the awaited value, or a description of the current state.
 pub trait Probe {
     /// The awaited value.
     type Value;
 
-    /// The value, or the state as a text for the failure's message.
+    /// Returns the value, or the current state for the error message.
     fn outcome(self) -> Result<Self::Value, String>;
 }
 
@@ -42,14 +42,13 @@ impl Probe for bool {
     }
 }
 
-/// Looks again and again until there is a value, and returns it. Looks at least once.
+/// Calls the probe until it returns a value, at least once, and returns the value. Blocks the thread.
 ///
-/// The probe returns an `Option`, a `bool`, or, for a better message, a `Result` whose error is the state that it
-/// saw instead. It blocks the thread.
+/// The probe returns an `Option`, a `bool`, or a `Result` with the current state as its error, for a better message.
 ///
 /// # Panics
 ///
-/// When the time is over: with `what`, the time, and the last seen state.
+/// Panics after the timeout, with `what`, the timeout and the last state.
 #[track_caller]
 pub fn eventually<P: Probe>(what: &str, timeout: Duration, mut probe: impl FnMut() -> P) -> P::Value {
     let start = Instant::now();
@@ -57,27 +56,27 @@ pub fn eventually<P: Probe>(what: &str, timeout: Duration, mut probe: impl FnMut
         match probe().outcome() {
             Ok(value) => return value,
             Err(state) if start.elapsed() >= timeout => {
-                panic!("not within {timeout:?}: {what}; last seen: {state}")
+                panic!("timeout after {timeout:?}: {what}; last state: {state}")
             }
-            Err(_) => std::thread::sleep(PAUSE),
+            Err(_) => std::thread::sleep(POLL_INTERVAL),
         }
     }
 }
 
-/// [`eventually`] for async tests: the thread goes on with other tasks between two looks. It waits half a minute.
+/// Like [`eventually`], for async tests: yields to other tasks between two probes. The timeout is 30 seconds.
 ///
 /// # Panics
 ///
-/// When the time is over: with `what` and the last seen state.
+/// Panics after the timeout, with `what` and the last state.
 pub async fn until<P: Probe, F: Future<Output = P>>(what: &str, mut probe: impl FnMut() -> F) -> P::Value {
     let start = Instant::now();
     loop {
         match probe().await.outcome() {
             Ok(value) => return value,
-            Err(state) if start.elapsed() >= ASYNC_PATIENCE => {
-                panic!("not within {ASYNC_PATIENCE:?}: {what}; last seen: {state}")
+            Err(state) if start.elapsed() >= ASYNC_TIMEOUT => {
+                panic!("timeout after {ASYNC_TIMEOUT:?}: {what}; last state: {state}")
             }
-            Err(_) => tokio::time::sleep(ASYNC_PAUSE).await,
+            Err(_) => tokio::time::sleep(ASYNC_POLL_INTERVAL).await,
         }
     }
 }
@@ -87,18 +86,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn returns_the_first_value() {
-        let mut looks = 0;
-        let value = eventually("the third look", Duration::from_mins(1), || {
-            looks += 1;
-            (looks == 3).then_some(looks)
+    fn eventually_returns_the_first_value() {
+        let mut probes = 0;
+        let value = eventually("the third probe", Duration::from_mins(1), || {
+            probes += 1;
+            (probes == 3).then_some(probes)
         });
         assert_eq!(value, 3);
     }
 
     #[test]
-    #[should_panic(expected = "not within 60ms: ready; last seen: 2 of 3 replicas")]
-    fn panics_with_the_last_state() {
+    #[should_panic(expected = "timeout after 60ms: ready; last state: 2 of 3 replicas")]
+    fn timeout_panics_with_the_last_state() {
         eventually("ready", Duration::from_millis(60), || {
             Err::<(), _>("2 of 3 replicas")
         });

@@ -1,4 +1,4 @@
-//! kubectl, as one identity.
+//! kubectl with the kubeconfig of one identity.
 
 use serde_json::Value;
 use std::ffi::{OsStr, OsString};
@@ -7,32 +7,32 @@ use std::io::{self, Seek, Write};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// A kubectl command failed. `Debug` shows the same text as `Display`, for `unwrap` in tests.
+/// A kubectl command failed. `Debug` prints the same text as `Display`, for `unwrap` in tests.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum KubectlError {
-    /// It could not be run.
+    /// kubectl could not be started.
     #[error("cannot run {command}: {source}")]
     Run {
         /// The command line.
         command: String,
-        /// The reason.
+        /// The cause.
         source: io::Error,
     },
-    /// It ended with another status than 0.
+    /// kubectl exited with a status other than 0.
     #[error("{command}: {output}")]
     Failed {
         /// The command line.
         command: String,
-        /// What it said.
+        /// The exit code and stderr.
         output: Output,
     },
-    /// It was asked for JSON and printed something else.
-    #[error("{command} printed no JSON: {source}")]
+    /// The output is not JSON.
+    #[error("{command}: invalid JSON output: {source}")]
     NotJson {
         /// The command line.
         command: String,
-        /// Where the text stops being JSON.
+        /// The parse error.
         source: serde_json::Error,
     },
 }
@@ -43,19 +43,19 @@ impl fmt::Debug for KubectlError {
     }
 }
 
-/// How a command ended, and what it printed.
+/// The exit code and output of a command.
 #[derive(Clone, Debug)]
 pub struct Output {
-    /// The exit code; None when a signal ended it.
+    /// The exit code; none if a signal killed the command.
     pub code: Option<i32>,
-    /// Its standard output.
+    /// Standard output.
     pub stdout: String,
-    /// Its standard error.
+    /// Standard error.
     pub stderr: String,
 }
 
 impl Output {
-    /// Whether it ended with 0.
+    /// Whether the exit code is 0.
     pub fn success(&self) -> bool {
         self.code == Some(0)
     }
@@ -65,13 +65,13 @@ impl fmt::Display for Output {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.code {
             Some(code) => write!(f, "exit code {code}: ")?,
-            None => f.write_str("ended by a signal: ")?,
+            None => f.write_str("killed by a signal: ")?,
         }
         f.write_str(self.stderr.trim())
     }
 }
 
-/// kubectl with its connection settled. Settings of the machine (`KUBECONFIG`, `kuberc`) do not matter.
+/// kubectl with a fixed connection, independent of settings of the machine (`KUBECONFIG`, `kuberc`).
 #[derive(Clone, Debug)]
 pub struct Kubectl {
     program: PathBuf,
@@ -98,14 +98,13 @@ impl Kubectl {
         self
     }
 
-    /// What the command reads on its standard input, for `-f -`.
+    /// Sets the standard input, for `-f -`.
     pub fn stdin(mut self, text: impl Into<String>) -> Self {
         self.stdin = text.into();
         self
     }
 
-    /// Runs a command and returns its standard output. Another exit code than 0 is an error that shows its
-    /// standard error.
+    /// Runs a command and returns its standard output. A nonzero exit code is an error with the command's standard error.
     pub fn run<S: AsRef<OsStr>>(
         &self,
         arguments: impl IntoIterator<Item = S>,
@@ -122,7 +121,7 @@ impl Kubectl {
         }
     }
 
-    /// Runs a command that may fail.
+    /// Runs a command and returns its output whatever its exit code.
     pub fn try_run<S: AsRef<OsStr>>(
         &self,
         arguments: impl IntoIterator<Item = S>,
@@ -130,7 +129,7 @@ impl Kubectl {
         self.output(&collect(arguments))
     }
 
-    /// Runs a command with `--output=json` and parses what it prints.
+    /// Runs a command with `--output=json` and parses its output.
     pub fn json<S: AsRef<OsStr>>(
         &self,
         arguments: impl IntoIterator<Item = S>,
@@ -160,7 +159,7 @@ impl Kubectl {
     }
 
     fn command(&self, arguments: &[OsString]) -> io::Result<Command> {
-        // A file, not a pipe: a pipe of each direction can block both ends.
+        // Stdin is a file: with pipes in both directions, both processes could block.
         let mut stdin = tempfile::tempfile()?;
         stdin.write_all(self.stdin.as_bytes())?;
         stdin.rewind()?;
@@ -199,8 +198,8 @@ fn describe(arguments: &[OsString]) -> String {
 mod tests {
     use super::*;
 
-    /// `sh` in kubectl's place: after `--kubeconfig FILE` it would need a script, so `env` and `cat` serve.
-    fn fake(script: &str) -> (tempfile::TempDir, Kubectl) {
+    /// A script in place of kubectl.
+    fn fake_kubectl(script: &str) -> (tempfile::TempDir, Kubectl) {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("kubectl");
@@ -211,8 +210,8 @@ mod tests {
     }
 
     #[test]
-    fn connection_namespace_input_and_arguments_reach_it() {
-        let (_folder, kubectl) = fake(r#"echo "$KUBECACHEDIR $KUBERC $*"; cat"#);
+    fn kubeconfig_namespace_stdin_and_arguments_are_passed() {
+        let (_folder, kubectl) = fake_kubectl(r#"echo "$KUBECACHEDIR $KUBERC $*"; cat"#);
         let output = kubectl
             .namespace("shop")
             .stdin("kind: Foo\n")
@@ -225,8 +224,8 @@ mod tests {
     }
 
     #[test]
-    fn failure_shows_command_and_standard_error() {
-        let (_folder, kubectl) = fake("echo nope >&2; exit 4");
+    fn error_has_command_and_stderr() {
+        let (_folder, kubectl) = fake_kubectl("echo nope >&2; exit 4");
         assert_eq!(
             format!("{:?}", kubectl.run(["get", "pods"]).unwrap_err()),
             "kubectl get pods: exit code 4: nope"
@@ -236,13 +235,13 @@ mod tests {
     }
 
     #[test]
-    fn json_is_asked_for_and_parsed() {
-        let (_folder, kubectl) = fake(r#"printf '{"last": "%s"}' "$5""#);
+    fn json_output_is_requested_and_parsed() {
+        let (_folder, kubectl) = fake_kubectl(r#"printf '{"last": "%s"}' "$5""#);
         assert_eq!(kubectl.json(["get", "pods"]).unwrap()["last"], "--output=json");
-        let (_folder, kubectl) = fake("echo text");
+        let (_folder, kubectl) = fake_kubectl("echo text");
         let error = kubectl.json(["get", "pods"]).unwrap_err().to_string();
         assert!(
-            error.starts_with("kubectl get pods --output=json printed no JSON"),
+            error.starts_with("kubectl get pods --output=json: invalid JSON output"),
             "{error}"
         );
     }

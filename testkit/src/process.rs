@@ -1,8 +1,8 @@
 //! Child processes that never outlive the test.
 //!
-//! A child runs in a process group of its own, together with a small watchdog, a `sh` that holds the reading end of
-//! a pipe whose writing end is ours. When we are gone, in whatever way, the kernel closes the pipe, and the watchdog
-//! kills the group. Nobody else can have got the group's number by then: the watchdog is still in it.
+//! A child runs in its own process group, together with a small watchdog: a `sh` that holds the reading end of a pipe from us. When our
+//! process ends in any way, the kernel closes the pipe, and the watchdog kills the group. The group's number cannot have been reused, since
+//! the watchdog is still in the group.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::OpenOptions;
@@ -12,29 +12,29 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// Becomes the program, after it has left the watchdog behind.
-const SUPERVISED: &str = r#"
+/// Starts the watchdog in the background and then executes the program.
+const SUPERVISE_SCRIPT: &str = r#"
 exec 3<&0 </dev/null
 (trap '' HUP INT QUIT TERM; while read -r _; do :; done <&3; kill -s KILL 0) >/dev/null 2>&1 &
 exec 3<&- "$@"
 "#;
 
-/// How often an awaited exit is looked for.
-const PAUSE: Duration = Duration::from_millis(10);
+/// Poll interval while waiting for an exit.
+const EXIT_POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// How much of a log a message shows.
-const TAIL_LINES: usize = 30;
+/// Number of log lines in messages.
+const LOG_TAIL_LINES: usize = 30;
 
-/// A child process could not be started or reached.
+/// A child process could not be started or signaled.
 #[derive(Debug, thiserror::Error)]
-#[error("{what} {program}: {source}", program = program.display())]
+#[error("{action} {program}: {source}", program = program.display())]
 pub struct ProcessError {
-    what: &'static str,
+    action: &'static str,
     program: PathBuf,
     source: io::Error,
 }
 
-/// How to start a child: the program, its arguments, its environment (ours, with changes) and its log.
+/// How to start a child process: program, arguments, environment (ours with changes) and log file.
 #[derive(Clone, Debug)]
 pub struct Launch {
     program: PathBuf,
@@ -45,7 +45,7 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// A program, and the file that its standard output and error are appended to.
+    /// A program, and the file to which its stdout and stderr are appended.
     pub fn new(program: impl Into<PathBuf>, log: impl Into<PathBuf>) -> Self {
         let (program, log) = (program.into(), log.into());
         Self {
@@ -69,42 +69,42 @@ impl Launch {
         self
     }
 
-    /// Sets a variable of the environment.
+    /// Sets an environment variable.
     pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
         self.environment
             .push((name.as_ref().to_owned(), Some(value.as_ref().to_owned())));
         self
     }
 
-    /// Leaves out a variable of our own environment.
+    /// Removes a variable of our environment.
     pub fn env_remove(mut self, name: impl AsRef<OsStr>) -> Self {
         self.environment.push((name.as_ref().to_owned(), None));
         self
     }
 
-    /// The working directory; ours when not set.
+    /// Sets the working directory; by default ours.
     pub fn current_dir(mut self, folder: impl Into<PathBuf>) -> Self {
         self.folder = Some(folder.into());
         self
     }
 
-    /// Starts the child. That a program cannot be executed shows as its exit with status 126 or 127, and in its log.
+    /// Starts the child. If the program cannot be executed, the child exits with status 126 or 127, and its log has the reason.
     pub fn start(self) -> Result<ChildProcess, ProcessError> {
-        let (child, lifeline) = self
+        let (child, watchdog_pipe) = self
             .spawn()
             .map_err(|source| self.error("cannot start", source))?;
         Ok(ChildProcess {
             launch: self,
             child,
-            lifeline,
-            ended: None,
+            watchdog_pipe,
+            exited: None,
             quiet: false,
         })
     }
 
     fn spawn(&self) -> io::Result<(Child, Option<ChildStdin>)> {
         let log = OpenOptions::new().create(true).append(true).open(&self.log)?;
-        let mut command = supervisor(SUPERVISED);
+        let mut command = supervisor(SUPERVISE_SCRIPT);
         command
             .arg(&self.program)
             .args(&self.arguments)
@@ -120,28 +120,27 @@ impl Launch {
             command.current_dir(folder);
         }
         let mut child = command.spawn()?;
-        let lifeline = child.stdin.take();
-        Ok((child, lifeline))
+        let watchdog_pipe = child.stdin.take();
+        Ok((child, watchdog_pipe))
     }
 
-    fn error(&self, what: &'static str, source: io::Error) -> ProcessError {
+    fn error(&self, action: &'static str, source: io::Error) -> ProcessError {
         ProcessError {
-            what,
+            action,
             program: self.program.clone(),
             source,
         }
     }
 }
 
-/// A running child. Dropping it kills it, with all that it started; when a panic drops it, the end of its log is
-/// printed.
+/// A running child process. Dropping it kills it and its descendants; if the drop is due to a panic, it prints the end of the log.
 #[derive(Debug)]
 pub struct ChildProcess {
     launch: Launch,
     child: Child,
     /// The writing end of the watchdog's pipe.
-    lifeline: Option<ChildStdin>,
-    ended: Option<ExitStatus>,
+    watchdog_pipe: Option<ChildStdin>,
+    exited: Option<ExitStatus>,
     quiet: bool,
 }
 
@@ -151,7 +150,7 @@ impl ChildProcess {
         self.child.id()
     }
 
-    /// Everything that the child has written so far, through all restarts.
+    /// The log, including that of earlier starts.
     pub fn log(&self) -> String {
         std::fs::read(&self.launch.log).map_or_else(
             |error| format!("(no log: {error})"),
@@ -163,7 +162,7 @@ impl ChildProcess {
     pub fn log_tail(&self) -> String {
         let log = self.log();
         let lines: Vec<&str> = log.lines().collect();
-        lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n")
+        lines[lines.len().saturating_sub(LOG_TAIL_LINES)..].join("\n")
     }
 
     /// The log's path.
@@ -171,18 +170,18 @@ impl ChildProcess {
         &self.launch.log
     }
 
-    /// The exit status when the child has ended, None while it runs.
+    /// The exit status; none while the child runs.
     pub fn exit_status(&mut self) -> Result<Option<ExitStatus>, ProcessError> {
-        if self.ended.is_none() {
-            self.ended = self
+        if self.exited.is_none() {
+            self.exited = self
                 .child
                 .try_wait()
                 .map_err(|source| self.launch.error("cannot wait for", source))?;
         }
-        Ok(self.ended)
+        Ok(self.exited)
     }
 
-    /// Waits until the child ends of its own accord. None when it still runs after that time.
+    /// Waits until the child exits. None if it still runs after the timeout.
     pub fn wait(&mut self, timeout: Duration) -> Result<Option<ExitStatus>, ProcessError> {
         let start = Instant::now();
         loop {
@@ -190,7 +189,7 @@ impl ChildProcess {
             if status.is_some() || start.elapsed() >= timeout {
                 return Ok(status);
             }
-            std::thread::sleep(PAUSE);
+            std::thread::sleep(EXIT_POLL_INTERVAL);
         }
     }
 
@@ -206,52 +205,52 @@ impl ChildProcess {
         self.wait(timeout)
     }
 
-    /// SIGKILL to the child and to all that it started; returns when the child is gone.
+    /// Sends SIGKILL to the child and its descendants, and waits until the child is gone.
     pub fn kill(&mut self) -> Result<ExitStatus, ProcessError> {
-        // The watchdog takes the group; ours is only for the case that somebody has killed the watchdog.
-        drop(self.lifeline.take());
+        // The watchdog kills the group; killing the child here is for the case that the watchdog was killed.
+        drop(self.watchdog_pipe.take());
         if let Some(status) = self.exit_status()? {
             return Ok(status);
         }
         let status = self.child.kill().and_then(|()| self.child.wait());
         let status = status.map_err(|source| self.launch.error("cannot kill", source))?;
-        self.ended = Some(status);
+        self.exited = Some(status);
         Ok(status)
     }
 
-    /// SIGSTOP: the child keeps its connections and leases but does nothing, as on a machine that hangs.
+    /// Sends SIGSTOP: the child keeps its connections and leases but does nothing, as on a hanging machine.
     pub fn pause(&mut self) -> Result<(), ProcessError> {
         self.signal("STOP")
     }
 
-    /// SIGCONT, after [`ChildProcess::pause`].
+    /// Sends SIGCONT, after [`ChildProcess::pause`].
     pub fn resume(&mut self) -> Result<(), ProcessError> {
         self.signal("CONT")
     }
 
-    /// Kills the child if it runs, and starts it again in the same way. The log goes on.
+    /// Kills the child if it runs, and starts it again. The log is continued.
     pub fn restart(&mut self) -> Result<(), ProcessError> {
         self.kill()?;
-        let (child, lifeline) = self
+        let (child, watchdog_pipe) = self
             .launch
             .spawn()
             .map_err(|source| self.launch.error("cannot restart", source))?;
-        (self.child, self.lifeline, self.ended) = (child, lifeline, None);
+        (self.child, self.watchdog_pipe, self.exited) = (child, watchdog_pipe, None);
         Ok(())
     }
 
-    /// Does not print the log when a panic drops it.
+    /// Disables printing the log when a panic drops the child.
     pub(crate) fn quiet(mut self) -> Self {
         self.quiet = true;
         self
     }
 
-    /// While the child has not been waited for, no other process can have its id.
+    /// Sends a signal. The pid cannot have been reused while the child has not been waited for.
     fn signal(&mut self, name: &str) -> Result<(), ProcessError> {
         if self.exit_status()?.is_some() {
             return Err(self
                 .launch
-                .error("cannot signal", io::Error::other("it has ended")));
+                .error("cannot signal", io::Error::other("it has exited")));
         }
         let status = Command::new("sh")
             .args(["-c", r#"kill -s "$1" "$2""#, "sh", name, &self.pid().to_string()])
@@ -272,17 +271,14 @@ impl Drop for ChildProcess {
     fn drop(&mut self) {
         if std::thread::panicking() && !self.quiet {
             let program = self.launch.program.display();
-            eprintln!(
-                "--- the log of {program} ends ---\n{}\n--- end of that log ---",
-                self.log_tail()
-            );
+            eprintln!("--- end of the log of {program} ---\n{}\n---", self.log_tail());
         }
-        // An error here means that it is gone.
+        // The error means that the process is already gone.
         let _ = self.kill();
     }
 }
 
-/// A `sh` with a pipe on its standard input, in a process group of its own: signals of the terminal do not reach it.
+/// A `sh` with a pipe on stdin, in its own process group, which does not get signals of the terminal.
 pub(crate) fn supervisor(script: &str) -> Command {
     let mut command = Command::new("sh");
     command

@@ -1,4 +1,4 @@
-//! A forwarder of connections that misbehaves on request, as networks do: it cuts, holds back and refuses.
+//! A TCP proxy that can misbehave like a network: it breaks, pauses and refuses connections.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -6,47 +6,47 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// How often the listener looks whether it is to go on.
-const PAUSE: Duration = Duration::from_millis(5);
+/// Interval at which the listener polls for connections and for its own end.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// The most that is read at once.
-const BUFFER: usize = 16 * 1024;
+/// Buffer size for one read.
+const BUFFER_BYTES: usize = 16 * 1024;
 
-/// Forwards connections from a loopback port of its own to a target, byte by byte: TLS passes through untouched.
+/// Forwards TCP connections from its own loopback port to a target, unchanged: TLS passes through.
 ///
-/// What is asked of it is done when the call returns. Dropping it cuts all connections. When the target cannot be
-/// reached, a new connection is accepted and cut: only [`Proxy::refuse`] refuses.
+/// Each method takes effect before it returns. Dropping the proxy breaks all connections. If the target cannot be reached, a new connection
+/// is accepted and closed; only [`Proxy::refuse`] refuses connections.
 #[derive(Debug)]
 pub struct Proxy {
     address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<ProxyShared>,
     listener: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug, Default)]
-struct Shared {
-    state: Mutex<State>,
+struct ProxyShared {
+    state: Mutex<ProxyState>,
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    /// Client and target, by the number of the connection.
+struct ProxyState {
+    /// The client's and the target's stream, with the number of the connection.
     connections: Vec<(u64, Arc<(TcpStream, TcpStream)>)>,
     accepted: u64,
-    held: bool,
-    door: Door,
+    paused: bool,
+    accept_mode: AcceptMode,
     is_listening: bool,
 }
 
-/// What becomes of new connections.
+/// What to do with new connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Door {
+enum AcceptMode {
     #[default]
-    Open,
-    Shut,
-    /// The proxy ends.
-    Gone,
+    Accept,
+    Refuse,
+    /// The proxy was dropped.
+    Stop,
 }
 
 impl Proxy {
@@ -55,7 +55,7 @@ impl Proxy {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;
         listener.set_nonblocking(true)?;
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(ProxyShared::default());
         shared.lock().is_listening = true;
         let thread = {
             let shared = shared.clone();
@@ -68,68 +68,68 @@ impl Proxy {
         })
     }
 
-    /// Where it listens.
+    /// The address of the proxy.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// How many connections are open.
+    /// The number of open connections.
     pub fn connections(&self) -> usize {
         self.shared.lock().connections.len()
     }
 
-    /// How many connections there have been.
+    /// The number of connections accepted so far.
     pub fn accepted(&self) -> u64 {
         self.shared.lock().accepted
     }
 
-    /// Cuts the connections that are chosen, both ways and at once, and says how many those were. They are numbered
-    /// in the order in which they came, from 1.
-    pub fn cut(&self, mut choose: impl FnMut(u64) -> bool) -> usize {
-        let chosen: Vec<_> = self
+    /// Breaks the selected connections in both directions, and returns their number. Connections are numbered from 1 in the order in which
+    /// they were accepted.
+    pub fn break_connections(&self, mut select: impl FnMut(u64) -> bool) -> usize {
+        let selected: Vec<_> = self
             .shared
             .lock()
             .connections
-            .extract_if(.., |(number, _)| choose(*number))
+            .extract_if(.., |(number, _)| select(*number))
             .collect();
-        for (_, pair) in &chosen {
-            sever(pair);
+        for (_, pair) in &selected {
+            close_both(pair);
         }
-        // Those that hold bytes back see that they need not.
+        // Wake paused threads of the broken connections.
         self.shared.changed.notify_all();
-        chosen.len()
+        selected.len()
     }
 
-    /// Cuts all connections and says how many there were.
-    pub fn cut_all(&self) -> usize {
-        self.cut(|_| true)
+    /// Breaks all connections and returns their number.
+    pub fn break_all(&self) -> usize {
+        self.break_connections(|_| true)
     }
 
-    /// Holds back what arrives, both ways, until [`Proxy::release`]; connections stay open, and new ones are accepted.
-    pub fn hold(&self) {
-        self.shared.lock().held = true;
+    /// Pauses forwarding in both directions until [`Proxy::resume`]. Connections stay open, and new ones are accepted.
+    pub fn pause(&self) {
+        self.shared.lock().paused = true;
     }
 
-    /// Forwards again, what was held back first.
-    pub fn release(&self) {
-        self.shared.lock().held = false;
+    /// Resumes forwarding, held back bytes first.
+    pub fn resume(&self) {
+        self.shared.lock().paused = false;
         self.shared.changed.notify_all();
     }
 
-    /// Refuses new connections, as a port does on which nobody listens, until [`Proxy::accept`]. Open ones stay.
+    /// Refuses new connections, like a port without listener, until [`Proxy::accept`]. Open ones stay.
     pub fn refuse(&self) {
-        self.set(Door::Shut);
+        self.set_accept_mode(AcceptMode::Refuse);
     }
 
     /// Accepts connections again.
     pub fn accept(&self) {
-        self.set(Door::Open);
+        self.set_accept_mode(AcceptMode::Accept);
     }
 
-    fn set(&self, door: Door) {
+    fn set_accept_mode(&self, accept_mode: AcceptMode) {
         let mut state = self.shared.lock();
-        state.door = door;
-        while state.is_listening != (door == Door::Open) {
+        state.accept_mode = accept_mode;
+        while state.is_listening != (accept_mode == AcceptMode::Accept) {
             state = self.shared.wait(state);
         }
     }
@@ -137,23 +137,23 @@ impl Proxy {
 
 impl Drop for Proxy {
     fn drop(&mut self) {
-        self.shared.lock().door = Door::Gone;
+        self.shared.lock().accept_mode = AcceptMode::Stop;
         if let Some(listener) = self.listener.take() {
-            // It panics in no case that would be worth telling here.
+            // The thread does not panic, or there is nothing to do about it here.
             let _ = listener.join();
         }
-        self.cut_all();
+        self.break_all();
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl ProxyShared {
+    fn lock(&self) -> MutexGuard<'_, ProxyState> {
         self.state
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    fn wait<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+    fn wait<'a>(&self, state: MutexGuard<'a, ProxyState>) -> MutexGuard<'a, ProxyState> {
         let state = self.changed.wait(state);
         state.unwrap_or_else(std::sync::PoisonError::into_inner)
     }
@@ -162,12 +162,12 @@ impl Shared {
         let mut listener = Some(listener);
         loop {
             let mut state = self.lock();
-            match state.door {
-                Door::Gone => return,
-                Door::Shut => listener = None,
-                Door::Open if listener.is_some() => {}
-                // A client's own end of a connection may have the port for a moment.
-                Door::Open => {
+            match state.accept_mode {
+                AcceptMode::Stop => return,
+                AcceptMode::Refuse => listener = None,
+                AcceptMode::Accept if listener.is_some() => {}
+                // A client may use the port for its own end of a connection for a moment.
+                AcceptMode::Accept => {
                     listener = TcpListener::bind(address)
                         .and_then(|listener| listener.set_nonblocking(true).map(|()| listener))
                         .ok();
@@ -178,17 +178,17 @@ impl Shared {
             self.changed.notify_all();
             match listener.as_ref().map(TcpListener::accept) {
                 Some(Ok((client, _))) => self.clone().connect(client, target),
-                _ => std::thread::sleep(PAUSE),
+                _ => std::thread::sleep(POLL_INTERVAL),
             }
         }
     }
 
-    /// When the target is not there, the client's connection is dropped, and so cut.
+    /// If the target cannot be reached, the client's stream is dropped, which closes it.
     fn connect(self: Arc<Self>, client: TcpStream, target: SocketAddr) {
         let Ok(target) = TcpStream::connect(target) else {
             return;
         };
-        // Bytes are passed on as they come. An accepted stream may have inherited that it does not block.
+        // Forward small writes at once. An accepted stream may have inherited non-blocking mode.
         let prepared = client
             .set_nonblocking(false)
             .and_then(|()| client.set_nodelay(true))
@@ -204,23 +204,23 @@ impl Shared {
             state.connections.push((number, pair.clone()));
             number
         };
-        for forth in [true, false] {
+        for from_client in [true, false] {
             let (shared, pair) = (self.clone(), pair.clone());
-            std::thread::spawn(move || shared.pump(number, &pair, forth));
+            std::thread::spawn(move || shared.copy_direction(number, &pair, from_client));
         }
     }
 
-    /// Ends with the connection: an end of one direction is one of both.
-    fn pump(&self, number: u64, pair: &(TcpStream, TcpStream), forth: bool) {
-        let (mut from, mut to) = if forth {
+    /// Copies one direction until either direction ends.
+    fn copy_direction(&self, number: u64, pair: &(TcpStream, TcpStream), from_client: bool) {
+        let (mut from, mut to) = if from_client {
             (&pair.0, &pair.1)
         } else {
             (&pair.1, &pair.0)
         };
-        let mut buffer = vec![0; BUFFER];
+        let mut buffer = vec![0; BUFFER_BYTES];
         while let Ok(length @ 1..) = from.read(&mut buffer) {
             let mut state = self.lock();
-            while state.held && state.connections.iter().any(|(known, _)| *known == number) {
+            while state.paused && state.connections.iter().any(|(known, _)| *known == number) {
                 state = self.wait(state);
             }
             drop(state);
@@ -228,14 +228,14 @@ impl Shared {
                 break;
             }
         }
-        sever(pair);
+        close_both(pair);
         self.lock().connections.retain(|(known, _)| *known != number);
         self.changed.notify_all();
     }
 }
 
-/// An error means that it is severed already.
-fn sever((client, target): &(TcpStream, TcpStream)) {
+/// An error means that the stream is already closed.
+fn close_both((client, target): &(TcpStream, TcpStream)) {
     let _ = client.shutdown(Shutdown::Both);
     let _ = target.shutdown(Shutdown::Both);
 }

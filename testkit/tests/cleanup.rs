@@ -1,4 +1,4 @@
-//! Whatever happens to a test, nothing of its control plane stays; and when one cannot start, the reason does.
+//! Cleanup of control planes: nothing remains after a test, except the logs of a failed start.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-const LONG: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Processes that name the folder on their command line: the three programs, and the shells that watch.
+/// Processes with the folder on their command line: the three programs and the watchdogs.
 fn processes(folder: &Path) -> Vec<String> {
     let output = Command::new("ps")
         .args(["-eo", "pid=,stat=,args=", "-ww"])
@@ -28,7 +28,7 @@ fn processes(folder: &Path) -> Vec<String> {
         .collect()
 }
 
-fn running(folder: &Path, program: &str) -> bool {
+fn is_running(folder: &Path, program: &str) -> bool {
     processes(folder)
         .iter()
         .any(|line| line.contains(&format!("/{program} ")))
@@ -40,8 +40,8 @@ fn assert_gone(folder: &Path) {
     assert!(!folder.exists(), "{} is still there", folder.display());
 }
 
-/// The command that holds a plane, and the plane's folder.
-fn holder() -> (Child, PathBuf) {
+/// Starts the example binary, which runs a control plane; returns the process and the plane's folder.
+fn start_example() -> (Child, PathBuf) {
     let mut child = Command::new(env!("CARGO_BIN_EXE_testkit-control-plane"))
         .arg("garbage-collector-controller")
         .stdin(Stdio::piped())
@@ -56,8 +56,8 @@ fn holder() -> (Child, PathBuf) {
     let folder = kubeconfig.parent().unwrap().parent().unwrap().to_owned();
     for program in ["etcd", "kube-apiserver", "kube-controller-manager"] {
         assert!(
-            running(&folder, program),
-            "{program} does not run: {:?}",
+            is_running(&folder, program),
+            "{program} is not running: {:?}",
             processes(&folder)
         );
     }
@@ -66,17 +66,17 @@ fn holder() -> (Child, PathBuf) {
 
 #[test]
 #[ignore = "needs a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
-fn dropped_plane_is_gone() {
+fn dropped_plane_is_cleaned_up() {
     let plane = ControlPlane::builder().start().unwrap();
     let folder = plane.folder().to_owned();
-    assert!(running(&folder, "etcd") && running(&folder, "kube-apiserver"));
+    assert!(is_running(&folder, "etcd") && is_running(&folder, "kube-apiserver"));
     drop(plane);
     assert_gone(&folder);
 }
 
 #[test]
 #[ignore = "needs a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
-fn panic_leaves_nothing() {
+fn plane_is_cleaned_up_after_a_panic() {
     let test = std::thread::spawn(|| {
         let plane = ControlPlane::builder().start().unwrap();
         std::panic::panic_any(plane.folder().to_owned());
@@ -87,11 +87,11 @@ fn panic_leaves_nothing() {
 
 #[test]
 #[ignore = "needs a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
-fn killed_test_process_leaves_nothing() {
-    let (mut child, folder) = holder();
+fn plane_is_cleaned_up_after_the_test_process_is_killed() {
+    let (mut child, folder) = start_example();
     child.kill().unwrap();
     assert_eq!(child.wait().unwrap().signal(), Some(9));
-    eventually("nothing is left", LONG, || {
+    eventually("everything is cleaned up", TIMEOUT, || {
         let left = processes(&folder);
         if left.is_empty() && !folder.exists() {
             Ok(())
@@ -103,7 +103,7 @@ fn killed_test_process_leaves_nothing() {
 
 #[test]
 #[ignore = "needs a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
-fn failed_start_leaves_only_the_logs() {
+fn failed_start_keeps_only_the_logs() {
     let Err(error) = ControlPlane::builder().api_server_arg("--no-such-flag").start() else {
         panic!("it started");
     };
@@ -128,7 +128,7 @@ fn failed_start_leaves_only_the_logs() {
 
 #[test]
 #[ignore = "needs a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
-fn unknown_controller_fails_the_start() {
+fn unknown_controller_is_a_start_error() {
     let Err(error) = ControlPlane::builder()
         .controller_manager(&["no-such-controller"])
         .start()
@@ -146,10 +146,10 @@ fn unknown_controller_fails_the_start() {
     fs::remove_dir_all(log.parent().unwrap().parent().unwrap()).unwrap();
 }
 
-/// An etcd that finds its port taken the first time.
+/// Starts a plane with an etcd that finds its port in use at the first attempt.
 #[test]
 #[ignore = "needs a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
-fn stolen_port_is_tried_again() {
+fn start_is_retried_when_a_port_is_in_use() {
     let real = Binaries::find().unwrap();
     let folder = tempfile::tempdir().unwrap();
     for program in ["kube-apiserver", "kubectl"] {
@@ -172,7 +172,7 @@ fn stolen_port_is_tried_again() {
 }
 
 #[test]
-fn missing_control_plane_names_the_mend() {
+fn missing_control_plane_error_names_the_command() {
     let cache = tempfile::tempdir().unwrap();
     let mut child = Command::new(env!("CARGO_BIN_EXE_testkit-control-plane"))
         .env_remove("KUBEBUILDER_ASSETS")

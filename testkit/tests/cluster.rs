@@ -1,69 +1,69 @@
-//! The same on the embedded API server and, where it is asked for, on the real one.
+//! Tests of `Cluster`, on the embedded API server and (ignored by default) on a real one.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
 use http::Request;
 use http_body_util::BodyExt as _;
-use kubewright_testkit::{Cluster, ControlPlane, Failure, Fault, Matching, Unit, until};
+use kubewright_testkit::{Cluster, ControlPlane, Failure, Fault, PermissionUnit, RequestMatcher, until};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
 
-const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
-fn real() -> Cluster {
+fn start_real() -> Cluster {
     let builder = ControlPlane::builder().controller_manager(&["garbage-collector-controller"]);
     Cluster::start_real(builder).unwrap()
 }
 
-fn rights() -> [Unit; 2] {
+fn permissions() -> [PermissionUnit; 2] {
     [
-        Unit::new("", "configmaps", ["list", "watch"]),
-        Unit::new("", "configmaps", ["create", "update"]),
+        PermissionUnit::new("", "configmaps", ["list", "watch"]),
+        PermissionUnit::new("", "configmaps", ["create", "update"]),
     ]
 }
 
-/// Somebody with those rights, and a client of theirs.
-struct Somebody {
+/// A client with its own service account.
+struct TestClient {
     user: String,
     client: kube::Client,
 }
 
-impl Somebody {
+impl TestClient {
     async fn new(cluster: &Cluster) -> Self {
-        Self::with(cluster, &rights()).await
+        Self::with(cluster, &permissions()).await
     }
 
-    /// They may at least list and create.
-    async fn with(cluster: &Cluster, rights: &[Unit]) -> Self {
-        let identity = cluster.operator("somebody", rights).unwrap();
+    /// Creates a client with these permissions, which must include list and create.
+    async fn with(cluster: &Cluster, permissions: &[PermissionUnit]) -> Self {
+        let identity = cluster.operator("tester", permissions).unwrap();
         let mut config = identity.config().await.unwrap();
         config.default_retry = false;
         let client = kube::Client::try_from(config).unwrap();
-        let somebody = Self {
+        let client = Self {
             user: identity.user().to_owned(),
             client,
         };
-        // On the real one rights are known a moment after they are written.
-        until("the rights are known", || async {
-            somebody.list().await.is_ok() && somebody.create("probe").await != Err(403)
+        // A real API server applies new permissions with a short delay.
+        until("the permissions are effective", || async {
+            client.list().await.is_ok() && client.create("probe").await != Err(403)
         })
         .await;
-        somebody
+        client
     }
 
     async fn list(&self) -> Result<Value, u16> {
-        self.send(Request::get(MAPS).body(vec![])).await
+        self.send(Request::get(CONFIG_MAPS).body(vec![])).await
     }
 
     async fn create(&self, name: &str) -> Result<Value, u16> {
         let map = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": name } });
-        let request = Request::post(MAPS).header("Content-Type", "application/json");
+        let request = Request::post(CONFIG_MAPS).header("Content-Type", "application/json");
         self.send(request.body(map.to_string().into_bytes())).await
     }
 
-    /// The object, or the code; 0 for no answer.
+    /// Returns the object, or the status code; 0 without a response.
     async fn send(&self, request: Result<Request<Vec<u8>>, http::Error>) -> Result<Value, u16> {
         match self.client.request::<Value>(request.unwrap()).await {
             Ok(object) => Ok(object),
@@ -76,21 +76,21 @@ impl Somebody {
         self.send(Request::get(path).body(vec![])).await
     }
 
-    /// A watch of what comes from now on.
-    async fn watch(&self) -> Said {
+    /// Watches from now on.
+    async fn watch(&self) -> ReceivedNames {
         let list = self.list().await.unwrap();
         self.watch_after(&list).await.unwrap()
     }
 
-    /// A watch of what came after that object or list; an error for no answer.
-    async fn watch_after(&self, seen: &Value) -> Result<Said, kube::Error> {
+    /// Watches from the version of an object or list; an error without a response.
+    async fn watch_after(&self, seen: &Value) -> Result<ReceivedNames, kube::Error> {
         use futures::{AsyncBufReadExt as _, StreamExt as _};
         let version = seen["metadata"]["resourceVersion"].as_str().unwrap();
-        let path = format!("{MAPS}?watch=true&resourceVersion={version}");
+        let path = format!("{CONFIG_MAPS}?watch=true&resourceVersion={version}");
         let request = Request::get(path).body(vec![]).unwrap();
         let mut lines = self.client.request_stream(request).await?.lines();
-        let said = Said::default();
-        let names = said.clone();
+        let received = ReceivedNames::default();
+        let names = received.clone();
         tokio::spawn(async move {
             while let Some(line) = lines.next().await {
                 let Ok(line) = line else {
@@ -102,25 +102,25 @@ impl Somebody {
             }
             names.lock().await.push(None);
         });
-        Ok(said)
+        Ok(received)
     }
 }
 
-/// Stands for the end of a watch that the client takes for an error.
+/// Recorded when the connection of a watch breaks.
 const BROKEN: &str = "(broken)";
 
-/// The names that a watch has told of so far; None at its end.
-type Said = Arc<Mutex<Vec<Option<String>>>>;
+/// The object names of the events of a watch so far; none for its end.
+type ReceivedNames = Arc<Mutex<Vec<Option<String>>>>;
 
-/// Waits until a watch has told of these, where the empty name is its end.
-async fn tells(said: &Said, wanted: &[&str]) {
-    until(&format!("the watch says {wanted:?}"), || async {
-        let names = said.lock().await.clone();
+/// Waits until a watch has received these names; the empty name is its end.
+async fn expect_names(received: &ReceivedNames, expected: &[&str]) {
+    until(&format!("the watch has received {expected:?}"), || async {
+        let names = received.lock().await.clone();
         let names: Vec<&str> = names
             .iter()
             .map(|name| name.as_deref().unwrap_or_default())
             .collect();
-        if names == wanted {
+        if names == expected {
             Ok(())
         } else {
             Err(format!("{names:?}"))
@@ -129,20 +129,20 @@ async fn tells(said: &Said, wanted: &[&str]) {
     .await;
 }
 
-async fn rights_are_exact(cluster: Cluster) {
-    let rights = rights();
-    let identity = cluster.operator("op", &rights).unwrap();
+async fn check_exact_permissions(cluster: Cluster) {
+    let permissions = permissions();
+    let identity = cluster.operator("op", &permissions).unwrap();
     let client = kube::Client::try_from(identity.config().await.unwrap()).unwrap();
     let get = |path: &str| Request::get(path).body(vec![]).unwrap();
-    until("the rights are known", || async {
-        client.request::<Value>(get(MAPS)).await.is_ok()
+    until("the permissions are effective", || async {
+        client.request::<Value>(get(CONFIG_MAPS)).await.is_ok()
     })
     .await;
     let found = cluster.audit().unwrap();
-    let unused = found.unused_units(&rights, identity.user());
-    assert_eq!(unused, [&rights[1]], "the second was granted in vain so far");
+    let unused = found.unused_units(&permissions, identity.user());
+    assert_eq!(unused, [&permissions[1]], "the second is unused so far");
     let map = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a" } });
-    let create = Request::post(MAPS).header("Content-Type", "application/json");
+    let create = Request::post(CONFIG_MAPS).header("Content-Type", "application/json");
     let create = create.body(map.to_string().into_bytes()).unwrap();
     client.request::<Value>(create).await.unwrap();
     let forbidden = cluster
@@ -151,22 +151,28 @@ async fn rights_are_exact(cluster: Cluster) {
         .by_user(identity.user())
         .forbidden()
         .len();
-    if cluster.real().is_none() {
-        // The real one learns of rights a moment after they are written.
+    if cluster.control_plane().is_none() {
+        // A real API server applies new permissions with a short delay.
         assert_eq!(forbidden, 0);
-        cluster.audit().unwrap().assert_exact(&rights, identity.user());
+        cluster
+            .audit()
+            .unwrap()
+            .assert_exact(&permissions, identity.user());
     }
     client
         .request::<Value>(get("/api/v1/namespaces/default/secrets"))
         .await
         .unwrap_err();
-    let mismatch = cluster.audit().unwrap().check_exact(&rights, identity.user());
+    let mismatch = cluster
+        .audit()
+        .unwrap()
+        .check_exact(&permissions, identity.user());
     let mismatch = mismatch.unwrap_err().to_string();
     assert!(mismatch.contains("list core secrets default: 403 "), "{mismatch}");
 }
 
-/// A blocking owner reference is refused without the right to update finalizers, and uses it.
-async fn owning_uses_the_right_to_finalizers(cluster: Cluster) {
+/// A blocking owner reference requires, and uses, the permission to update finalizers.
+async fn check_finalizers_permission(cluster: Cluster) {
     let map = |name: &str| json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": name } });
     let owner = cluster.apply(&map("owner")).unwrap();
     let mut child = map("owned");
@@ -174,137 +180,159 @@ async fn owning_uses_the_right_to_finalizers(cluster: Cluster) {
         "apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner["metadata"]["uid"],
         "controller": true, "blockOwnerDeletion": true,
     }]);
-    let rights = [
-        Unit::new("", "configmaps", ["create"]),
-        Unit::new("", "configmaps/finalizers", ["update"]),
+    let permissions = [
+        PermissionUnit::new("", "configmaps", ["create"]),
+        PermissionUnit::new("", "configmaps/finalizers", ["update"]),
     ];
-    let identity = cluster.operator("keeper", &rights).unwrap();
+    let identity = cluster.operator("keeper", &permissions).unwrap();
     let client = kube::Client::try_from(identity.config().await.unwrap()).unwrap();
     until("the child object is created", || async {
-        let request = Request::post(MAPS).header("Content-Type", "application/json");
+        let request = Request::post(CONFIG_MAPS).header("Content-Type", "application/json");
         let request = request.body(child.to_string().into_bytes()).unwrap();
         client.request::<Value>(request).await
     })
     .await;
     let audit = cluster.audit().unwrap();
-    assert_eq!(audit.unused_units(&rights, identity.user()), Vec::<&Unit>::new());
-    // And garbage is collected.
+    assert_eq!(
+        audit.unused_units(&permissions, identity.user()),
+        Vec::<&PermissionUnit>::new()
+    );
+    // The dependent is garbage collected.
     cluster.delete(&owner).unwrap();
-    until("the child object goes with its owner", || async {
+    until("the dependent is collected", || async {
         cluster.get(&child).unwrap().is_none()
     })
     .await;
 }
 
-async fn requests_fail_as_they_are_told(cluster: Cluster) {
+async fn check_request_faults(cluster: Cluster) {
     let faults = cluster.faults();
-    let somebody = Somebody::new(&cluster).await;
-    let list = || Matching::verb("list").on("configmaps").by(&somebody.user);
+    let client = TestClient::new(&cluster).await;
+    let list = || {
+        RequestMatcher::verb("list")
+            .resource("configmaps")
+            .user(&client.user)
+    };
     for failure in [
         (Failure::conflict(), 409),
         (Failure::too_many_requests(1), 429),
         (Failure::internal(), 500),
         (Failure::unavailable(), 503),
     ] {
-        let added = faults.once(list(), Fault::Answer(failure.0));
-        assert_eq!(somebody.list().await.unwrap_err(), failure.1);
-        assert_eq!(added.hits(), 1);
-        assert!(somebody.list().await.is_ok(), "once is once");
+        let fault = faults.once(list(), Fault::Respond(failure.0));
+        assert_eq!(client.list().await.unwrap_err(), failure.1);
+        assert_eq!(fault.hits(), 1);
+        assert!(client.list().await.is_ok(), "the fault applies once");
     }
-    let create = || Matching::verb("create").on("configmaps").by(&somebody.user);
-    let _ = faults.once(create(), Fault::BreakBefore);
-    assert_eq!(somebody.create("before").await.unwrap_err(), 0);
-    assert!(somebody.create("before").await.is_ok(), "it took no effect");
-    let _ = faults.once(create(), Fault::BreakAfter);
-    assert_eq!(somebody.create("after").await.unwrap_err(), 0);
-    assert_eq!(somebody.create("after").await.unwrap_err(), 409, "it took effect");
+    let create = || {
+        RequestMatcher::verb("create")
+            .resource("configmaps")
+            .user(&client.user)
+    };
+    let _ = faults.once(create(), Fault::DropRequest);
+    assert_eq!(client.create("before").await.unwrap_err(), 0);
+    assert!(client.create("before").await.is_ok(), "the request had no effect");
+    let _ = faults.once(create(), Fault::DropResponse);
+    assert_eq!(client.create("after").await.unwrap_err(), 0);
+    assert_eq!(
+        client.create("after").await.unwrap_err(),
+        409,
+        "the request had an effect"
+    );
 
     let delay = Duration::from_millis(200);
     let slow = faults.always(list(), Fault::Delay(delay));
     let start = Instant::now();
-    assert!(somebody.list().await.is_ok() && start.elapsed() >= delay);
+    assert!(client.list().await.is_ok() && start.elapsed() >= delay);
     slow.remove();
-    let other = faults.always(list().by("other"), Fault::BreakBefore);
-    assert!(somebody.list().await.is_ok());
+    let other = faults.always(list().user("other"), Fault::DropRequest);
+    assert!(client.list().await.is_ok());
     assert_eq!(other.hits(), 0);
 
     let choices = |seed: u64| {
-        let somebody = &somebody;
-        let added = faults.sometimes(0.5, seed, list(), Fault::Answer(Failure::internal()));
+        let client = &client;
+        let fault = faults.with_probability(0.5, seed, list(), Fault::Respond(Failure::internal()));
         async move {
             let mut choices = vec![];
             for _ in 0..16 {
-                choices.push(somebody.list().await.is_ok());
+                choices.push(client.list().await.is_ok());
             }
-            added.remove();
+            fault.remove();
             choices
         }
     };
-    let (one, again, another) = (choices(1).await, choices(1).await, choices(2).await);
-    assert_eq!(one, again, "the seed decides");
+    let (one, relisted, another) = (choices(1).await, choices(1).await, choices(2).await);
+    assert_eq!(one, relisted, "the same seed selects the same requests");
     assert!(one != another && one.contains(&true) && one.contains(&false));
 }
 
-async fn watches_do_as_they_are_told(cluster: Cluster) {
+async fn check_watch_faults(cluster: Cluster) {
     let faults = cluster.faults();
-    let somebody = Somebody::new(&cluster).await;
-    let watches = Matching::watch("configmaps").by(&somebody.user);
-    let said = somebody.watch().await;
-    somebody.create("one").await.unwrap();
-    tells(&said, &["one"]).await;
+    let client = TestClient::new(&cluster).await;
+    let watches = RequestMatcher::watch("configmaps").user(&client.user);
+    let received = client.watch().await;
+    client.create("one").await.unwrap();
+    expect_names(&received, &["one"]).await;
 
-    faults.hold(watches.clone());
-    somebody.create("two").await.unwrap();
+    faults.hold_events(watches.clone());
+    client.create("two").await.unwrap();
     tokio::time::sleep(Duration::from_millis(200)).await;
-    assert_eq!(*said.lock().await, [Some("one".to_owned())], "held back");
-    faults.release(&watches);
-    tells(&said, &["one", "two"]).await;
+    assert_eq!(
+        *received.lock().await,
+        [Some("one".to_owned())],
+        "events are held back"
+    );
+    faults.release_events(&watches);
+    expect_names(&received, &["one", "two"]).await;
 
-    faults.lose(watches.clone());
-    somebody.create("three").await.unwrap();
-    // Time for the event to come, and get lost.
+    faults.drop_events(watches.clone());
+    client.create("three").await.unwrap();
+    // Wait until the event has been sent, and dropped.
     tokio::time::sleep(Duration::from_millis(300)).await;
-    faults.release(&watches);
-    somebody.create("four").await.unwrap();
-    tells(&said, &["one", "two", "four"]).await;
+    faults.release_events(&watches);
+    client.create("four").await.unwrap();
+    expect_names(&received, &["one", "two", "four"]).await;
 
-    assert_eq!(faults.close(&watches), 1);
-    tells(&said, &["one", "two", "four", ""]).await;
-    assert_eq!(faults.close(&watches), 0, "all have ended");
+    assert_eq!(faults.close_watches(&watches), 1);
+    expect_names(&received, &["one", "two", "four", ""]).await;
+    assert_eq!(faults.close_watches(&watches), 0, "all watches are closed");
 }
 
-async fn the_history_expires(cluster: Cluster) {
+async fn check_expired_history(cluster: Cluster) {
     let faults = cluster.faults();
-    let somebody = Somebody::new(&cluster).await;
-    let watches = Matching::watch("configmaps").by(&somebody.user);
+    let client = TestClient::new(&cluster).await;
+    let watches = RequestMatcher::watch("configmaps").user(&client.user);
     for name in ["one", "two"] {
-        somebody.create(name).await.unwrap();
+        client.create(name).await.unwrap();
     }
-    let page = somebody.get(&format!("{MAPS}?limit=1")).await.unwrap();
-    let open = somebody.watch().await;
-    // Nothing happens after this: even the newest version expires.
-    let seen = somebody.list().await.unwrap();
+    let page = client.get(&format!("{CONFIG_MAPS}?limit=1")).await.unwrap();
+    let open = client.watch().await;
+    // No writes after this: even the newest version expires.
+    let seen = client.list().await.unwrap();
     let version = |list: &Value| list["metadata"]["resourceVersion"].as_str().unwrap().to_owned();
-    let after = |list: &Value, more: &str| format!("{MAPS}?resourceVersion={}{more}", version(list));
+    let after = |list: &Value, more: &str| format!("{CONFIG_MAPS}?resourceVersion={}{more}", version(list));
     let token = page["metadata"]["continue"].as_str().unwrap();
-    let of_the_past = [
-        format!("{MAPS}?limit=1&continue={token}"),
+    let old_versions = [
+        format!("{CONFIG_MAPS}?limit=1&continue={token}"),
         after(&seen, "&resourceVersionMatch=Exact"),
         after(&page, "&limit=1"),
     ];
-    for path in &of_the_past {
-        assert!(somebody.get(path).await.is_ok(), "{path}");
+    for path in &old_versions {
+        assert!(client.get(path).await.is_ok(), "{path}");
     }
 
-    // No watch is open that matches: a client between two tries.
-    assert_eq!(cluster.expire(&watches.clone().by("nobody")).unwrap(), 0);
-    for path in &of_the_past {
-        assert_eq!(somebody.get(path).await.unwrap_err(), 410, "{path}");
+    // No matching watch is open, as for a client that is between two watches.
+    assert_eq!(
+        cluster.expire_watches(&watches.clone().user("nobody")).unwrap(),
+        0
+    );
+    for path in &old_versions {
+        assert_eq!(client.get(path).await.unwrap_err(), 410, "{path}");
     }
-    // As often as it is asked.
+    // Each attempt fails.
     for _ in 0..2 {
         let watch = after(&seen, "&watch=true&timeoutSeconds=1");
-        let event = somebody.get(&watch).await.unwrap();
+        let event = client.get(&watch).await.unwrap();
         assert_eq!(
             (
                 &event["type"],
@@ -314,109 +342,116 @@ async fn the_history_expires(cluster: Cluster) {
             (&json!("ERROR"), &json!(410), &json!("Expired"))
         );
     }
-    // Who lists anew goes on, and so does who had not to come back.
-    assert!(somebody.get(&after(&seen, "")).await.is_ok(), "at least that");
-    let again = somebody.list().await.unwrap();
-    let again = somebody.watch_after(&again).await.unwrap();
-    somebody.create("three").await.unwrap();
-    tells(&again, &["three"]).await;
-    tells(&open, &["three"]).await;
+    // A relist succeeds, and the open watch continues.
+    assert!(
+        client.get(&after(&seen, "")).await.is_ok(),
+        "a list not older than the version"
+    );
+    let relisted = client.list().await.unwrap();
+    let relisted = client.watch_after(&relisted).await.unwrap();
+    client.create("three").await.unwrap();
+    expect_names(&relisted, &["three"]).await;
+    expect_names(&open, &["three"]).await;
 
-    faults.hold(watches.clone());
-    somebody.create("four").await.unwrap();
-    assert_eq!(cluster.expire(&watches).unwrap(), 2);
-    faults.release(&watches);
-    for said in [&open, &again] {
-        tells(said, &["three", ""]).await;
+    faults.hold_events(watches.clone());
+    client.create("four").await.unwrap();
+    assert_eq!(cluster.expire_watches(&watches).unwrap(), 2);
+    faults.release_events(&watches);
+    for received in [&open, &relisted] {
+        expect_names(received, &["three", ""]).await;
     }
 }
 
-/// What the server does every half hour: a client goes on where it was, and misses nothing.
-async fn a_closed_watch_goes_on(cluster: Cluster) {
+/// As the server does every half hour: the client resumes and misses no event.
+async fn check_closed_watch(cluster: Cluster) {
     let faults = cluster.faults();
-    let somebody = Somebody::new(&cluster).await;
-    let watches = Matching::watch("configmaps").by(&somebody.user);
-    assert_eq!(faults.close(&watches), 0, "none is open");
-    let said = somebody.watch().await;
-    let one = somebody.create("one").await.unwrap();
-    tells(&said, &["one"]).await;
-    assert_eq!(faults.close(&watches.clone().within("other")), 0);
-    assert_eq!(faults.close(&watches), 1);
-    tells(&said, &["one", ""]).await;
-    assert_eq!(faults.close(&watches), 0, "it is closed");
+    let client = TestClient::new(&cluster).await;
+    let watches = RequestMatcher::watch("configmaps").user(&client.user);
+    assert_eq!(faults.close_watches(&watches), 0, "no watch is open");
+    let received = client.watch().await;
+    let one = client.create("one").await.unwrap();
+    expect_names(&received, &["one"]).await;
+    assert_eq!(faults.close_watches(&watches.clone().namespace("other")), 0);
+    assert_eq!(faults.close_watches(&watches), 1);
+    expect_names(&received, &["one", ""]).await;
+    assert_eq!(faults.close_watches(&watches), 0, "the watch is closed");
 
-    somebody.create("two").await.unwrap();
-    let said = somebody.watch_after(&one).await.unwrap();
-    somebody.create("three").await.unwrap();
-    tells(&said, &["two", "three"]).await;
+    client.create("two").await.unwrap();
+    let received = client.watch_after(&one).await.unwrap();
+    client.create("three").await.unwrap();
+    expect_names(&received, &["two", "three"]).await;
 }
 
-/// What a lost connection does: the client is told of an error, and goes on where it was.
-async fn a_watch_breaks_in_the_middle(cluster: Cluster) {
+/// As after a lost connection: the client gets an error, resumes, and misses no event.
+async fn check_broken_watch(cluster: Cluster) {
     let faults = cluster.faults();
-    let somebody = Somebody::new(&cluster).await;
-    let watches = Matching::watch("configmaps").by(&somebody.user);
-    assert_eq!(faults.cut(&watches), 0, "none is open");
-    let said = somebody.watch().await;
-    let one = somebody.create("one").await.unwrap();
-    tells(&said, &["one"]).await;
-    assert_eq!(faults.cut(&watches.clone().by("other")), 0);
-    // Held back, so that there is something that the break takes along.
-    faults.hold(watches.clone());
-    somebody.create("two").await.unwrap();
-    assert_eq!(faults.cut(&watches), 1);
-    tells(&said, &["one", BROKEN]).await;
-    assert_eq!(faults.cut(&watches), 0, "it is gone");
-    faults.release(&watches);
+    let client = TestClient::new(&cluster).await;
+    let watches = RequestMatcher::watch("configmaps").user(&client.user);
+    assert_eq!(faults.break_watches(&watches), 0, "no watch is open");
+    let received = client.watch().await;
+    let one = client.create("one").await.unwrap();
+    expect_names(&received, &["one"]).await;
+    assert_eq!(faults.break_watches(&watches.clone().user("other")), 0);
+    // Hold back an event, which is then lost with the connection.
+    faults.hold_events(watches.clone());
+    client.create("two").await.unwrap();
+    assert_eq!(faults.break_watches(&watches), 1);
+    expect_names(&received, &["one", BROKEN]).await;
+    assert_eq!(faults.break_watches(&watches), 0, "the watch is broken");
+    faults.release_events(&watches);
 
-    let said = somebody.watch_after(&one).await.unwrap();
-    somebody.create("three").await.unwrap();
-    tells(&said, &["two", "three"]).await;
+    let received = client.watch_after(&one).await.unwrap();
+    client.create("three").await.unwrap();
+    expect_names(&received, &["two", "three"]).await;
 }
 
-async fn watches_to_come_are_held_lost_and_broken(cluster: Cluster) {
+async fn check_faults_of_future_watches(cluster: Cluster) {
     let faults = cluster.faults();
-    let somebody = Somebody::new(&cluster).await;
-    let watches = Matching::watch("configmaps").by(&somebody.user);
-    let start = somebody.list().await.unwrap();
-    somebody.create("one").await.unwrap();
-    faults.hold(watches.clone());
-    let held = somebody.watch_after(&start).await.unwrap();
-    // Without the fault the events of the past come at once.
+    let client = TestClient::new(&cluster).await;
+    let watches = RequestMatcher::watch("configmaps").user(&client.user);
+    let start = client.list().await.unwrap();
+    client.create("one").await.unwrap();
+    faults.hold_events(watches.clone());
+    let held = client.watch_after(&start).await.unwrap();
+    // Without the fault, the past events would arrive at once.
     tokio::time::sleep(Duration::from_millis(200)).await;
-    assert_eq!(*held.lock().await, [], "held back");
-    faults.release(&watches);
-    tells(&held, &["one"]).await;
+    assert_eq!(*held.lock().await, [], "events are held back");
+    faults.release_events(&watches);
+    expect_names(&held, &["one"]).await;
 
-    faults.lose(watches.clone());
-    let lost = somebody.watch_after(&start).await.unwrap();
+    faults.drop_events(watches.clone());
+    let lost = client.watch_after(&start).await.unwrap();
     tokio::time::sleep(Duration::from_millis(200)).await;
-    faults.release(&watches);
-    somebody.create("two").await.unwrap();
-    tells(&lost, &["two"]).await;
-    tells(&held, &["one", "two"]).await;
+    faults.release_events(&watches);
+    client.create("two").await.unwrap();
+    expect_names(&lost, &["two"]).await;
+    expect_names(&held, &["one", "two"]).await;
 
-    for fault in [Fault::BreakBefore, Fault::BreakAfter] {
+    for fault in [Fault::DropRequest, Fault::DropResponse] {
         let broken = faults.once(watches.clone(), fault.clone());
-        let refused = somebody.watch_after(&start).await;
+        let result = client.watch_after(&start).await;
         assert!(
-            refused.is_err_and(|error| !matches!(error, kube::Error::Api(_))),
-            "{fault:?}: no answer"
+            result.is_err_and(|error| !matches!(error, kube::Error::Api(_))),
+            "{fault:?}: expected no response"
         );
         assert_eq!(broken.hits(), 1);
     }
-    let said = somebody.watch_after(&start).await.unwrap();
-    tells(&said, &["one", "two"]).await;
+    let received = client.watch_after(&start).await.unwrap();
+    expect_names(&received, &["one", "two"]).await;
 }
 
-async fn a_429_says_when_to_come_again(cluster: Cluster) {
-    let somebody = Somebody::new(&cluster).await;
-    let lists = Matching::verb("list").on("configmaps").by(&somebody.user);
+async fn check_retry_after(cluster: Cluster) {
+    let client = TestClient::new(&cluster).await;
+    let lists = RequestMatcher::verb("list")
+        .resource("configmaps")
+        .user(&client.user);
     let _ = cluster
         .faults()
-        .once(lists, Fault::Answer(Failure::too_many_requests(7)));
-    let request = Request::get(MAPS).body(kube::client::Body::empty()).unwrap();
-    let answer = somebody.client.send(request).await.unwrap();
+        .once(lists, Fault::Respond(Failure::too_many_requests(7)));
+    let request = Request::get(CONFIG_MAPS)
+        .body(kube::client::Body::empty())
+        .unwrap();
+    let answer = client.client.send(request).await.unwrap();
     assert_eq!(answer.status(), 429);
     assert_eq!(answer.headers()["retry-after"], "7");
     let body = answer.into_body().collect().await.unwrap().to_bytes();
@@ -431,74 +466,81 @@ async fn a_429_says_when_to_come_again(cluster: Cluster) {
     );
 }
 
-async fn names_namespaces_and_groups_are_told_apart(cluster: Cluster) {
-    let somebody = Somebody::with(
+async fn check_object_matching(cluster: Cluster) {
+    let client = TestClient::with(
         &cluster,
         &[
-            Unit::new("", "configmaps", ["list", "create", "get"]),
-            Unit::new("", "events", ["list"]),
-            Unit::new("events.k8s.io", "events", ["list"]),
+            PermissionUnit::new("", "configmaps", ["list", "create", "get"]),
+            PermissionUnit::new("", "events", ["list"]),
+            PermissionUnit::new("events.k8s.io", "events", ["list"]),
         ],
     )
     .await;
     for name in ["a", "b"] {
-        somebody.create(name).await.unwrap();
+        client.create(name).await.unwrap();
     }
-    let fails = async |matching: Matching, meant: &str, other: &str| {
-        let added = cluster
+    let fails = async |matcher: RequestMatcher, matching_path: &str, other: &str| {
+        let fault = cluster
             .faults()
-            .always(matching.by(&somebody.user), Fault::Answer(Failure::internal()));
-        assert_eq!(somebody.get(meant).await, Err(500), "{meant}");
-        assert!(somebody.get(other).await.is_ok(), "{other}");
-        assert_eq!(added.hits(), 1);
-        added.remove();
+            .always(matcher.user(&client.user), Fault::Respond(Failure::internal()));
+        assert_eq!(client.get(matching_path).await, Err(500), "{matching_path}");
+        assert!(client.get(other).await.is_ok(), "{other}");
+        assert_eq!(fault.hits(), 1);
+        fault.remove();
     };
-    let maps = || Matching::any().on("configmaps");
-    let (a, b) = (format!("{MAPS}/a"), format!("{MAPS}/b"));
-    fails(maps().named("a"), &a, &b).await;
-    fails(maps().named("b").with_verb("get"), &b, &a).await;
-    let elsewhere = "/api/v1/namespaces/somebody-system/configmaps";
-    fails(maps().within("somebody-system"), elsewhere, MAPS).await;
-    fails(maps().within("default"), MAPS, elsewhere).await;
+    let maps = || RequestMatcher::any().resource("configmaps");
+    let (a, b) = (format!("{CONFIG_MAPS}/a"), format!("{CONFIG_MAPS}/b"));
+    fails(maps().name("a"), &a, &b).await;
+    fails(maps().name("b").with_verb("get"), &b, &a).await;
+    let elsewhere = "/api/v1/namespaces/tester-system/configmaps";
+    fails(maps().namespace("tester-system"), elsewhere, CONFIG_MAPS).await;
+    fails(maps().namespace("default"), CONFIG_MAPS, elsewhere).await;
 
     let core = "/api/v1/namespaces/default/events";
     let events = "/apis/events.k8s.io/v1/namespaces/default/events";
     fails(
-        Matching::verb("list").on("events").of("events.k8s.io"),
+        RequestMatcher::verb("list")
+            .resource("events")
+            .group("events.k8s.io"),
         events,
         core,
     )
     .await;
-    fails(Matching::verb("list").on("events").of(""), core, events).await;
+    fails(
+        RequestMatcher::verb("list").resource("events").group(""),
+        core,
+        events,
+    )
+    .await;
 }
 
-/// As whom a request acts counts, by whatever token it comes.
-async fn users_are_told_apart(cluster: Cluster) {
-    let somebody = Somebody::new(&cluster).await;
-    let rights = [
-        Unit::new("", "serviceaccounts", ["impersonate"]),
-        Unit::new("", "serviceaccounts/token", ["create"]),
+/// Faults match the authenticated or impersonated user, whatever token the request uses.
+async fn check_user_matching(cluster: Cluster) {
+    let client = TestClient::new(&cluster).await;
+    let permissions = [
+        PermissionUnit::new("", "serviceaccounts", ["impersonate"]),
+        PermissionUnit::new("", "serviceaccounts/token", ["create"]),
     ];
-    let bearer = cluster.operator("bearer", &rights).unwrap();
+    let bearer = cluster.operator("bearer", &permissions).unwrap();
     let config = bearer.config().await.unwrap();
-    let client = |token: &str| {
+    let client_with = |token: &str| {
         let mut config = config.clone();
         config.default_retry = false;
         config.auth_info = kube::config::AuthInfo::default();
         config.auth_info.token = Some(token.to_owned().into());
         kube::Client::try_from(config).unwrap()
     };
-    let own = client(bearer.token());
-    let of_somebody = "/api/v1/namespaces/somebody-system/serviceaccounts/somebody/token";
-    let minted = until("a token is minted", || async {
-        let request = Request::post(of_somebody).header("Content-Type", "application/json");
+    let own = client_with(bearer.token());
+    let token_path = "/api/v1/namespaces/tester-system/serviceaccounts/tester/token";
+    let other_token = until("a token is minted", || async {
+        let request = Request::post(token_path).header("Content-Type", "application/json");
         let request = request.body(json!({ "spec": {} }).to_string().into_bytes());
         own.request::<Value>(request.unwrap()).await
     })
     .await;
-    let minted = client(minted["status"]["token"].as_str().unwrap());
+    let other_token = client_with(other_token["status"]["token"].as_str().unwrap());
     let code = async |client: &kube::Client, acting: Option<&str>| {
-        let mut request = Request::get(MAPS);
+        let mut request = Request::get(CONFIG_MAPS);
         if let Some(user) = acting {
             request = request.header("Impersonate-User", user);
         }
@@ -508,59 +550,66 @@ async fn users_are_told_apart(cluster: Cluster) {
             Err(error) => panic!("{error}"),
         }
     };
-    let user = somebody.user.as_str();
+    let user = client.user.as_str();
     until("impersonation is allowed", || async {
         (code(&own, Some(user)).await == 200).then_some(())
     })
     .await;
     let faults = cluster.faults();
-    let fails = faults.always(Matching::any().by(user), Fault::Answer(Failure::internal()));
-    assert_eq!(
-        code(&minted, None).await,
-        500,
-        "a token that the test did not hand out"
+    let fails = faults.always(
+        RequestMatcher::any().user(user),
+        Fault::Respond(Failure::internal()),
     );
-    assert_eq!(code(&own, Some(user)).await, 500, "somebody acts as the user");
-    assert_eq!(code(&own, None).await, 403, "and is another without that");
+    assert_eq!(
+        code(&other_token, None).await,
+        500,
+        "another token of the same account"
+    );
+    assert_eq!(code(&own, Some(user)).await, 500, "the impersonated user matches");
+    assert_eq!(
+        code(&own, None).await,
+        403,
+        "the impersonating user does not match"
+    );
     assert_eq!(code(&own, Some("system:anonymous")).await, 403);
     assert_eq!(fails.hits(), 2);
     fails.remove();
     let other = faults.always(
-        Matching::any().by(bearer.user()),
-        Fault::Answer(Failure::internal()),
+        RequestMatcher::any().user(bearer.user()),
+        Fault::Respond(Failure::internal()),
     );
     assert_eq!(code(&own, Some(user)).await, 200);
     assert_eq!(code(&own, None).await, 500);
     assert_eq!(other.hits(), 1);
 }
 
-macro_rules! on_both {
-    ($($name:ident: $story:ident;)*) => {
+macro_rules! on_embedded_and_real {
+    ($($name:ident: $check:ident;)*) => {
         $(#[tokio::test]
         async fn $name() {
-            $story(Cluster::embedded().unwrap()).await;
+            $check(Cluster::embedded().unwrap()).await;
         })*
-        mod on_the_real_one {
+        mod on_real {
             use super::*;
             $(#[tokio::test]
             #[ignore = "needs a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
             async fn $name() {
-                $story(real()).await;
+                $check(start_real()).await;
             })*
         }
     };
 }
 
-on_both! {
-    audit_finds_what_is_forbidden_and_what_is_granted_in_vain: rights_are_exact;
-    owners_are_guarded_and_garbage_is_collected: owning_uses_the_right_to_finalizers;
-    requests_fail_wait_and_get_lost: requests_fail_as_they_are_told;
-    watches_are_held_lost_and_closed: watches_do_as_they_are_told;
-    an_expired_history_is_410: the_history_expires;
-    watches_are_closed_and_go_on: a_closed_watch_goes_on;
-    watches_break_in_the_middle: a_watch_breaks_in_the_middle;
-    watches_to_come_do_as_they_are_told: watches_to_come_are_held_lost_and_broken;
-    retry_after_is_said_twice: a_429_says_when_to_come_again;
-    users_are_those_who_act: users_are_told_apart;
-    faults_meet_whom_they_are_for: names_namespaces_and_groups_are_told_apart;
+on_embedded_and_real! {
+    audit_finds_forbidden_requests_and_unused_permissions: check_exact_permissions;
+    blocking_owner_references_use_the_finalizers_permission: check_finalizers_permission;
+    requests_are_rejected_delayed_and_dropped: check_request_faults;
+    watch_events_are_held_and_dropped_and_watches_closed: check_watch_faults;
+    expired_history_gets_410: check_expired_history;
+    closed_watch_is_resumed_without_loss: check_closed_watch;
+    broken_watch_is_resumed_without_loss: check_broken_watch;
+    watch_faults_apply_to_future_watches: check_faults_of_future_watches;
+    retry_after_is_in_header_and_status: check_retry_after;
+    faults_match_the_impersonated_user: check_user_matching;
+    faults_match_names_namespaces_and_groups: check_object_matching;
 }

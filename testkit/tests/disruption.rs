@@ -1,4 +1,4 @@
-//! A plane of which the API server is restarted, the history compacted and the connections cut.
+//! Restarts of the API server, compaction of the history, and broken connections.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
@@ -7,9 +7,9 @@ use serde_json::Value;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-const LONG: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
-/// Its API server has no cache of Secrets.
+/// The API server has no watch cache for Secrets.
 static PLANE: LazyLock<ControlPlane> = LazyLock::new(|| {
     ControlPlane::builder()
         .api_server_arg("--watch-cache-sizes=secrets#0")
@@ -17,7 +17,7 @@ static PLANE: LazyLock<ControlPlane> = LazyLock::new(|| {
         .unwrap()
 });
 
-/// Creates an object and returns its version.
+/// Creates an object and returns its resource version.
 fn create(kubectl: &Kubectl, arguments: &[&str]) -> String {
     kubectl.run([&["create"], arguments].concat()).unwrap();
     let kind = arguments[0];
@@ -27,7 +27,7 @@ fn create(kubectl: &Kubectl, arguments: &[&str]) -> String {
     object["metadata"]["resourceVersion"].as_str().unwrap().to_owned()
 }
 
-/// What a watch from a version says within its second.
+/// Returns the events of a one-second watch from a version.
 fn watch(namespace: &str, plural: &str, version: &str) -> Result<String, String> {
     let path = format!(
         "/api/v1/namespaces/{namespace}/{plural}?watch=true&timeoutSeconds=1&resourceVersion={version}"
@@ -40,9 +40,9 @@ fn watch(namespace: &str, plural: &str, version: &str) -> Result<String, String>
     }
 }
 
-/// An error of the watch, or one instead of it.
-fn is_expired(answer: &Result<String, String>) -> bool {
-    match answer {
+/// Whether the watch was rejected as expired, by a response or an event.
+fn is_expired(response: &Result<String, String>) -> bool {
+    match response {
         Ok(lines) => lines.lines().any(|line| {
             let event: Value = serde_json::from_str(line).unwrap();
             event["type"] == "ERROR" && event["object"]["code"] == 410
@@ -57,7 +57,7 @@ fn is_expired(answer: &Result<String, String>) -> bool {
 
 #[test]
 #[ignore = "needs a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
-fn restarted_api_server_has_the_same_objects_and_tokens_and_old_versions_expire() {
+fn restarted_api_server_keeps_objects_and_tokens_and_expires_old_versions() {
     let plane = ControlPlane::builder().start().unwrap();
     let kubectl = plane.kubectl().namespace("default");
     let account = plane.service_account("default", "somebody").unwrap();
@@ -81,8 +81,8 @@ fn restarted_api_server_has_the_same_objects_and_tokens_and_old_versions_expire(
 
 #[test]
 #[ignore = "needs a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
-fn compacted_history_is_gone_at_once_where_the_api_server_has_no_cache() {
-    let namespace = PLANE.namespace("history").unwrap();
+fn compacted_history_expires_at_once_without_watch_cache() {
+    let namespace = PLANE.create_namespace("history").unwrap();
     let kubectl = PLANE.kubectl().namespace(&namespace);
     let old = create(&kubectl, &["secret", "generic", "one"]);
     create(&kubectl, &["secret", "generic", "two"]);
@@ -95,7 +95,7 @@ fn compacted_history_is_gone_at_once_where_the_api_server_has_no_cache() {
     assert!(compacted > old.parse().unwrap());
     let watched = watch(&namespace, "secrets", &old);
     assert!(is_expired(&watched), "{watched:?}");
-    // The newest version is not forgotten, and a second time is no error.
+    // The newest version is not compacted, and compacting twice is not an error.
     assert!(PLANE.compact_history().unwrap() >= compacted);
     create(&kubectl, &["secret", "generic", "three"]);
     assert!(kubectl.json(["get", "secret", "one"]).is_ok());
@@ -103,13 +103,13 @@ fn compacted_history_is_gone_at_once_where_the_api_server_has_no_cache() {
 
 #[test]
 #[ignore = "needs a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
-fn proxy_cuts_a_watch_that_runs_through_it() {
-    let namespace = PLANE.namespace("proxy").unwrap();
+fn proxy_breaks_a_watch() {
+    let namespace = PLANE.create_namespace("proxy").unwrap();
     let proxy = PLANE.proxy().unwrap();
-    let through = PLANE.admin().through(&proxy).unwrap();
+    let via_proxy = PLANE.admin().via_proxy(&proxy).unwrap();
     assert_eq!(
         PLANE
-            .kubectl_as(&through)
+            .kubectl_as(&via_proxy)
             .run(["get", "--raw", "/readyz"])
             .unwrap(),
         "ok",
@@ -121,27 +121,27 @@ fn proxy_cuts_a_watch_that_runs_through_it() {
         .unwrap();
     let path = format!("/api/v1/namespaces/{namespace}/configmaps?watch=true&resourceVersion=0");
     let mut watch = PLANE
-        .launch(&through, program)
+        .launch(&via_proxy, program)
         .args(["get", "--raw", &path])
         .start()
         .unwrap();
-    let says = |watch: &ChildProcess, name: &str| {
+    let wait_for_log = |watch: &ChildProcess, name: &str| {
         let kubectl = PLANE.kubectl().namespace(&namespace);
         kubectl.run(["create", "configmap", name]).unwrap();
-        eventually(name, LONG, || {
+        eventually(name, TIMEOUT, || {
             let log = watch.log();
             if log.contains(name) { Ok(()) } else { Err(log) }
         });
     };
-    says(&watch, "seen");
+    wait_for_log(&watch, "seen");
     assert_eq!(watch.exit_status().unwrap(), None);
-    assert!(proxy.cut_all() > 0);
-    assert!(watch.wait(LONG).unwrap().is_some(), "{}", watch.log_tail());
+    assert!(proxy.break_all() > 0);
+    assert!(watch.wait(TIMEOUT).unwrap().is_some(), "{}", watch.log_tail());
 }
 
 #[test]
 #[ignore = "needs a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
-fn kind_can_own_once_it_is_waited_for() {
+fn new_kind_is_accepted_in_owner_references_after_waiting() {
     let definition = r#"{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
         "metadata": {"name": "owners.demo.dev"}, "spec": {"group": "demo.dev", "scope": "Namespaced",
         "names": {"kind": "Owner", "plural": "owners", "singular": "owner"}, "versions": [{"name": "v1",

@@ -1,17 +1,17 @@
-//! One plane, and what can be done with it.
+//! Features of a running control plane.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
 use kubewright_testkit::audit::Stage;
-use kubewright_testkit::{AuditLog, ControlPlane, Kubectl, Unit, eventually};
+use kubewright_testkit::{AuditLog, ControlPlane, Kubectl, PermissionUnit, eventually};
 use serde_json::json;
 use std::process::Command;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-const LONG: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// With the garbage collector, and one user of a group.
+/// With the garbage collector and one user in a group.
 static PLANE: LazyLock<ControlPlane> = LazyLock::new(|| {
     ControlPlane::builder()
         .controller_manager(&["garbage-collector-controller"])
@@ -20,7 +20,7 @@ static PLANE: LazyLock<ControlPlane> = LazyLock::new(|| {
         .unwrap()
 });
 
-/// A role in a namespace for somebody.
+/// Binds a role in a namespace to the subject.
 fn bind(namespace: &str, rules: &serde_json::Value, subject: &serde_json::Value) {
     let list = json!({ "apiVersion": "v1", "kind": "List", "items": [
         {
@@ -41,10 +41,12 @@ fn bind(namespace: &str, rules: &serde_json::Value, subject: &serde_json::Value)
         .unwrap();
 }
 
-/// Rights reach the authorizer a moment after they are written. The question is nothing that could be forbidden.
-fn wait_for_right(kubectl: &Kubectl, right: &[&str]) {
-    eventually("the right is known", LONG, || {
-        let output = kubectl.try_run([&["auth", "can-i"], right].concat()).unwrap();
+/// Waits until the authorizer knows a new permission. The check itself is never forbidden.
+fn wait_for_permission(kubectl: &Kubectl, permission: &[&str]) {
+    eventually("the permission is effective", TIMEOUT, || {
+        let output = kubectl
+            .try_run([&["auth", "can-i"], permission].concat())
+            .unwrap();
         if output.success() { Ok(()) } else { Err(output) }
     });
 }
@@ -62,23 +64,26 @@ fn config_map(name: &str, owner: Option<&serde_json::Value>) -> String {
 
 #[test]
 #[ignore = "needs a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
-fn is_ready_and_of_the_version_that_was_built() {
+fn plane_is_ready_and_has_the_built_version() {
     assert_eq!(PLANE.kubectl().run(["get", "--raw", "/readyz"]).unwrap(), "ok");
     let versions = PLANE.kubectl().json(["version"]).unwrap();
     let version = versions["serverVersion"]["gitVersion"].as_str().unwrap();
     assert!(version.starts_with("v1."), "{versions}");
     if std::env::var_os("KUBEBUILDER_ASSETS").is_none() {
-        assert_eq!(version, kubewright_testkit::recipe::kubernetes_version());
+        assert_eq!(
+            version,
+            kubewright_testkit::control_plane_build::kubernetes_version()
+        );
     }
     assert!(PLANE.url().starts_with("https://127.0.0.1:"));
 }
 
 #[test]
 #[ignore = "needs a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
-fn certificate_is_checked() {
+fn clients_verify_the_certificate() {
     let ca = std::fs::read_to_string(PLANE.certificate_authority()).unwrap();
     assert_eq!(ca.matches("BEGIN CERTIFICATE").count(), 1);
-    // The same connection without the authority is refused by the client.
+    // Without the CA, the client rejects the connection.
     let kubeconfig = std::fs::read_to_string(PLANE.admin().kubeconfig()).unwrap();
     let mut kubeconfig: serde_json::Value = serde_json::from_str(&kubeconfig).unwrap();
     kubeconfig["clusters"][0]["cluster"]
@@ -104,10 +109,10 @@ fn certificate_is_checked() {
 
 #[test]
 #[ignore = "needs a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
-fn namespaces_and_kubeconfigs_keep_tests_apart() {
+fn namespaces_and_kubeconfigs_isolate_tests() {
     let (one, two) = (
-        PLANE.namespace("apart").unwrap(),
-        PLANE.namespace("apart").unwrap(),
+        PLANE.create_namespace("apart").unwrap(),
+        PLANE.create_namespace("apart").unwrap(),
     );
     assert_ne!(one, two);
     let admin = PLANE.admin().in_namespace(&one).unwrap();
@@ -133,8 +138,8 @@ fn namespaces_and_kubeconfigs_keep_tests_apart() {
 
 #[test]
 #[ignore = "needs a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
-fn user_has_the_rights_of_its_group_and_no_other() {
-    let namespace = PLANE.namespace("alice").unwrap();
+fn user_has_exactly_the_permissions_of_its_group() {
+    let namespace = PLANE.create_namespace("alice").unwrap();
     let alice = PLANE.user("alice").unwrap();
     assert!(PLANE.user("bob").is_none());
     let rules =
@@ -145,19 +150,19 @@ fn user_has_the_rights_of_its_group_and_no_other() {
         &json!({ "apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "readers" }),
     );
     let kubectl = PLANE.kubectl_as(alice).namespace(&namespace);
-    wait_for_right(&kubectl, &["list", "configmaps"]);
+    wait_for_permission(&kubectl, &["list", "configmaps"]);
     kubectl.run(["get", "configmaps"]).unwrap();
-    let refused = kubectl.try_run(["create", "configmap", "x"]).unwrap();
+    let rejected = kubectl.try_run(["create", "configmap", "x"]).unwrap();
     assert!(
-        refused.stderr.contains("forbidden") && refused.stderr.contains("\"alice\""),
-        "{refused}"
+        rejected.stderr.contains("forbidden") && rejected.stderr.contains("\"alice\""),
+        "{rejected}"
     );
 }
 
 #[test]
 #[ignore = "needs a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
-fn forbidden_request_and_unused_unit_are_found() {
-    let namespace = PLANE.namespace("audit").unwrap();
+fn audit_finds_forbidden_request_and_unused_unit() {
+    let namespace = PLANE.create_namespace("audit").unwrap();
     let identity = PLANE.service_account(&namespace, "operator").unwrap();
     assert_eq!(
         identity.user(),
@@ -168,12 +173,12 @@ fn forbidden_request_and_unused_unit_are_found() {
     let subject = json!({ "kind": "ServiceAccount", "name": "operator", "namespace": namespace });
     bind(&namespace, &rules, &subject);
     let units = [
-        Unit::new("", "configmaps", ["get", "list"]).in_namespace(&namespace),
-        Unit::new("", "secrets", ["get", "list"]).in_namespace(&namespace),
+        PermissionUnit::new("", "configmaps", ["get", "list"]).in_namespace(&namespace),
+        PermissionUnit::new("", "secrets", ["get", "list"]).in_namespace(&namespace),
     ];
 
     let kubectl = PLANE.kubectl_as(&identity);
-    wait_for_right(&kubectl, &["list", "secrets"]);
+    wait_for_permission(&kubectl, &["list", "secrets"]);
     kubectl.run(["get", "configmaps"]).unwrap();
     let log = PLANE.audit().unwrap();
     log.assert_nothing_forbidden(identity.user());
@@ -213,11 +218,11 @@ fn forbidden_request_and_unused_unit_are_found() {
 
 #[test]
 #[ignore = "needs a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
-fn open_watch_is_in_the_log() {
-    let namespace = PLANE.namespace("watch").unwrap();
+fn open_watch_is_in_the_audit_log() {
+    let namespace = PLANE.create_namespace("watch").unwrap();
     let watches = || -> AuditLog {
         let log = PLANE.audit().unwrap();
-        log.on("", "configmaps")
+        log.on_resource("", "configmaps")
             .filter(|event| event.verb == "watch" && event.namespace == namespace)
     };
     let mut watch = PLANE
@@ -232,7 +237,7 @@ fn open_watch_is_in_the_log() {
         ])
         .start()
         .unwrap();
-    eventually("the watch is open", LONG, || {
+    eventually("the watch is open", TIMEOUT, || {
         watches()
             .iter()
             .any(|event| event.stage == Stage::ResponseStarted && event.code == 200)
@@ -242,11 +247,11 @@ fn open_watch_is_in_the_log() {
         .namespace(&namespace)
         .run(["create", "configmap", "seen"])
         .unwrap();
-    eventually("kubectl prints the object", LONG, || {
+    eventually("kubectl prints the object", TIMEOUT, || {
         watch.log().contains("configmap/seen").then_some(())
     });
     watch.kill().unwrap();
-    eventually("the watch is closed", LONG, || {
+    eventually("the watch is closed", TIMEOUT, || {
         watches()
             .iter()
             .all(|event| event.stage == Stage::ResponseComplete)
@@ -256,8 +261,8 @@ fn open_watch_is_in_the_log() {
 
 #[test]
 #[ignore = "needs a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
-fn owning_needs_the_right_to_update_finalizers_and_uses_it() {
-    let namespace = PLANE.namespace("owner").unwrap();
+fn blocking_owner_reference_needs_and_uses_the_finalizers_permission() {
+    let namespace = PLANE.create_namespace("owner").unwrap();
     let admin = PLANE.kubectl().namespace(&namespace);
     admin
         .clone()
@@ -272,8 +277,8 @@ fn owning_needs_the_right_to_update_finalizers_and_uses_it() {
         json!([{ "apiGroups": [""], "resources": ["configmaps"], "verbs": ["create", "patch", "get"] }]);
     bind(&namespace, &rules, &subject);
     let units = [
-        Unit::new("", "configmaps", ["create", "patch"]),
-        Unit::new("", "configmaps/finalizers", ["update"]).in_namespace(&namespace),
+        PermissionUnit::new("", "configmaps", ["create", "patch"]),
+        PermissionUnit::new("", "configmaps/finalizers", ["update"]).in_namespace(&namespace),
     ];
     let kubectl = PLANE.kubectl_as(&identity);
     let apply = |text: String| {
@@ -284,28 +289,28 @@ fn owning_needs_the_right_to_update_finalizers_and_uses_it() {
             .unwrap()
     };
 
-    wait_for_right(&kubectl, &["patch", "configmaps"]);
+    wait_for_permission(&kubectl, &["patch", "configmaps"]);
     assert!(apply(config_map("free", None)).success());
     assert_eq!(
         PLANE.audit().unwrap().unused_units(&units, identity.user()),
         [&units[1]]
     );
 
-    let refused = apply(config_map("owned", Some(&owner)));
+    let rejected = apply(config_map("owned", Some(&owner)));
     assert!(
-        refused.stderr.contains("cannot set blockOwnerDeletion"),
-        "{refused}"
+        rejected.stderr.contains("cannot set blockOwnerDeletion"),
+        "{rejected}"
     );
     let log = PLANE.audit().unwrap();
     assert_eq!(
         log.unused_units(&units, identity.user()),
         [&units[1]],
-        "a refused request uses nothing"
+        "a forbidden request does not use a unit"
     );
     assert_eq!(
         log.by_user(identity.user()).forbidden().len(),
         1,
-        "admission's refusal counts"
+        "a rejection by admission counts"
     );
 
     rules
@@ -313,19 +318,19 @@ fn owning_needs_the_right_to_update_finalizers_and_uses_it() {
         .unwrap()
         .push(json!({ "apiGroups": [""], "resources": ["configmaps/finalizers"], "verbs": ["update"] }));
     bind(&namespace, &rules, &subject);
-    wait_for_right(&kubectl, &["update", "configmaps", "--subresource=finalizers"]);
+    wait_for_permission(&kubectl, &["update", "configmaps", "--subresource=finalizers"]);
     let allowed = apply(config_map("owned", Some(&owner)));
     assert!(allowed.success(), "{allowed}");
     assert_eq!(
         PLANE.audit().unwrap().unused_units(&units, identity.user()),
-        Vec::<&Unit>::new()
+        Vec::<&PermissionUnit>::new()
     );
 
-    // And the garbage collector runs.
+    // The garbage collector runs.
     admin
         .run(["delete", "configmap", "owner", "--cascade=background"])
         .unwrap();
-    eventually("the owned object is collected", LONG, || {
+    eventually("the owned object is collected", TIMEOUT, || {
         let output = admin.try_run(["get", "configmap", "owned"]).unwrap();
         if output.stderr.contains("(NotFound)") {
             Ok(())
@@ -339,7 +344,7 @@ fn owning_needs_the_right_to_update_finalizers_and_uses_it() {
 #[test]
 #[ignore = "needs a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
 fn bodies_of_secrets_and_tokens_are_not_logged() {
-    let namespace = PLANE.namespace("secret").unwrap();
+    let namespace = PLANE.create_namespace("secret").unwrap();
     PLANE
         .kubectl()
         .namespace(&namespace)
@@ -356,7 +361,7 @@ fn bodies_of_secrets_and_tokens_are_not_logged() {
         PLANE
             .audit()
             .unwrap()
-            .on("", "secrets")
+            .on_resource("", "secrets")
             .writes()
             .filter(|e| e.namespace == namespace)
             .len(),
@@ -367,7 +372,7 @@ fn bodies_of_secrets_and_tokens_are_not_logged() {
     assert!(!text.contains("YzNWd1pYSXRjMlZqY21WMA"), "the value as base64");
 }
 
-/// The kubectl that lies with the others, as a program under test.
+/// The kubectl of the control plane, as a program under test.
 fn kubectl_program() -> std::path::PathBuf {
     kubewright_testkit::binaries::Binaries::find()
         .unwrap()
@@ -377,7 +382,7 @@ fn kubectl_program() -> std::path::PathBuf {
 
 #[test]
 #[ignore = "needs a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
-fn shared_plane_is_one() {
+fn shared_plane_is_a_singleton() {
     let (one, two) = (ControlPlane::shared(), ControlPlane::shared());
     assert!(std::ptr::eq(one, two));
     assert_ne!(one.url(), PLANE.url());
@@ -386,7 +391,7 @@ fn shared_plane_is_one() {
 
 #[test]
 #[ignore = "needs a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
-fn assets_variable_is_honoured() {
+fn kubebuilder_assets_is_respected() {
     let built = kubewright_testkit::binaries::Binaries::find().unwrap();
     let assets = tempfile::tempdir().unwrap();
     for program in ["etcd", "kube-apiserver", "kubectl"] {
@@ -409,6 +414,9 @@ fn assets_variable_is_honoured() {
 
     let output = run(&["garbage-collector-controller"]);
     let error = String::from_utf8(output.stderr).unwrap();
-    assert!(error.contains("holds no kube-controller-manager"), "{error}");
+    assert!(
+        error.contains("does not contain kube-controller-manager"),
+        "{error}"
+    );
     assert!(error.contains(assets.path().to_str().unwrap()), "{error}");
 }

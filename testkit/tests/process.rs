@@ -1,4 +1,4 @@
-//! Children end when they should, and never later. No control plane needed.
+//! Child processes end when they should, and not later. Needs no control plane.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
@@ -8,9 +8,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-const LONG: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// A shell script, and a folder for its log.
+/// Starts a shell script with a log in the folder.
 fn start(folder: &Path, script: &str) -> ChildProcess {
     Launch::new("sh", folder.join("log"))
         .args(["-c", script])
@@ -19,13 +19,13 @@ fn start(folder: &Path, script: &str) -> ChildProcess {
 }
 
 fn wait_for_log(child: &ChildProcess, text: &str) {
-    eventually(&format!("`{text}` in the log"), LONG, || {
+    eventually(&format!("`{text}` in the log"), TIMEOUT, || {
         let log = child.log();
         if log.contains(text) { Ok(()) } else { Err(log) }
     });
 }
 
-/// Zombies do not count: they wait for their parent, not for us.
+/// Whether the process runs. Zombies, which wait for their parent, do not count.
 fn is_alive(pid: u32) -> bool {
     let output = Command::new("ps")
         .args(["-o", "stat=", "-p", &pid.to_string()])
@@ -36,7 +36,7 @@ fn is_alive(pid: u32) -> bool {
 }
 
 fn pid_in_log(child: &ChildProcess) -> u32 {
-    eventually("a pid in the log", LONG, || {
+    eventually("a pid in the log", TIMEOUT, || {
         let log = child.log();
         log.strip_suffix('\n')
             .and_then(|line| line.parse().ok())
@@ -45,7 +45,7 @@ fn pid_in_log(child: &ChildProcess) -> u32 {
 }
 
 #[test]
-fn environment_arguments_folder_and_log() {
+fn launch_sets_environment_arguments_working_directory_and_log() {
     let folder = tempfile::tempdir().unwrap();
     let mut child = Launch::new("sh", folder.path().join("log"))
         .args([
@@ -59,11 +59,11 @@ fn environment_arguments_folder_and_log() {
         .current_dir("/usr")
         .start();
     let child = child.as_mut().unwrap();
-    assert_eq!(child.wait(LONG).unwrap().unwrap().code(), Some(3));
+    assert_eq!(child.wait(TIMEOUT).unwrap().unwrap().code(), Some(3));
     assert_eq!(
         child.exit_status().unwrap().unwrap().code(),
         Some(3),
-        "asked twice"
+        "exit status is cached"
     );
     let log = child.log();
     assert!(log.starts_with("hello homeless argument\n"), "{log}");
@@ -71,18 +71,18 @@ fn environment_arguments_folder_and_log() {
 }
 
 #[test]
-fn dropped_child_is_gone_with_what_it_started() {
+fn dropping_a_child_kills_its_descendants() {
     let folder = tempfile::tempdir().unwrap();
     let child = start(folder.path(), "sleep 600 & echo $!; wait");
     let (parent, grandchild) = (child.pid(), pid_in_log(&child));
     assert!(is_alive(parent) && is_alive(grandchild));
     drop(child);
     assert!(!is_alive(parent));
-    eventually("the grandchild is gone", LONG, || !is_alive(grandchild));
+    eventually("the grandchild is gone", TIMEOUT, || !is_alive(grandchild));
 }
 
 #[test]
-fn panic_ends_the_child() {
+fn panic_kills_the_child() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().to_owned();
     let pid = std::thread::spawn(move || {
@@ -96,28 +96,28 @@ fn panic_ends_the_child() {
 }
 
 #[test]
-fn terminate_lets_it_finish_and_kill_does_not() {
+fn terminate_is_graceful_and_kill_is_not() {
     let folder = tempfile::tempdir().unwrap();
     let script = "trap 'echo bye; exit 7' TERM; echo ready; while :; do sleep 0.05; done";
     let mut child = start(folder.path(), script);
     wait_for_log(&child, "ready");
-    assert_eq!(child.terminate(LONG).unwrap().unwrap().code(), Some(7));
+    assert_eq!(child.terminate(TIMEOUT).unwrap().unwrap().code(), Some(7));
     assert!(
         child
-            .terminate(LONG)
+            .terminate(TIMEOUT)
             .unwrap_err()
             .to_string()
-            .contains("has ended")
+            .contains("has exited")
     );
 
     child.restart().unwrap();
-    eventually("ready again", LONG, || child.log() == "ready\nbye\nready\n");
+    eventually("ready again", TIMEOUT, || child.log() == "ready\nbye\nready\n");
     assert_eq!(child.kill().unwrap().code(), None, "killed by a signal");
     assert_eq!(child.log(), "ready\nbye\nready\n");
 }
 
 #[test]
-fn child_that_ignores_sigterm_runs_on() {
+fn wait_times_out_for_a_child_that_ignores_sigterm() {
     let folder = tempfile::tempdir().unwrap();
     let mut child = start(
         folder.path(),
@@ -129,27 +129,27 @@ fn child_that_ignores_sigterm_runs_on() {
 }
 
 #[test]
-fn paused_child_does_nothing_until_resumed() {
+fn paused_child_is_stopped_until_resumed() {
     let folder = tempfile::tempdir().unwrap();
     let mut child = start(folder.path(), "while :; do echo tick; sleep 0.02; done");
     wait_for_log(&child, "tick");
     child.pause().unwrap();
-    // A write that was under way may still land.
+    // A write in progress may still complete.
     std::thread::sleep(Duration::from_millis(100));
     let paused = child.log().len();
     std::thread::sleep(Duration::from_millis(200));
     assert_eq!(child.log().len(), paused);
     child.resume().unwrap();
-    eventually("ticks again", LONG, || child.log().len() > paused);
+    eventually("ticks again", TIMEOUT, || child.log().len() > paused);
 }
 
 #[test]
-fn missing_program_is_told_in_the_log() {
+fn missing_program_is_reported_in_the_log() {
     let folder = tempfile::tempdir().unwrap();
     let mut child = Launch::new("/no/such/program", folder.path().join("log"))
         .start()
         .unwrap();
-    assert_eq!(child.wait(LONG).unwrap().unwrap().code(), Some(127));
+    assert_eq!(child.wait(TIMEOUT).unwrap().unwrap().code(), Some(127));
     assert!(child.log().contains("/no/such/program"), "{}", child.log());
 }
 

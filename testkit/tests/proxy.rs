@@ -1,4 +1,4 @@
-//! A proxy before a server that sends back what it gets. No control plane needed.
+//! A proxy in front of an echo server. Needs no control plane.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
@@ -7,11 +7,11 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
-const LONG: Duration = Duration::from_secs(20);
-const A_MOMENT: Duration = Duration::from_millis(200);
+const TIMEOUT: Duration = Duration::from_secs(20);
+const SHORT_PAUSE: Duration = Duration::from_millis(200);
 
-/// Echoes, on a port of its own, until the test ends.
-fn echo() -> SocketAddr {
+/// Starts an echo server on its own port; it runs until the test ends.
+fn start_echo_server() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
@@ -24,21 +24,21 @@ fn echo() -> SocketAddr {
 
 fn connect(proxy: &Proxy) -> TcpStream {
     let stream = TcpStream::connect(proxy.address()).unwrap();
-    stream.set_read_timeout(Some(LONG)).unwrap();
+    stream.set_read_timeout(Some(TIMEOUT)).unwrap();
     stream
 }
 
-/// Whether a word comes back; None when the connection has ended.
-fn says(mut stream: &TcpStream, word: &str) -> Option<String> {
+/// Returns the echo of a word; none if the connection has ended.
+fn send_and_receive(mut stream: &TcpStream, word: &str) -> Option<String> {
     stream.write_all(word.as_bytes()).ok()?;
-    let mut answer = vec![0; word.len()];
-    stream.read_exact(&mut answer).ok()?;
-    Some(String::from_utf8(answer).unwrap())
+    let mut reply = vec![0; word.len()];
+    stream.read_exact(&mut reply).ok()?;
+    Some(String::from_utf8(reply).unwrap())
 }
 
 #[test]
-fn bytes_pass_both_ways_in_full() {
-    let proxy = Proxy::start(echo()).unwrap();
+fn bytes_are_forwarded_unchanged_in_both_directions() {
+    let proxy = Proxy::start(start_echo_server()).unwrap();
     let stream = connect(&proxy);
     let sent: Vec<u8> = (0..=255).cycle().take(1 << 20).collect();
     let received = std::thread::scope(|scope| {
@@ -50,76 +50,82 @@ fn bytes_pass_both_ways_in_full() {
     assert!(received == sent);
     assert_eq!((proxy.connections(), proxy.accepted()), (1, 1));
     drop(stream);
-    eventually("the connection is forgotten", LONG, || proxy.connections() == 0);
+    eventually("the connection is closed", TIMEOUT, || proxy.connections() == 0);
 }
 
 #[test]
-fn chosen_connections_are_cut_and_the_others_go_on() {
-    let proxy = Proxy::start(echo()).unwrap();
+fn selected_connections_break_and_others_continue() {
+    let proxy = Proxy::start(start_echo_server()).unwrap();
     let streams = [connect(&proxy), connect(&proxy), connect(&proxy)];
     for stream in &streams {
-        assert_eq!(says(stream, "hello").as_deref(), Some("hello"));
+        assert_eq!(send_and_receive(stream, "hello").as_deref(), Some("hello"));
     }
-    assert_eq!(proxy.cut(|number| number == 2), 1);
-    assert_eq!(says(&streams[1], "hello"), None);
+    assert_eq!(proxy.break_connections(|number| number == 2), 1);
+    assert_eq!(send_and_receive(&streams[1], "hello"), None);
     for survivor in [&streams[0], &streams[2]] {
-        assert_eq!(says(survivor, "still").as_deref(), Some("still"));
+        assert_eq!(send_and_receive(survivor, "still").as_deref(), Some("still"));
     }
-    assert_eq!(proxy.cut_all(), 2);
-    assert_eq!(says(&streams[0], "hello"), None);
-    assert_eq!(says(&connect(&proxy), "again").as_deref(), Some("again"));
+    assert_eq!(proxy.break_all(), 2);
+    assert_eq!(send_and_receive(&streams[0], "hello"), None);
+    assert_eq!(
+        send_and_receive(&connect(&proxy), "again").as_deref(),
+        Some("again")
+    );
 }
 
 #[test]
-fn what_is_held_back_comes_later_and_whole() {
-    let proxy = Proxy::start(echo()).unwrap();
+fn paused_bytes_are_delivered_after_resume() {
+    let proxy = Proxy::start(start_echo_server()).unwrap();
     let mut stream = connect(&proxy);
-    assert_eq!(says(&stream, "before").as_deref(), Some("before"));
-    proxy.hold();
+    assert_eq!(send_and_receive(&stream, "before").as_deref(), Some("before"));
+    proxy.pause();
     stream.write_all(b"held").unwrap();
-    stream.set_read_timeout(Some(A_MOMENT)).unwrap();
+    stream.set_read_timeout(Some(SHORT_PAUSE)).unwrap();
     let nothing = stream.read(&mut [0; 4]).unwrap_err().kind();
     assert!(
         [ErrorKind::WouldBlock, ErrorKind::TimedOut].contains(&nothing),
         "{nothing}"
     );
-    proxy.release();
-    stream.set_read_timeout(Some(LONG)).unwrap();
-    assert_eq!(says(&stream, " and more").as_deref(), Some("held and "));
-    // A held connection can be cut all the same.
-    proxy.hold();
+    proxy.resume();
+    stream.set_read_timeout(Some(TIMEOUT)).unwrap();
+    assert_eq!(
+        send_and_receive(&stream, " and more").as_deref(),
+        Some("held and ")
+    );
+    // A connection can also be broken while paused.
+    proxy.pause();
     stream.write_all(b"lost").unwrap();
-    std::thread::sleep(A_MOMENT);
-    assert_eq!(proxy.cut_all(), 1);
+    std::thread::sleep(SHORT_PAUSE);
+    assert_eq!(proxy.break_all(), 1);
     let mut rest = Vec::new();
     let _ = stream.read_to_end(&mut rest);
     assert_eq!(rest, b"more");
 }
 
 #[test]
-fn refuses_and_accepts_again_on_the_same_port() {
-    let proxy = Proxy::start(echo()).unwrap();
+fn refused_port_accepts_connections_again() {
+    let proxy = Proxy::start(start_echo_server()).unwrap();
     let open = connect(&proxy);
-    assert_eq!(says(&open, "open").as_deref(), Some("open"));
+    assert_eq!(send_and_receive(&open, "open").as_deref(), Some("open"));
     for _ in 0..3 {
         proxy.refuse();
         let error = TcpStream::connect(proxy.address()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
-        assert_eq!(says(&open, "open").as_deref(), Some("open"));
+        assert_eq!(send_and_receive(&open, "open").as_deref(), Some("open"));
         proxy.accept();
-        assert_eq!(says(&connect(&proxy), "new").as_deref(), Some("new"));
+        assert_eq!(send_and_receive(&connect(&proxy), "new").as_deref(), Some("new"));
     }
 }
 
 #[test]
-fn cuts_what_has_no_target_and_everything_when_it_is_dropped() {
-    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let proxy = Proxy::start(nobody).unwrap();
-    assert_eq!(says(&connect(&proxy), "hello"), None);
-    let proxy = Proxy::start(echo()).unwrap();
+fn connections_break_without_target_and_when_the_proxy_is_dropped() {
+    let closed_port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let proxy = Proxy::start(closed_port).unwrap();
+    assert_eq!(send_and_receive(&connect(&proxy), "hello"), None);
+    let proxy = Proxy::start(start_echo_server()).unwrap();
     let (address, stream) = (proxy.address(), connect(&proxy));
-    assert_eq!(says(&stream, "hello").as_deref(), Some("hello"));
+    assert_eq!(send_and_receive(&stream, "hello").as_deref(), Some("hello"));
     drop(proxy);
-    assert_eq!(says(&stream, "hello"), None);
+    assert_eq!(send_and_receive(&stream, "hello"), None);
     assert!(TcpStream::connect(address).is_err());
 }

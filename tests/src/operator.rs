@@ -2,7 +2,7 @@
 
 use std::{path::Path, time::Duration};
 
-use kubewright_testkit::{ChildProcess, Cluster, Identity, Unit, eventually};
+use kubewright_testkit::{ChildProcess, Cluster, Identity, PermissionUnit, eventually};
 
 use crate::{Project, objects};
 
@@ -30,7 +30,7 @@ impl<'c> Deployed<'c> {
     /// When the API server refuses one of them.
     pub fn new(cluster: &'c Cluster, project: &Project, name: &str) -> Self {
         let namespace = format!("{name}-system");
-        cluster.namespace(&namespace).expect("a namespace");
+        cluster.create_namespace(&namespace).expect("a namespace");
         let deployed = Self {
             cluster,
             identity: cluster
@@ -43,7 +43,7 @@ impl<'c> Deployed<'c> {
         deployed.apply_folder(&definitions);
         deployed.apply_folder(&project.root().join("manifests/rbac"));
         for definition in objects(&definitions) {
-            cluster.install(&definition).expect("its kind is served");
+            cluster.install_crd(&definition).expect("its kind is served");
         }
         deployed
     }
@@ -54,7 +54,7 @@ impl<'c> Deployed<'c> {
     ///
     /// When the API server refuses one of its objects.
     pub fn apply_folder(&self, folder: &Path) {
-        let Some(plane) = self.cluster.real() else {
+        let Some(plane) = self.cluster.control_plane() else {
             for object in objects(folder) {
                 let applied = self.cluster.apply(&object);
                 applied.unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
@@ -106,7 +106,7 @@ impl<'c> Deployed<'c> {
     /// # Panics
     ///
     /// When it prints none.
-    pub fn units(&self) -> Vec<Unit> {
+    pub fn units(&self) -> Vec<PermissionUnit> {
         let output = std::process::Command::new(&self.binary)
             .arg("manifests")
             .output()
@@ -117,8 +117,8 @@ impl<'c> Deployed<'c> {
             String::from_utf8_lossy(&output.stderr)
         );
         let manifests = String::from_utf8(output.stdout).expect("text");
-        let units =
-            Unit::from_manifests(&manifests, &format!("{}-system", self.name)).expect("its permissions");
+        let units = PermissionUnit::from_manifests(&manifests, &format!("{}-system", self.name))
+            .expect("its permissions");
         assert!(!units.is_empty(), "an operator without permissions");
         units
     }

@@ -86,7 +86,9 @@ fn a_definition_that_is_not_installed(cluster: &Cluster, project: &Project, bina
     );
 
     for definition in objects(&project.root().join("manifests/crds")) {
-        cluster.install(&definition).expect("the definition is accepted");
+        cluster
+            .install_crd(&definition)
+            .expect("the definition is accepted");
     }
     eventually("the sample is accepted", PATIENCE, || {
         create(cluster, "clear", &json!(1))
@@ -123,7 +125,7 @@ fn an_object_that_does_not_decode(cluster: &Cluster, mut operator: ChildProcess)
 
     // Another version of it, as wrong as the first.
     let annotated = json!({"metadata": {"annotations": {"seen": "again"}}});
-    cluster.merge(&cloud("odd"), &annotated).expect("annotated");
+    cluster.merge_patch(&cloud("odd"), &annotated).expect("annotated");
     eventually("both versions are counted", PATIENCE, || {
         match decode_errors(&operator) {
             2 => Ok(()),
@@ -139,7 +141,7 @@ fn an_object_that_does_not_decode(cluster: &Cluster, mut operator: ChildProcess)
     assert_runs(&mut operator);
 
     let mended = json!({"spec": {"replicas": 3}});
-    cluster.merge(&cloud("odd"), &mended).expect("mended");
+    cluster.merge_patch(&cloud("odd"), &mended).expect("mended");
     wait_for_deployment(cluster, "odd");
 }
 

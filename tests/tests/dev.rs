@@ -245,7 +245,7 @@ fn dev_uses_the_cluster_of_a_context(cluster: &Cluster) {
     );
     wait_for(&dev, "stopping the operator");
     let scaled = json!({ "spec": { "replicas": 3 } });
-    cluster.merge(&foo, &scaled).expect("scaled");
+    cluster.merge_patch(&foo, &scaled).expect("scaled");
     wait_for(&dev, "Updated the Deployment example-foo");
 
     // What is no longer a kind is the user's to delete.
@@ -267,8 +267,11 @@ fn dev_uses_the_cluster_of_a_context(cluster: &Cluster) {
     );
     let audit = cluster.audit().expect("an audit log");
     let account = "system:serviceaccount:devcluster-system:devcluster";
-    assert!(!audit.by_user(account).on("demo.dev", "foos").is_empty());
-    assert!(audit.on("", "nodes").writes().is_empty(), "no node was made");
+    assert!(!audit.by_user(account).on_resource("demo.dev", "foos").is_empty());
+    assert!(
+        audit.on_resource("", "nodes").writes().is_empty(),
+        "no node was made"
+    );
     audit.assert_nothing_forbidden(account);
 }
 

@@ -23,7 +23,7 @@ on_both_servers!(an_operator_that_is_killed_fifty_times_has_no_child_too_many);
 /// The children have names that the API server gives: what is created twice is there twice.
 fn an_operator_that_is_killed_fifty_times_has_no_child_too_many(cluster: &Cluster) {
     let namespace = "brood";
-    cluster.namespace(namespace).expect("a namespace");
+    cluster.create_namespace(namespace).expect("a namespace");
     let ask = |children: u64| {
         let mut parent = named("v1", "ConfigMap", namespace, "hen");
         parent["data"] = json!({ "children": children.to_string() });

@@ -11,7 +11,7 @@ fn standby_takes_over_and_the_killed_leader_writes_no_more(cluster: &Cluster) {
     let project = Project::scaffold("duo", "Duo", &[]);
     project.kubewright(&["generate"]).expect_success();
     let deployed = Deployed::new(cluster, &project, "duo");
-    cluster.namespace("duo").expect("a namespace");
+    cluster.create_namespace("duo").expect("a namespace");
     let holder = || {
         let lease = named("coordination.k8s.io/v1", "Lease", "duo-system", "duo");
         let lease = cluster
@@ -57,12 +57,12 @@ fn standby_takes_over_and_the_killed_leader_writes_no_more(cluster: &Cluster) {
         audit.by_user_agent("replica-two"),
     );
     assert!(
-        !one.writes().on("apps", "deployments").is_empty(),
+        !one.writes().on_resource("apps", "deployments").is_empty(),
         "the first wrote while it led"
     );
     let late = one.filter(|event| event.received > killed);
     assert!(late.is_empty(), "the killed one sent {late:?}");
-    let elected = two.writes().on("coordination.k8s.io", "leases");
+    let elected = two.writes().on_resource("coordination.k8s.io", "leases");
     let elected = elected
         .iter()
         .find(|event| event.code == 200)

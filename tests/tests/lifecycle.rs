@@ -18,7 +18,7 @@ fn scaffolded_operator_reconciles_under_its_generated_role(cluster: &Cluster) {
     project.kubewright(&["generate"]).expect_success();
     project.kubewright(&["generate", "--check"]).expect_success();
     let deployed = Deployed::new(cluster, &project, "lifecycle");
-    cluster.namespace("lifecycle").expect("a namespace");
+    cluster.create_namespace("lifecycle").expect("a namespace");
     let foo = named("demo.dev/v1alpha1", "Foo", "lifecycle", "example-foo");
     let deployment = named("apps/v1", "Deployment", "lifecycle", "example-foo");
     let wait_for = |object: &Value, what: &str, is: &dyn Fn(&Value) -> bool| {
@@ -33,12 +33,12 @@ fn scaffolded_operator_reconciles_under_its_generated_role(cluster: &Cluster) {
         let status =
             json!({ "replicas": replicas, "readyReplicas": replicas, "availableReplicas": replicas });
         cluster
-            .merge_status(&deployment, &status)
+            .patch_status(&deployment, &status)
             .expect("the status is set");
     };
     let scale = |replicas: i32| {
         let spec = json!({ "spec": { "replicas": replicas } });
-        cluster.merge(&foo, &spec).expect("scaled");
+        cluster.merge_patch(&foo, &spec).expect("scaled");
     };
 
     let mut operator = deployed.start("first", &[]);
@@ -121,12 +121,12 @@ fn missing_rule_is_forbidden_and_said_clearly(cluster: &Cluster) {
     let project = Project::scaffold("negative", "Nay", &[]);
     project.kubewright(&["generate"]).expect_success();
     let deployed = Deployed::new(cluster, &project, "negative");
-    cluster.namespace("negative").expect("a namespace");
+    cluster.create_namespace("negative").expect("a namespace");
     let role = json!({ "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": { "name": "negative" } });
     let complete = cluster.get(&role).expect("asked").expect("the generated role")["rules"].clone();
     let put_rules = |rules: &Value| {
         cluster
-            .merge(&role, &json!({ "rules": rules }))
+            .merge_patch(&role, &json!({ "rules": rules }))
             .expect("the role is changed");
     };
 

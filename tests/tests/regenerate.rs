@@ -57,7 +57,7 @@ fn changed_struct_reaches_the_api_server(cluster: &Cluster) {
     project.kubewright(&["generate", "--check"]).expect_success();
     deployed.apply_folder(&project.root().join("manifests/crds"));
 
-    cluster.namespace("changing").expect("a namespace");
+    cluster.create_namespace("changing").expect("a namespace");
     let page = |colour: &str| {
         let mut page = named("demo.dev/v1alpha1", "Page", "changing", colour);
         page["spec"] = json!({"deploymentName": colour, "replicas": 1, "colour": colour});
@@ -130,7 +130,7 @@ fn added_kinds_compile_and_reconcile(cluster: &Cluster) {
     project.cargo(&["test", "--offline"]).expect_success();
 
     let deployed = Deployed::new(cluster, &project, "growing");
-    cluster.namespace("growing").expect("a namespace");
+    cluster.create_namespace("growing").expect("a namespace");
     let operator = deployed.start("only", &[]);
     for kind in ["Seed", "Plant", "Tree"] {
         let name = kind.to_lowercase();

@@ -11,7 +11,7 @@ const PATIENCE: Duration = Duration::from_mins(1);
 on_both_servers!(workloads_run_while_it_is_on);
 
 fn workloads_run_while_it_is_on(cluster: &Cluster) {
-    cluster.namespace("simulated").expect("a namespace");
+    cluster.create_namespace("simulated").expect("a namespace");
     let timing = Timing {
         pod_start: Duration::from_millis(20),
         pod_run: Duration::from_millis(20),

@@ -1,5 +1,5 @@
-//! The tables of the embedded API server, made from what Kubernetes publishes: the discovery documents and the roles that every
-//! cluster starts with lie in its Go module.
+//! Generates the tables of kinds and of bootstrap roles for the embedded API server, from the discovery documents and roles in the
+//! k8s.io/kubernetes module.
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::{Map, Value, json};
@@ -8,18 +8,18 @@ use std::process::Command;
 
 const MODULE: &str = "k8s.io/kubernetes@v1.36.3";
 
-/// Writes `kinds.json` and `bootstrap.json`; with `check`, fails when they are not what would be written.
+/// Writes `kinds.json` and `bootstrap.json`; with `check`, fails if they are stale.
 pub(crate) fn run(check: bool) -> Result<()> {
     let module = module_folder()?;
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../apiserver/src");
-    let rows = read(&source.join("kinds/rows.txt"))?;
-    let discovery = serde_json::from_str(&read(&module.join("api/discovery/aggregated_v2.json"))?)?;
-    put(
+    let rows = read_file(&source.join("kinds/rows.txt"))?;
+    let discovery = serde_json::from_str(&read_file(&module.join("api/discovery/aggregated_v2.json"))?)?;
+    write_or_check(
         &source.join("kinds/kinds.json"),
         &lines(&kinds(&rows, &discovery)?),
         check,
     )?;
-    put(
+    write_or_check(
         &source.join("auth/bootstrap.json"),
         &lines(&bootstrap(&module)?),
         check,
@@ -30,17 +30,17 @@ fn module_folder() -> Result<PathBuf> {
     let output = Command::new("go")
         .args(["mod", "download", "-json", MODULE])
         .output()
-        .context("go is needed to fetch the module of Kubernetes")?;
-    let answer: Value = serde_json::from_slice(&output.stdout)?;
-    match answer["Dir"].as_str() {
+        .context("cannot run go, which downloads k8s.io/kubernetes: install Go")?;
+    let output_json: Value = serde_json::from_slice(&output.stdout)?;
+    match output_json["Dir"].as_str() {
         Some(folder) => Ok(PathBuf::from(folder)),
-        None => bail!("go mod download {MODULE}: {}", answer["Error"]),
+        None => bail!("go mod download {MODULE}: {}", output_json["Error"]),
     }
 }
 
-/// One object a row, in the order in which discovery names them.
+/// Returns one object per row, in discovery order.
 fn kinds(rows: &str, discovery: &Value) -> Result<Vec<Value>> {
-    let mut wanted = Map::new();
+    let mut requested = Map::new();
     for row in rows
         .lines()
         .filter(|row| !row.is_empty() && !row.starts_with('#'))
@@ -49,10 +49,10 @@ fn kinds(rows: &str, discovery: &Value) -> Result<Vec<Value>> {
         let (Some(version), Some(resource)) = (words.next(), words.next()) else {
             bail!("a row needs a version and a resource: {row}");
         };
-        wanted.insert(format!("{version} {resource}"), words.collect());
+        requested.insert(format!("{version} {resource}"), words.collect());
     }
     let mut found = vec![];
-    let core: Value = json!([{ "metadata": {}, "versions": [core()?] }]);
+    let core: Value = json!([{ "metadata": {}, "versions": [core_group()?] }]);
     for group in list(&core).iter().chain(list(&discovery["items"])) {
         let group_name = group["metadata"]["name"].as_str().unwrap_or_default();
         for version in list(&group["versions"]) {
@@ -63,14 +63,14 @@ fn kinds(rows: &str, discovery: &Value) -> Result<Vec<Value>> {
             };
             for resource in list(&version["resources"]) {
                 let name = resource["resource"].as_str().unwrap_or_default();
-                if let Some(flags) = wanted.remove(&format!("{group_version} {name}")) {
+                if let Some(flags) = requested.remove(&format!("{group_version} {name}")) {
                     found.push(kind(group_name, version_name, resource, &flags));
                 }
             }
         }
     }
-    match wanted.keys().next() {
-        Some(row) => bail!("discovery knows nothing of {row}"),
+    match requested.keys().next() {
+        Some(row) => bail!("discovery does not contain {row}: correct rows.txt"),
         None => Ok(found),
     }
 }
@@ -99,7 +99,7 @@ fn kind(group: &str, version: &str, resource: &Value, flags: &Value) -> Value {
     kind
 }
 
-/// A subresource names its kind where it is not the resource's own.
+/// A subresource, with its group, version and kind, which may differ from the resource's.
 fn subresource(subresource: &Value) -> Value {
     let kind = &subresource["responseKind"];
     json!({
@@ -108,9 +108,9 @@ fn subresource(subresource: &Value) -> Value {
     })
 }
 
-/// The aggregated document leaves the core group out; its own document has another form.
-fn core() -> Result<Value> {
-    let text = read(&module_folder()?.join("api/discovery/api__v1.json"))?;
+/// The core group: the aggregated document omits it, and its own document has another format.
+fn core_group() -> Result<Value> {
+    let text = read_file(&module_folder()?.join("api/discovery/api__v1.json"))?;
     let document: Value = serde_json::from_str(&text)?;
     let mut resources: Vec<Value> = vec![];
     for entry in list(&document["resources"]) {
@@ -135,7 +135,7 @@ fn core() -> Result<Value> {
     Ok(json!({ "version": "v1", "resources": resources }))
 }
 
-/// The roles and bindings that the API server itself makes when it starts.
+/// The roles and bindings that the API server creates at startup.
 fn bootstrap(module: &Path) -> Result<Vec<Value>> {
     let folder = module.join("plugin/pkg/auth/authorizer/rbac/bootstrappolicy/testdata");
     let mut objects = vec![];
@@ -147,13 +147,13 @@ fn bootstrap(module: &Path) -> Result<Vec<Value>> {
         "namespace-roles",
         "namespace-role-bindings",
     ] {
-        let list_of: Value = crate::yaml::read(&read(&folder.join(format!("{file}.yaml")))?)?;
-        objects.extend(list(&list_of["items"]).iter().cloned());
+        let list_object: Value = crate::yaml::parse(&read_file(&folder.join(format!("{file}.yaml")))?)?;
+        objects.extend(list(&list_object["items"]).iter().cloned());
     }
     Ok(objects)
 }
 
-/// One value a line, so that a change shows as what it is.
+/// Renders one value per line, for readable diffs.
 fn lines(values: &[Value]) -> String {
     let lines: Vec<String> = values.iter().map(Value::to_string).collect();
     format!("[\n{}\n]\n", lines.join(",\n"))
@@ -163,16 +163,19 @@ fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-fn read(path: &Path) -> Result<String> {
+fn read_file(path: &Path) -> Result<String> {
     std::fs::read_to_string(path).with_context(|| path.display().to_string())
 }
 
-pub(crate) fn put(path: &Path, text: &str, check: bool) -> Result<()> {
-    if std::fs::read_to_string(path).is_ok_and(|present| present == text) {
+pub(crate) fn write_or_check(path: &Path, text: &str, check: bool) -> Result<()> {
+    if std::fs::read_to_string(path).is_ok_and(|current| current == text) {
         return Ok(());
     }
     if check {
-        bail!("{} is stale: write it anew with cargo xtask", path.display());
+        bail!(
+            "{} is stale: run the same command without --check",
+            path.display()
+        );
     }
     std::fs::write(path, text).with_context(|| path.display().to_string())
 }

@@ -1,4 +1,4 @@
-//! The numbers of the fields of the built-in kinds in protobuf, from the files that Kubernetes publishes in its Go modules.
+//! Generates the table of protobuf field numbers of built-in kinds, from the .proto files in Kubernetes' Go modules.
 
 use anyhow::{Context as _, Result, bail};
 use std::collections::BTreeMap;
@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Modules and the folders in them whose definitions are read.
+/// Go modules, and their folders with .proto files.
 const SOURCES: &[(&str, &[&str])] = &[
     (
         "k8s.io/api@v0.36.3",
@@ -40,7 +40,7 @@ const SOURCES: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Writes `messages.txt`; with `check`, fails when it is not what would be written.
+/// Writes `messages.txt`; with `check`, fails if it is stale.
 pub(crate) fn run(check: bool) -> Result<()> {
     let mut messages = BTreeMap::new();
     for (module, folders) in SOURCES {
@@ -48,32 +48,32 @@ pub(crate) fn run(check: bool) -> Result<()> {
         for folder in *folders {
             let path = root.join(folder).join("generated.proto");
             let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
-            read(&text, &mut messages)?;
+            parse_proto(&text, &mut messages)?;
         }
     }
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../apiserver/src/protobuf/messages.txt");
-    crate::api_kinds::put(&file, &write(&messages), check)
+    crate::api_kinds::write_or_check(&file, &render(&messages), check)
 }
 
 fn module_folder(module: &str) -> Result<PathBuf> {
     let output = Command::new("go")
         .args(["mod", "download", "-json", module])
         .output()?;
-    let answer: serde_json::Value = serde_json::from_slice(&output.stdout)?;
-    match answer["Dir"].as_str() {
+    let output_json: serde_json::Value = serde_json::from_slice(&output.stdout)?;
+    match output_json["Dir"].as_str() {
         Some(folder) => Ok(PathBuf::from(folder)),
-        None => bail!("go mod download {module}: {}", answer["Error"]),
+        None => bail!("go mod download {module}: {}", output_json["Error"]),
     }
 }
 
-/// The fields of each message, a line a field.
-fn read(text: &str, messages: &mut BTreeMap<String, Vec<String>>) -> Result<()> {
+/// Parses the fields of each message, one line each.
+fn parse_proto(text: &str, messages: &mut BTreeMap<String, Vec<String>>) -> Result<()> {
     let (mut package, mut message) = (String::new(), None);
     for line in text.lines().map(str::trim) {
         if let Some(name) = line.strip_prefix("package ") {
             name.trim_end_matches(';').clone_into(&mut package);
         } else if let Some(name) = line.strip_prefix("message ") {
-            let name = short(&format!("{package}.{}", name.trim_end_matches(['{', ' '])));
+            let name = short_name(&format!("{package}.{}", name.trim_end_matches(['{', ' '])));
             messages.insert(name.clone(), vec![]);
             message = Some(name);
         } else if line == "}" {
@@ -83,7 +83,7 @@ fn read(text: &str, messages: &mut BTreeMap<String, Vec<String>>) -> Result<()> 
             && !line.starts_with("//")
         {
             let Some((ty, field)) = declaration.rsplit_once(' ') else {
-                bail!("no field: {line}");
+                bail!("not a field: {line}");
             };
             let ty = ty.trim_start_matches("optional ");
             let ty = if let Some(values) = ty.strip_prefix("map<string, ") {
@@ -94,15 +94,15 @@ fn read(text: &str, messages: &mut BTreeMap<String, Vec<String>>) -> Result<()> 
                 resolve(ty, &package)
             };
             if let Some(fields) = messages.get_mut(name) {
-                fields.push(format!(" {number} {} {ty}", in_json(field)));
+                fields.push(format!(" {number} {} {ty}", json_name(field)));
             }
         }
     }
     Ok(())
 }
 
-/// The field's name in JSON, which begins small. Of acronyms protobuf makes something else.
-fn in_json(field: &str) -> String {
+/// The JSON name of a field: it begins with a lower case letter, and protobuf spells acronyms differently.
+fn json_name(field: &str) -> String {
     match field {
         "uID" => return "uid".to_owned(),
         "aPIGroup" => return "apiGroup".to_owned(),
@@ -113,7 +113,7 @@ fn in_json(field: &str) -> String {
     first.into_iter().chain(letters).collect()
 }
 
-/// Scalars as they are; names of messages without what they all begin with.
+/// Shortens the names of messages; scalars keep their names.
 fn resolve(ty: &str, package: &str) -> String {
     let scalars = [
         "string", "bytes", "bool", "int32", "int64", "double", "float", "uint32", "uint64",
@@ -121,14 +121,14 @@ fn resolve(ty: &str, package: &str) -> String {
     if scalars.contains(&ty) {
         ty.to_owned()
     } else if ty.contains('.') {
-        short(ty.trim_start_matches('.'))
+        short_name(ty.trim_start_matches('.'))
     } else {
-        short(&format!("{package}.{ty}"))
+        short_name(&format!("{package}.{ty}"))
     }
 }
 
-/// `core.v1.Pod`, `meta.v1.ObjectMeta`, `resource.Quantity`.
-fn short(name: &str) -> String {
+/// The name without its common prefix: `core.v1.Pod`, `meta.v1.ObjectMeta`, `resource.Quantity`.
+fn short_name(name: &str) -> String {
     let prefixes = [
         "k8s.io.apimachinery.pkg.apis.",
         "k8s.io.apimachinery.pkg.api.",
@@ -140,9 +140,9 @@ fn short(name: &str) -> String {
     rest.unwrap_or(name).to_owned()
 }
 
-fn write(messages: &BTreeMap<String, Vec<String>>) -> String {
+fn render(messages: &BTreeMap<String, Vec<String>>) -> String {
     let mut text = String::from(
-        "# The messages of Kubernetes v1.36.3 in protobuf. Generated by `cargo xtask api-protobuf`: do not edit.\n\
+        "# The protobuf messages of Kubernetes v1.36.3. Generated by `cargo xtask api-protobuf`: do not edit.\n\
          # A name, then its fields: number, name, type; `[]T` is a list of T, `{}T` a map from strings to T.\n",
     );
     for (name, fields) in messages.iter().filter(|(name, _)| !name.ends_with("List")) {

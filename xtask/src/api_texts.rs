@@ -1,9 +1,9 @@
-//! What the API server says of built-in types in words: the texts of the published OpenAPI, and the columns of its tables.
+//! Generates the descriptions of built-in types from the OpenAPI documents, and the columns of tables from the Go source.
 
-use crate::api_kinds::put;
-use crate::api_types::{module, schemas, short};
+use crate::api_kinds::write_or_check;
+use crate::api_types::{download_module, schemas, short_name};
 use anyhow::{Context as _, Result, bail};
-use kubewright_testkit::recipe;
+use kubewright_testkit::control_plane_build;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -11,18 +11,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 const PRINTERS: &str = "pkg/printers/internalversion/printers.go";
-/// How hard zstd tries.
-const LEVEL: i32 = 19;
+/// zstd's compression level.
+const ZSTD_LEVEL: i32 = 19;
 
-/// Writes `texts.zst` and `columns.txt`; with `check`, fails when they are not what would be written.
+/// Writes `texts.zst` and `columns.txt`; with `check`, fails if they are stale.
 pub(crate) fn run(check: bool) -> Result<()> {
-    let version = recipe::kubernetes_version();
+    let version = control_plane_build::kubernetes_version();
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../apiserver/src");
-    let kubernetes = module("k8s.io/kubernetes", version)?;
-    let api = module("k8s.io/api", &version.replacen("v1.", "v0.", 1))?;
+    let kubernetes = download_module("k8s.io/kubernetes", version)?;
+    let api = download_module("k8s.io/api", &version.replacen("v1.", "v0.", 1))?;
     let schemas = schemas(&kubernetes)?;
     let served: Vec<Value> = serde_json::from_str(&fs::read_to_string(source.join("kinds/kinds.json"))?)?;
-    put_packed(
+    write_or_check_compressed(
         &source.join("types/texts.zst"),
         &texts(&schemas, &served).to_string(),
         check,
@@ -33,31 +33,34 @@ pub(crate) fn run(check: bool) -> Result<()> {
         schemas: &schemas,
         api,
     };
-    put(
+    write_or_check(
         &source.join("tables/columns.txt"),
         &columns.render(&printers, &served)?,
         check,
     )
 }
 
-/// What is compared is what was packed: another zstd may pack it otherwise.
-fn put_packed(path: &Path, text: &str, check: bool) -> Result<()> {
-    let mut present = Vec::with_capacity(text.len() + 1);
-    let packed = fs::read(path).unwrap_or_default();
-    if zstd_safe::decompress(&mut present, &packed).is_ok() && present == text.as_bytes() {
+/// Writes compressed text unless the file has it. Compares the decompressed text, as zstd versions may compress differently.
+fn write_or_check_compressed(path: &Path, text: &str, check: bool) -> Result<()> {
+    let mut current = Vec::with_capacity(text.len() + 1);
+    let compressed = fs::read(path).unwrap_or_default();
+    if zstd_safe::decompress(&mut current, &compressed).is_ok() && current == text.as_bytes() {
         return Ok(());
     }
     if check {
-        bail!("{} is stale: write it anew with cargo xtask", path.display());
+        bail!(
+            "{} is stale: run the same command without --check",
+            path.display()
+        );
     }
-    let mut packed = Vec::with_capacity(zstd_safe::compress_bound(text.len()));
-    if zstd_safe::compress(&mut packed, text.as_bytes(), LEVEL).is_err() {
-        bail!("zstd does not pack the texts");
+    let mut compressed = Vec::with_capacity(zstd_safe::compress_bound(text.len()));
+    if zstd_safe::compress(&mut compressed, text.as_bytes(), ZSTD_LEVEL).is_err() {
+        bail!("zstd cannot compress the texts");
     }
-    fs::write(path, packed).with_context(|| path.display().to_string())
+    fs::write(path, compressed).with_context(|| path.display().to_string())
 }
 
-/// The texts of the types that the served kinds reach: by type, then by field; that of the type itself has an empty name.
+/// Returns the descriptions of all types that the served kinds refer to, by type and field; the type's own one has an empty field name.
 fn texts(schemas: &BTreeMap<String, Value>, served: &[Value]) -> Value {
     let is_served = |schema: &Value| {
         let kinds = schema["x-kubernetes-group-version-kind"].as_array();
@@ -78,24 +81,27 @@ fn texts(schemas: &BTreeMap<String, Value>, served: &[Value]) -> Value {
         .filter(|(_, schema)| is_served(schema))
         .map(|(name, _)| name.as_str())
         .collect();
-    let mut wanted: BTreeSet<&str> = queue.iter().copied().collect();
+    let mut reachable: BTreeSet<&str> = queue.iter().copied().collect();
     while let Some(name) = queue.pop() {
         crate::api_types::references(&schemas[name], &mut |found| {
             if let Some((name, _)) = schemas.get_key_value(found)
-                && wanted.insert(name)
+                && reachable.insert(name)
             {
                 queue.push(name);
             }
         });
     }
-    let types: BTreeMap<String, BTreeMap<&str, &Value>> = wanted
+    let types: BTreeMap<String, BTreeMap<&str, &Value>> = reachable
         .into_iter()
         .map(|name| {
             let schema = &schemas[name];
             let fields = schema["properties"].as_object().into_iter().flatten();
             let fields = fields.map(|(name, field)| (name.as_str(), &field["description"]));
             let all = fields.chain([("", &schema["description"])]);
-            (short(name), all.filter(|(_, text)| text.is_string()).collect())
+            (
+                short_name(name),
+                all.filter(|(_, text)| text.is_string()).collect(),
+            )
         })
         .collect();
     json!(types)
@@ -108,12 +114,12 @@ struct Columns<'a> {
 }
 
 impl Columns<'_> {
-    /// The columns of the served kinds, as the source of the printers defines them: a list of columns has a name, which a later call
-    /// connects to a function, whose argument is the kind.
+    /// Renders the columns of the served kinds from the source of the printers: a column list is a variable, which a later call connects to
+    /// a print function; the function's argument has the kind.
     fn render(&self, printers: &str, served: &[Value]) -> Result<String> {
         let mut text = format!(
-            "# The columns of the tables of Kubernetes {}. Generated by `cargo xtask api-texts`: do not edit.\n\
-             # A line `kind KIND` begins a kind's. A column is its name, type, format, priority and text, or `@` and whose text it is.\n",
+            "# The table columns of Kubernetes {}. Generated by `cargo xtask api-texts`: do not edit.\n\
+             # A line `kind KIND` begins the columns of a kind. A column is its name, type, format, priority and text, or `@` and the field with the text.\n",
             self.version
         );
         let kinds: BTreeSet<&str> = served.iter().filter_map(|kind| kind["kind"].as_str()).collect();
@@ -130,7 +136,7 @@ impl Columns<'_> {
                 lists.entry(name).or_default().push(self.column(line)?);
             } else if let Some((_, call)) = line.split_once("h.TableHandler(")
                 && let Some((name, function)) = call.trim_end_matches(')').split_once(", ")
-                && let Some(kind) = printed(printers, function)
+                && let Some(kind) = printed_kind(printers, function)
                 && kinds.contains(kind)
                 && seen.insert(kind)
             {
@@ -153,7 +159,7 @@ impl Columns<'_> {
         let description = description.trim_end_matches(',').trim_end_matches('}');
         let text = match description.strip_prefix('"') {
             Some(literal) => literal.trim_end_matches('"').to_owned(),
-            None => self.documented(description)?,
+            None => self.swagger_doc(description)?,
         };
         Ok(format!(
             "{}|{}|{}|{}|{text}",
@@ -164,16 +170,16 @@ impl Columns<'_> {
         ))
     }
 
-    /// The text of `appsv1.DeploymentSpec{}.SwaggerDoc()["replicas"]`: a reference where the OpenAPI has it.
-    fn documented(&self, expression: &str) -> Result<String> {
+    /// Resolves `appsv1.DeploymentSpec{}.SwaggerDoc()["replicas"]`: a reference, if the OpenAPI documents have the text.
+    fn swagger_doc(&self, expression: &str) -> Result<String> {
         let (ty, field) = expression
             .split_once(".SwaggerDoc()[\"")
-            .context("an unknown form of text")?;
+            .context("unknown form of description")?;
         let field = field.trim_end_matches("\"]");
-        // Through a field: apiv1.Event{}.InvolvedObject.
-        let (ty, through) = ty.split_once("{}").context("no type")?;
+        // With a field access: `apiv1.Event{}.InvolvedObject`.
+        let (ty, field_access) = ty.split_once("{}").context("no type")?;
         let (package, name) = ty.split_once('.').context("no package")?;
-        let name = if through == ".InvolvedObject" {
+        let name = if field_access == ".InvolvedObject" {
             "ObjectReference"
         } else {
             name
@@ -182,17 +188,20 @@ impl Columns<'_> {
             ("api", version) => ("core", version),
             known => known,
         };
-        let wanted = format!("{group}.{version}.{name}");
-        let schema = self.schemas.iter().find(|(known, _)| short(known) == wanted);
+        let reachable = format!("{group}.{version}.{name}");
+        let schema = self
+            .schemas
+            .iter()
+            .find(|(known, _)| short_name(known) == reachable);
         if let Some((_, schema)) = schema {
-            let has = schema["properties"][field]["description"].is_string();
-            return Ok(if has {
-                format!("@{wanted}.{field}")
+            let has_description = schema["properties"][field]["description"].is_string();
+            return Ok(if has_description {
+                format!("@{reachable}.{field}")
             } else {
                 String::new()
             });
         }
-        // What is no longer served is documented in Go only.
+        // Types that are not served are only documented in Go.
         let file = self
             .api
             .join(group)
@@ -211,8 +220,8 @@ impl Columns<'_> {
     }
 }
 
-/// The kind that a function prints: `func printPod(pod *api.Pod, …`.
-fn printed<'a>(printers: &'a str, function: &str) -> Option<&'a str> {
+/// Returns the kind that a function prints: `func printPod(pod *api.Pod, …`.
+fn printed_kind<'a>(printers: &'a str, function: &str) -> Option<&'a str> {
     let (_, rest) = printers.split_once(&format!("\nfunc {function}("))?;
     let (_, ty) = rest.split_once(',')?.0.split_once(" *")?;
     Some(ty.split_once('.')?.1)

@@ -1,10 +1,10 @@
-//! Writes the API server's table of the built-in types from the OpenAPI documents that Kubernetes publishes.
+//! Generates the table of built-in types from Kubernetes' OpenAPI documents and Go source.
 
 use crate::api_internal;
-use crate::api_kinds::put;
+use crate::api_kinds::write_or_check;
 use crate::go_structs::{self, GoField, Structs};
 use anyhow::{Context, bail};
-use kubewright_testkit::recipe;
+use kubewright_testkit::control_plane_build;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
@@ -15,43 +15,43 @@ use std::process::Command;
 const DOCUMENTS: &str = "api/openapi-spec/v3";
 const REFERENCE: &str = "#/components/schemas/";
 
-/// Writes the file, or with `check` fails when it is not what would be written.
+/// Writes the tables; with `check`, fails if they are stale.
 pub(crate) fn run(check: bool) -> anyhow::Result<()> {
-    let version = recipe::kubernetes_version();
-    let kubernetes = module("k8s.io/kubernetes", version)?;
+    let version = control_plane_build::kubernetes_version();
+    let kubernetes = download_module("k8s.io/kubernetes", version)?;
     let schemas = schemas(&kubernetes)?;
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../apiserver/src/types");
-    let text = render(version, &schemas, &mut Sources::new(version))?;
-    put(&folder.join("builtin.txt"), &text, check)?;
-    put(
+    let text = render(version, &schemas, &mut GoPackages::new(version))?;
+    write_or_check(&folder.join("builtin.txt"), &text, check)?;
+    write_or_check(
         &folder.join("internal.txt"),
         &api_internal::render(version, &kubernetes)?,
         check,
     )
 }
 
-/// The folder of a Go module, downloaded when it is not there.
-pub(crate) fn module(name: &str, version: &str) -> anyhow::Result<PathBuf> {
+/// Returns the folder of a Go module, which is downloaded if missing.
+pub(crate) fn download_module(name: &str, version: &str) -> anyhow::Result<PathBuf> {
     let output = Command::new("go")
         .args(["mod", "download", "-json", &format!("{name}@{version}")])
         .output()
         .context("cannot run go")?;
-    let answer: Value =
-        serde_json::from_slice(&output.stdout).context("go mod download did not answer in JSON")?;
-    match answer["Dir"].as_str() {
+    let output_json: Value =
+        serde_json::from_slice(&output.stdout).context("go mod download: invalid JSON output")?;
+    match output_json["Dir"].as_str() {
         Some(folder) => Ok(folder.into()),
-        None => bail!("go mod download: {}", answer["Error"]),
+        None => bail!("go mod download: {}", output_json["Error"]),
     }
 }
 
-/// The Go packages of the definitions.
-struct Sources {
+/// The Go packages of the OpenAPI definitions.
+struct GoPackages {
     version: String,
     packages: HashMap<String, Structs>,
 }
 
-impl Sources {
-    /// The modules beside Kubernetes are v0.X.Y where it is v1.X.Y.
+impl GoPackages {
+    /// Staging modules have version v0.X.Y for Kubernetes v1.X.Y.
     fn new(version: &str) -> Self {
         Self {
             version: version.replacen("v1.", "v0.", 1),
@@ -59,25 +59,25 @@ impl Sources {
         }
     }
 
-    /// What Go says of a definition's fields: `io.k8s.api.core.v1.Pod` is `Pod` in `k8s.io/api/core/v1`.
+    /// Returns the Go fields of a definition: `io.k8s.api.core.v1.Pod` is `Pod` in `k8s.io/api/core/v1`.
     fn fields(&mut self, definition: &str) -> anyhow::Result<BTreeMap<String, GoField>> {
         let path = definition
             .strip_prefix("io.k8s.")
-            .context("a definition that is not of Kubernetes")?;
-        let (package, name) = path.rsplit_once('.').context("a definition without a package")?;
+            .context("definition outside of io.k8s")?;
+        let (package, name) = path.rsplit_once('.').context("definition without a package")?;
         if !self.packages.contains_key(package) {
-            let (module_name, folder) = package.split_once('.').context("a definition without a module")?;
-            let module = module(&format!("k8s.io/{module_name}"), &self.version)?;
+            let (module_name, folder) = package.split_once('.').context("definition without a module")?;
+            let module = download_module(&format!("k8s.io/{module_name}"), &self.version)?;
             self.packages.insert(
                 package.to_owned(),
-                go_structs::read(&module.join(folder.replace('.', "/")))?,
+                go_structs::parse_package(&module.join(folder.replace('.', "/")))?,
             );
         }
         Ok(self.packages[package].get(name).cloned().unwrap_or_default())
     }
 }
 
-/// All definitions of the documents in the module of Kubernetes.
+/// Returns all definitions of the OpenAPI documents in the k8s.io/kubernetes module.
 pub(crate) fn schemas(kubernetes: &Path) -> anyhow::Result<BTreeMap<String, Value>> {
     let folder = kubernetes.join(DOCUMENTS);
     let mut schemas = BTreeMap::new();
@@ -90,16 +90,20 @@ pub(crate) fn schemas(kubernetes: &Path) -> anyhow::Result<BTreeMap<String, Valu
     Ok(schemas)
 }
 
-fn render(version: &str, schemas: &BTreeMap<String, Value>, sources: &mut Sources) -> anyhow::Result<String> {
+fn render(
+    version: &str,
+    schemas: &BTreeMap<String, Value>,
+    packages: &mut GoPackages,
+) -> anyhow::Result<String> {
     let mut text = format!(
         "# The types of Kubernetes {version}, as its OpenAPI documents publish them. Generated by `cargo xtask api-types`: do not edit.\n\
          # A line `kind GROUP/VERSION KIND TYPE` names the type of a kind (the core group is empty).\n\
-         # A line `type NAME` begins a type; `atomic` says that server-side apply sees it as one value. Its fields follow, indented:\n\
-         # name, type and what is declared of it: required, default=JSON, list=atomic|set|map(KEYS), map=atomic|granular,\n\
-         # patch=STRATEGIES(MERGE KEY); and of the field in Go: pointer, omitempty, omitzero,\n\
-         # go=TYPE where the type has a name that does not follow from this table, in=STRUCTS that are inlined here with the field. `[]T` is a list of T, `{{}}T` a map from strings to T.\n"
+         # A line `type NAME` begins a type; `atomic`: server-side apply treats it as one value. Its fields follow, indented:\n\
+         # name, type and attributes: required, default=JSON, list=atomic|set|map(KEYS), map=atomic|granular,\n\
+         # patch=STRATEGIES(MERGE KEY); and of the Go field: pointer, omitempty, omitzero,\n\
+         # go=TYPE if the Go type does not follow from this table, in=STRUCTS that are inlined with the field. `[]T` is a list of T, `{{}}T` a map from strings to T.\n"
     );
-    let mut wanted = BTreeSet::new();
+    let mut reachable = BTreeSet::new();
     for (name, schema) in schemas {
         for kind in schema["x-kubernetes-group-version-kind"]
             .as_array()
@@ -108,31 +112,31 @@ fn render(version: &str, schemas: &BTreeMap<String, Value>, sources: &mut Source
         {
             let part = |key: &str| kind[key].as_str().unwrap_or_default();
             // Types such as DeleteOptions are listed once for every group.
-            let owns =
+            let is_canonical =
                 name.contains(".apimachinery.") == (part("group").is_empty() && part("kind") == "Status");
-            if owns && is_stable(part("version")) {
+            if is_canonical && is_stable(part("version")) {
                 writeln!(
                     text,
                     "kind {}/{} {} {}",
                     part("group"),
                     part("version"),
                     part("kind"),
-                    short(name)
+                    short_name(name)
                 )?;
-                wanted.insert(name.clone());
+                reachable.insert(name.clone());
             }
         }
     }
-    let mut queue: Vec<String> = wanted.iter().cloned().collect();
+    let mut queue: Vec<String> = reachable.iter().cloned().collect();
     while let Some(name) = queue.pop() {
         references(&schemas[&name], &mut |found| {
-            if wanted.insert(found.to_owned()) {
+            if reachable.insert(found.to_owned()) {
                 queue.push(found.to_owned());
             }
         });
     }
-    for name in wanted.iter().filter(|name| scalar(name).is_none()) {
-        render_type(&mut text, name, &schemas[name], &sources.fields(name)?)?;
+    for name in reachable.iter().filter(|name| scalar(name).is_none()) {
+        render_type(&mut text, name, &schemas[name], &packages.fields(name)?)?;
     }
     Ok(text)
 }
@@ -143,7 +147,7 @@ fn is_stable(version: &str) -> bool {
         .is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Tells of all types that a schema names.
+/// Calls `found` with each type that a schema refers to.
 pub(crate) fn references(schema: &Value, found: &mut impl FnMut(&str)) {
     match schema {
         Value::Object(map) => {
@@ -175,7 +179,7 @@ fn render_type(
     } else {
         ""
     };
-    writeln!(text, "type {}{atomic}", short(name))?;
+    writeln!(text, "type {}{atomic}", short_name(name))?;
     let required: BTreeSet<&str> = schema["required"]
         .as_array()
         .into_iter()
@@ -205,14 +209,14 @@ fn render_type(
             )?;
         }
         if let Some(go) = go.get(field) {
-            if !go.facts.is_empty() {
-                write!(text, " {}", go.facts)?;
+            if !go.flags.is_empty() {
+                write!(text, " {}", go.flags)?;
             }
-            if names_more(&go.ty, &type_of(schema)?) {
+            if has_other_go_name(&go.ty, &type_of(schema)?) {
                 write!(text, " go={}", go.ty)?;
             }
-            if !go.within.is_empty() {
-                write!(text, " in={}", go.within)?;
+            if !go.inlined_in.is_empty() {
+                write!(text, " in={}", go.inlined_in)?;
             }
         }
         if let Some(default) = schema.get("default") {
@@ -223,27 +227,29 @@ fn render_type(
     Ok(())
 }
 
-/// Whether a type's name in Go says more than the table does: of plain values and of lists and maps of them.
-fn names_more(go: &str, ty: &str) -> bool {
-    let in_go = match ty {
+/// Whether the Go name of a scalar type, or of a list or map of it, does not follow from the table's type.
+fn has_other_go_name(go: &str, ty: &str) -> bool {
+    let go_name = match ty {
         "boolean" => "bool".to_owned(),
         "double" => "float64".to_owned(),
         "byte" => "[]uint8".to_owned(),
         "int32" | "int64" | "string" => ty.to_owned(),
         _ => {
             if let Some(items) = ty.strip_prefix("[]") {
-                return go.strip_prefix("[]").is_none_or(|go| names_more(go, items));
+                return go
+                    .strip_prefix("[]")
+                    .is_none_or(|go| has_other_go_name(go, items));
             }
             if let Some(values) = ty.strip_prefix("{}") {
                 return go
                     .strip_prefix("map[string]")
-                    .is_none_or(|go| names_more(go, values));
+                    .is_none_or(|go| has_other_go_name(go, values));
             }
-            // Types of the table have its names; others are read by themselves.
+            // Object types have the same name in the table; others are mapped separately.
             return false;
         }
     };
-    go != in_go
+    go != go_name
 }
 
 fn in_parentheses(names: &Value) -> String {
@@ -263,7 +269,7 @@ fn in_parentheses(names: &Value) -> String {
 
 fn type_of(schema: &Value) -> anyhow::Result<String> {
     if let Some(name) = reference(schema) {
-        return Ok(scalar(name).map_or_else(|| short(name), str::to_owned));
+        return Ok(scalar(name).map_or_else(|| short_name(name), str::to_owned));
     }
     Ok(match (schema["type"].as_str(), schema["format"].as_str()) {
         (Some("array"), _) => format!("[]{}", type_of(&schema["items"])?),
@@ -274,11 +280,11 @@ fn type_of(schema: &Value) -> anyhow::Result<String> {
         (Some("integer" | "number" | "string"), Some(format)) => format.to_owned(),
         (Some("integer"), None) => "int64".to_owned(),
         (Some(scalar @ ("boolean" | "string")), None) => scalar.to_owned(),
-        (kind, format) => bail!("a schema of type {kind:?} with format {format:?}: {schema}"),
+        (kind, format) => bail!("schema of unknown type {kind:?} with format {format:?}: {schema}"),
     })
 }
 
-/// The definitions that are no objects with fields, under the names that the table gives them.
+/// Definitions that are not objects with fields, with their names in the table.
 fn scalar(name: &str) -> Option<&'static str> {
     Some(match name.rsplit_once(".pkg.")?.1 {
         "api.resource.Quantity" => "quantity",
@@ -292,8 +298,8 @@ fn scalar(name: &str) -> Option<&'static str> {
     })
 }
 
-/// `core.v1.Pod` for `io.k8s.api.core.v1.Pod`: the last three parts are unique.
-pub(crate) fn short(name: &str) -> String {
+/// Shortens `io.k8s.api.core.v1.Pod` to `core.v1.Pod`: the last three parts are unique.
+pub(crate) fn short_name(name: &str) -> String {
     let mut parts: Vec<&str> = name.rsplitn(4, '.').take(3).collect();
     parts.reverse();
     parts.join(".")

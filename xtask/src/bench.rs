@@ -1,4 +1,4 @@
-//! Builds the measurements of `benches/` and starts them.
+//! Builds and runs the benchmarks of `benches/`.
 
 use std::{
     path::{Path, PathBuf},
@@ -11,22 +11,22 @@ use clap::Args;
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "flags of a command")]
 pub(crate) struct Options {
-    /// A short run: fewer objects, one round; its figures are rough
+    /// A short run with fewer objects and one round; the figures are rough
     #[arg(long)]
     quick: bool,
-    /// Only see whether every subject runs: a debug build, few objects; its figures mean nothing
+    /// Only check that every benchmark runs: debug build, few objects; the figures are meaningless
     #[arg(long, conflicts_with = "quick")]
     smoke: bool,
-    /// Put the tables into benches/README.md
+    /// Write the tables to benches/README.md
     #[arg(long, conflicts_with_all = ["quick", "smoke"])]
     write: bool,
-    /// Count allocations instead
+    /// Count allocations instead of measuring
     #[arg(long, conflicts_with_all = ["quick", "smoke", "write"])]
     allocations: bool,
-    /// Fail when allocations are not within 10 % of those stored
+    /// Fail if allocations differ from the stored ones by more than 10 %
     #[arg(long, requires = "allocations")]
     check: bool,
-    /// Store the allocations
+    /// Store the numbers of allocations
     #[arg(long, requires = "allocations", conflicts_with = "check")]
     update: bool,
     /// Measure only reads of the store
@@ -35,19 +35,19 @@ pub(crate) struct Options {
     /// Measure only the work queue
     #[arg(long, conflicts_with_all = ["allocations", "lister"])]
     queue: bool,
-    /// Measure only what a reconcile costs beside what it does
+    /// Measure only the overhead of a reconcile
     #[arg(long, conflicts_with_all = ["allocations", "lister", "queue"])]
     reconcile: bool,
-    /// Measure only a manager that has nothing to do, on the real API server
+    /// Measure only an idle manager, on the real API server
     #[arg(long, conflicts_with_all = ["allocations", "lister", "queue", "reconcile"])]
     manager: bool,
-    /// Measure only a whole operator, on the real API server
+    /// Measure only a complete operator, on the real API server
     #[arg(long, conflicts_with_all = ["allocations", "lister", "queue", "reconcile", "manager"])]
     operator: bool,
-    /// Measure only the embedded API server, beside the real one
+    /// Measure only the embedded API server, compared with the real one
     #[arg(long, conflicts_with_all = ["allocations", "lister", "queue", "reconcile", "manager", "operator"])]
     apiserver: bool,
-    /// Arguments of the one that is measured, or of the comparison of caches, such as `--only kubewright --objects 10000 --rounds 3`
+    /// Arguments of the selected benchmark, or of the cache benchmark, such as `--only kubewright --objects 10000 --rounds 3`
     #[arg(last = true)]
     arguments: Vec<String>,
 }
@@ -55,7 +55,7 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
-        .context("xtask lies in no workspace")?;
+        .context("xtask has no parent folder")?;
     if options.allocations {
         return allocations(root, options);
     }
@@ -66,7 +66,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         ["release", "operator"]
     };
     let bench = build(root, "benches", "bench", release)?;
-    let one = [
+    let selected = [
         options.lister,
         options.queue,
         options.reconcile,
@@ -74,8 +74,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         options.operator,
         options.apiserver,
     ];
-    let all = !one.contains(&true);
-    let part = |name: &str| {
+    let all = !selected.contains(&true);
+    let benchmark = |name: &str| {
         let mut command = Command::new(&bench);
         command.arg(name);
         if options.write {
@@ -86,56 +86,60 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         }
         command
     };
-    // With how much less it is done for a look, and for a quick one.
+    // Runs a command with the arguments that make it shorter for `--smoke` or `--quick`.
     let measure = |mut command: Command, smoke: &[&str], quick: &[&str]| {
         if options.smoke {
             command.args(smoke);
         } else if options.quick {
             command.args(quick);
         }
-        succeed(&mut command)
+        run_command(&mut command)
     };
-    let with = |name: &str, flag: &str, program: PathBuf| {
-        let mut command = part(name);
+    let with_program = |name: &str, flag: &str, program: PathBuf| {
+        let mut command = benchmark(name);
         command.arg(flag).arg(program);
         command
     };
     let peers = || go(&root.join("benches/go"), &bench, "peers");
-    // Those in Rust lie beside the one in Go.
+    // The Rust programs are built next to the Go program.
     let operators = || {
-        let mut of_rust = PathBuf::new();
+        let mut rust_program = PathBuf::new();
         for program in ["bench-kubewright", "bench-kube-runtime"] {
-            of_rust = build(root, "benches", program, operator)?;
+            rust_program = build(root, "benches", program, operator)?;
         }
-        go(&root.join("benches/operator-go"), &of_rust, "operator")
+        go(&root.join("benches/operator-go"), &rust_program, "operator")
     };
-    let single = &["--rounds", "1"][..];
+    let one_round = &["--rounds", "1"][..];
     if all {
         let smoke = ["--objects", "500", "--events", "512", "--rounds", "1"];
         let quick = ["--objects", "5000", "--events", "5024", "--rounds", "1"];
-        measure(with("cache", "--peers", peers()?), &smoke, &quick)?;
+        measure(with_program("cache", "--peers", peers()?), &smoke, &quick)?;
     }
     if all || options.lister {
-        let few = ["--objects", "2000", "--seconds", "1", "--rounds", "1"];
-        measure(part("lister"), &few, &few)?;
+        let short = ["--objects", "2000", "--seconds", "1", "--rounds", "1"];
+        measure(benchmark("lister"), &short, &short)?;
     }
     if all || options.queue {
-        let queue = with("queue", "--peers", peers()?);
-        measure(queue, &["--keys", "10000", "--rounds", "1"], single)?;
+        let queue = with_program("queue", "--peers", peers()?);
+        measure(queue, &["--keys", "10000", "--rounds", "1"], one_round)?;
     }
     if all || options.reconcile {
-        let reconcile = with("reconcile", "--go", operators()?);
-        measure(reconcile, &["--keys", "1000", "--rounds", "1"], single)?;
+        let reconcile = with_program("reconcile", "--go", operators()?);
+        measure(reconcile, &["--keys", "1000", "--rounds", "1"], one_round)?;
     }
     if all || options.manager {
-        measure(with("manager", "--go", operators()?), single, single)?;
+        measure(
+            with_program("manager", "--go", operators()?),
+            one_round,
+            one_round,
+        )?;
     }
     if all || options.operator {
         let (smoke, quick) = (
             ["--widgets", "20", "--rounds", "1"],
             ["--widgets", "200", "--rounds", "1"],
         );
-        measure(with("operator", "--go", operators()?), &smoke, &quick)?;
+        measure(with_program("operator", "--go", operators()?), &smoke, &quick)?;
     }
     if all || options.apiserver {
         let kubewright = build(root, "cli", "kubewright", release)?;
@@ -143,40 +147,44 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
             ["--part", "50", "--rounds", "1"],
             ["--part", "5", "--rounds", "1"],
         );
-        measure(with("apiserver", "--kubewright", kubewright), &smoke, &quick)?;
+        measure(
+            with_program("apiserver", "--kubewright", kubewright),
+            &smoke,
+            &quick,
+        )?;
     }
     Ok(())
 }
 
-/// Counts do not depend on what the compiler makes faster: the debug build is enough.
+/// Counts allocations. The numbers do not depend on optimizations, so a debug build is enough.
 fn allocations(root: &Path, options: &Options) -> anyhow::Result<()> {
     let mut command = Command::new(build(root, "benches", "bench-allocations", "dev")?);
     command.arg(root.join("benches/allocations.toml"));
     command.args(options.check.then_some("--check"));
     command.args(options.update.then_some("--update"));
-    succeed(&mut command)
+    run_command(&mut command)
 }
 
-/// Builds a program of a package and says where it is.
+/// Builds a program of a package and returns its path.
 fn build(root: &Path, package: &str, program: &str, profile: &str) -> anyhow::Result<PathBuf> {
     let mut command = Command::new(env!("CARGO"));
     command
         .current_dir(root)
         .args(["build", "--locked", "--profile", profile, "--bin", program, "-p"])
         .arg(format!("kubewright-{package}"));
-    succeed(&mut command)?;
-    // Beside the profile's folder that this program was built into.
+    run_command(&mut command)?;
+    // The programs are in a sibling of the profile's folder that contains this program.
     let this = std::env::current_exe()?;
     let target = this
         .parent()
         .and_then(Path::parent)
-        .context("this program lies in no target folder")?;
+        .context("xtask is not in a target folder")?;
     Ok(target
         .join(if profile == "dev" { "debug" } else { profile })
         .join(program))
 }
 
-/// Builds a Go program beside the other.
+/// Builds a Go program next to the given one.
 fn go(folder: &Path, bench: &Path, name: &str) -> anyhow::Result<PathBuf> {
     let program = bench.with_file_name(format!("bench-{name}"));
     let mut command = Command::new("go");
@@ -186,11 +194,11 @@ fn go(folder: &Path, bench: &Path, name: &str) -> anyhow::Result<PathBuf> {
         .args(["build", "-mod=readonly", "-trimpath", "-buildvcs=false", "-o"])
         .arg(&program)
         .arg(".");
-    succeed(&mut command)?;
+    run_command(&mut command)?;
     Ok(program)
 }
 
-fn succeed(command: &mut Command) -> anyhow::Result<()> {
+fn run_command(command: &mut Command) -> anyhow::Result<()> {
     let program = command.get_program().display().to_string();
     let status = command
         .status()

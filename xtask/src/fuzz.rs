@@ -1,11 +1,11 @@
-//! `cargo xtask fuzz`: builds the fuzzer in `fuzz/` with coverage's flags, and runs each target for a while.
+//! `cargo xtask fuzz`: builds the fuzzer in `fuzz/` with coverage instrumentation, and runs each target for some time.
 
 use anyhow::{Context, bail, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What cargo-fuzz has rustc do without a sanitizer, of which there is nothing to find: our code has no `unsafe`.
+/// The flags of cargo-fuzz without sanitizers, which would find nothing: our code has no `unsafe`.
 const FLAGS: [&str; 8] = [
     "--cfg=fuzzing",
     "-Cpasses=sancov-module",
@@ -17,25 +17,25 @@ const FLAGS: [&str; 8] = [
     "-Ccodegen-units=1",
 ];
 
-/// Fewer runs than that in a second are no fuzzing.
-const FEWEST: u64 = 20;
+/// Fail below this rate, at which fuzzing is not effective.
+const MIN_RUNS_PER_SECOND: u64 = 20;
 
 pub(crate) fn run(seconds: u64, only: Option<&str>) -> anyhow::Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let folder = root.join("target/fuzz");
     let program = build(&root, &folder)?;
-    let listed = Command::new(&program).env("KUBEWRIGHT_FUZZ", "list").output();
-    let listed = listed.with_context(|| format!("cannot run {}", program.display()))?;
-    let listed = String::from_utf8_lossy(&listed.stdout);
-    let targets: Vec<&str> = listed.lines().collect();
-    let is_chosen = |target: &&str| only.is_none_or(|only| only == *target);
-    let chosen: Vec<&str> = targets.iter().copied().filter(is_chosen).collect();
+    let targets_output = Command::new(&program).env("KUBEWRIGHT_FUZZ", "list").output();
+    let targets_output = targets_output.with_context(|| format!("cannot run {}", program.display()))?;
+    let targets_output = String::from_utf8_lossy(&targets_output.stdout);
+    let targets: Vec<&str> = targets_output.lines().collect();
+    let is_selected = |target: &&str| only.is_none_or(|only| only == *target);
+    let selected: Vec<&str> = targets.iter().copied().filter(is_selected).collect();
     ensure!(
-        !chosen.is_empty(),
-        "there is no such target; there are {}",
+        !selected.is_empty(),
+        "unknown target: choose one of {}",
         targets.join(", ")
     );
-    for target in chosen {
+    for target in selected {
         fuzz(&root, &folder, &program, target, seconds)?;
     }
     Ok(())
@@ -46,10 +46,12 @@ fn build(root: &Path, folder: &Path) -> anyhow::Result<PathBuf> {
         .arg("-vV")
         .output()
         .context("cannot run rustc")?;
-    let said = String::from_utf8_lossy(&host.stdout).into_owned();
-    let host = said.lines().find_map(|line| line.strip_prefix("host: "));
-    let host = host.context("rustc does not name its host")?;
-    // With a target named, what runs while building is built without these flags.
+    let version_output = String::from_utf8_lossy(&host.stdout).into_owned();
+    let host = version_output
+        .lines()
+        .find_map(|line| line.strip_prefix("host: "));
+    let host = host.context("rustc -vV does not print the host")?;
+    // With an explicit target, build scripts and proc macros are built without these flags.
     let status = Command::new("cargo")
         .args([
             "build",
@@ -67,21 +69,21 @@ fn build(root: &Path, folder: &Path) -> anyhow::Result<PathBuf> {
         .context("cannot run cargo")?;
     ensure!(
         status.success(),
-        "the fuzzer does not build; it needs a C++ compiler: {status}"
+        "cargo build failed: {status}; check that a C++ compiler is installed"
     );
     Ok(folder.join(host).join("release/kubewright-fuzz"))
 }
 
 fn fuzz(root: &Path, folder: &Path, program: &Path, target: &str, seconds: u64) -> anyhow::Result<()> {
-    let (corpus, found) = (folder.join("corpus").join(target), folder.join("found"));
-    for folder in [&corpus, &found] {
-        fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let (corpus, findings) = (folder.join("corpus").join(target), folder.join("found"));
+    for folder in [&corpus, &findings] {
+        fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
     }
     let output = Command::new(program)
         .arg(&corpus)
         .arg(format!("-max_total_time={seconds}"))
         .arg(format!("-dict={}", root.join("fuzz/json.dict").display()))
-        .arg(format!("-artifact_prefix={}/{target}-", found.display()))
+        .arg(format!("-artifact_prefix={}/{target}-", findings.display()))
         .args([
             "-timeout=10",
             "-rss_limit_mb=2048",
@@ -92,29 +94,29 @@ fn fuzz(root: &Path, folder: &Path, program: &Path, target: &str, seconds: u64) 
         .env("KUBEWRIGHT_FUZZ_SEEDS", &corpus)
         .output()
         .with_context(|| format!("cannot run {}", program.display()))?;
-    let said = String::from_utf8_lossy(&output.stderr);
+    let stderr = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {
-        let lines: Vec<&str> = said.lines().collect();
+        let lines: Vec<&str> = stderr.lines().collect();
         let last = lines[lines.len().saturating_sub(60)..].join("\n");
         bail!("{target}: {}\n{last}", output.status);
     }
-    let figure = |name: &str| {
-        let line = said.lines().find_map(|line| line.strip_prefix(name))?;
+    let statistic = |name: &str| {
+        let line = stderr.lines().find_map(|line| line.strip_prefix(name))?;
         line.trim_start_matches(':').trim().parse::<u64>().ok()
     };
-    let runs =
-        figure("stat::number_of_executed_units").context("the fuzzer does not say how often it ran")?;
-    let reached = said
+    let runs = statistic("stat::number_of_executed_units")
+        .context("the fuzzer does not print its number of runs")?;
+    let coverage = stderr
         .lines()
         .rev()
         .find_map(|line| line.split_once(" cov: ")?.1.split(' ').next());
     eprintln!(
-        "{target}: {runs} runs in {seconds} s, {} places reached",
-        reached.unwrap_or("no")
+        "{target}: {runs} runs in {seconds} s, {} coverage points reached",
+        coverage.unwrap_or("no")
     );
     ensure!(
-        runs >= FEWEST * seconds,
-        "{target} ran only {runs} times in {seconds} s"
+        runs >= MIN_RUNS_PER_SECOND * seconds,
+        "{target}: only {runs} runs in {seconds} s, fewer than {MIN_RUNS_PER_SECOND} per second"
     );
     Ok(())
 }

@@ -1,42 +1,42 @@
-//! What the Go source says of a type's fields and the OpenAPI does not: which are pointers, which are left out when they are empty, and
-//! what their types are called.
+//! Facts about fields that are only in the Go source, not in the OpenAPI documents: pointers, omission of empty values, and the names of
+//! types.
 
 use anyhow::Context;
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::Path;
 
-/// The fields of the structs of one package: by struct and name in JSON.
+/// The fields of the structs of a package, by struct and JSON name.
 pub(crate) type Structs = HashMap<String, BTreeMap<String, GoField>>;
 
-/// What is known of a field.
+/// The facts about a field.
 #[derive(Clone, Default)]
 pub(crate) struct GoField {
-    /// Such as `pointer omitempty`.
-    pub(crate) facts: String,
-    /// Its type as Go's messages write it, such as `[]v1.Container`.
+    /// Space-separated flags, such as `pointer omitempty`.
+    pub(crate) flags: String,
+    /// The type as Go's messages print it, such as `[]v1.Container`.
     pub(crate) ty: String,
-    /// The inlined structs that it stands in, which messages name, such as `VolumeSource`.
-    pub(crate) within: String,
+    /// The inlined structs that contain the field, which messages name, such as `VolumeSource`.
+    pub(crate) inlined_in: String,
 }
 
-/// Reads a package's folder.
-pub(crate) fn read(folder: &Path) -> anyhow::Result<Structs> {
+/// Parses the Go files of a package.
+pub(crate) fn parse_package(folder: &Path) -> anyhow::Result<Structs> {
     let mut structs = Structs::new();
     let mut inlined: Vec<(String, String)> = Vec::new();
     for entry in fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
         let path = entry?.path();
         if path.extension().is_some_and(|extension| extension == "go") {
-            scan(&fs::read_to_string(&path)?, &mut structs, &mut inlined);
+            parse_structs(&fs::read_to_string(&path)?, &mut structs, &mut inlined);
         }
     }
-    // A struct may inline one that inlines another.
+    // Inlined structs may inline others.
     for _ in 0..3 {
         for (outer, inner) in &inlined {
             let mut fields = structs.get(inner).cloned().unwrap_or_default();
             for field in fields.values_mut() {
-                let dot = if field.within.is_empty() { "" } else { "." };
-                field.within = format!("{inner}{dot}{}", field.within);
+                let dot = if field.inlined_in.is_empty() { "" } else { "." };
+                field.inlined_in = format!("{inner}{dot}{}", field.inlined_in);
             }
             structs.entry(outer.clone()).or_default().extend(fields);
         }
@@ -44,7 +44,7 @@ pub(crate) fn read(folder: &Path) -> anyhow::Result<Structs> {
     Ok(structs)
 }
 
-fn scan(source: &str, structs: &mut Structs, inlined: &mut Vec<(String, String)>) {
+fn parse_structs(source: &str, structs: &mut Structs, inlined: &mut Vec<(String, String)>) {
     let mut current: Option<String> = None;
     let package = source.lines().find_map(|line| line.strip_prefix("package "));
     let package = package.unwrap_or_default().trim();
@@ -70,52 +70,53 @@ fn scan(source: &str, structs: &mut Structs, inlined: &mut Vec<(String, String)>
         match *words {
             ["metav1.TypeMeta"] => {
                 let fields = structs.entry(name.clone()).or_default();
-                let text = GoField {
-                    facts: "omitempty".to_owned(),
+                let type_meta_field = GoField {
+                    flags: "omitempty".to_owned(),
                     ty: "string".to_owned(),
-                    within: "TypeMeta".to_owned(),
+                    inlined_in: "TypeMeta".to_owned(),
                 };
-                fields.extend(["apiVersion", "kind"].map(|field| (field.to_owned(), text.clone())));
+                fields
+                    .extend(["apiVersion", "kind"].map(|field| (field.to_owned(), type_meta_field.clone())));
             }
             [inner] if field.is_empty() && options.contains(&"inline") => {
                 inlined.push((name.clone(), inner.trim_start_matches('*').to_owned()));
             }
-            // An embedded struct with a name has no other.
+            // An embedded struct with a JSON name has no field name.
             [ty] | [_, ty, ..] => {
                 let pointer = ty.starts_with('*').then_some("pointer");
-                let kept = options.into_iter().filter(|option| option.starts_with("omit"));
-                let facts: Vec<&str> = pointer.into_iter().chain(kept).collect();
-                let known = GoField {
-                    facts: facts.join(" "),
-                    ty: in_messages(ty.trim_start_matches('*'), package),
+                let omit_options = options.into_iter().filter(|option| option.starts_with("omit"));
+                let flags: Vec<&str> = pointer.into_iter().chain(omit_options).collect();
+                let field_facts = GoField {
+                    flags: flags.join(" "),
+                    ty: type_in_messages(ty.trim_start_matches('*'), package),
                     ..GoField::default()
                 };
                 structs
                     .entry(name.clone())
                     .or_default()
-                    .insert(field.to_owned(), known);
+                    .insert(field.to_owned(), field_facts);
             }
             _ => {}
         }
     }
 }
 
-/// A type of a package as messages write it.
-fn in_messages(ty: &str, package: &str) -> String {
+/// Formats a type as Go's messages print it.
+fn type_in_messages(ty: &str, package: &str) -> String {
     for prefix in ["*", "[]"] {
         if let Some(inner) = ty.strip_prefix(prefix) {
-            return format!("{prefix}{}", in_messages(inner, package));
+            return format!("{prefix}{}", type_in_messages(inner, package));
         }
     }
     if let Some((key, inner)) = ty.strip_prefix("map[").and_then(|rest| rest.split_once(']')) {
         return format!(
             "map[{}]{}",
-            in_messages(key, package),
-            in_messages(inner, package)
+            type_in_messages(key, package),
+            type_in_messages(inner, package)
         );
     }
     match ty.split_once('.') {
-        // Packages of versions are imported under other names.
+        // Versioned packages are imported under other names.
         Some((alias, name)) if alias.ends_with("v1") => format!("v1.{name}"),
         None if ty == "byte" => "uint8".to_owned(),
         None if ty.starts_with(char::is_uppercase) => format!("{package}.{ty}"),

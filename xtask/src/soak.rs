@@ -1,9 +1,9 @@
-//! `cargo xtask soak`: the soak test with its arguments.
+//! `cargo xtask soak`: runs the soak test.
 
 use anyhow::{Context, ensure};
 use std::process::Command;
 
-/// Shows what the test prints as it goes.
+/// Runs the soak test and shows its output.
 pub(crate) fn run(seconds: u64, seed: Option<u64>) -> anyhow::Result<()> {
     let mut command = Command::new("cargo");
     command
@@ -21,6 +21,6 @@ pub(crate) fn run(seconds: u64, seed: Option<u64>) -> anyhow::Result<()> {
         command.env("KUBEWRIGHT_SOAK_SEED", seed.to_string());
     }
     let status = command.status().context("cannot run cargo")?;
-    ensure!(status.success(), "the soak test: {status}");
+    ensure!(status.success(), "soak test failed: {status}");
     Ok(())
 }

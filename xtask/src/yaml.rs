@@ -1,9 +1,9 @@
-//! YAML, read in one place.
+//! YAML parsing.
 
 use anyhow::Result;
 use serde_json::Value;
 
-/// The one document of a text.
-pub(crate) fn read(text: &str) -> Result<Value> {
+/// Parses a text with a single document.
+pub(crate) fn parse(text: &str) -> Result<Value> {
     Ok(serde_saphyr::from_str(text)?)
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask control-plane`, with a script in Go's place.
+//! Tests of `cargo xtask control-plane`, with a script in place of Go.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
@@ -7,8 +7,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Notes its arguments, and does what a build does.
-const GO: &str = r#"#!/bin/sh
+/// Records its arguments, and imitates a build.
+const FAKE_GO: &str = r#"#!/bin/sh
 echo "$CGO_ENABLED $*" >> "$0.calls"
 case $1 in
 env) echo go1.26.8 ;;
@@ -39,7 +39,7 @@ impl Machine {
             .args(arguments)
             .env("KUBEWRIGHT_CACHE", self.path("cache"))
             .env_remove("KUBEBUILDER_ASSETS")
-            // Ours comes first.
+            // The fake Go comes first.
             .env("PATH", format!("{}:/usr/bin:/bin", self.path("bin").display()))
             .output()
             .unwrap()
@@ -50,7 +50,7 @@ impl Machine {
         calls.lines().map(str::to_owned).collect()
     }
 
-    /// What lies in the cache beside the lock.
+    /// The cache's content besides the lock.
     fn builds(&self) -> Vec<String> {
         let entries = fs::read_dir(self.path("cache/control-plane")).unwrap();
         let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -63,8 +63,8 @@ fn stderr(output: &Output) -> String {
 }
 
 #[test]
-fn builds_once_and_prints_the_folder() {
-    let machine = Machine::new(Some(GO));
+fn control_plane_is_built_once_and_its_folder_printed() {
+    let machine = Machine::new(Some(FAKE_GO));
     let first = machine.run(&[]);
     assert!(first.status.success(), "{}", stderr(&first));
     let printed = String::from_utf8(first.stdout).unwrap();
@@ -79,7 +79,7 @@ fn builds_once_and_prints_the_folder() {
     assert_eq!(
         machine.builds(),
         [folder.file_name().unwrap().to_str().unwrap()],
-        "nothing half done stays"
+        "no intermediate folder remains"
     );
     let calls = machine.calls();
     assert_eq!(calls.len(), 2, "{calls:?}");
@@ -93,12 +93,12 @@ fn builds_once_and_prints_the_folder() {
     assert_eq!(String::from_utf8(second.stdout).unwrap(), printed);
     let print = machine.run(&["--print"]);
     assert_eq!(String::from_utf8(print.stdout).unwrap(), printed);
-    assert_eq!(machine.calls().len(), 2, "go was called again");
+    assert_eq!(machine.calls().len(), 2, "go must not be called again");
 }
 
 #[test]
-fn what_was_tidied_away_is_built_again() {
-    let machine = Machine::new(Some(GO));
+fn deleted_program_is_rebuilt() {
+    let machine = Machine::new(Some(FAKE_GO));
     let folder = String::from_utf8(machine.run(&[]).stdout).unwrap();
     let lost = Path::new(folder.trim()).join("kubectl");
     fs::remove_file(&lost).unwrap();
@@ -107,8 +107,8 @@ fn what_was_tidied_away_is_built_again() {
 }
 
 #[test]
-fn print_builds_nothing() {
-    let machine = Machine::new(Some(GO));
+fn print_does_not_build() {
+    let machine = Machine::new(Some(FAKE_GO));
     let output = machine.run(&["--print"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(output.stdout.is_empty());
@@ -121,7 +121,7 @@ fn print_builds_nothing() {
 }
 
 #[test]
-fn failed_build_leaves_no_folder_that_tests_would_use() {
+fn failed_build_leaves_no_folder() {
     let machine = Machine::new(Some(
         "#!/bin/sh\n[ $1 = env ] && echo go1.26.8 && exit\necho no network >&2\nexit 1\n",
     ));
@@ -142,7 +142,7 @@ fn failed_build_leaves_no_folder_that_tests_would_use() {
 }
 
 #[test]
-fn unfit_go_names_the_mend() {
+fn unsuitable_go_error_has_advice() {
     let old = Machine::new(Some("#!/bin/sh\necho go1.19.8\n"));
     let error = stderr(&old.run(&[]));
     assert!(error.contains("go1.19.8 is too old: install Go 1.26"), "{error}");
@@ -158,7 +158,7 @@ fn unfit_go_names_the_mend() {
 }
 
 #[test]
-fn missing_go_names_the_mend() {
+fn missing_go_error_has_advice() {
     let machine = Machine::new(None);
     let output = Command::new(env!("CARGO_BIN_EXE_xtask"))
         .arg("control-plane")
@@ -168,9 +168,6 @@ fn missing_go_names_the_mend() {
         .unwrap();
     assert_eq!(output.status.code(), Some(1));
     let error = stderr(&output);
-    assert!(
-        error.contains("there is no `go` on PATH: install Go 1.26"),
-        "{error}"
-    );
+    assert!(error.contains("`go` is not on PATH: install Go 1.26"), "{error}");
     assert!(error.contains("KUBEBUILDER_ASSETS"), "{error}");
 }

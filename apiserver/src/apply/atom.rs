@@ -1,6 +1,6 @@
-//! How a value is walked: by its type, and where that leaves it open, by what it is.
+//! How to walk a value: by its type, or by the value itself where the type leaves it open.
 
-use super::element::PathElement;
+use super::path_element::PathElement;
 use crate::types::{Field, ListKind, Scalar, Type};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 static ANY: Type = Type::Any;
 static OPAQUE: Type = Type::Opaque;
 
-/// The ways in which a value of a type may be walked.
+/// The kinds of value that a type allows: map, list or scalar.
 #[derive(Clone, Copy)]
 pub(super) struct Atom<'a> {
     pub(super) map: Option<MapAtom<'a>>,
@@ -37,8 +37,8 @@ pub(super) enum ScalarAtom {
     Untyped,
 }
 
-/// What a walk does next.
-pub(super) enum Step<'a> {
+/// The kind of value to walk into.
+pub(super) enum AtomKind<'a> {
     Map(MapAtom<'a>),
     Scalar(ScalarAtom),
     List(ListAtom<'a>),
@@ -70,7 +70,7 @@ impl<'a> Atom<'a> {
             };
         }
         match ty.resolve() {
-            // What may be a number or a text is published without a type: here, anything goes.
+            // Int-or-string fields are published without a type: allow any value.
             Type::Scalar(scalar) if *scalar != Scalar::IntOrString => Self {
                 map: None,
                 scalar: Some(ScalarAtom::of(*scalar)),
@@ -95,8 +95,8 @@ impl<'a> Atom<'a> {
         }
     }
 
-    /// With only the way that the value itself goes, if the type allows it.
-    pub(super) fn deduced(self, value: Option<&Value>) -> Self {
+    /// Keeps only the kind that matches the value, if the type allows it.
+    pub(super) fn deduce(self, value: Option<&Value>) -> Self {
         let none = Self {
             map: None,
             scalar: None,
@@ -119,17 +119,17 @@ impl<'a> Atom<'a> {
         }
     }
 
-    /// Both go the same ways. They come from the same type.
-    pub(super) fn goes_like(self, other: Self) -> bool {
+    /// Whether both allow the same kinds. Assumes that they come from the same type.
+    pub(super) fn allows_same_kinds(self, other: Self) -> bool {
         self.map.is_some() == other.map.is_some()
             && self.scalar.is_some() == other.scalar.is_some()
             && self.list.is_some() == other.list.is_some()
     }
 
-    pub(super) fn step(self) -> Option<Step<'a>> {
-        let map = self.map.map(Step::Map);
-        map.or(self.scalar.map(Step::Scalar))
-            .or(self.list.map(Step::List))
+    pub(super) fn kind(self) -> Option<AtomKind<'a>> {
+        let map = self.map.map(AtomKind::Map);
+        map.or(self.scalar.map(AtomKind::Scalar))
+            .or(self.list.map(AtomKind::List))
     }
 }
 
@@ -163,7 +163,7 @@ impl ListAtom<'_> {
         matches!(self.kind, None | Some(ListKind::Atomic))
     }
 
-    /// The step to an item, or why there is none.
+    /// Returns the path element of an item; the error says why it has none.
     pub(super) fn element(self, item: &Value) -> Result<PathElement, String> {
         match self.kind {
             None | Some(ListKind::Atomic) => Err("invalid indexing of non-associative list".to_owned()),

@@ -1,13 +1,13 @@
-//! What changed between two objects, as sets of fields.
+//! Compares two objects; the differences are field sets.
 
-use super::atom::{Atom, ListAtom, MapAtom, Step};
-use super::element::{self, PathElement};
-use super::set::FieldSet;
+use super::atom::{Atom, AtomKind, ListAtom, MapAtom};
+use super::field_set::FieldSet;
+use super::path_element::{self, PathElement};
 use crate::types::Type;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The fields that differ.
+/// The fields that were removed, modified and added.
 #[derive(Debug, Default)]
 pub(super) struct Comparison {
     pub(super) removed: FieldSet,
@@ -24,12 +24,12 @@ impl Comparison {
         }
     }
 
-    fn note(&mut self, path: &[PathElement], old: Option<&Value>, new: Option<&Value>) {
+    fn record(&mut self, path: &[PathElement], old: Option<&Value>, new: Option<&Value>) {
         match (old, new) {
             (None, _) => self.added.insert(path),
             (_, None) => self.removed.insert(path),
             (Some(old), Some(new)) => {
-                if element::compare(old, new).is_ne() {
+                if path_element::compare(old, new).is_ne() {
                     self.modified.insert(path);
                 }
             }
@@ -51,48 +51,48 @@ fn visit(
     out: &mut Comparison,
 ) {
     let atom = Atom::of(ty);
-    let (old_atom, new_atom) = (atom.deduced(old), atom.deduced(new));
+    let (old_atom, new_atom) = (atom.deduce(old), atom.deduce(new));
     let in_leaf = if new.is_none() {
-        step(old_atom, old, new, path, out)
-    } else if old.is_none() || old_atom.goes_like(new_atom) {
-        step(new_atom, old, new, path, out)
+        compare_as(old_atom, old, new, path, out)
+    } else if old.is_none() || old_atom.allows_same_kinds(new_atom) {
+        compare_as(new_atom, old, new, path, out)
     } else {
-        // It became something else: what it had within is gone, too.
-        step(old_atom, old, new, path, out);
-        step(new_atom, old, new, path, out)
+        // The kind of value changed: everything within the old one is removed.
+        compare_as(old_atom, old, new, path, out);
+        compare_as(new_atom, old, new, path, out)
     };
     if !in_leaf && (old.is_none() || new.is_none()) {
-        out.note(path, old, new);
+        out.record(path, old, new);
     }
 }
 
-/// Compares one way; true when the value counts as one.
-fn step(
+/// Compares as one kind of value. Returns whether the value is a leaf.
+fn compare_as(
     atom: Atom<'_>,
     old: Option<&Value>,
     new: Option<&Value>,
     path: &mut Vec<PathElement>,
     out: &mut Comparison,
 ) -> bool {
-    match atom.step() {
-        Some(Step::Map(map)) => {
+    match atom.kind() {
+        Some(AtomKind::Map(map)) => {
             let (left, right) = (old.and_then(Value::as_object), new.and_then(Value::as_object));
             if !(map.atomic || left.is_none_or(Map::is_empty) && right.is_none_or(Map::is_empty)) {
                 visit_fields(left, right, map, path, out);
                 return false;
             }
         }
-        Some(Step::List(list)) => {
+        Some(AtomKind::List(list)) => {
             let (left, right) = (items(old), items(new));
             if !(list.is_atomic() || left.is_empty() && right.is_empty()) {
                 visit_items(left, right, list, path, out);
                 return false;
             }
         }
-        Some(Step::Scalar(_)) => {}
+        Some(AtomKind::Scalar(_)) => {}
         None => return false,
     }
-    out.note(path, old, new);
+    out.record(path, old, new);
     true
 }
 
@@ -145,13 +145,13 @@ fn visit_items(
             ([] | [_], [] | [_]) => {
                 visit(old.first().copied(), new.first().copied(), list.items, path, out);
             }
-            // Items that stand twice are one value.
+            // Duplicate items are compared as one value.
             ([_, _, ..], [_, _, ..]) => {
                 let same = old.len() == new.len()
                     && old
                         .iter()
                         .zip(&new)
-                        .all(|(old, new)| element::compare(old, new).is_eq());
+                        .all(|(old, new)| path_element::compare(old, new).is_eq());
                 if !same {
                     out.modified.insert(path);
                 }

@@ -1,16 +1,16 @@
-//! Why an apply is refused.
+//! Errors of apply requests.
 
-use super::managed::Manager;
-use super::set::FieldSet;
+use super::field_set::FieldSet;
+use super::managed_fields::Manager;
 use std::collections::BTreeMap;
 
-/// A refused apply, with the status that the real server answers with.
+/// An error of an apply request, with the status that the real server returns.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ApplyError {
     /// 400, `BadRequest`.
     #[error("{0}")]
     BadRequest(String),
-    /// 409, `Conflict`: others own fields that it would change.
+    /// 409, `Conflict`: other managers own fields that the apply would change.
     #[error("{message}")]
     Conflict {
         /// The message of the status.
@@ -51,10 +51,11 @@ impl ApplyError {
         }
     }
 
-    /// The conflicts, of at least one manager, in the order of their names.
+    /// Builds the error from the conflicting fields of at least one manager, ordered by manager.
     pub(super) fn conflicts(conflicts: &BTreeMap<Manager, FieldSet>) -> Self {
-        let shown =
-            |path: &[super::element::PathElement]| path.iter().map(ToString::to_string).collect::<String>();
+        let shown = |path: &[super::path_element::PathElement]| {
+            path.iter().map(ToString::to_string).collect::<String>()
+        };
         let by_manager: Vec<(String, Vec<String>)> = conflicts
             .iter()
             .map(|(manager, set)| {

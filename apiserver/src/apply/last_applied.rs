@@ -1,17 +1,18 @@
-//! The way from client-side to server-side apply with kubectl: what the annotation of the last client-side apply says is no conflict.
+//! Migration from kubectl's client-side apply to server-side apply: fields that still have the value of the last-applied annotation do not
+//! conflict.
 
 use super::compare::compare;
-use super::managed::{Manager, Managers};
-use super::set::FieldSet;
-use super::{ApplyError, Write, attempt, walk};
+use super::field_set::FieldSet;
+use super::managed_fields::{Manager, Managers};
+use super::{ApplyError, Write, try_apply, typed_value};
 use serde_json::Value;
 
 const ANNOTATION: &str = "kubectl.kubernetes.io/last-applied-configuration";
-/// All annotations of an object together may not be longer.
-const MAX_ANNOTATIONS: usize = 256 << 10;
+/// Maximum size of all annotations of an object together.
+const MAX_ANNOTATIONS_BYTES: usize = 256 << 10;
 
-/// Applies again with force when all conflicts are about fields that still have the value of the annotation; else the conflict.
-pub(super) fn allows(
+/// Retries the apply with force if all conflicting fields still have the value of the annotation; otherwise returns the conflict.
+pub(super) fn retry_with_force(
     live: &Value,
     config: &Value,
     write: Write<'_, '_>,
@@ -19,8 +20,8 @@ pub(super) fn allows(
     manager: &Manager,
     conflict: &ApplyError,
 ) -> Result<(Option<Value>, Managers), ApplyError> {
-    let scope = write.scope();
-    let Some(allowed) = unchanged_since(live, write) else {
+    let updater = write.updater();
+    let Some(allowed) = fields_matching_annotation(live, write) else {
         return Err(conflict.clone());
     };
     let ApplyError::Conflict { causes, .. } = conflict else {
@@ -29,21 +30,21 @@ pub(super) fn allows(
     let shown = |path: &[super::PathElement]| path.iter().map(ToString::to_string).collect::<String>();
     let allowed: Vec<String> = allowed.paths().iter().map(|path| shown(path)).collect();
     if causes.iter().all(|cause| allowed.contains(&cause.field)) {
-        let (outcome, managers) = attempt(&scope, live, config, managers, manager, true);
+        let (outcome, managers) = try_apply(&updater, live, config, managers, manager, true);
         return Ok((outcome?, managers));
     }
     Err(conflict.clone())
 }
 
-/// The fields of the annotation that are what it says.
-fn unchanged_since(live: &Value, write: Write<'_, '_>) -> Option<FieldSet> {
+/// Returns the fields with equal values in the live object and the annotation.
+fn fields_matching_annotation(live: &Value, write: Write<'_, '_>) -> Option<FieldSet> {
     let last: Value = serde_json::from_str(live["metadata"]["annotations"][ANNOTATION].as_str()?).ok()?;
     if last["apiVersion"] != write.api_version {
         return None;
     }
     let ty = (write.types)(write.api_version)?;
     let changes = compare(&last, live, ty);
-    let set = walk::field_set(&last, ty);
+    let set = typed_value::field_set(&last, ty);
     Some(
         set.difference(&changes.modified)
             .difference(&changes.added)
@@ -51,8 +52,8 @@ fn unchanged_since(live: &Value, write: Write<'_, '_>) -> Option<FieldSet> {
     )
 }
 
-/// Keeps the annotation true where there is one, so that a client-side apply may follow.
-pub(super) fn renew(object: &mut Value, config: &Value) {
+/// Updates the annotation, if the object has one, so that a client-side apply may follow.
+pub(super) fn update_annotation(object: &mut Value, config: &Value) {
     let Some(annotations) = object
         .pointer_mut("/metadata/annotations")
         .and_then(Value::as_object_mut)
@@ -75,7 +76,7 @@ pub(super) fn renew(object: &mut Value, config: &Value) {
     }
     annotations.insert(ANNOTATION.to_owned(), Value::String(format!("{config}\n")));
     let length = |(name, value): (&String, &Value)| name.len() + value.as_str().map_or(0, str::len);
-    if annotations.iter().map(length).sum::<usize>() > MAX_ANNOTATIONS {
+    if annotations.iter().map(length).sum::<usize>() > MAX_ANNOTATIONS_BYTES {
         annotations.remove(ANNOTATION);
     }
 }

@@ -1,32 +1,32 @@
-//! Server-side apply: field sets, merging by the kind's type, conflicts, and `managedFields`.
+//! Server-side apply: field sets, merging by type, conflicts, and `managedFields`.
 //!
-//! [`apply`] does an apply request, [`track`] the bookkeeping of every other write. Both work on the object in the version of the
-//! request; what other versions' managers own is compared in the types of their versions, without conversion, which is right for
-//! custom resources with conversion `None`.
+//! [`apply`] handles apply requests; [`track`] updates `managedFields` for every other write. Both work on the object in the request's API
+//! version. Sets of managers that wrote in other versions are compared with those versions' types, without conversion, which is correct for
+//! custom resources with conversion strategy `None`.
 
 mod atom;
 mod compare;
-mod element;
 mod error;
+mod field_set;
 mod last_applied;
-mod managed;
+mod managed_fields;
 mod ownership;
+mod path_element;
 mod scale;
-mod set;
+mod typed_value;
 mod validate;
-mod walk;
 
-pub use element::PathElement;
 pub use error::{ApplyError, ConflictCause};
-pub use scale::{parent_record, scale_record};
-pub use set::FieldSet;
+pub use field_set::FieldSet;
+pub use path_element::PathElement;
+pub use scale::{parent_managed_fields, scale_managed_fields};
 
 use crate::types::Type;
-use managed::{Manager, Managers};
-use ownership::Scope;
+use managed_fields::{Manager, Managers};
+use ownership::Updater;
 use serde_json::Value;
 
-/// A write: who, to what, and what its kind is.
+/// One write: its field manager, its target's kind, and the rules for that kind.
 #[derive(Clone, Copy)]
 pub struct Write<'a, 't> {
     /// The field manager: the parameter `fieldManager`, else the user agent up to its first slash.
@@ -39,18 +39,18 @@ pub struct Write<'a, 't> {
     pub custom: bool,
     /// The subresource, or the empty string.
     pub subresource: &'a str,
-    /// Now, in RFC 3339 to the second.
+    /// The time of the write, in RFC 3339 to the second.
     pub time: &'a str,
-    /// The type of the kind in a version; none where the version does not exist.
+    /// Returns the type of the kind in an API version; none for a version that is not served.
     pub types: &'a dyn Fn(&str) -> Option<&'t Type>,
-    /// The fields that such a request cannot change, whatever it sends: `status` for an object whose status is a subresource; `spec` and
-    /// `metadata` for the status of a custom resource. Nobody comes to own them by it.
+    /// The fields that this request cannot change (upstream's reset fields): `status` on the main resource of a kind with a status
+    /// subresource; `spec` and `metadata` on the status subresource of a custom resource. Writing them gives no ownership.
     pub reset: &'a FieldSet,
 }
 
 impl<'a, 't> Write<'a, 't> {
-    fn scope(self) -> Scope<'a, 't> {
-        Scope {
+    fn updater(self) -> Updater<'a, 't> {
+        Updater {
             api_version: self.api_version,
             types: self.types,
             reset: self.reset,
@@ -65,9 +65,10 @@ impl<'a, 't> Write<'a, 't> {
     }
 }
 
-/// Records who changed what in `metadata.managedFields` of the new object; for create, update and all patches but apply. `live` is none
-/// for a create. A client may clear the record by sending a list with one
-/// empty entry (or with none, unless the object is a custom resource), and replace it, but not through a subresource.
+/// Updates `metadata.managedFields` of `new` after a create, an update or a non-apply patch. `live` is none for a create.
+///
+/// A client may reset the managed fields by sending a list with one empty entry (or an empty list, unless the object is a custom resource),
+/// or replace them, but not through a subresource.
 pub fn track(live: Option<&Value>, new: &mut Value, write: Write<'_, '_>) {
     let empty;
     let live = if let Some(live) = live {
@@ -77,38 +78,38 @@ pub fn track(live: Option<&Value>, new: &mut Value, write: Write<'_, '_>) {
         &empty
     };
     let sent = take_managed_fields(new);
-    let of_live = || managed::decode(&live["metadata"]["managedFields"]).unwrap_or_default();
+    let live_managers = || managed_fields::decode(&live["metadata"]["managedFields"]).unwrap_or_default();
     let mut managers = match sent {
         Some(sent) if write.subresource.is_empty() => {
             if is_reset(&sent, write.custom) {
                 Managers::new()
             } else {
-                managed::decode(&sent)
+                managed_fields::decode(&sent)
                     .ok()
                     .filter(|managers| !managers.is_empty())
-                    .unwrap_or_else(of_live)
+                    .unwrap_or_else(live_managers)
             }
         }
-        _ => of_live(),
+        _ => live_managers(),
     };
-    // An object without a record gets none, unless it is new.
+    // An existing object without managed fields does not get any.
     if managers.is_empty() && live["metadata"]["uid"].is_string() {
         return;
     }
-    // Of what fits no type it cannot be said who owns what: such a write drops the record.
-    let typed = (write.types)(write.api_version);
-    if typed.is_some_and(|ty| !validate::fits(new, ty) || !validate::fits(live, ty)) {
+    // Ownership cannot be computed for an object that does not match its type: such a write drops the managed fields.
+    let ty = (write.types)(write.api_version);
+    if ty.is_some_and(|ty| !validate::conforms(new, ty) || !validate::conforms(live, ty)) {
         return;
     }
     let manager = Manager::new(write.manager, false, write.api_version, write.subresource);
-    let scope = write.scope();
-    scope.update(live, new, &mut managers, &manager, write.time);
-    managed::cap(&mut managers);
+    let updater = write.updater();
+    updater.update(live, new, &mut managers, &manager, write.time);
+    managed_fields::cap_update_managers(&mut managers);
     put_managed_fields(new, &managers);
 }
 
-/// Applies a configuration to the live object, none to create it, and answers with the new object and its record. It may be the live
-/// object. Defaults, validation and everything else are the caller's.
+/// Applies a configuration to the live object (none to create it) and returns the new object with its managed fields; if nothing changed,
+/// that is the live object. Defaulting, validation and storage are up to the caller.
 pub fn apply(
     live: Option<&Value>,
     config: &Value,
@@ -130,7 +131,7 @@ pub fn apply(
     }
     let mut live = live.cloned().unwrap_or_else(|| write.empty());
     let entries = take_managed_fields(&mut live).unwrap_or_default();
-    let mut managers = managed::decode(&entries)
+    let mut managers = managed_fields::decode(&entries)
         .map_err(|message| ApplyError::Internal(format!("failed to decode managed fields: {message}")))?;
     if let Some(Err(message)) = (write.types)(write.api_version).map(|ty| validate::validate(config, ty)) {
         let name = |name: &str| config["metadata"][name].as_str().unwrap_or_default();
@@ -141,24 +142,25 @@ pub fn apply(
             gvk(sent_version, sent_kind)
         )));
     }
-    let scope = write.scope();
+    let updater = write.updater();
     if managers.is_empty() {
-        // What was there before anybody applied belongs to somebody.
+        // Fields that existed before the first apply get an owner.
         let before = Manager::new("before-first-apply", false, write.api_version, write.subresource);
-        scope.update(&write.empty(), &live, &mut managers, &before, write.time);
-        managed::cap(&mut managers);
+        updater.update(&write.empty(), &live, &mut managers, &before, write.time);
+        managed_fields::cap_update_managers(&mut managers);
     }
     let manager = Manager::new(write.manager, true, write.api_version, write.subresource);
-    let (outcome, mut managers) = attempt(&scope, &live, config, &managers, &manager, force);
-    let outcome = match outcome {
+    let (result, mut managers) = try_apply(&updater, &live, config, &managers, &manager, force);
+    let result = match result {
         Err(conflict @ ApplyError::Conflict { .. }) if write.manager == "kubectl" => {
-            let retried = last_applied::allows(&live, config, write, &managers, &manager, &conflict)?;
-            managers = retried.1;
-            Ok(retried.0)
+            let retry_result =
+                last_applied::retry_with_force(&live, config, write, &managers, &manager, &conflict)?;
+            managers = retry_result.1;
+            Ok(retry_result.0)
         }
         other => other,
     };
-    let mut object = match outcome? {
+    let mut object = match result? {
         Some(object) => {
             if let Some(owned) = managers.get_mut(&manager) {
                 owned.time = Some(write.time.to_owned());
@@ -168,30 +170,30 @@ pub fn apply(
         None => live,
     };
     if write.manager == "kubectl" {
-        last_applied::renew(&mut object, config);
+        last_applied::update_annotation(&mut object, config);
     }
     put_managed_fields(&mut object, &managers);
     Ok(object)
 }
 
-fn attempt(
-    scope: &Scope<'_, '_>,
+fn try_apply(
+    updater: &Updater<'_, '_>,
     live: &Value,
     config: &Value,
     managers: &Managers,
     manager: &Manager,
     force: bool,
 ) -> (Result<Option<Value>, ApplyError>, Managers) {
-    let mut after = managers.clone();
-    match scope.apply(live, config, &mut after, manager, force) {
-        Ok(object) => (Ok(object), after),
+    let mut new_managers = managers.clone();
+    match updater.apply(live, config, &mut new_managers, manager, force) {
+        Ok(object) => (Ok(object), new_managers),
         Err(error) => (Err(error), managers.clone()),
     }
 }
 
-/// With the times of the old record, when nothing but times differs: such a write changes nothing. Call it with what is about to be
-/// stored.
-pub fn keep_times(old: &Value, new: &mut Value) {
+/// Restores the timestamps of `old`'s managed fields in `new` if nothing else differs, so that the write is a no-op. Call it with the
+/// object as it is about to be stored.
+pub fn preserve_unchanged_times(old: &Value, new: &mut Value) {
     let without_times = |object: &Value| {
         let mut object = object.clone();
         if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
@@ -219,9 +221,9 @@ pub fn keep_times(old: &Value, new: &mut Value) {
     }
 }
 
-/// Whether `metadata.managedFields` can be read; a write that sends others is stored with the old ones.
+/// Checks that `metadata.managedFields` can be decoded. A write that sends undecodable ones keeps the stored ones.
 pub fn check_managed_fields(entries: &Value) -> Result<(), String> {
-    managed::decode(entries).map(drop)
+    managed_fields::decode(entries).map(drop)
 }
 
 fn is_reset(entries: &Value, custom: bool) -> bool {
@@ -243,7 +245,7 @@ fn take_managed_fields(object: &mut Value) -> Option<Value> {
 
 fn put_managed_fields(object: &mut Value, managers: &Managers) {
     take_managed_fields(object);
-    let (Some(entries), Some(object)) = (managed::encode(managers), object.as_object_mut()) else {
+    let (Some(entries), Some(object)) = (managed_fields::encode(managers), object.as_object_mut()) else {
         return;
     };
     let metadata = object
@@ -254,7 +256,7 @@ fn put_managed_fields(object: &mut Value, managers: &Managers) {
     }
 }
 
-/// Group, version and kind as the real server writes them.
+/// Formats group, version and kind as the real server does.
 pub(crate) fn gvk(api_version: &str, kind: &str) -> String {
     let version = if api_version.contains('/') {
         api_version.to_owned()

@@ -1,41 +1,41 @@
-//! Who owns what after an update or an apply, and what an apply makes of the object.
+//! Ownership after an update or an apply, and the object that an apply produces.
 
 use super::compare::{Comparison, compare};
-use super::managed::{Manager, Managers, Owned};
-use super::set::FieldSet;
-use super::{ApplyError, walk};
+use super::field_set::FieldSet;
+use super::managed_fields::{Manager, Managers, VersionedSet};
+use super::{ApplyError, typed_value};
 use crate::types::Type;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// What the kind says of the request.
-pub(super) struct Scope<'a, 't> {
+/// Updates the managers for one request, with the rules of its kind (upstream: `merge.Updater`).
+pub(super) struct Updater<'a, 't> {
     pub(super) api_version: &'a str,
-    /// The type of the kind in a version, none when it is not served any more.
+    /// Returns the type of the kind in a version; none for a version that has been removed.
     pub(super) types: &'a dyn Fn(&str) -> Option<&'t Type>,
     /// The fields that a request of this kind cannot change.
     pub(super) reset: &'a FieldSet,
 }
 
-impl<'t> Scope<'_, 't> {
+impl<'t> Updater<'_, 't> {
     fn ty(&self) -> &'t Type {
         (self.types)(self.api_version).unwrap_or(&Type::Any)
     }
 
-    /// Leaves out managers of versions that are gone, and makes the sets what the types say today.
-    fn reconcile(&self, managers: &mut Managers) {
+    /// Drops managers of versions that are no longer served, and adapts the sets to the current types.
+    fn reconcile_with_schema(&self, managers: &mut Managers) {
         managers.retain(|_, owned| match (self.types)(&owned.api_version) {
             None => false,
             Some(ty) => {
-                owned.set = owned.set.reconciled(ty);
+                owned.set = owned.set.reconcile_with_schema(ty);
                 true
             }
         });
     }
 
-    /// Takes from all managers but one what the change takes from them. Without `force`, changing what they own is a conflict.
-    fn take_over(
+    /// Removes changed fields from all managers except `by`. Without `force`, a change of a field that another manager owns is a conflict.
+    fn transfer_ownership(
         &self,
         live: &Value,
         new: &Value,
@@ -72,7 +72,7 @@ impl<'t> Scope<'_, 't> {
         Ok(changes)
     }
 
-    /// Tracks an update: what changed is owned by whoever made it, and no more by others.
+    /// Handles an update: `by` owns the changed fields, and the other managers lose them.
     pub(super) fn update(
         &self,
         live: &Value,
@@ -81,17 +81,17 @@ impl<'t> Scope<'_, 't> {
         by: &Manager,
         time: &str,
     ) {
-        self.reconcile(managers);
-        // The manager's own earlier changes are treated as another's, and joined afterwards.
-        let nobody = Manager::new("current-operation", true, "", "");
-        let Ok(changes) = self.take_over(live, new, managers, &nobody, true) else {
+        self.reconcile_with_schema(managers);
+        // The manager's own earlier fields are treated like another manager's, and merged afterwards.
+        let current_operation = Manager::new("current-operation", true, "", "");
+        let Ok(changes) = self.transfer_ownership(live, new, managers, &current_operation, true) else {
             return;
         };
         let set = changes
             .modified
             .union(&changes.added)
             .recursive_difference(self.reset)
-            .difference(&NOT_OWNED);
+            .difference(&STRIPPED_FIELDS);
         if set.is_empty() {
             return;
         }
@@ -100,7 +100,7 @@ impl<'t> Scope<'_, 't> {
             .map_or_else(|| set.clone(), |before| set.union(&before.set));
         managers.insert(
             by.clone(),
-            Owned {
+            VersionedSet {
                 set,
                 api_version: self.api_version.to_owned(),
                 time: Some(time.to_owned()),
@@ -108,7 +108,7 @@ impl<'t> Scope<'_, 't> {
         );
     }
 
-    /// Applies a configuration: the new object, none when nothing changed.
+    /// Applies a configuration. Returns the new object; none if nothing changed.
     pub(super) fn apply(
         &self,
         live: &Value,
@@ -117,40 +117,40 @@ impl<'t> Scope<'_, 't> {
         by: &Manager,
         force: bool,
     ) -> Result<Option<Value>, ApplyError> {
-        self.reconcile(managers);
-        let merged = walk::merge(live, config, self.ty());
+        self.reconcile_with_schema(managers);
+        let merged = typed_value::merge(live, config, self.ty());
         let last = managers.get(by).cloned();
-        let set = walk::field_set(config, self.ty()).recursive_difference(self.reset);
+        let set = typed_value::field_set(config, self.ty()).recursive_difference(self.reset);
         let time = last.as_ref().and_then(|last| last.time.clone());
         managers.insert(
             by.clone(),
-            Owned {
+            VersionedSet {
                 set,
                 api_version: self.api_version.to_owned(),
                 time,
             },
         );
         let new = self.prune(merged, managers, last.as_ref());
-        self.take_over(live, &new, managers, by, force)?;
+        self.transfer_ownership(live, &new, managers, by, force)?;
         if let Some(owned) = managers.get_mut(by) {
-            owned.set = owned.set.difference(&NOT_OWNED);
+            owned.set = owned.set.difference(&STRIPPED_FIELDS);
             if owned.set.is_empty() {
                 managers.remove(by);
             }
         }
-        Ok((super::element::compare(live, &new).is_ne()).then_some(new))
+        Ok((super::path_element::compare(live, &new).is_ne()).then_some(new))
     }
 
-    /// Removes what the manager applied the last time and nobody owns now.
-    fn prune(&self, merged: Value, managers: &Managers, last: Option<&Owned>) -> Value {
+    /// Removes the fields that the manager applied the last time and that no manager owns now.
+    fn prune(&self, merged: Value, managers: &Managers, last: Option<&VersionedSet>) -> Value {
         let Some(last) = last.filter(|last| !last.set.is_empty()) else {
             return merged;
         };
         let Some(ty) = (self.types)(&last.api_version) else {
             return merged;
         };
-        let mut pruned = walk::remove(&merged, &last.set.with_named_fields(ty), ty);
-        // With an item that goes, all in it goes: what somebody owns comes back, in each version in which something is owned.
+        let mut pruned = typed_value::remove(&merged, &last.set.ensure_named_fields_are_members(ty), ty);
+        // Removing an item also removes everything within it. Restore what other managers own, per version.
         let mut owned: BTreeMap<&str, FieldSet> = BTreeMap::new();
         for manager in managers.values() {
             let set = owned.entry(&manager.api_version).or_default();
@@ -159,26 +159,26 @@ impl<'t> Scope<'_, 't> {
         let this_first = owned.remove_entry(last.api_version.as_str());
         for (version, owned) in this_first.into_iter().chain(owned) {
             let Some(ty) = (self.types)(version) else { continue };
-            let all = walk::field_set(&merged, ty).with_named_fields(ty);
-            let kept = walk::field_set(&pruned, ty)
-                .with_named_fields(ty)
-                .union(&owned.with_named_fields(ty));
-            pruned = walk::remove(&merged, &all.difference(&kept), ty);
+            let all = typed_value::field_set(&merged, ty).ensure_named_fields_are_members(ty);
+            let kept = typed_value::field_set(&pruned, ty)
+                .ensure_named_fields_are_members(ty)
+                .union(&owned.ensure_named_fields_are_members(ty));
+            pruned = typed_value::remove(&merged, &all.difference(&kept), ty);
         }
-        // What nobody ever owned comes back, too, unless it is below what goes.
-        let kept = walk::field_set(&pruned, ty).with_named_fields(ty);
-        let all = walk::field_set(&merged, ty).with_named_fields(ty);
-        walk::remove(
+        // Also restore fields that no manager ever owned, unless they are below a removed one.
+        let kept = typed_value::field_set(&pruned, ty).ensure_named_fields_are_members(ty);
+        let all = typed_value::field_set(&merged, ty).ensure_named_fields_are_members(ty);
+        typed_value::remove(
             &merged,
             &all.difference(&kept)
-                .intersection(&last.set.with_named_fields(ty)),
+                .intersection(&last.set.ensure_named_fields_are_members(ty)),
             ty,
         )
     }
 }
 
-/// What the server itself writes has no owner.
-static NOT_OWNED: LazyLock<FieldSet> = LazyLock::new(|| {
+/// Fields that the server sets; they have no owner (upstream: `stripSet`).
+static STRIPPED_FIELDS: LazyLock<FieldSet> = LazyLock::new(|| {
     const METADATA: [&str; 9] = [
         "name",
         "namespace",

@@ -1,8 +1,8 @@
-//! The record of a Scale, which is a view of its parent: what is owned of it is the parent's number of replicas.
+//! `managedFields` of the scale subresource: a view of its parent's, reduced to the number of replicas.
 
 use super::PathElement;
-use super::managed::{self, Managers, Owned};
-use super::set::FieldSet;
+use super::field_set::FieldSet;
+use super::managed_fields::{self, Managers, VersionedSet};
 use serde_json::Value;
 
 const SCALE: &str = "autoscaling/v1";
@@ -14,11 +14,11 @@ fn path_of(fields: &[&str]) -> Vec<PathElement> {
         .collect()
 }
 
-/// The `managedFields` with which a Scale goes through [`super::track`] or [`super::apply`]: those owners of its parent's record who own
-/// the replicas, which stand at `replicas`, such as `["spec", "replicas"]`. None where nobody does.
-pub fn scale_record(parent: &Value, replicas: &[&str]) -> Option<Value> {
+/// Returns the `managedFields` of a Scale, to be passed through [`super::track`] or [`super::apply`]: the managers of `parent` that own the
+/// path `replicas`, such as `["spec", "replicas"]`. None if no manager does.
+pub fn scale_managed_fields(parent: &Value, replicas: &[&str]) -> Option<Value> {
     let path = path_of(replicas);
-    let owners = managed::decode(parent)
+    let owners = managed_fields::decode(parent)
         .ok()?
         .into_iter()
         .filter(|(_, owned)| owned.set.contains(&path));
@@ -27,7 +27,7 @@ pub fn scale_record(parent: &Value, replicas: &[&str]) -> Option<Value> {
             let set = FieldSet::of_fields(&[&["spec", "replicas"]]);
             (
                 manager,
-                Owned {
+                VersionedSet {
                     set,
                     api_version: SCALE.to_owned(),
                     time: owned.time,
@@ -35,19 +35,24 @@ pub fn scale_record(parent: &Value, replicas: &[&str]) -> Option<Value> {
             )
         })
         .collect();
-    managed::encode(&scale)
+    managed_fields::encode(&scale)
 }
 
-/// The parent's `managedFields` after its Scale was written: whoever owns the Scale's replicas owns the parent's, in this version and
-/// without a time, and nobody else does.
-pub fn parent_record(parent: &Value, scale: &Value, api_version: &str, replicas: &[&str]) -> Option<Value> {
+/// Returns the parent's `managedFields` after a write to its Scale: exactly the owners of the Scale's replicas own the parent's, in
+/// `api_version` and without a time.
+pub fn parent_managed_fields(
+    parent: &Value,
+    scale: &Value,
+    api_version: &str,
+    replicas: &[&str],
+) -> Option<Value> {
     let path = path_of(replicas);
     let in_scale = path_of(&["spec", "replicas"]);
-    let mut owners = managed::decode(scale).unwrap_or_default();
+    let mut owners = managed_fields::decode(scale).unwrap_or_default();
     owners.retain(|_, owned| owned.set.contains(&in_scale));
     let mut after = Managers::new();
     let at_path = FieldSet::of_fields(&[replicas]);
-    for (manager, mut owned) in managed::decode(parent).unwrap_or_default() {
+    for (manager, mut owned) in managed_fields::decode(parent).unwrap_or_default() {
         if owned.set.contains(&path) && owners.remove(&manager).is_none() {
             owned.set = owned.set.difference(&at_path);
             if owned.set.is_empty() {
@@ -59,12 +64,12 @@ pub fn parent_record(parent: &Value, scale: &Value, api_version: &str, replicas:
     for manager in owners.into_keys() {
         after.insert(
             manager,
-            Owned {
+            VersionedSet {
                 set: at_path.clone(),
                 api_version: api_version.to_owned(),
                 time: None,
             },
         );
     }
-    managed::encode(&after)
+    managed_fields::encode(&after)
 }

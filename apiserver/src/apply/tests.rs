@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use serde_json::json;
 use std::sync::LazyLock;
 
-/// What the real server does between us and the store: the default of the schema, and what a request cannot change.
-fn finish(live: &Value, mut object: Value, subresource: &str) -> Value {
+/// Imitates what the real server does between apply and the store: defaulting, and fields that a request cannot change.
+fn finish_write(live: &Value, mut object: Value, subresource: &str) -> Value {
     for item in object
         .pointer_mut("/spec/m")
         .and_then(Value::as_array_mut)
@@ -51,12 +51,12 @@ fn latest_time(object: &Value) -> String {
 }
 
 #[test]
-fn custom_resources_are_written_as_on_the_real_server() {
+fn custom_resource_writes_match_the_real_server() {
     compare_sequences(include_str!("tests/custom.json"));
 }
 
 #[test]
-fn random_writes_of_custom_resources_are_as_on_the_real_server() {
+fn random_custom_resource_writes_match_the_real_server() {
     compare_sequences(include_str!("tests/random.json"));
 }
 
@@ -65,14 +65,14 @@ fn compare_sequences(table: &str) {
     let ty = &*TABLE_TYPE;
     let types = |version: &str| (version == "x.io/v1").then_some(ty);
     let status = FieldSet::of_fields(&[&["status"]]);
-    let but_status = FieldSet::of_fields(&[&["metadata"], &["spec"]]);
+    let except_status = FieldSet::of_fields(&[&["metadata"], &["spec"]]);
     let mut compared = 0;
     for sequence in table["sequences"].as_array().unwrap() {
         let mut live: Option<Value> = None;
         for (index, step) in sequence["steps"].as_array().unwrap().iter().enumerate() {
             let context = format!("{}, step {index}: {step}", sequence["title"]);
             if step["error"]["code"] == 422 {
-                // Refused by the schema, which is not looked at here.
+                // Rejected by schema validation, which this test does not run.
                 continue;
             }
             let subresource = step["subresource"].as_str().unwrap_or_default();
@@ -87,7 +87,7 @@ fn compare_sequences(table: &str) {
                 time: &time,
                 types: &types,
                 reset: if subresource == "status" {
-                    &but_status
+                    &except_status
                 } else {
                     &status
                 },
@@ -107,10 +107,10 @@ fn compare_sequences(table: &str) {
                 Ok(mut object) => {
                     assert_eq!(step.get("error"), None, "{context}");
                     if let Some(live) = &live {
-                        object = finish(live, object, subresource);
-                        keep_times(live, &mut object);
+                        object = finish_write(live, object, subresource);
+                        preserve_unchanged_times(live, &mut object);
                     } else {
-                        object = finish(&Value::Null, object, subresource);
+                        object = finish_write(&Value::Null, object, subresource);
                         for name in ["uid", "namespace"] {
                             object["metadata"][name] = expected["metadata"][name].clone();
                         }
@@ -128,7 +128,7 @@ fn compare_sequences(table: &str) {
                         .map(|cause| json!({"reason": "FieldManagerConflict", "message": cause.message, "field": cause.field}))
                         .collect();
                     let answer = json!({"code": error.code(), "reason": error.reason(), "message": error.to_string(), "causes": causes});
-                    // The real server lists the causes of several managers in any order.
+                    // The real server lists the causes for several managers in random order.
                     let sorted = |mut error: Value| {
                         if let Some(causes) = error["causes"].as_array_mut() {
                             causes.sort_by_key(ToString::to_string);
@@ -144,8 +144,8 @@ fn compare_sequences(table: &str) {
     assert!(compared > 70, "{compared} steps compared");
 }
 
-/// What admission and allocation add to a spec after the record was made.
-const ADDED_AFTERWARDS: [&str; 7] = [
+/// Fields that admission and allocation add to a spec after `managedFields` is computed.
+const ADDED_AFTER_APPLY: [&str; 7] = [
     "clusterIP",
     "clusterIPs",
     "ipFamilies",
@@ -156,11 +156,11 @@ const ADDED_AFTERWARDS: [&str; 7] = [
 ];
 
 #[test]
-fn built_in_kinds_are_recorded_as_on_the_real_server() {
+fn managed_fields_of_built_in_kinds_match_the_real_server() {
     let table: Value = serde_json::from_str(include_str!("tests/builtin.json")).unwrap();
     let status = FieldSet::of_fields(&[&["status"]]);
-    let but_status = FieldSet::of_fields(&[&["spec"], &["metadata", "labels"]]);
-    let nothing = FieldSet::default();
+    let except_status = FieldSet::of_fields(&[&["spec"], &["metadata", "labels"]]);
+    let no_fields = FieldSet::default();
     let mut compared = 0;
     for sequence in table["sequences"].as_array().unwrap() {
         let (api_version, kind) = (
@@ -178,8 +178,8 @@ fn built_in_kinds_are_recorded_as_on_the_real_server() {
             let expected = &step["object"];
             let time = latest_time(expected);
             let reset = match (subresource, kind) {
-                ("status", _) => &but_status,
-                (_, "Role" | "ConfigMap" | "ServiceAccount" | "Lease" | "Event" | "Secret") => &nothing,
+                ("status", _) => &except_status,
+                (_, "Role" | "ConfigMap" | "ServiceAccount" | "Lease" | "Event" | "Secret") => &no_fields,
                 _ => &status,
             };
             let manager = step["manager"].as_str().unwrap();
@@ -202,7 +202,7 @@ fn built_in_kinds_are_recorded_as_on_the_real_server() {
                     new.get_mut("spec").and_then(Value::as_object_mut),
                     step["op"].as_str().unwrap(),
                 ) {
-                    spec.retain(|name, _| !ADDED_AFTERWARDS.contains(&name.as_str()));
+                    spec.retain(|name, _| !ADDED_AFTER_APPLY.contains(&name.as_str()));
                 }
                 if let Some(sent) = step["patch"]["metadata"].get("managedFields") {
                     new["metadata"]["managedFields"] = sent.clone();
@@ -213,7 +213,7 @@ fn built_in_kinds_are_recorded_as_on_the_real_server() {
             match outcome {
                 Ok(object) => {
                     assert_eq!(step.get("error"), None, "{context}");
-                    // The object itself has been defaulted.
+                    // The object itself has been defaulted: compare only the managed fields.
                     let (recorded, expected) = (
                         &object["metadata"]["managedFields"],
                         &expected["metadata"]["managedFields"],
@@ -232,7 +232,7 @@ fn built_in_kinds_are_recorded_as_on_the_real_server() {
 }
 
 #[test]
-fn a_scale_is_recorded_in_its_parent_as_on_the_real_server() {
+fn managed_fields_of_scale_and_parent_match_the_real_server() {
     let table: Value = serde_json::from_str(include_str!("tests/scale.json")).unwrap();
     let types = |version: &str| crate::types::builtin(version, "Scale");
     let status = FieldSet::of_fields(&[&["status"]]);
@@ -250,7 +250,10 @@ fn a_scale_is_recorded_in_its_parent_as_on_the_real_server() {
             }
             scale
         };
-        let live = scale(&before["replicas"], scale_record(&before["parent"], &replicas));
+        let live = scale(
+            &before["replicas"],
+            scale_managed_fields(&before["parent"], &replicas),
+        );
         let mut new = scale(&after["replicas"], None);
         let write = Write {
             manager: after["manager"].as_str().unwrap(),
@@ -268,7 +271,7 @@ fn a_scale_is_recorded_in_its_parent_as_on_the_real_server() {
         } else {
             track(Some(&live), &mut new, write);
         }
-        let parent = parent_record(
+        let parent = parent_managed_fields(
             &before["parent"],
             &new["metadata"]["managedFields"],
             "apps/v1",
@@ -280,10 +283,10 @@ fn a_scale_is_recorded_in_its_parent_as_on_the_real_server() {
 }
 
 #[test]
-fn what_fits_no_type_has_no_record() {
+fn objects_that_do_not_match_their_type_have_no_managed_fields() {
     let types = |_: &str| Some(&*TABLE_TYPE);
-    let nothing = FieldSet::default();
-    let write = typed("m", &types, &nothing);
+    let no_fields = FieldSet::default();
+    let write = typed_write("m", &types, &no_fields);
     let object = |item: Value| json!({ "apiVersion": "x.io/v1", "kind": "Typed", "metadata": { "name": "a", "uid": "u" }, "spec": { "m": [item] } });
     let mut live = object(json!({ "k": "1", "v": "2" }));
     track(None, &mut live, write);
@@ -297,7 +300,7 @@ fn what_fits_no_type_has_no_record() {
     assert_eq!(first["metadata"]["managedFields"], Value::Null);
 }
 
-/// Configurations of the type of the table: every kind of list and map in it.
+/// Generates configurations of the table's type, with every kind of list and map in it.
 fn any_spec() -> impl Strategy<Value = Value> {
     let text = || prop_oneof![Just("1"), Just("2"), Just("3")];
     let item = (text(), proptest::option::of(text()), proptest::option::of(text()));
@@ -344,8 +347,8 @@ static TABLE_TYPE: LazyLock<Type> = LazyLock::new(|| {
     type_of(&table["schema"])
 });
 
-/// A write of the type of the table.
-fn typed<'a, 't>(
+/// A write of an object of the table's type.
+fn typed_write<'a, 't>(
     manager: &'a str,
     types: &'a dyn Fn(&str) -> Option<&'t Type>,
     reset: &'a FieldSet,
@@ -362,13 +365,13 @@ fn typed<'a, 't>(
     }
 }
 
-/// The object after these configurations were applied, each by its manager and with force.
-fn applied(ty: &Type, steps: &[(&str, &Value)]) -> Value {
+/// Returns the object after each manager applied its configuration with force.
+fn apply_all(ty: &Type, steps: &[(&str, &Value)]) -> Value {
     let types = |_: &str| Some(ty);
-    let nothing = FieldSet::default();
+    let no_fields = FieldSet::default();
     let mut live = None;
     for (manager, spec) in steps {
-        let write = typed(manager, &types, &nothing);
+        let write = typed_write(manager, &types, &no_fields);
         let config =
             json!({"apiVersion": "x.io/v1", "kind": "Typed", "metadata": {"name": "a"}, "spec": spec});
         live = Some(apply(live.as_ref(), &config, true, write).unwrap());
@@ -376,12 +379,14 @@ fn applied(ty: &Type, steps: &[(&str, &Value)]) -> Value {
     live.unwrap()
 }
 
-/// What is in a specification, without what stands for nothing: an apply can leave null or nothing where all was taken.
-fn content(object: &Value) -> Value {
-    fn dense(value: &Value) -> Value {
+/// Returns the spec without empty values: an apply can leave null or an empty collection where everything was removed.
+fn spec_without_empty_values(object: &Value) -> Value {
+    fn without_empty(value: &Value) -> Value {
         match value {
             Value::Object(fields) => {
-                let fields = fields.iter().map(|(name, value)| (name.clone(), dense(value)));
+                let fields = fields
+                    .iter()
+                    .map(|(name, value)| (name.clone(), without_empty(value)));
                 let kept: serde_json::Map<String, Value> =
                     fields.filter(|(_, value)| !value.is_null()).collect();
                 if kept.is_empty() {
@@ -394,7 +399,7 @@ fn content(object: &Value) -> Value {
             other => other.clone(),
         }
     }
-    dense(&object["spec"])
+    without_empty(&object["spec"])
 }
 
 fn sorted_by_key(mut value: Value) -> Value {
@@ -410,35 +415,35 @@ proptest! {
     #[test]
     fn apply_is_idempotent(first in any_spec(), second in any_spec()) {
         let ty = &*TABLE_TYPE;
-        let once = applied(ty, &[("a", &first), ("b", &second)]);
-        let twice = applied(ty, &[("a", &first), ("b", &second), ("b", &second)]);
+        let once = apply_all(ty, &[("a", &first), ("b", &second)]);
+        let twice = apply_all(ty, &[("a", &first), ("b", &second), ("b", &second)]);
         prop_assert_eq!(once, twice);
     }
 
     #[test]
-    fn the_last_configuration_of_a_single_applier_is_the_object(first in any_spec(), second in any_spec()) {
+    fn the_object_equals_the_last_configuration_of_a_single_applier(first in any_spec(), second in any_spec()) {
         let ty = &*TABLE_TYPE;
-        let object = applied(ty, &[("a", &first), ("a", &second)]);
+        let object = apply_all(ty, &[("a", &first), ("a", &second)]);
         let alone = json!({"spec": second});
-        prop_assert_eq!(sorted_by_key(content(&object)), sorted_by_key(content(&alone)));
+        prop_assert_eq!(sorted_by_key(spec_without_empty_values(&object)), sorted_by_key(spec_without_empty_values(&alone)));
     }
 
     #[test]
-    fn an_applier_that_lets_go_of_all_takes_away_what_is_its_own(first in any_spec(), second in any_spec()) {
+    fn an_empty_apply_removes_the_fields_owned_only_by_the_applier(first in any_spec(), second in any_spec()) {
         let ty = &*TABLE_TYPE;
         let empty = json!({});
-        let object = applied(ty, &[("a", &first), ("b", &second), ("a", &empty)]);
-        let alone = applied(ty, &[("b", &second)]);
-        prop_assert_eq!(sorted_by_key(content(&object)), sorted_by_key(content(&alone)));
+        let object = apply_all(ty, &[("a", &first), ("b", &second), ("a", &empty)]);
+        let alone = apply_all(ty, &[("b", &second)]);
+        prop_assert_eq!(sorted_by_key(spec_without_empty_values(&object)), sorted_by_key(spec_without_empty_values(&alone)));
     }
 
     #[test]
-    fn a_forced_apply_owns_what_it_applies_and_without_force_conflicts_are_exactly_the_differences(first in any_spec(), second in any_spec()) {
+    fn forced_apply_takes_ownership_and_unforced_apply_conflicts_on_exactly_those_fields(first in any_spec(), second in any_spec()) {
         let ty = &*TABLE_TYPE;
         let types = |_: &str| Some(ty);
-        let nothing = FieldSet::default();
-        let write = typed("b", &types, &nothing);
-        let live = applied(ty, &[("a", &first)]);
+        let no_fields = FieldSet::default();
+        let write = typed_write("b", &types, &no_fields);
+        let live = apply_all(ty, &[("a", &first)]);
         let config = json!({"apiVersion": "x.io/v1", "kind": "Typed", "metadata": {"name": "a"}, "spec": second});
         let forced = apply(Some(&live), &config, true, write).unwrap();
         let owner = |object: &Value, name: &str| {
@@ -446,7 +451,7 @@ proptest! {
             let entry = entries.into_iter().find(|entry| entry["manager"] == name);
             entry.and_then(|entry| FieldSet::decode(&entry["fieldsV1"])).unwrap_or_default()
         };
-        let wanted = walk::field_set(&json!({"spec": second}), ty);
+        let wanted = typed_value::field_set(&json!({"spec": second}), ty);
         prop_assert_eq!(owner(&forced, "b"), wanted);
         let lost = owner(&live, "a").difference(&owner(&forced, "a"));
         match apply(Some(&live), &config, false, write) {
@@ -463,15 +468,15 @@ proptest! {
     }
 
     #[test]
-    fn sets_survive_being_written(spec in any_spec()) {
-        let set = walk::field_set(&json!({"spec": spec}), &TABLE_TYPE);
+    fn field_sets_round_trip_through_fields_v1(spec in any_spec()) {
+        let set = typed_value::field_set(&json!({"spec": spec}), &TABLE_TYPE);
         prop_assert_eq!(FieldSet::decode(&set.encode()), Some(set));
     }
 
     #[test]
-    fn sets_are_an_algebra(left in any_spec(), right in any_spec()) {
+    fn field_set_operations_are_consistent(left in any_spec(), right in any_spec()) {
         let ty = &*TABLE_TYPE;
-        let (a, b) = (walk::field_set(&json!({"spec": left}), ty), walk::field_set(&json!({"spec": right}), ty));
+        let (a, b) = (typed_value::field_set(&json!({"spec": left}), ty), typed_value::field_set(&json!({"spec": right}), ty));
         prop_assert_eq!(a.union(&b).paths().len(), a.paths().len() + b.paths().len() - a.intersection(&b).paths().len());
         prop_assert_eq!(a.difference(&b).union(&a.intersection(&b)), a.clone());
         prop_assert!(a.difference(&b).intersection(&b).is_empty());

@@ -1,81 +1,81 @@
-//! Whether a value fits its type, in the words of the real server.
+//! Validation of values against their types, with the messages of the real server.
 
-use super::atom::{Atom, ListAtom, MapAtom, ScalarAtom, Step};
-use super::element::PathElement;
+use super::atom::{Atom, AtomKind, ListAtom, MapAtom, ScalarAtom};
+use super::path_element::PathElement;
 use crate::types::Type;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Checks an applied configuration. The error is one line, or a list of lines under `errors:`.
+/// Validates an applied configuration. The error is one line, or several under `errors:`.
 pub(super) fn validate(value: &Value, ty: &Type) -> Result<(), String> {
-    match &faults(value, ty, false)[..] {
+    match &type_errors(value, ty, false)[..] {
         [] => Ok(()),
-        [fault] => Err(fault.clone()),
-        faults => Err(format!("errors:\n  {}", faults.join("\n  "))),
+        [error] => Err(error.clone()),
+        errors => Err(format!("errors:\n  {}", errors.join("\n  "))),
     }
 }
 
-/// Whether a value fits its type, where items may come twice: then it can be said who owns what.
-pub(super) fn fits(value: &Value, ty: &Type) -> bool {
-    faults(value, ty, true).is_empty()
+/// Whether a value conforms to its type, duplicate items allowed: then its ownership can be computed.
+pub(super) fn conforms(value: &Value, ty: &Type) -> bool {
+    type_errors(value, ty, true).is_empty()
 }
 
-fn faults(value: &Value, ty: &Type, may_repeat: bool) -> Vec<String> {
-    let mut faults = Faults {
+fn type_errors(value: &Value, ty: &Type, allow_duplicates: bool) -> Vec<String> {
+    let mut errors = TypeErrors {
         found: vec![],
-        may_repeat,
+        allow_duplicates,
     };
-    visit(value, ty, &mut String::new(), &mut faults);
-    faults.found
+    visit(value, ty, &mut String::new(), &mut errors);
+    errors.found
 }
 
-struct Faults {
+struct TypeErrors {
     found: Vec<String>,
-    /// An item of a list that comes twice is none.
-    may_repeat: bool,
+    /// Whether duplicate items of sets and map lists are allowed.
+    allow_duplicates: bool,
 }
 
-fn report(path: &str, message: &str, faults: &mut Faults) {
-    faults.found.push(if path.is_empty() {
+fn report(path: &str, message: &str, errors: &mut TypeErrors) {
+    errors.found.push(if path.is_empty() {
         message.to_owned()
     } else {
         format!("{path}: {message}")
     });
 }
 
-fn visit(value: &Value, ty: &Type, path: &mut String, faults: &mut Faults) {
-    match Atom::of(ty).deduced(Some(value)).step() {
-        Some(Step::Map(map)) => visit_map(value, map, path, faults),
-        Some(Step::List(list)) => visit_list(value, list, path, faults),
-        Some(Step::Scalar(scalar)) => {
-            if let Some(message) = scalar_fault(value, scalar) {
-                report(path, &message, faults);
+fn visit(value: &Value, ty: &Type, path: &mut String, errors: &mut TypeErrors) {
+    match Atom::of(ty).deduce(Some(value)).kind() {
+        Some(AtomKind::Map(map)) => visit_map(value, map, path, errors),
+        Some(AtomKind::List(list)) => visit_list(value, list, path, errors),
+        Some(AtomKind::Scalar(scalar)) => {
+            if let Some(message) = scalar_error(value, scalar) {
+                report(path, &message, errors);
             }
         }
         None => {}
     }
 }
 
-fn within(path: &mut String, element: &PathElement, visit: impl FnOnce(&mut String)) {
+fn with_element(path: &mut String, element: &PathElement, visit: impl FnOnce(&mut String)) {
     let length = path.len();
     path.push_str(&element.to_string());
     visit(path);
     path.truncate(length);
 }
 
-fn visit_map(value: &Value, map: MapAtom<'_>, path: &mut String, faults: &mut Faults) {
+fn visit_map(value: &Value, map: MapAtom<'_>, path: &mut String, errors: &mut TypeErrors) {
     let fields = match value {
         Value::Object(fields) => fields,
         Value::Null => return,
-        other => return report(path, &format!("expected map, got &{{{}}}", shown(other)), faults),
+        other => return report(path, &format!("expected map, got &{{{}}}", shown(other)), errors),
     };
     for (name, value) in fields {
         let mut unknown = false;
-        within(path, &PathElement::Field(name.clone()), |path| {
+        with_element(path, &PathElement::Field(name.clone()), |path| {
             if let Some(ty) = map.type_of(name) {
-                visit(value, ty, path, faults);
+                visit(value, ty, path, errors);
             } else {
-                report(path, "field not declared in schema", faults);
+                report(path, "field not declared in schema", errors);
                 unknown = true;
             }
         });
@@ -85,11 +85,11 @@ fn visit_map(value: &Value, map: MapAtom<'_>, path: &mut String, faults: &mut Fa
     }
 }
 
-fn visit_list(value: &Value, list: ListAtom<'_>, path: &mut String, faults: &mut Faults) {
+fn visit_list(value: &Value, list: ListAtom<'_>, path: &mut String, errors: &mut TypeErrors) {
     let items = match value {
         Value::Array(items) => items,
         Value::Null => return,
-        other => return report(path, &format!("expected list, got &{{{}}}", shown(other)), faults),
+        other => return report(path, &format!("expected list, got &{{{}}}", shown(other)), errors),
     };
     let mut seen = BTreeSet::new();
     for (index, item) in items.iter().enumerate() {
@@ -98,24 +98,24 @@ fn visit_list(value: &Value, list: ListAtom<'_>, path: &mut String, faults: &mut
         } else {
             match list.element(item) {
                 Ok(element) => element,
-                Err(message) => return report(path, &format!("element {index}: {message}"), faults),
+                Err(message) => return report(path, &format!("element {index}: {message}"), errors),
             }
         };
-        within(path, &element, |path| visit(item, list.items, path, faults));
-        if !faults.may_repeat && !seen.insert(element.clone()) {
-            report(path, &format!("duplicate entries for key {element}"), faults);
+        with_element(path, &element, |path| visit(item, list.items, path, errors));
+        if !errors.allow_duplicates && !seen.insert(element.clone()) {
+            report(path, &format!("duplicate entries for key {element}"), errors);
         }
     }
 }
 
-fn scalar_fault(value: &Value, scalar: ScalarAtom) -> Option<String> {
-    let (fits, expected) = match scalar {
+fn scalar_error(value: &Value, scalar: ScalarAtom) -> Option<String> {
+    let (conforms, expected) = match scalar {
         ScalarAtom::Numeric => (value.is_number(), "numeric (int or float)"),
         ScalarAtom::String => (value.is_string(), "string"),
         ScalarAtom::Boolean => (value.is_boolean(), "boolean"),
         ScalarAtom::Untyped => (!value.is_array() && !value.is_object(), "any scalar"),
     };
-    if fits || value.is_null() {
+    if conforms || value.is_null() {
         return None;
     }
     let got = match scalar {
@@ -138,7 +138,7 @@ fn go_type(value: &Value) -> &'static str {
     }
 }
 
-/// The value as Go's `%v` writes it.
+/// Formats the value like Go's `%v`.
 fn shown(value: &Value) -> String {
     match value {
         Value::Null => "<nil>".to_owned(),
@@ -154,7 +154,7 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// The value as Go's `%#v` writes it.
+/// Formats the value like Go's `%#v`.
 fn literal(value: &Value) -> String {
     match value {
         Value::Null => "interface {}(nil)".to_owned(),

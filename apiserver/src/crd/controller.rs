@@ -42,7 +42,7 @@ fn reconcile(registry: &Registry, kind: &Arc<Kind>) -> bool {
     let mut needs_retry = false;
     for object in &listing.objects {
         let target = Target::new(kind, "", meta::name(object.value()));
-        if meta::is_deleted(object.value()) {
+        if meta::is_being_deleted(object.value()) {
             needs_retry |= !delete_custom_resources(registry, &target, object.value());
         } else if !is_accepted(object.value()) || !api_approval::is_condition_current(object.value()) {
             let others: Vec<&Value> = listing.objects.iter().map(|object| object.value()).collect();

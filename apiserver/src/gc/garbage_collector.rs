@@ -133,7 +133,7 @@ impl GarbageCollector {
                 .or_default()
                 .insert(uid.clone());
         }
-        if meta::is_deleted(object) || !owners.is_empty() {
+        if meta::is_being_deleted(object) || !owners.is_empty() {
             dirty.insert(uid.clone());
         }
         // An owner may wait for this dependent.
@@ -179,7 +179,7 @@ impl GarbageCollector {
         if meta::uid(object) != uid {
             return Ok(());
         }
-        if meta::is_deleted(object) {
+        if meta::is_being_deleted(object) {
             if meta::has_finalizer(object, ORPHAN_FINALIZER) {
                 return self.orphan_dependents(context, uid, target);
             }
@@ -288,7 +288,7 @@ impl GarbageCollector {
         }
         match context.registry.get(&location) {
             Ok(object)
-                if meta::is_deleted(object.value())
+                if meta::is_being_deleted(object.value())
                     && meta::has_finalizer(object.value(), FOREGROUND_FINALIZER) =>
             {
                 OwnerState::WaitingForDependents

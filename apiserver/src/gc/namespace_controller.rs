@@ -20,7 +20,7 @@ pub(super) fn finalize_terminating(registry: &Registry) -> bool {
     for namespace in listing
         .objects
         .iter()
-        .filter(|object| meta::is_deleted(object.value()))
+        .filter(|object| meta::is_being_deleted(object.value()))
     {
         let name = meta::name(namespace.value());
         let remaining = delete_content(registry, name);

@@ -119,7 +119,7 @@ fn decode(headers: &HeaderMap, body: &[u8], custom: bool) -> Result<DecodedBody,
         "application/yaml" => {
             let text =
                 std::str::from_utf8(body).map_err(|error| DecodeBodyError::Malformed(error.to_string()))?;
-            let read = yaml::read(text).map_err(DecodeBodyError::Malformed)?;
+            let read = yaml::parse(text).map_err(DecodeBodyError::Malformed)?;
             (read.value, read.strict_errors)
         }
         "application/vnd.kubernetes.protobuf" if !custom => {

@@ -1,4 +1,4 @@
-//! What happens to metadata when an object is created or updated, whoever asked.
+//! Rules for metadata on create and update.
 
 use super::{metadata_mut, name, names, now};
 use crate::kinds::Kind;
@@ -6,37 +6,38 @@ use crate::status::Cause;
 use rand::RngExt as _;
 use serde_json::{Value, json};
 
-/// Letters and digits that spell no words.
-const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
-const SUFFIX: usize = 5;
-const LONGEST_PREFIX: usize = 63 - SUFFIX;
+/// Characters of generated names: no vowels, so that they do not spell words.
+const SUFFIX_ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
+const SUFFIX_CHARS: usize = 5;
+const MAX_PREFIX_BYTES: usize = 63 - SUFFIX_CHARS;
 
-/// A name from a prefix.
+/// Generates a name from a prefix and a random suffix. A long prefix is cut.
 pub fn generate_name(prefix: &str) -> String {
-    let mut end = prefix.len().min(LONGEST_PREFIX);
+    let mut end = prefix.len().min(MAX_PREFIX_BYTES);
     while !prefix.is_char_boundary(end) {
         end -= 1;
     }
     let mut random = rand::rng();
-    let suffix = (0..SUFFIX).map(|_| char::from(ALPHABET[random.random_range(0..ALPHABET.len())]));
+    let suffix =
+        (0..SUFFIX_CHARS).map(|_| char::from(SUFFIX_ALPHABET[random.random_range(0..SUFFIX_ALPHABET.len())]));
     prefix[..end].chars().chain(suffix).collect()
 }
 
-/// Takes from a new object what nobody may give it.
-pub fn wipe_on_create(object: &mut Value) {
+/// Clears fields that a client cannot set on create.
+pub fn wipe_system_fields(object: &mut Value) {
     let metadata = metadata_mut(object);
     for key in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"] {
         metadata.remove(key);
     }
 }
 
-/// Takes away what nobody keeps, and only those see who write for a try.
-pub fn forget_link(object: &mut Value) {
+/// Clears `selfLink`, which is not stored: only the response of a dry run has it.
+pub fn clear_self_link(object: &mut Value) {
     metadata_mut(object).remove("selfLink");
 }
 
-/// Gives a new object what only the server gives.
-pub fn fill_on_create(kind: &Kind, object: &mut Value) {
+/// Sets the fields that the server owns on create: uid, creation timestamp and generation.
+pub fn fill_system_fields(kind: &Kind, object: &mut Value) {
     let metadata = metadata_mut(object);
     metadata.remove("resourceVersion");
     metadata.insert("uid".into(), new_uid().into());
@@ -46,7 +47,7 @@ pub fn fill_on_create(kind: &Kind, object: &mut Value) {
     }
 }
 
-/// A uid: version 4.
+/// Generates a uid: a random UUID, version 4.
 pub fn new_uid() -> String {
     let mut bytes: [u8; 16] = rand::rng().random();
     bytes[6] = bytes[6] & 0x0f | 0x40;
@@ -55,8 +56,8 @@ pub fn new_uid() -> String {
     [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
 }
 
-/// What is wrong with the metadata of a new object.
-pub fn check_create(kind: &Kind, object: &Value) -> Vec<Cause> {
+/// Validates the metadata of a new object.
+pub fn validate_metadata_create(kind: &Kind, object: &Value) -> Vec<Cause> {
     let mut causes = vec![];
     let metadata = &object["metadata"];
     if let Some(prefix) = metadata["generateName"].as_str() {
@@ -81,8 +82,8 @@ pub fn check_create(kind: &Kind, object: &Value) -> Vec<Cause> {
     causes
 }
 
-/// What is wrong with the metadata of an object that replaces another.
-pub fn check_update(object: &Value, old: &Value) -> Vec<Cause> {
+/// Validates the metadata of an update against the stored object.
+pub fn validate_metadata_update(object: &Value, old: &Value) -> Vec<Cause> {
     let mut causes = vec![];
     let (new, before) = (&object["metadata"], &old["metadata"]);
     for key in [
@@ -101,7 +102,7 @@ pub fn check_update(object: &Value, old: &Value) -> Vec<Cause> {
             ));
         }
     }
-    if super::is_deleted(old) {
+    if super::is_being_deleted(old) {
         let held = super::finalizers(old);
         let added: Vec<&str> = super::finalizers(object)
             .into_iter()
@@ -124,24 +125,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn generated_names_fit() {
+    fn generated_names_are_unique_and_at_most_63_bytes() {
         let name = generate_name(&"é".repeat(100));
         assert!(name.len() <= 63 && name.starts_with('é'));
         assert_ne!(generate_name("a-"), generate_name("a-"));
     }
 
     #[test]
-    fn uids_are_of_version_4() {
+    fn uids_are_version_4_uuids() {
         let uid = new_uid();
         assert_eq!((uid.len(), &uid[14..15]), (36, "4"));
     }
 
     #[test]
-    fn finalizers_may_only_go_while_an_object_is_deleted() {
+    fn finalizers_cannot_be_added_to_an_object_being_deleted() {
         let old = json!({ "metadata": { "name": "a", "deletionTimestamp": "x", "finalizers": ["a/b"] } });
         let mut new = old.clone();
         new["metadata"]["finalizers"] = json!(["a/b", "c/d"]);
-        let causes = check_update(&new, &old);
+        let causes = validate_metadata_update(&new, &old);
         assert_eq!(causes.len(), 1);
         assert!(
             causes[0]
@@ -149,6 +150,6 @@ mod tests {
                 .ends_with(r#"found new finalizers []string{"c/d"}"#)
         );
         new["metadata"]["finalizers"] = json!([]);
-        assert_eq!(check_update(&new, &old), []);
+        assert_eq!(validate_metadata_update(&new, &old), []);
     }
 }

@@ -1,14 +1,15 @@
-//! What every object has: metadata, and the rules by which it changes.
+//! Object metadata: accessors, validation, and the rules for create and update.
 
-mod decode;
+mod accessors;
 mod lifecycle;
 pub mod names;
-mod read;
+mod normalize;
 mod time;
 
-pub use decode::normalise;
+pub use accessors::*;
 pub use lifecycle::{
-    check_create, check_update, fill_on_create, forget_link, generate_name, new_uid, wipe_on_create,
+    clear_self_link, fill_system_fields, generate_name, new_uid, validate_metadata_create,
+    validate_metadata_update, wipe_system_fields,
 };
-pub use read::*;
+pub use normalize::normalize_metadata;
 pub use time::{now, now_micros};

@@ -1,4 +1,4 @@
-//! The forms of names, labels and annotations, and what is said of others.
+//! Validation of names, labels and annotations, with the messages of the real server.
 
 use crate::kinds::Kind;
 
@@ -15,7 +15,7 @@ const LABEL_VALUE: &str = "a valid label must be an empty string or consist of a
 with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is \
 '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 
-/// What is wrong with the name of an object of that kind. A prefix to generate from may end with a dash.
+/// Validates the name of an object of a kind. With `prefix`, the name is a `generateName`, which may end with a dash.
 pub fn object_name(kind: &Kind, name: &str, prefix: bool) -> Vec<String> {
     let shortened = match name.strip_suffix('-') {
         Some(rest) if prefix => format!("{rest}a"),
@@ -24,37 +24,41 @@ pub fn object_name(kind: &Kind, name: &str, prefix: bool) -> Vec<String> {
     match (kind.group.as_str(), kind.kind.as_str()) {
         ("rbac.authorization.k8s.io", _) => path_segment(name),
         ("", "Namespace" | "Service") | ("apps", "StatefulSet") => label(&shortened),
-        // The real server's oldest kind does not look, and its budgets never did.
+        // The real server does not validate the names of core events and of disruption budgets.
         ("", "Event") | ("policy", "PodDisruptionBudget") => vec![],
         _ => subdomain(&shortened),
     }
 }
 
-/// A label of RFC 1123.
+/// Validates a label of RFC 1123.
 pub fn label(name: &str) -> Vec<String> {
-    let form = is_label(name.as_bytes());
-    let dotted = name.len() <= 253 && name.split('.').all(|part| is_label(part.as_bytes()));
-    complaints(
+    let is_valid_form = is_label(name.as_bytes());
+    let is_subdomain = name.len() <= 253 && name.split('.').all(|part| is_label(part.as_bytes()));
+    form_errors(
         name,
         63,
-        form,
-        if dotted { "must not contain dots" } else { LABEL },
+        is_valid_form,
+        if is_subdomain {
+            "must not contain dots"
+        } else {
+            LABEL
+        },
     )
 }
 
-/// A subdomain of RFC 1123.
+/// Validates a subdomain of RFC 1123.
 pub fn subdomain(name: &str) -> Vec<String> {
-    let form = name.split('.').all(|part| is_label(part.as_bytes()));
-    complaints(name, 253, form, SUBDOMAIN)
+    let is_valid_form = name.split('.').all(|part| is_label(part.as_bytes()));
+    form_errors(name, 253, is_valid_form, SUBDOMAIN)
 }
 
-/// A label of RFC 1035.
+/// Validates a label of RFC 1035.
 pub fn dns_1035(name: &str) -> Vec<String> {
-    let form = is_label(name.as_bytes()) && name.starts_with(|c: char| c.is_ascii_lowercase());
-    complaints(name, 63, form, DNS_1035)
+    let is_valid_form = is_label(name.as_bytes()) && name.starts_with(|c: char| c.is_ascii_lowercase());
+    form_errors(name, 63, is_valid_form, DNS_1035)
 }
 
-/// A key of labels or annotations, or a finalizer.
+/// Validates a qualified name: a key of labels or annotations, or a finalizer.
 pub fn qualified_name(name: &str) -> Vec<String> {
     let (prefix, rest) = match name.split_once('/') {
         Some((_, rest)) if rest.contains('/') => {
@@ -69,10 +73,10 @@ pub fn qualified_name(name: &str) -> Vec<String> {
         Some((prefix, rest)) => (Some(prefix), rest),
         None => (None, name),
     };
-    let mut wrong = vec![];
+    let mut errors = vec![];
     match prefix {
-        Some("") => wrong.push("prefix part must be non-empty".to_owned()),
-        Some(prefix) => wrong.extend(
+        Some("") => errors.push("prefix part must be non-empty".to_owned()),
+        Some(prefix) => errors.extend(
             subdomain(prefix)
                 .into_iter()
                 .map(|why| format!("prefix part {}", why.replace("253 characters", "253 bytes"))),
@@ -80,42 +84,44 @@ pub fn qualified_name(name: &str) -> Vec<String> {
         None => {}
     }
     if rest.is_empty() {
-        wrong.push("name part must be non-empty".to_owned());
+        errors.push("name part must be non-empty".to_owned());
     } else if rest.len() > 63 {
-        wrong.push("name part must be no more than 63 bytes".to_owned());
+        errors.push("name part must be no more than 63 bytes".to_owned());
     }
-    if !is_word(rest) {
-        wrong.push(QUALIFIED.to_owned());
+    if !is_qualified_part(rest) {
+        errors.push(QUALIFIED.to_owned());
     }
-    wrong
+    errors
 }
 
-/// What is wrong with a label's value, if anything is.
+/// Validates a label's value.
 pub fn label_value(value: &str) -> Option<String> {
     if value.len() > 63 {
         return Some("must be no more than 63 bytes".to_owned());
     }
-    (!value.is_empty() && !is_word(value)).then(|| LABEL_VALUE.to_owned())
+    (!value.is_empty() && !is_qualified_part(value)).then(|| LABEL_VALUE.to_owned())
 }
 
-/// What can be a segment of a path.
+/// Validates a path segment.
 pub fn path_segment(name: &str) -> Vec<String> {
     if matches!(name, "." | "..") {
         return vec![format!("may not be '{name}'")];
     }
-    let holds = ["/", "%"].into_iter().filter(|part| name.contains(part));
-    holds.map(|part| format!("may not contain '{part}'")).collect()
+    let forbidden = ["/", "%"].into_iter().filter(|part| name.contains(part));
+    forbidden
+        .map(|part| format!("may not contain '{part}'"))
+        .collect()
 }
 
-fn complaints(name: &str, longest: usize, form: bool, why: &str) -> Vec<String> {
-    let mut wrong = vec![];
-    if name.len() > longest {
-        wrong.push(format!("must be no more than {longest} characters"));
+fn form_errors(name: &str, max_bytes: usize, is_valid_form: bool, why: &str) -> Vec<String> {
+    let mut errors = vec![];
+    if name.len() > max_bytes {
+        errors.push(format!("must be no more than {max_bytes} characters"));
     }
-    if !form {
-        wrong.push(why.to_owned());
+    if !is_valid_form {
+        errors.push(why.to_owned());
     }
-    wrong
+    errors
 }
 
 fn is_label(name: &[u8]) -> bool {
@@ -124,7 +130,7 @@ fn is_label(name: &[u8]) -> bool {
     ends.iter().all(|end| end.is_some_and(|c| *c != b'-')) && name.iter().all(inner)
 }
 
-fn is_word(name: &str) -> bool {
+fn is_qualified_part(name: &str) -> bool {
     let ends = [name.bytes().next(), name.bytes().last()];
     ends.iter()
         .all(|end| end.is_some_and(|c| c.is_ascii_alphanumeric()))
@@ -138,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn knows_the_forms() {
+    fn name_forms_are_validated() {
         for good in ["a", "a.b", "a-b.c", "1"] {
             assert!(subdomain(good).is_empty(), "{good}");
         }

@@ -1,13 +1,13 @@
-//! Times as they stand in objects.
+//! Timestamps of objects.
 
 use jiff::{Timestamp, Unit};
 
-/// The time, to the second.
+/// The current time, to the second.
 pub fn now() -> String {
     rounded(Unit::Second).to_string()
 }
 
-/// The time to the microsecond, with all six digits.
+/// The current time to the microsecond, always with six digits.
 pub fn now_micros() -> String {
     rounded(Unit::Microsecond)
         .strftime("%Y-%m-%dT%H:%M:%S.%6fZ")
@@ -25,7 +25,7 @@ fn rounded(unit: Unit) -> Timestamp {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn times_have_a_fixed_length() {
+    fn timestamps_have_a_fixed_length() {
         assert_eq!(super::now().len(), "2026-11-21T17:32:15Z".len());
         assert_eq!(super::now_micros().len(), "2026-11-21T17:32:15.000000Z".len());
     }

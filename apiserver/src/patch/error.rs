@@ -1,23 +1,23 @@
-//! Why a patch cannot be applied.
+//! Errors of patch requests.
 
 use crate::field::FieldError;
 
-/// A refused patch, with the status that the real server answers with.
+/// A rejected patch, with the status that the real server returns.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum PatchError {
-    /// 400: the body is no patch of this kind.
+    /// 400: the body is not a patch of this type.
     #[error("{0}")]
     BadRequest(String),
     /// 413: too many operations.
     #[error("{0}")]
     TooLarge(String),
-    /// 422: the patch does not fit the object. The real server says no more than that; what is wrong stands in the field, for a log.
+    /// 422: the patch cannot be applied to the object. As on the real server, the message has no details; the field has them, for the log.
     #[error("the server rejected our request due to an error in our request")]
     Unprocessable(String),
-    /// 422: the outcome is no object of the kind. The field is that of the cause in the details.
+    /// 422: the patched object cannot be decoded as its kind. The field error is the cause in the status details.
     #[error(" \"\" is invalid: {0}")]
     Invalid(FieldError),
-    /// 500, with an empty reason: what the real server's merge stumbles over and does not map to a status.
+    /// 500, with an empty reason: errors of the real server's merge that it does not map to a status.
     #[error("{0}")]
     Internal(String),
 }
@@ -33,7 +33,7 @@ impl PatchError {
         }
     }
 
-    /// The cause in the details of the status, if there is one.
+    /// The cause in the status details, if any.
     pub fn cause(&self) -> Option<&FieldError> {
         match self {
             Self::Invalid(error) => Some(error),

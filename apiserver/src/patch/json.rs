@@ -1,5 +1,5 @@
-//! JSON patch (RFC 6902) with the liberties of the library that the real server uses: `replace` and `copy` accept a field that is not
-//! there, negative indices count from the end, the text before a path's first slash is not looked at.
+//! JSON patch (RFC 6902) with the deviations of evanphx/json-patch, which the real server uses: `replace` and `copy` accept a missing
+//! field, negative indices count from the end, and text before a path's first slash is ignored.
 
 use super::pointer::{add, get, remove, replace};
 use super::{Decoding, PatchError, Patched};
@@ -7,11 +7,11 @@ use crate::types::{decode, json_kind, json_length};
 use serde_json::{Map, Value};
 
 const MAX_OPERATIONS: usize = 10_000;
-/// How many bytes all copies may have together, as JSON: as many as a body. Without it, forty copies fill any memory.
-const MAX_COPIED: usize = 3 << 20;
+/// Maximum size of all copied values together, as JSON: the limit of a request body. Without it, forty copies exhaust any memory.
+const MAX_COPIED_BYTES: usize = 3 << 20;
 const FIELDS: [&str; 4] = ["op", "path", "from", "value"];
 
-/// Applies a JSON patch. All operations succeed, or the patch fails.
+/// Applies a JSON patch. If one operation fails, the patch fails.
 pub fn json_patch(object: &Value, body: &[u8], decoding: Decoding) -> Result<Patched, PatchError> {
     let strict = decoding == Decoding::Strict;
     let prefix = if strict { "error decoding patch: " } else { "" };
@@ -76,7 +76,7 @@ pub fn json_patch(object: &Value, body: &[u8], decoding: Decoding) -> Result<Pat
     })
 }
 
-/// The unknown fields of an operation. A name that is no string is an error.
+/// Returns the unknown fields of an operation. A non-string `op`, `path` or `from` is an error.
 fn check_fields(index: usize, fields: &Map<String, Value>) -> Result<Vec<String>, String> {
     for name in ["op", "path", "from"] {
         if let Some(other) = fields
@@ -95,7 +95,7 @@ fn check_fields(index: usize, fields: &Map<String, Value>) -> Result<Vec<String>
         .collect())
 }
 
-/// Counts what it copies.
+/// Applies one operation, and adds the size of copied values to `copied`.
 fn apply(object: &mut Value, operation: &Value, copied: &mut usize) -> Result<(), String> {
     let text = |name: &str| {
         operation[name]
@@ -114,9 +114,9 @@ fn apply(object: &mut Value, operation: &Value, copied: &mut usize) -> Result<()
         "copy" => {
             let value = get(object, text("from")?)?;
             *copied += json_length(value);
-            if *copied > MAX_COPIED {
+            if *copied > MAX_COPIED_BYTES {
                 return Err(format!(
-                    "Unable to complete the copy, the accumulated size increase of copy is {copied}, exceeding the limit {MAX_COPIED}"
+                    "Unable to complete the copy, the accumulated size increase of copy is {copied}, exceeding the limit {MAX_COPIED_BYTES}"
                 ));
             }
             let value = value.clone();

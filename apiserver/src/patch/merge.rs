@@ -4,8 +4,8 @@ use super::{Decoding, PatchError, Patched};
 use crate::types::{decode, json_kind};
 use serde_json::Value;
 
-/// Applies a merge patch: null removes a field, an object is merged into an object, anything else replaces. Nulls within what is new
-/// are left out, except as items of lists.
+/// Applies a merge patch: null removes a field, an object is merged into an object, any other value replaces. Nulls within new values are
+/// dropped, except as list items.
 pub fn merge_patch(object: &Value, body: &[u8], decoding: Decoding) -> Result<Patched, PatchError> {
     let invalid = || PatchError::BadRequest("Invalid JSON Patch".to_owned());
     let strict = decoding == Decoding::Strict;
@@ -25,7 +25,7 @@ pub fn merge_patch(object: &Value, body: &[u8], decoding: Decoding) -> Result<Pa
                 "error decoding patch: json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
             )));
         }
-        // A list replaces the object; whoever decodes it refuses it.
+        // A list replaces the object; decoding the result rejects it.
         Value::Array(_) => {}
         _ => return Err(invalid()),
     }
@@ -48,7 +48,7 @@ fn merge(current: &mut Value, patch: Value) {
                     fields.remove(&name);
                     continue;
                 }
-                // A field that holds null is merged into as one that is not there.
+                // A null field is merged into like a missing one.
                 merge(fields.entry(name).or_insert(Value::Null), value);
             }
         }
@@ -59,7 +59,7 @@ fn merge(current: &mut Value, patch: Value) {
     }
 }
 
-/// Leaves out the fields that are null.
+/// Removes fields that are null.
 pub(super) fn drop_nulls(value: &mut Value) {
     match value {
         Value::Object(fields) => {

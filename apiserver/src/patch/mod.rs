@@ -1,9 +1,10 @@
-//! The patches that are no apply: JSON patch, merge patch and strategic merge patch. Each takes the stored object in the version of the
-//! request and the body, and answers with the object that is to be decoded, defaulted, validated and stored, or with the real server's
-//! error. Nothing else is looked at: names, versions and preconditions are the caller's.
+//! JSON patch, merge patch and strategic merge patch (apply is in [`crate::apply`]).
+//!
+//! Each takes the stored object in the request's API version and the request body, and returns the object for decoding, defaulting,
+//! validation and storage, or the error of the real server. Names, versions and preconditions are checked by the caller.
 
 mod error;
-mod go;
+mod go_format;
 mod json;
 mod merge;
 mod pointer;
@@ -18,31 +19,32 @@ use crate::field::FieldError;
 use crate::types::decode;
 use serde_json::Value;
 
-/// An object after a patch.
+/// The result of a patch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Patched {
-    /// The object. It may hold anything: the patch can name fields that the kind does not have, and values of other types.
+    /// The patched object. It is not validated: a patch can set unknown fields and values of the wrong type.
     pub object: Value,
-    /// What a strict decoder holds against the patch itself: `duplicate field "spec.a"`, `json patch unknown field "[0].x"`. They are
-    /// warnings under `fieldValidation=Warn`, and errors under `Strict`; none were looked for under `Ignore`.
+    /// Strict decoding errors of the patch document, such as `duplicate field "spec.a"` or `json patch unknown field "[0].x"`: warnings
+    /// under `fieldValidation=Warn`, errors under `Strict`, and never collected under `Ignore`.
     pub strict_errors: Vec<String>,
 }
 
-/// The error for an outcome that cannot be decoded, and why. The real server shows the outcome, but of a strategic merge patch the body.
+/// The error for a patched object that cannot be decoded. Like the real server, it quotes the object, or the body of a strategic merge
+/// patch.
 pub fn undecodable(outcome: &Value, strategic_body: Option<&[u8]>, why: &str) -> PatchError {
     let shown = match strategic_body.and_then(|body| decode(body).ok()) {
-        Some(patch) => go::show(&patch.value),
+        Some(patch) => go_format::show(&patch.value),
         None => outcome.to_string(),
     };
     PatchError::Invalid(FieldError::invalid("patch", shown, why))
 }
 
-/// What `fieldValidation` asks for.
+/// How strictly to decode a patch, from `fieldValidation`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decoding {
-    /// `Ignore`.
+    /// `Ignore`: do not collect strict decoding errors.
     Lenient,
-    /// `Warn`, which is the default, and `Strict`.
+    /// `Warn` (the default) and `Strict`: collect them.
     Strict,
 }
 

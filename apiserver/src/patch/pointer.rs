@@ -1,10 +1,10 @@
-//! What a path of a JSON patch names, and what can be done there.
+//! JSON pointers of a JSON patch, and the operations at their target.
 
 use crate::types::{MAX_DEPTH, nesting_depth};
 use serde_json::Value;
 
-/// The object or array that holds what a path names, and the name within it.
-fn holder<'a>(object: &'a mut Value, path: &str) -> Result<(&'a mut Value, String), String> {
+/// Returns the object or array that contains the target of a path, and the last step of the path.
+fn container<'a>(object: &'a mut Value, path: &str) -> Result<(&'a mut Value, String), String> {
     let missing = || format!("doc is missing path: {path:?}: missing value");
     let mut steps: Vec<String> = path
         .split('/')
@@ -12,26 +12,26 @@ fn holder<'a>(object: &'a mut Value, path: &str) -> Result<(&'a mut Value, Strin
         .map(|step| step.replace("~1", "/").replace("~0", "~"))
         .collect();
     let last = steps.pop().ok_or_else(missing)?;
-    let mut place = object;
+    let mut parent = object;
     for step in steps {
-        place = match place {
+        parent = match parent {
             Value::Object(fields) => fields.get_mut(&step),
-            Value::Array(items) => existing(&step, items.len())
+            Value::Array(items) => existing_index(&step, items.len())
                 .ok()
                 .and_then(|index| items.get_mut(index)),
             _ => None,
         }
         .ok_or_else(missing)?;
     }
-    if place.is_object() || place.is_array() {
-        Ok((place, last))
+    if parent.is_object() || parent.is_array() {
+        Ok((parent, last))
     } else {
         Err(missing())
     }
 }
 
-/// The index of an item that is there.
-fn existing(step: &str, length: usize) -> Result<usize, String> {
+/// Returns the index of an existing item.
+fn existing_index(step: &str, length: usize) -> Result<usize, String> {
     index(step, length).and_then(|index| {
         if index < length {
             Ok(index)
@@ -41,7 +41,7 @@ fn existing(step: &str, length: usize) -> Result<usize, String> {
     })
 }
 
-/// An index up to the length, counted from the end when negative.
+/// Parses an index between 0 and the length; a negative one counts from the end.
 fn index(step: &str, length: usize) -> Result<usize, String> {
     let number: i64 = step
         .parse()
@@ -61,7 +61,7 @@ fn out_of_range(step: &str) -> String {
     format!("Unable to access invalid index: {step}: invalid index referenced")
 }
 
-/// Refuses what would be deeper than a body may be: whoever walks it walks on a stack.
+/// Rejects nesting that is deeper than a request body may be: values are walked recursively.
 fn check_depth(path: &str, value: &Value) -> Result<(), String> {
     if path.matches('/').count() + nesting_depth(value) > MAX_DEPTH {
         return Err(format!("Unable to nest deeper than {MAX_DEPTH} levels"));
@@ -71,15 +71,15 @@ fn check_depth(path: &str, value: &Value) -> Result<(), String> {
 
 pub(super) fn add(object: &mut Value, path: &str, value: Value) -> Result<(), String> {
     check_depth(path, &value)?;
-    let (holder, name) = holder(object, path)?;
-    match holder {
+    let (container, name) = container(object, path)?;
+    match container {
         Value::Object(fields) => drop(fields.insert(name, value)),
         Value::Array(items) if name == "-" => items.push(value),
         Value::Array(items) => {
-            // The new item counts: -1 appends.
+            // The new item counts for negative indices: -1 appends.
             let length = items.len();
             let at = if name.starts_with('-') {
-                existing(&name, length + 1)?
+                existing_index(&name, length + 1)?
             } else {
                 index(&name, length)?
             };
@@ -91,13 +91,13 @@ pub(super) fn add(object: &mut Value, path: &str, value: Value) -> Result<(), St
 }
 
 pub(super) fn remove(object: &mut Value, path: &str) -> Result<Value, String> {
-    let (holder, name) = holder(object, path)?;
-    match holder {
+    let (container, name) = container(object, path)?;
+    match container {
         Value::Object(fields) => fields
             .remove(&name)
             .ok_or_else(|| format!("Unable to remove nonexistent key: {name}: missing value")),
         Value::Array(items) => {
-            let at = existing(&name, items.len())?;
+            let at = existing_index(&name, items.len())?;
             Ok(items.remove(at))
         }
         _ => Ok(Value::Null),
@@ -113,11 +113,11 @@ pub(super) fn replace(object: &mut Value, path: &str, value: Value) -> Result<()
         *object = value;
         return Ok(());
     }
-    let (holder, name) = holder(object, path)?;
-    match holder {
+    let (container, name) = container(object, path)?;
+    match container {
         Value::Object(fields) => drop(fields.insert(name, value)),
         Value::Array(items) => {
-            let at = existing(&name, items.len())?;
+            let at = existing_index(&name, items.len())?;
             items[at] = value;
         }
         _ => {}
@@ -125,11 +125,11 @@ pub(super) fn replace(object: &mut Value, path: &str, value: Value) -> Result<()
     Ok(())
 }
 
-/// What a path names; null when an object does not have it.
+/// Returns the target of a path; null for a missing field of an object.
 pub(super) fn get<'a>(object: &'a mut Value, path: &str) -> Result<&'a Value, String> {
-    let (holder, name) = holder(object, path)?;
-    match holder {
-        Value::Array(items) => Ok(&items[existing(&name, items.len())?]),
-        holder => Ok(&holder[name.as_str()]),
+    let (container, name) = container(object, path)?;
+    match container {
+        Value::Array(items) => Ok(&items[existing_index(&name, items.len())?]),
+        container => Ok(&container[name.as_str()]),
     }
 }

@@ -1,21 +1,21 @@
-//! Strategic merge patch: lists are merged by a key where the kind says so, and directives in the patch delete, replace and order.
+//! Strategic merge patch: merges lists by key where the type says so; directives in the patch delete, replace and order.
 
-use super::{Decoding, PatchError, Patched, go, merge::drop_nulls};
+use super::{Decoding, PatchError, Patched, go_format, merge::drop_nulls};
 use crate::field::FieldError;
 use crate::types::{Field, PatchStrategy, Type, check_convertible, decode, json_kind};
-use list::{merge_list, order};
+use list::{merge_list, sort_items};
 use serde_json::{Map, Value};
 
 mod list;
 
 const DIRECTIVE: &str = "$patch";
 const RETAIN_KEYS: &str = "$retainKeys";
-const ORDER: &str = "$setElementOrder";
-const DELETE_FROM: &str = "$deleteFromPrimitiveList";
+const SET_ELEMENT_ORDER: &str = "$setElementOrder";
+const DELETE_FROM_PRIMITIVE_LIST: &str = "$deleteFromPrimitiveList";
 
-type Object = Map<String, Value>;
+type JsonObject = Map<String, Value>;
 
-/// Applies a strategic merge patch to an object of a built-in kind. For custom resources the real server knows no such patch: 415.
+/// Applies a strategic merge patch to an object of a built-in kind. Custom resources do not support it (415).
 pub fn strategic_merge_patch(
     object: &Value,
     body: &[u8],
@@ -25,7 +25,7 @@ pub fn strategic_merge_patch(
     let decoded = decode(body).map_err(PatchError::BadRequest)?;
     let patch = match decoded.value {
         Value::Object(patch) => patch,
-        Value::Null => Object::new(),
+        Value::Null => JsonObject::new(),
         other => {
             let found = json_kind(&other);
             return Err(PatchError::BadRequest(format!(
@@ -33,7 +33,7 @@ pub fn strategic_merge_patch(
             )));
         }
     };
-    let shown = go::show(&Value::Object(patch.clone()));
+    let shown = go_format::show(&Value::Object(patch.clone()));
     let original = object.as_object().cloned().unwrap_or_default();
     let object = Value::Object(merge_map(original, patch, ty)?);
     if let Err(detail) = check_convertible(&object, ty) {
@@ -56,21 +56,21 @@ fn bad_request<T>(message: &str) -> Result<T, PatchError> {
     Err(PatchError::BadRequest(message.to_owned()))
 }
 
-/// What is known of a field.
-struct Place<'a> {
+/// The type and patch strategy of a field.
+struct FieldPatch<'a> {
     /// The type of the field, or of the items of its list.
     ty: &'a Type,
     patch: PatchStrategy,
 }
 
-fn place<'a>(ty: &'a Type, name: &str) -> Result<Place<'a>, PatchError> {
+fn field_patch<'a>(ty: &'a Type, name: &str) -> Result<FieldPatch<'a>, PatchError> {
     let Some((map, _)) = ty.as_map() else {
         return internal(
             "merging an object in json but data type is not struct, instead is: interface".to_owned(),
         );
     };
     match map.fields.get(name) {
-        Some(Field { ty, patch, .. }) => Ok(Place {
+        Some(Field { ty, patch, .. }) => Ok(FieldPatch {
             ty: ty.as_list().map_or(ty, |list| &list.items),
             patch: patch.clone(),
         }),
@@ -78,31 +78,31 @@ fn place<'a>(ty: &'a Type, name: &str) -> Result<Place<'a>, PatchError> {
             internal("merging an object in json but data type is not struct, instead is: map".to_owned())
         }
         None => {
-            let holder = match ty {
+            let container = match ty {
                 Type::Named(named) => named.name.rsplit('.').next().unwrap_or_default(),
                 _ => "",
             };
             internal(format!(
-                "unable to find api field in struct {holder} for the json field {name:?}"
+                "unable to find api field in struct {container} for the json field {name:?}"
             ))
         }
     }
 }
 
-fn merge_map(mut original: Object, mut patch: Object, ty: &Type) -> Result<Object, PatchError> {
+fn merge_map(mut original: JsonObject, mut patch: JsonObject, ty: &Type) -> Result<JsonObject, PatchError> {
     match patch.get(DIRECTIVE) {
         None => {}
         Some(Value::String(directive)) if directive == "replace" => {
             patch.remove(DIRECTIVE);
             return Ok(patch);
         }
-        Some(Value::String(directive)) if directive == "delete" => return Ok(Object::new()),
+        Some(Value::String(directive)) if directive == "delete" => return Ok(JsonObject::new()),
         Some(other) => return internal(unknown_directive(other, &patch)),
     }
     retain_keys(&mut original, &mut patch)?;
     let orders: Vec<String> = patch
         .keys()
-        .filter(|name| name.starts_with(ORDER))
+        .filter(|name| name.starts_with(SET_ELEMENT_ORDER))
         .cloned()
         .collect();
     for name in orders {
@@ -111,8 +111,8 @@ fn merge_map(mut original: Object, mut patch: Object, ty: &Type) -> Result<Objec
         }
     }
     for (name, value) in patch {
-        let deletes = name.starts_with(DELETE_FROM);
-        let name = match name.strip_prefix(DELETE_FROM) {
+        let deletes = name.starts_with(DELETE_FROM_PRIMITIVE_LIST);
+        let name = match name.strip_prefix(DELETE_FROM_PRIMITIVE_LIST) {
             None => name,
             Some(rest) => match rest.strip_prefix('/') {
                 Some(field) => field.to_owned(),
@@ -125,18 +125,18 @@ fn merge_map(mut original: Object, mut patch: Object, ty: &Type) -> Result<Objec
         }
         let merged = match (original.get_mut(&name).map(Value::take), value) {
             (Some(Value::Object(original)), Value::Object(patch)) => {
-                let place = place(ty, &name)?;
-                let merged = if place.patch.replace {
+                let field_patch = field_patch(ty, &name)?;
+                let merged = if field_patch.patch.replace {
                     patch
                 } else {
-                    merge_map(original, patch, place.ty)?
+                    merge_map(original, patch, field_patch.ty)?
                 };
                 Some(Value::Object(merged))
             }
             (Some(Value::Array(original)), Value::Array(patch)) => {
-                let place = place(ty, &name)?;
-                let merged = if deletes || place.patch.merge {
-                    merge_list(original, patch, &place, deletes)?
+                let field_patch = field_patch(ty, &name)?;
+                let merged = if deletes || field_patch.patch.merge {
+                    merge_list(original, patch, &field_patch, deletes)?
                 } else {
                     patch
                 };
@@ -157,16 +157,16 @@ fn merge_map(mut original: Object, mut patch: Object, ty: &Type) -> Result<Objec
     Ok(original)
 }
 
-fn unknown_directive(directive: &Value, holder: &Object) -> String {
+fn unknown_directive(directive: &Value, container: &JsonObject) -> String {
     format!(
         "unknown patch type: {} in map: {}",
-        go::show(directive),
-        go::show(&Value::Object(holder.clone()))
+        go_format::show(directive),
+        go_format::show(&Value::Object(container.clone()))
     )
 }
 
-/// `$retainKeys` lists all fields that are to stay; the patch may not set others.
-fn retain_keys(original: &mut Object, patch: &mut Object) -> Result<(), PatchError> {
+/// Applies `$retainKeys`, the list of all fields to keep. A patch that sets other fields is invalid.
+fn retain_keys(original: &mut JsonObject, patch: &mut JsonObject) -> Result<(), PatchError> {
     const INVALID: &str = "invalid patch format of retainKeys";
     let Some(retained) = patch.remove(RETAIN_KEYS) else {
         return Ok(());
@@ -176,7 +176,10 @@ fn retain_keys(original: &mut Object, patch: &mut Object) -> Result<(), PatchErr
     };
     let is_retained = |name: &str| retained.iter().any(|kept| kept == name);
     let sets_others = patch.iter().any(|(name, value)| {
-        !value.is_null() && !name.starts_with(DELETE_FROM) && !name.starts_with(ORDER) && !is_retained(name)
+        !value.is_null()
+            && !name.starts_with(DELETE_FROM_PRIMITIVE_LIST)
+            && !name.starts_with(SET_ELEMENT_ORDER)
+            && !is_retained(name)
     });
     if sets_others {
         return bad_request(INVALID);
@@ -185,10 +188,10 @@ fn retain_keys(original: &mut Object, patch: &mut Object) -> Result<(), PatchErr
     Ok(())
 }
 
-/// Merges a list that comes with its order.
+/// Merges a list with its `$setElementOrder` directive.
 fn merge_ordered(
-    original: &mut Object,
-    patch: &mut Object,
+    original: &mut JsonObject,
+    patch: &mut JsonObject,
     directive: &str,
     wanted: Value,
     ty: &Type,
@@ -197,20 +200,20 @@ fn merge_ordered(
         Value::Array(items) => Ok(items),
         other => internal(format!(
             "expected a []interface {{}}, but received a {}",
-            go::type_name(&other)
+            go_format::type_name(&other)
         )),
     };
     let wanted = as_list(wanted)?;
     let Some(name) = directive
-        .strip_prefix(ORDER)
+        .strip_prefix(SET_ELEMENT_ORDER)
         .and_then(|rest| rest.strip_prefix('/'))
     else {
         return bad_request("invalid patch format of setElementOrder list");
     };
     let current = original.get(name).cloned().map(as_list).transpose()?;
     let patched = patch.get(name).cloned().map(as_list).transpose()?;
-    let place = place(ty, name)?;
-    let key = place.patch.merge_key.as_deref();
+    let field_patch = field_patch(ty, name)?;
+    let key = field_patch.patch.merge_key.as_deref();
     list::check_order(patched.as_deref().unwrap_or_default(), &wanted, key)?;
     let server_order = current.clone().unwrap_or_default();
     let sent = patched.clone().unwrap_or_default();
@@ -218,22 +221,24 @@ fn merge_ordered(
         (None, None) => return Ok(()),
         (Some(current), None) => current,
         (None, Some(patched)) => patched.into_iter().filter_map(without_directives).collect(),
-        (Some(current), Some(patched)) if place.patch.merge => merge_list(current, patched, &place, false)?,
+        (Some(current), Some(patched)) if field_patch.patch.merge => {
+            merge_list(current, patched, &field_patch, false)?
+        }
         (Some(_), Some(patched)) => patched,
     };
     if server_order.is_empty() && sent.is_empty() {
         return internal("no elements in any of the given slices".to_owned());
     }
-    list::check_same_types(&server_order, &sent)?;
+    list::check_same_item_types(&server_order, &sent)?;
     patch.remove(name);
     original.insert(
         name.to_owned(),
-        Value::Array(order(merged, &wanted, &server_order, key)?),
+        Value::Array(sort_items(merged, &wanted, &server_order, key)?),
     );
     Ok(())
 }
 
-/// What is new holds no directives; what has one is left out.
+/// Removes directives from a new value; none for a value that has a directive itself.
 fn without_directives(value: Value) -> Option<Value> {
     Some(match value {
         Value::Object(fields) if fields.contains_key(DIRECTIVE) => return None,

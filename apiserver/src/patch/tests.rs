@@ -3,7 +3,7 @@ use crate::types::{MAX_DEPTH, Type, builtin, nesting_depth};
 use proptest::prelude::*;
 use serde_json::json;
 
-/// Calls `check` with each case of a table, its body and how it is decoded.
+/// Calls `check` with each case of a table, its body and its decoding mode.
 fn for_each_case(table: &str, mut check: impl FnMut(&Value, &[u8], Decoding)) {
     let table: Value = serde_json::from_str(table).unwrap();
     let cases = table["cases"].as_array().unwrap();
@@ -22,7 +22,7 @@ fn for_each_case(table: &str, mut check: impl FnMut(&Value, &[u8], Decoding)) {
     }
 }
 
-/// Compares an outcome with what the real server did. `result` tells what of the object it shows.
+/// Compares a result with the real server's. `result` selects the part of the object that the table contains.
 fn compare(case: &Value, outcome: Result<Patched, PatchError>, result: impl Fn(Value) -> Value) {
     let texts = |list: &Value| -> Vec<String> {
         list.as_array()
@@ -57,7 +57,7 @@ fn compare(case: &Value, outcome: Result<Patched, PatchError>, result: impl Fn(V
     }
 }
 
-fn of_a_spec(table: &str, patch: fn(&Value, &[u8], Decoding) -> Result<Patched, PatchError>) {
+fn compare_on_spec(table: &str, patch: fn(&Value, &[u8], Decoding) -> Result<Patched, PatchError>) {
     let spec = serde_json::from_str::<Value>(table).unwrap()["spec"].take();
     let object = json!({"apiVersion": "x.io/v1", "kind": "Any", "metadata": {"name": "a"}, "spec": spec});
     for_each_case(table, |case, body, decoding| {
@@ -68,26 +68,26 @@ fn of_a_spec(table: &str, patch: fn(&Value, &[u8], Decoding) -> Result<Patched, 
 }
 
 #[test]
-fn json_patches_do_what_the_real_server_does() {
-    of_a_spec(include_str!("tests/json.json"), json_patch);
+fn json_patches_match_the_real_server() {
+    compare_on_spec(include_str!("tests/json.json"), json_patch);
 }
 
 #[test]
-fn merge_patches_do_what_the_real_server_does() {
-    of_a_spec(include_str!("tests/merge.json"), merge_patch);
+fn merge_patches_match_the_real_server() {
+    compare_on_spec(include_str!("tests/merge.json"), merge_patch);
 }
 
 #[test]
-fn strategic_merge_patches_do_what_the_real_server_does() {
-    of_a_deployment(include_str!("tests/strategic.json"));
+fn strategic_merge_patches_match_the_real_server() {
+    compare_on_deployment(include_str!("tests/strategic.json"));
 }
 
 #[test]
-fn random_strategic_merge_patches_do_what_the_real_server_does() {
-    of_a_deployment(include_str!("tests/strategic_random.json"));
+fn random_strategic_merge_patches_match_the_real_server() {
+    compare_on_deployment(include_str!("tests/strategic_random.json"));
 }
 
-fn of_a_deployment(table: &str) {
+fn compare_on_deployment(table: &str) {
     let object = serde_json::from_str::<Value>(table).unwrap()["object"].take();
     let ty = builtin("apps/v1", "Deployment").unwrap();
     for_each_case(table, |case, body, decoding| {
@@ -96,7 +96,7 @@ fn of_a_deployment(table: &str) {
             case,
             strategic_merge_patch(&object, body, ty, decoding),
             |patched| {
-                // The table has only what changed, as it was stored: decoding leaves out what is empty.
+                // The table contains only changed fields, as stored: decoding drops empty values.
                 let patched = without_empty(patched);
                 let object = without_empty(object.clone());
                 let fields = patched.as_object().unwrap().iter();
@@ -134,7 +134,7 @@ fn without_empty(value: Value) -> Value {
 }
 
 #[test]
-fn a_json_patch_has_at_most_ten_thousand_operations() {
+fn json_patch_with_more_than_10000_operations_gets_413() {
     let operation = json!({"op": "test", "path": "/a", "value": 1});
     let body = |count: usize| Value::Array(vec![operation.clone(); count]).to_string();
     let object = json!({"a": 1});
@@ -144,34 +144,34 @@ fn a_json_patch_has_at_most_ten_thousand_operations() {
 }
 
 #[test]
-fn copies_that_double_are_stopped() {
+fn total_size_of_json_patch_copies_is_limited() {
     let object = json!({"a": {"b": "0123456789"}});
     let doubled = |count: usize| {
         let step = |at: usize| json!({"op": "copy", "from": "/a", "path": format!("/a/{at}")});
         Value::from((0..count).map(step).collect::<Vec<_>>()).to_string()
     };
-    // The first copies 18 bytes, the 16th about 800 kB.
+    // The first copy adds 18 bytes, the 16th about 800 kB.
     assert!(json_patch(&object, doubled(16).as_bytes(), Decoding::Strict).is_ok());
-    let refused = json_patch(&object, doubled(40).as_bytes(), Decoding::Strict);
-    assert!(matches!(refused, Err(PatchError::Unprocessable(why)) if why.contains("accumulated size")));
+    let error = json_patch(&object, doubled(40).as_bytes(), Decoding::Strict);
+    assert!(matches!(error, Err(PatchError::Unprocessable(why)) if why.contains("accumulated size")));
 }
 
 #[test]
-fn no_json_patch_nests_deeper_than_a_body_may() {
+fn json_patch_cannot_nest_deeper_than_a_request_body() {
     let lists = |levels: usize| (1..levels).fold(json!([]), |inner, _| json!([inner]));
-    let innermost = ["/a", &"/0".repeat(199)].concat();
-    let behind = ["/a", &"/0".repeat(199), "/-"].concat();
-    for (op, path, most) in [
-        ("add", &behind, MAX_DEPTH - 201),
-        ("copy", &behind, MAX_DEPTH - 201),
-        ("move", &behind, MAX_DEPTH - 201),
-        ("replace", &innermost, MAX_DEPTH - 200),
+    let replaced = ["/a", &"/0".repeat(199)].concat();
+    let appended = ["/a", &"/0".repeat(199), "/-"].concat();
+    for (op, path, max_levels) in [
+        ("add", &appended, MAX_DEPTH - 201),
+        ("copy", &appended, MAX_DEPTH - 201),
+        ("move", &appended, MAX_DEPTH - 201),
+        ("replace", &replaced, MAX_DEPTH - 200),
     ] {
-        for (levels, fits) in [(most, true), (most + 1, false)] {
+        for (levels, ok) in [(max_levels, true), (max_levels + 1, false)] {
             let object = json!({"a": lists(200), "b": lists(levels)});
             let patch = json!([{"op": op, "from": "/b", "path": path, "value": lists(levels)}]);
             let patched = json_patch(&object, patch.to_string().as_bytes(), Decoding::Strict);
-            assert_eq!(patched.is_ok(), fits, "{op} {levels}");
+            assert_eq!(patched.is_ok(), ok, "{op} {levels}");
             assert_eq!(
                 patched.map_or(MAX_DEPTH, |patched| nesting_depth(&patched.object)),
                 MAX_DEPTH
@@ -208,13 +208,13 @@ fn any_json() -> impl Strategy<Value = Value> {
 
 fn operation() -> impl Strategy<Value = Value> {
     let path = || "(/(a|b|name|-|-1|0|1|9)){0,4}";
-    // Of those that take away there are few, or nothing would be left.
+    // Few removals, or nothing would be left.
     let op = prop_oneof!["add|replace", "copy", "copy|move|remove|test"];
     (op, path(), path(), any_json())
         .prop_map(|(op, path, from, value)| json!({"op": op, "path": path, "from": from, "value": value}))
 }
 
-/// RFC 7386, word by word.
+/// RFC 7386, literally.
 fn rfc_7386(target: Value, patch: &Value) -> Value {
     let Value::Object(patch) = patch else {
         return patch.clone();
@@ -245,14 +245,14 @@ fn without_lists(value: Value) -> Value {
 
 proptest! {
     #[test]
-    fn a_merge_patch_without_lists_is_rfc_7386(object in any_json(), patch in any_json()) {
+    fn merge_patch_without_lists_follows_rfc_7386(object in any_json(), patch in any_json()) {
         let (object, patch) = (json!({"a": object, "b": 1}), json!({"a": without_lists(patch)}));
         let merged = merge_patch(&object, patch.to_string().as_bytes(), Decoding::Strict).unwrap();
         prop_assert_eq!(merged.object, rfc_7386(object, &patch));
     }
 
     #[test]
-    fn no_strategic_merge_patch_panics(object in any_json(), patch in any_json()) {
+    fn random_strategic_merge_patches_do_not_panic(object in any_json(), patch in any_json()) {
         let ty = Type::named("core.v1.PodSpec");
         let _ = strategic_merge_patch(&object, patch.to_string().as_bytes(), &ty, Decoding::Strict);
         let ty = Type::named("meta.v1.ObjectMeta");
@@ -269,7 +269,7 @@ proptest! {
     }
 
     #[test]
-    fn no_json_patch_panics(object in any_json(), operations in proptest::collection::vec(operation(), 1..=20)) {
+    fn random_json_patches_do_not_panic(object in any_json(), operations in proptest::collection::vec(operation(), 1..=20)) {
         let patch = Value::from(operations).to_string();
         if let Ok(patched) = json_patch(&object, patch.as_bytes(), Decoding::Strict) {
             prop_assert!(nesting_depth(&patched.object) <= MAX_DEPTH);
@@ -278,7 +278,7 @@ proptest! {
 }
 
 #[test]
-fn what_is_refused_by_strict_decoding_is_shown() {
+fn strict_decoding_errors_quote_the_patched_object_or_the_patch() {
     let why = "strict decoding error: duplicate field \"spec.replicas\"";
     let body = br#"{"spec":{"replicas":1,"replicas":2}}"#;
     let strategic = undecodable(&json!({}), Some(body), why);

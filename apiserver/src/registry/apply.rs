@@ -111,7 +111,7 @@ fn parse_config(body: &[u8]) -> Result<Value, ApiError> {
         }
         Err(_) => {
             let text = std::str::from_utf8(body).map_err(|error| refuse(error.to_string()))?;
-            let read = yaml::read(text);
+            let read = yaml::parse(text);
             read.map_err(|why| refuse(format!("error converting YAML to JSON: {why}")))?
                 .value
         }

@@ -106,17 +106,17 @@ impl Registry {
             && facts.updated_subresource.is_none()
             && version.parse::<u64>().is_ok_and(|version| version > 0);
         if facts.updated_subresource.is_none() {
-            meta::wipe_on_create(&mut object);
+            meta::wipe_system_fields(&mut object);
         }
         if !context.options.dry_run {
-            meta::forget_link(&mut object);
+            meta::clear_self_link(&mut object);
         }
         // Fields that the server sets from here on have no manager.
         if !context.options.applied {
             track_fields(kind, None, &mut object, facts.subresource(), context);
         }
         self.set_default_class(kind, &mut object);
-        meta::fill_on_create(kind, &mut object);
+        meta::fill_system_fields(kind, &mut object);
         for _ in 0..if named { 1 } else { MAX_NAME_ATTEMPTS } {
             // A generated name that is taken is retried with another name.
             let mut object = if named {
@@ -140,7 +140,7 @@ impl Registry {
             if facts.subresource().is_empty() {
                 self.allocate(kind, &mut object, None, context.options.dry_run)?;
             }
-            let mut causes = meta::check_create(kind, &object);
+            let mut causes = meta::validate_metadata_create(kind, &object);
             causes.extend(validate(kind, &object, None, &facts.empties));
             if !causes.is_empty() {
                 let error = ApiError::invalid(kind, meta::name(&object), &causes);
@@ -198,7 +198,7 @@ impl Registry {
         let mut error = ApiError::already_exists(&target.kind, &target.name);
         if self
             .find(target)
-            .is_some_and(|found| meta::is_deleted(found.value()))
+            .is_some_and(|found| meta::is_being_deleted(found.value()))
         {
             error.message = format!("object is being deleted: {}", error.message);
         }
@@ -215,7 +215,7 @@ impl Registry {
         let Some(found) = self.store.get(&namespaces.table(), namespace) else {
             return Err(ApiError::not_found(&namespaces, namespace));
         };
-        if found.value()["status"]["phase"] != "Terminating" && !meta::is_deleted(found.value()) {
+        if found.value()["status"]["phase"] != "Terminating" && !meta::is_being_deleted(found.value()) {
             return Ok(());
         }
         let why =

@@ -67,7 +67,7 @@ impl Registry {
         let owned = object["metadata"]["managedFields"].as_array();
         let disowns = owned.is_some_and(Vec::is_empty);
         strict_errors.extend(prune_and_default(kind, object, options.applied)?);
-        meta::normalise(object);
+        meta::normalize_metadata(object);
         if disowns {
             // An explicitly empty list resets the managers; an absent one does not.
             meta::metadata_mut(object).insert("managedFields".into(), Value::Array(vec![]));

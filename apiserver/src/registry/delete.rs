@@ -157,7 +157,7 @@ fn mark_for_deletion(kind: &Kind, object: &Value, options: &DeleteOptions) -> Va
     } else {
         0
     };
-    if meta::is_deleted(object) {
+    if meta::is_being_deleted(object) {
         let before = object["metadata"]["deletionGracePeriodSeconds"]
             .as_i64()
             .unwrap_or(0);

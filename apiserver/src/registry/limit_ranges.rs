@@ -48,7 +48,7 @@ impl Registry {
             "resize" => is_limited(kind, "Pod"),
             _ => false,
         };
-        if !is_asked || meta::is_deleted(old) {
+        if !is_asked || meta::is_being_deleted(old) {
             return Ok(());
         }
         self.check_limit_ranges(kind, new)

@@ -71,7 +71,10 @@ pub(super) fn is_ready_to_delete(kind: &Kind, object: &Value) -> bool {
         > 0;
     let has_finalizers =
         kind.kind == "Namespace" && kind.group.is_empty() && has_namespace_finalizers(object);
-    meta::is_deleted(object) && meta::finalizers(object).is_empty() && !in_grace_period && !has_finalizers
+    meta::is_being_deleted(object)
+        && meta::finalizers(object).is_empty()
+        && !in_grace_period
+        && !has_finalizers
 }
 
 /// True if the namespace has finalizers in its spec.

@@ -69,7 +69,7 @@ impl Registry {
         limit: usize,
     ) -> Result<Page, RevisionError> {
         let table = target.kind.table();
-        if let (Some(name), None, "") = (options.fields.name(), at, after)
+        if let (Some(name), None, "") = (options.fields.exact_name(), at, after)
             && (!target.namespace.is_empty() || !target.kind.namespaced)
         {
             // Read the version first: the object may then be newer than the list's version, but never older.

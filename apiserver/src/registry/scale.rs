@@ -100,7 +100,7 @@ impl Registry {
         let path = scale_paths(&target.kind)?.spec;
         let path: Vec<&str> = path.iter().map(String::as_str).collect();
         let mut scale = self.scale(target, object)?;
-        if let Some(record) = apply::scale_record(&object["metadata"]["managedFields"], &path) {
+        if let Some(record) = apply::scale_managed_fields(&object["metadata"]["managedFields"], &path) {
             scale["metadata"]["managedFields"] = record;
         }
         Ok(scale)
@@ -126,7 +126,7 @@ impl Registry {
             &object["metadata"]["managedFields"],
             &scale["metadata"]["managedFields"],
         );
-        Ok(apply::parent_record(parent, child, &version, &path))
+        Ok(apply::parent_managed_fields(parent, child, &version, &path))
     }
 }
 

@@ -117,7 +117,7 @@ impl Registry {
                 self.check_owner_references(target, Some(before), &new, context.user)?;
             }
             // The generic rules are applied once, and again by the validation of most kinds: their causes appear twice.
-            let mut causes = meta::check_update(&new, before);
+            let mut causes = meta::validate_metadata_update(&new, before);
             if !METADATA_CHECKED_ONCE.contains(&(kind.group.as_str(), kind.kind.as_str())) {
                 causes.extend(causes.clone());
             }
@@ -126,7 +126,7 @@ impl Registry {
                 return Err(ApiError::invalid(kind, &target.name, &causes));
             }
             if !context.options.dry_run {
-                meta::forget_link(&mut new);
+                meta::clear_self_link(&mut new);
             }
             let warnings = warnings::on_update(kind, subresource, &new, before);
             self.check_limit_ranges_on_update(kind, subresource, &new, before)

@@ -1,8 +1,8 @@
-//! The formats of strings that the real server knows; all others are not looked at.
+//! The string formats that the real server validates; all others are ignored.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Whether a string has a format.
+/// Whether a string has a format. True for unknown formats.
 pub(super) fn has_format(text: &str, format: &str) -> bool {
     match format.replace('-', "").as_str() {
         "datetime" => is_date_time(text),
@@ -41,14 +41,14 @@ fn is_date(text: &str) -> bool {
     text.len() == 10 && crate::types::is_time(&format!("{text}T00:00:00Z"))
 }
 
-/// A time; the seconds' fraction and the letters' case are free.
+/// A date-time. Fractional seconds are optional; letters may have either case.
 fn is_date_time(text: &str) -> bool {
     crate::types::is_time(&text.to_ascii_uppercase())
 }
 
 const UNITS: [&str; 11] = ["ns", "us", "µs", "ms", "hr", "wk", "s", "m", "h", "d", "w"];
 
-/// Go's duration: numbers with units.
+/// Go's duration format: numbers with units.
 fn is_duration(text: &str) -> bool {
     let mut rest = text.trim_start_matches(['+', '-']);
     if rest == "0" {
@@ -97,7 +97,7 @@ fn is_uuid(text: &str, version: Option<char>) -> bool {
     grouped && plain.len() == 32 && plain.iter().all(char::is_ascii_hexdigit) && variant
 }
 
-/// A path, or a scheme and more.
+/// An absolute path, or a URI with a scheme.
 fn is_uri(text: &str) -> bool {
     if text.contains(|c: char| c.is_control() || c == ' ') {
         return false;
@@ -130,7 +130,7 @@ fn is_email(text: &str) -> bool {
     (dots(local) || (local.len() > 2 && local.starts_with('"') && local.ends_with('"'))) && dots(domain)
 }
 
-/// One label, or labels of which the last is letters.
+/// One label, or several with a last one of letters only.
 fn is_hostname(text: &str) -> bool {
     let labels: Vec<&str> = text.split('.').collect();
     let is_part = |label: &&str| {

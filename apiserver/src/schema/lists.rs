@@ -1,9 +1,9 @@
-//! Lists that are sets or maps: no item may stand twice.
+//! Lists of type set or map: duplicates, and correlation of old and new items.
 
 use crate::field::FieldError;
 use serde_json::{Map, Value};
 
-/// The items that stand twice in the lists of a value, each reported the first time that it does again.
+/// Reports duplicate items in the lists of a value, each at its second occurrence.
 pub(super) fn duplicates(value: &Value, schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
     match value {
         Value::Object(fields) => {
@@ -28,10 +28,12 @@ pub(super) fn duplicates(value: &Value, schema: &Value, path: &str, errors: &mut
         Value::Array(items) => {
             match schema["x-kubernetes-list-type"].as_str() {
                 Some("set") => report(items, path, errors),
-                // One that is no object has no keys; then nothing is said of the others.
+                // An item that is not an object has no keys: report only the first such item.
                 Some("map") => {
-                    let odd = |item: &&Value| !(item.is_object() || item.is_null());
-                    if let Some((index, item)) = items.iter().enumerate().find(|(_, item)| odd(item)) {
+                    let is_scalar_or_list = |item: &&Value| !(item.is_object() || item.is_null());
+                    if let Some((index, item)) =
+                        items.iter().enumerate().find(|(_, item)| is_scalar_or_list(item))
+                    {
                         let why = "must be an object for an array of list-type map";
                         errors.push(FieldError::invalid(
                             &format!("{path}[{index}]"),
@@ -61,7 +63,7 @@ fn report(items: &[Value], path: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// The key fields of an item of a list-map, those that it has.
+/// Returns the key fields of an item of a map list, as far as the item has them.
 pub(super) fn key(item: &Value, schema: &Value) -> Value {
     let names = schema["x-kubernetes-list-map-keys"]
         .as_array()
@@ -72,7 +74,7 @@ pub(super) fn key(item: &Value, schema: &Value) -> Value {
     Value::Object(fields.collect::<Map<_, _>>())
 }
 
-/// The item of the old list that is the same item: of a list-map the one with the same key, and of no other list any.
+/// Finds the old item that corresponds to an item: the one with the same key in a map list, none in other lists.
 pub(super) fn correlated<'a>(item: &Value, old: Option<&'a Value>, schema: &Value) -> Option<&'a Value> {
     if schema["x-kubernetes-list-type"] != "map" {
         return None;

@@ -1,29 +1,29 @@
-//! The schemas of custom resources: what decoding does with an object, and what is wrong with one.
+//! Schemas of custom resources: pruning, defaulting and validation of objects, and checks of the schemas themselves.
 //!
-//! A request's object goes through [`Schema::prune`], [`Schema::drop_nulls`] and [`Schema::default`], in this order, and is then
-//! validated; the outcome of an apply is only defaulted and validated. Stored objects are defaulted when they are read, too. All take
-//! the schema as JSON, and none panics on one that is not structural; [`check_structural`] says what is wrong with it.
+//! A request's object goes through [`Schema::prune`], [`Schema::drop_nulls`] and [`Schema::default`], in this order, and is then validated;
+//! the result of an apply is only defaulted and validated. Stored objects are defaulted on read, too. All functions take the schema as
+//! JSON, and none panics on a schema that is not structural; [`check_structural`] validates schemas.
 
+mod embedded_resources;
 #[cfg(feature = "cel")]
-mod causes;
-mod conditions;
-mod declared;
-mod embedded;
+mod evaluation_errors;
 mod format;
+mod list_types_and_defaults;
 mod lists;
+mod match_conditions;
 mod prune;
 mod rule_checks;
 #[cfg(feature = "cel")]
 mod rules;
 #[cfg(not(feature = "cel"))]
-#[path = "no_rules.rs"]
+#[path = "rules_disabled.rs"]
 mod rules;
-mod shape;
+mod schema_type;
 mod structural;
 mod validate;
 
-pub(crate) use conditions::condition_error;
-pub use shape::type_of;
+pub(crate) use match_conditions::condition_error;
+pub use schema_type::type_of;
 pub use structural::check_structural;
 
 use crate::field::{FieldError, FieldErrorKind};
@@ -32,7 +32,7 @@ use rules::Rules;
 use serde_json::Value;
 use validate::{Patterns, Validator};
 
-/// A version's schema, prepared.
+/// The schema of a version, prepared for validation.
 #[derive(Debug)]
 pub struct Schema {
     document: Value,
@@ -42,7 +42,7 @@ pub struct Schema {
 }
 
 impl Schema {
-    /// Prepares an `openAPIV3Schema`; null stands for one that allows anything.
+    /// Prepares an `openAPIV3Schema`; null is a schema that allows anything.
     pub fn new(schema: &Value) -> Self {
         let mut patterns = Patterns::new();
         validate::patterns(schema, &mut patterns);
@@ -54,13 +54,13 @@ impl Schema {
         }
     }
 
-    /// The type, for apply.
+    /// The type, for server-side apply.
     pub fn ty(&self) -> &Type {
         &self.ty
     }
 
-    /// Removes the fields that are not in the schema and answers with their paths, such as `spec.a[0].b`, sorted, those of the object's
-    /// metadata first, those of embedded objects last. They are `unknown field "PATH"` to a strict decoder.
+    /// Removes fields that are not in the schema. Returns their paths, such as `spec.a[0].b`, sorted: those in the object's metadata first,
+    /// those in embedded resources last. A strict decoder reports them as `unknown field "PATH"`.
     pub fn prune(&self, object: &mut Value) -> Vec<String> {
         let mut unknown = Vec::new();
         prune::prune(object, &self.document, true, "", &mut unknown);
@@ -75,25 +75,27 @@ impl Schema {
         unknown
     }
 
-    /// Removes the nulls that the schema does not allow and has no defaults for.
+    /// Removes null fields that are neither nullable nor have a default.
     pub fn drop_nulls(&self, object: &mut Value) {
         prune::drop_nulls(object, &self.document);
     }
 
-    /// Fills in defaults.
+    /// Sets defaults.
     pub fn default(&self, object: &mut Value) {
         prune::default(object, &self.document);
     }
 
-    /// What is wrong with an object: first types and bounds, then embedded objects and lists, then the rules, if nothing else keeps
-    /// them from being looked at. `old` is the stored object in an update: what was wrong with it before and did not change is not
-    /// reported, and transition rules compare with it. The object's own metadata is not looked at.
+    /// Validates an object: types and bounds, then embedded resources and list types, then the rules, unless earlier errors prevent their
+    /// evaluation. The object's own metadata is not validated.
+    ///
+    /// `old` is the stored object of an update: errors of unchanged fields are not reported (ratcheting), and transition rules compare with
+    /// it.
     pub fn validate(&self, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
         let validator = Validator {
             patterns: &self.patterns,
         };
         let mut errors = validator.validate(object, old, &self.document, "").errors;
-        embedded::check(object, &self.document, "", &mut errors);
+        embedded_resources::check(object, &self.document, "", &mut errors);
         let duplicates = |object: &Value| {
             let mut errors = Vec::new();
             lists::duplicates(object, &self.document, "", &mut errors);

@@ -1,11 +1,11 @@
-//! What decoding a custom resource does with it: unknown fields go, nulls that are not allowed go, defaults come.
+//! Pruning, dropping of nulls, and defaulting.
 
 use crate::types::{self, DecodeError, Type};
 use serde_json::Value;
 
 const OBJECT_FIELDS: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
-/// Removes the fields that the schema does not have, and answers with their paths.
+/// Removes the fields that are not in the schema, and adds their paths to `unknown`.
 pub(super) fn prune(
     value: &mut Value,
     schema: &Value,
@@ -19,8 +19,8 @@ pub(super) fn prune(
         Value::Object(fields) => {
             if is_object && let Some(metadata) = fields.get_mut("metadata") {
                 let below = join(path, "metadata");
-                for fault in types::check(metadata, &Type::named("meta.v1.ObjectMeta"), true) {
-                    if let DecodeError::Unknown(name) = fault {
+                for error in types::check(metadata, &Type::named("meta.v1.ObjectMeta"), true) {
+                    if let DecodeError::Unknown(name) = error {
                         unknown.push(join(&below, &name));
                     }
                 }
@@ -47,7 +47,7 @@ pub(super) fn prune(
             });
         }
         Value::Array(items) => {
-            // A list of what is kept is kept, but for the embedded objects within.
+            // A list of preserved values is preserved, except for pruning of embedded resources in it.
             for (index, item) in items.iter_mut().enumerate() {
                 if !keeps || schema["items"].is_object() {
                     prune(
@@ -72,7 +72,7 @@ fn join(path: &str, name: &str) -> String {
     }
 }
 
-/// Removes the fields that are null where null is not allowed and no default stands for it.
+/// Removes null fields that are neither nullable nor have a default.
 pub(super) fn drop_nulls(value: &mut Value, schema: &Value) {
     match value {
         Value::Object(fields) => fields.retain(|name, value| {
@@ -96,7 +96,7 @@ pub(super) fn drop_nulls(value: &mut Value, schema: &Value) {
     }
 }
 
-/// Fills in the defaults of fields that are not there, and of those that are null where null is not allowed.
+/// Sets the defaults of missing fields, and of null fields that are not nullable.
 pub(super) fn default(value: &mut Value, schema: &Value) {
     let misses = |value: &Value, schema: &Value| value.is_null() && schema["nullable"] != true;
     match value {

@@ -1,10 +1,10 @@
-//! What is wrong with the rules of a schema, `x-kubernetes-validations`, as such.
+//! Validation of a schema's rules, `x-kubernetes-validations`, when a definition is written.
 
-use super::{declared, rules};
+use super::{list_types_and_defaults, rules};
 use crate::field::FieldError;
 use serde_json::Value;
 
-/// Checks the rules of a schema at this path, which is within an uncorrelated part of it or not.
+/// Checks the rules of a schema at this path. `uncorrelated` names an ancestor list with old and new items that cannot be matched, if any.
 pub(super) fn check_rules(
     schema: &Value,
     uncorrelated: Option<&str>,
@@ -25,7 +25,7 @@ pub(super) fn check_rules(
     {
         let at = |name: &str| format!("{path}.x-kubernetes-validations[{index}].{name}");
         let text = rule["rule"].as_str().unwrap_or_default();
-        let told = rule["messageExpression"].as_str().unwrap_or_default();
+        let message_expression = rule["messageExpression"].as_str().unwrap_or_default();
         if text.trim().is_empty() {
             errors.push(FieldError::required(&at("rule"), "rule is not specified"));
         } else if let Some(message) = rules::syntax_error(text) {
@@ -33,13 +33,13 @@ pub(super) fn check_rules(
                 FieldError::invalid(&at("rule"), "", format!("compilation failed: {message}"))
                     .showing(shown(rule)),
             );
-        } else if !told.trim().is_empty()
-            && let Some(message) = rules::syntax_error(told)
+        } else if !message_expression.trim().is_empty()
+            && let Some(message) = rules::syntax_error(message_expression)
         {
             let why = format!("messageExpression compilation failed: {message}");
             errors.push(FieldError::invalid(&at("messageExpression"), "", why).showing(shown(rule)));
         }
-        if !told.is_empty() && told.trim().is_empty() {
+        if !message_expression.is_empty() && message_expression.trim().is_empty() {
             errors.push(FieldError::required(
                 &at("messageExpression"),
                 "messageExpression must be non-empty if specified",
@@ -65,7 +65,7 @@ pub(super) fn check_rules(
         }
         if let Some(field) = rule["fieldPath"]
             .as_str()
-            .filter(|field| !declared::names_field(schema, field))
+            .filter(|field| !list_types_and_defaults::names_field(schema, field))
         {
             errors.push(FieldError::invalid(
                 &at("fieldPath"),
@@ -88,7 +88,7 @@ pub(super) fn check_rules(
     }
 }
 
-/// A rule as the real server shows it: with the names that it has in Go, and in their order.
+/// Formats a rule as the real server does: with its Go field names, in their order.
 fn shown(rule: &Value) -> String {
     let text = |name: &str| Value::from(rule[name].as_str().unwrap_or_default());
     let fields = [

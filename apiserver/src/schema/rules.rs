@@ -1,18 +1,18 @@
-//! The rules of a schema, `x-kubernetes-validations`, evaluated by kube-cel.
+//! Evaluation of a schema's rules, `x-kubernetes-validations`, with kube-cel.
 //!
-//! Walking the schema, matching old items with new ones, paths, reasons and messages are ours; kube-cel parses and evaluates one rule at
-//! one place. What it lacks, beside a real server:
+//! Walking the schema, correlating old items with new ones, paths, reasons and messages are implemented here; kube-cel parses and evaluates
+//! one rule for one value. Differences from a real server:
 //!
 //! - Types are not checked when the definition is created: a rule that compares a string with a number fails when it is evaluated.
-//! - No costs are estimated or counted: a rule that the real server refuses as too expensive is accepted.
-//! - `sortBy`, `type`, the comprehensions with two variables and the optional syntax (`.?`, `[?`, `{?`) are not there: a definition
-//!   whose rules use them is accepted, as the real server does, and every object that such a rule is about is refused.
-//! - Lists that are sets are compared in order; `string` of a duration is not the real one.
-//! - The metadata at the root is all there, not only `name` and `generateName`.
-//! - `bool` of a text and `optMap` are not there either.
-//! - The texts of some evaluation errors are its own: `causes.rs` knows those that are not.
+//! - Costs are neither estimated nor limited: a rule that the real server rejects as too expensive is accepted.
+//! - `sortBy`, `type`, comprehensions with two variables and the optional syntax (`.?`, `[?`, `{?`) are not supported: a definition that
+//!   uses them in rules is accepted, as by the real server, and every object that such a rule applies to is rejected.
+//! - Lists of type set are compared in order; `string` of a duration has another format.
+//! - `self` at the root has all of the metadata, not only `name` and `generateName`.
+//! - `bool` of a string and `optMap` are not supported.
+//! - Some evaluation errors have kube-cel's message: `evaluation_errors` translates the others.
 
-use super::{causes, lists};
+use super::{evaluation_errors, lists};
 use crate::field::FieldError;
 use crate::types::floats_to_integers;
 use kube_cel::{CompiledSchema, ErrorKind, ValidationError, compile_schema, validate_compiled};
@@ -21,13 +21,13 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
 const RULES: &str = "x-kubernetes-validations";
-/// How the message of a rule begins that has none.
-const FAILED: &str = "failed rule: ";
+/// Prefix of the message of a rule without a message.
+const FAILED_RULE_PREFIX: &str = "failed rule: ";
 
-/// The rules of a schema and of those within it.
+/// The rules of a schema and of its nested schemas.
 #[derive(Debug, Default)]
 pub(super) struct Rules {
-    here: Vec<Rule>,
+    own: Vec<Rule>,
     properties: BTreeMap<String, Rules>,
     values: Option<Box<Rules>>,
     items: Option<Box<Rules>>,
@@ -43,16 +43,16 @@ struct Rule {
 }
 
 impl Rules {
-    /// The rules, if there are any.
+    /// Compiles the rules of a schema; none if it has no rules.
     pub(super) fn compile(schema: &Value) -> Option<Self> {
-        // Beyond a schema's end there is null, and no end to that.
+        // Indexing a missing sub-schema gives null, and so on forever.
         if !schema.is_object() {
             return None;
         }
-        let within = |schema: &Value| Self::compile(schema).map(Box::new);
+        let compile_nested = |schema: &Value| Self::compile(schema).map(Box::new);
         let properties = schema["properties"].as_object().into_iter().flatten();
         let mut rules = Self {
-            here: schema[RULES]
+            own: schema[RULES]
                 .as_array()
                 .into_iter()
                 .flatten()
@@ -61,22 +61,22 @@ impl Rules {
             properties: properties
                 .filter_map(|(name, schema)| Some((name.clone(), Self::compile(schema)?)))
                 .collect(),
-            values: within(&schema["additionalProperties"]),
-            items: within(&schema["items"]),
+            values: compile_nested(&schema["additionalProperties"]),
+            items: compile_nested(&schema["items"]),
         };
         for branch in schema["allOf"].as_array().into_iter().flatten() {
             if let Some(branch) = Self::compile(branch) {
-                rules.here.extend(branch.here);
+                rules.own.extend(branch.own);
             }
         }
-        let none = rules.here.is_empty()
+        let is_empty = rules.own.is_empty()
             && rules.properties.is_empty()
             && rules.values.is_none()
             && rules.items.is_none();
-        (!none).then_some(rules)
+        (!is_empty).then_some(rules)
     }
 
-    /// The rules that an object breaks.
+    /// Returns an error for each rule that the object violates.
     pub(super) fn check(&self, object: &Value, old: Option<&Value>, schema: &Value) -> Vec<FieldError> {
         let mut errors = Vec::new();
         let (object, old) = (
@@ -95,13 +95,17 @@ impl Rules {
         path: &str,
         errors: &mut Vec<FieldError>,
     ) {
-        // What did not change is not held against the request, and null is no value.
+        // Unchanged values are not reported (ratcheting), and null is not evaluated.
         if old == Some(value) || (value.is_null() && schema["nullable"] == true) {
             return;
         }
-        for rule in &self.here {
-            if let Err(broken) = validate_compiled(&rule.compiled, value, old) {
-                errors.extend(broken.iter().map(|error| rule.error(error, value, schema, path)));
+        for rule in &self.own {
+            if let Err(violations) = validate_compiled(&rule.compiled, value, old) {
+                errors.extend(
+                    violations
+                        .iter()
+                        .map(|error| rule.error(error, value, schema, path)),
+                );
             }
         }
         match value {
@@ -153,11 +157,11 @@ impl Rule {
         }
         for name in ["rule", "messageExpression"] {
             if let Some(Value::String(text)) = alone.get_mut(name) {
-                // kube-cel does not know types at compile time, so there is nothing to hide from it.
-                *text = replaced(text, r"\bdyn\(", "(");
+                // kube-cel has no static types, so `dyn` has nothing to hide.
+                *text = replace_all(text, r"\bdyn\(", "(");
                 if rule["optionalOldSelf"] == true {
-                    // An optional value is null to kube-cel; the rule expects CEL's optional.
-                    *text = replaced(
+                    // kube-cel passes a missing old value as null; the rule expects a CEL optional.
+                    *text = replace_all(
                         text,
                         r"\boldSelf\b",
                         "(oldSelf == null ? optional.none() : optional.of(oldSelf))",
@@ -176,17 +180,17 @@ impl Rule {
         }
     }
 
-    /// What is told of a broken rule: what its expression made, where that is a message, else its message, or else the rule, as it was
-    /// before it was rewritten.
-    fn told(&self, made: &str) -> String {
-        const MOST: usize = 5 << 10;
-        let text = made.trim();
-        let is_message = !text.is_empty() && text.len() <= MOST && !text.contains('\n');
-        if is_message && !text.starts_with(FAILED) {
+    /// The message of a violated rule: the result of its `messageExpression` if that is a valid message, else its message, else its
+    /// original text.
+    fn failure_message(&self, result: &str) -> String {
+        const MAX_MESSAGE_BYTES: usize = 5 << 10;
+        let text = result.trim();
+        let is_message = !text.is_empty() && text.len() <= MAX_MESSAGE_BYTES && !text.contains('\n');
+        if is_message && !text.starts_with(FAILED_RULE_PREFIX) {
             return text.to_owned();
         }
         match self.message.trim() {
-            "" => format!("{FAILED}{}", self.text),
+            "" => format!("{FAILED_RULE_PREFIX}{}", self.text),
             message => message.to_owned(),
         }
     }
@@ -197,29 +201,33 @@ impl Rule {
             return FieldError::invalid(
                 path,
                 ty,
-                format!("{} evaluating rule: {}", causes::of(error), self.text),
+                format!(
+                    "{} evaluating rule: {}",
+                    evaluation_errors::message(error),
+                    self.text
+                ),
             );
         }
         let mut value = value.clone();
         floats_to_integers(&mut value);
-        let message = self.told(&error.message);
+        let message = self.failure_message(&error.message);
         let path = format!("{path}{}", self.field_path);
         let path = path.strip_prefix('.').unwrap_or(&path);
-        let fault = match self.reason.as_str() {
+        let error = match self.reason.as_str() {
             "FieldValueRequired" => FieldError::required(path, message),
             "FieldValueForbidden" => FieldError::forbidden(path, message),
             "FieldValueDuplicate" => FieldError::duplicate(path, value.clone()),
             _ => FieldError::invalid(path, value.clone(), message),
         };
         if value.is_object() || value.is_array() {
-            fault.without_value()
+            error.without_value()
         } else {
-            fault
+            error
         }
     }
 }
 
-/// The schema without rules: those of other places are looked at there.
+/// The schema without the rules and defaults of nested schemas: those rules are evaluated at their own place.
 fn without_rules(schema: &Value) -> Value {
     match schema {
         Value::Object(fields) => {
@@ -235,15 +243,15 @@ fn without_rules(schema: &Value) -> Value {
     }
 }
 
-/// The text with other words; the pattern is ours.
-fn replaced(text: &str, pattern: &str, with: &str) -> String {
+/// Replaces all matches of a pattern.
+fn replace_all(text: &str, pattern: &str, with: &str) -> String {
     Regex::new(pattern).map_or_else(
         |_| text.to_owned(),
         |pattern| pattern.replace_all(text, with).into_owned(),
     )
 }
 
-/// With what may have a fraction as a number that has one: to CEL, 2 and 2.0 are of two types, and the schema says of which.
+/// Converts whole numbers to floats where the schema's type is `number`: CEL treats 2 and 2.0 as different types.
 fn with_doubles(value: &Value, schema: &Value) -> Value {
     match value {
         Value::Number(number) if schema["type"] == "number" => {
@@ -266,17 +274,17 @@ fn with_doubles(value: &Value, schema: &Value) -> Value {
     }
 }
 
-/// What kube-cel says where it knows that syntax, and does not take it.
-const UNSUPPORTED: &str = ": unsupported syntax '";
+/// kube-cel's message for syntax that it parses but does not support.
+const UNSUPPORTED_SYNTAX: &str = ": unsupported syntax '";
 
-/// What is wrong with an expression as such: none when it can be parsed, by the real server if not by kube-cel.
+/// Returns the syntax error of an expression; none if it can be parsed, be it only by the real server.
 pub(super) fn syntax_error(expression: &str) -> Option<String> {
     let compiled = compile_schema(&json!({ RULES: [{ "rule": expression }] }));
     let text = compiled.compilation_errors().first()?.to_string();
-    // The parser is a port of the real server's, down to its words; what stands before them is not.
+    // The parser is a port of the real server's, with the same messages after another prefix.
     let start = text.find("ERROR:").unwrap_or_default();
     let text = text[start..].replace("\n|", "\n |");
-    // Between errors it shows the rule, behind a bar.
+    // Between errors, the message quotes the rule in lines that start with a bar.
     let mut errors = text.lines().filter(|line| line.starts_with("ERROR:"));
-    (!errors.all(|error| error.contains(UNSUPPORTED))).then_some(text)
+    (!errors.all(|error| error.contains(UNSUPPORTED_SYNTAX))).then_some(text)
 }

@@ -1,12 +1,12 @@
-//! Whether a schema is structural, and the other rules for the schema of a CustomResourceDefinition.
+//! Validation of the schema of a CustomResourceDefinition: structural schema and other rules.
 
-use super::{declared, rule_checks};
+use super::{list_types_and_defaults, rule_checks};
 use crate::field::FieldError;
 use regex::Regex;
 use serde_json::{Map, Value, json};
 
 const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
-const UNSUPPORTED: [&str; 6] = [
+const UNSUPPORTED_KEYWORDS: [&str; 6] = [
     "$ref",
     "dependencies",
     "patternProperties",
@@ -19,30 +19,40 @@ const EMPTY: &str = "must be empty to be structural";
 const UNDEFINED: &str = "must be undefined to be structural";
 const FALSE: &str = "must be false to be structural";
 
-/// Where a schema stands.
+/// The position of a schema within its parent.
 #[derive(Clone, Copy, PartialEq)]
-enum Level {
+enum SchemaPosition {
     Root,
     Item,
     Field,
 }
 
-/// What is wrong with an `openAPIV3Schema` at this path, such as `spec.validation.openAPIV3Schema` (the path that the real server gives
-/// for a definition whose versions have one schema). Not checked: types and costs within rules; the text of a rule's syntax error and of
-/// a pattern's is not the real server's.
+/// Validates an `openAPIV3Schema` at this path, such as `spec.validation.openAPIV3Schema` (the path that the real server reports for a
+/// definition whose versions share one schema).
+///
+/// Not checked: types and costs within rules. The message of a rule's or pattern's syntax error is not the real server's.
 pub fn check_structural(schema: &Value, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    visit(schema, Level::Root, None, path, &mut errors);
-    declared::check_defaults(schema, path, &mut errors);
+    visit(schema, SchemaPosition::Root, None, path, &mut errors);
+    list_types_and_defaults::check_defaults(schema, path, &mut errors);
     errors
 }
 
-/// `uncorrelated` is where it is no longer known which old value belongs to a new one.
-fn visit(schema: &Value, level: Level, uncorrelated: Option<&str>, path: &str, errors: &mut Vec<FieldError>) {
+/// `uncorrelated` names the ancestor below which old and new values cannot be matched.
+fn visit(
+    schema: &Value,
+    level: SchemaPosition,
+    uncorrelated: Option<&str>,
+    path: &str,
+    errors: &mut Vec<FieldError>,
+) {
     let Some(fields) = schema.as_object() else { return };
     let at = |name: &str| format!("{path}.{name}");
     let ty = schema["type"].as_str().unwrap_or_default();
-    for name in UNSUPPORTED.into_iter().filter(|name| fields.contains_key(*name)) {
+    for name in UNSUPPORTED_KEYWORDS
+        .into_iter()
+        .filter(|name| fields.contains_key(*name))
+    {
         errors.push(FieldError::forbidden(
             &at(name),
             format!("{name} is not supported"),
@@ -62,7 +72,7 @@ fn visit(schema: &Value, level: Level, uncorrelated: Option<&str>, path: &str, e
         errors.push(FieldError::not_supported(&at("type"), ty, TYPES));
         return;
     }
-    if level == Level::Root && schema["nullable"] == true {
+    if level == SchemaPosition::Root && schema["nullable"] == true {
         errors.push(FieldError::forbidden(
             &at("nullable"),
             "nullable cannot be true at the root",
@@ -70,7 +80,7 @@ fn visit(schema: &Value, level: Level, uncorrelated: Option<&str>, path: &str, e
     }
     check_type(schema, ty, level, path, errors);
     check_extensions(schema, path, errors);
-    declared::check_lists(schema, path, errors);
+    list_types_and_defaults::check_lists(schema, path, errors);
     check_metadata(schema, level, path, errors);
     rule_checks::check_rules(schema, uncorrelated, path, errors);
     check_values(schema, path, errors);
@@ -84,7 +94,7 @@ fn visit(schema: &Value, level: Level, uncorrelated: Option<&str>, path: &str, e
             "additionalProperties and properties are mutual exclusive",
         ));
     }
-    if !values.is_null() && level == Level::Root {
+    if !values.is_null() && level == SchemaPosition::Root {
         errors.push(FieldError::forbidden(
             &at("additionalProperties"),
             "must not be used at the root",
@@ -95,7 +105,7 @@ fn visit(schema: &Value, level: Level, uncorrelated: Option<&str>, path: &str, e
     for (name, schema) in schema["properties"].as_object().into_iter().flatten() {
         visit(
             schema,
-            Level::Field,
+            SchemaPosition::Field,
             of_fields,
             &format!("{path}.properties[{name}]"),
             errors,
@@ -103,16 +113,22 @@ fn visit(schema: &Value, level: Level, uncorrelated: Option<&str>, path: &str, e
     }
     visit(
         values,
-        Level::Field,
+        SchemaPosition::Field,
         uncorrelated,
         &at("additionalProperties"),
         errors,
     );
     let of_items = here(schema["x-kubernetes-list-type"] == "map");
-    visit(&schema["items"], Level::Item, of_items, &at("items"), errors);
+    visit(
+        &schema["items"],
+        SchemaPosition::Item,
+        of_items,
+        &at("items"),
+        errors,
+    );
 }
 
-fn check_type(schema: &Value, ty: &str, level: Level, path: &str, errors: &mut Vec<FieldError>) {
+fn check_type(schema: &Value, ty: &str, level: SchemaPosition, path: &str, errors: &mut Vec<FieldError>) {
     let at = |name: &str| format!("{path}.{name}");
     let is = |name: &str| schema[name] == true;
     if ty == "array" && schema["items"].is_null() {
@@ -131,12 +147,12 @@ fn check_type(schema: &Value, ty: &str, level: Level, path: &str, errors: &mut V
         && !schema["$ref"].is_string()
     {
         let detail = match level {
-            Level::Root => "must not be empty at the root",
-            Level::Item => "must not be empty for specified array items",
-            Level::Field => "must not be empty for specified object fields",
+            SchemaPosition::Root => "must not be empty at the root",
+            SchemaPosition::Item => "must not be empty for specified array items",
+            SchemaPosition::Field => "must not be empty for specified object fields",
         };
         errors.push(FieldError::required(&at("type"), detail));
-    } else if level == Level::Root && !ty.is_empty() && ty != "object" {
+    } else if level == SchemaPosition::Root && !ty.is_empty() && ty != "object" {
         errors.push(FieldError::invalid(&at("type"), ty, "must be object at the root"));
     }
 }
@@ -173,8 +189,8 @@ fn check_extensions(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-fn check_metadata(schema: &Value, level: Level, path: &str, errors: &mut Vec<FieldError>) {
-    if level != Level::Root && schema["x-kubernetes-embedded-resource"] != true {
+fn check_metadata(schema: &Value, level: SchemaPosition, path: &str, errors: &mut Vec<FieldError>) {
+    if level != SchemaPosition::Root && schema["x-kubernetes-embedded-resource"] != true {
         return;
     }
     for name in ["kind", "apiVersion"] {
@@ -213,13 +229,13 @@ fn check_metadata(schema: &Value, level: Level, path: &str, errors: &mut Vec<Fie
                 .is_some_and(|fields| fields.keys().any(|name| name != "name" && name != "generateName")),
             _ => true,
         });
-    if level == Level::Root && says_more {
+    if level == SchemaPosition::Root && says_more {
         let detail = "must not specify anything other than name and generateName, but metadata is implicitly specified";
         errors.push(FieldError::forbidden(&below, detail));
     }
 }
 
-/// What is wrong with a pattern, as Go says it where Go has words for it.
+/// Go's message for an invalid pattern, where it is known.
 fn go_error(pattern: &str, error: &str) -> String {
     let from = |mark: char| pattern.rfind(mark).map_or(pattern, |at| &pattern[at..]);
     match error.rsplit("error: ").next().unwrap_or_default() {
@@ -234,7 +250,7 @@ fn go_error(pattern: &str, error: &str) -> String {
     }
 }
 
-/// What restricts values, and the alternatives, which may do nothing else.
+/// Checks the value validations, and the logical junctors (`allOf`, ...), which may contain only value validations.
 fn check_values(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
     if let Some(pattern) = schema["pattern"].as_str()
         && let Err(error) = Regex::new(pattern)
@@ -243,7 +259,7 @@ fn check_values(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
         let detail = format!("must be a valid regular expression, but isn't: error parsing regexp: {error}");
         errors.push(FieldError::invalid(&format!("{path}.pattern"), pattern, detail));
     }
-    // The one place where alternatives may name types.
+    // The only junctors that may contain types.
     let is_pattern = |branches: &Value| *branches == json!([{"type": "integer"}, {"type": "string"}]);
     let int_or_string = schema["x-kubernetes-int-or-string"] == true;
     for name in ["anyOf", "allOf", "oneOf"] {

@@ -3,8 +3,12 @@ use proptest::prelude::*;
 use serde_json::json;
 use std::collections::BTreeSet;
 
-/// Runs an object through decoding and validation as a write does.
-fn written(schema: &Schema, mut object: Value, old: Option<&Value>) -> (Vec<String>, Vec<FieldError>, Value) {
+/// Decodes and validates an object as a write does.
+fn decoded_and_validated(
+    schema: &Schema,
+    mut object: Value,
+    old: Option<&Value>,
+) -> (Vec<String>, Vec<FieldError>, Value) {
     let warnings = schema
         .prune(&mut object)
         .iter()
@@ -18,7 +22,7 @@ fn written(schema: &Schema, mut object: Value, old: Option<&Value>) -> (Vec<Stri
 }
 
 #[test]
-fn objects_are_decoded_and_validated_as_on_the_real_server() {
+fn objects_are_decoded_and_validated_like_on_the_real_server() {
     let table: Value = serde_json::from_str(include_str!("tests/objects.json")).unwrap();
     let schema = Schema::new(&table["schema"]);
     let mut failures = Vec::new();
@@ -37,18 +41,18 @@ fn objects_are_decoded_and_validated_as_on_the_real_server() {
             .unwrap_or_else(|| with_spec(&case["spec"]));
         let old = case.get("old").map(with_spec);
         let mut object = object;
-        // It is a subresource.
+        // `status` is a subresource.
         object.as_object_mut().unwrap().remove("status");
-        let (warnings, errors, object) = written(&schema, object, old.as_ref());
-        let ours: BTreeSet<String> = errors.iter().map(|error| error.cause().to_string()).collect();
+        let (warnings, errors, object) = decoded_and_validated(&schema, object, old.as_ref());
+        let actual: BTreeSet<String> = errors.iter().map(|error| error.cause().to_string()).collect();
         let expected: BTreeSet<String> = case["causes"]
             .as_array()
             .into_iter()
             .flatten()
             .map(Value::to_string)
             .collect();
-        if ours != expected {
-            failures.push(format!("{case}\n  ours {ours:?}"));
+        if actual != expected {
+            failures.push(format!("{case}\n  ours {actual:?}"));
             continue;
         }
         if let [_] = &errors[..] {
@@ -77,20 +81,20 @@ fn objects_are_decoded_and_validated_as_on_the_real_server() {
 }
 
 #[test]
-fn schemas_are_refused_for_what_the_real_server_refuses_them() {
+fn schemas_are_rejected_like_on_the_real_server() {
     let table: Value = serde_json::from_str(include_str!("tests/schemas.json")).unwrap();
     let cases = table["cases"].as_array().unwrap();
     assert!(cases.len() > 50);
     let mut failures = Vec::new();
     for case in cases {
         let errors = check_structural(&case["schema"], "spec.validation.openAPIV3Schema");
-        let mut ours: Vec<(String, String, String)> = errors
+        let mut actual: Vec<(String, String, String)> = errors
             .iter()
             .map(|error| (error.field.clone(), error.kind.reason().to_owned(), error.body()))
             .collect();
         let text = |cause: &Value, name: &str| cause[name].as_str().unwrap().to_owned();
         let observed = case["causes"].as_array().unwrap().iter();
-        let mut theirs: Vec<_> = observed
+        let mut expected: Vec<_> = observed
             .map(|cause| {
                 (
                     text(cause, "field"),
@@ -99,15 +103,15 @@ fn schemas_are_refused_for_what_the_real_server_refuses_them() {
                 )
             })
             .collect();
-        ours.sort();
-        theirs.sort();
-        let same = ours.len() == theirs.len()
-            && ours.iter().zip(&theirs).all(|(ours, theirs)| {
-                ours.0 == theirs.0 && ours.1 == theirs.1 && ours.2.starts_with(&theirs.2)
+        actual.sort();
+        expected.sort();
+        let same = actual.len() == expected.len()
+            && actual.iter().zip(&expected).all(|(actual, expected)| {
+                actual.0 == expected.0 && actual.1 == expected.1 && actual.2.starts_with(&expected.2)
             });
         if !same {
             failures.push(format!(
-                "{}\n  ours   {ours:?}\n  theirs {theirs:?}",
+                "{}\n  actual   {actual:?}\n  expected {expected:?}",
                 case["schema"]
             ));
         }
@@ -121,8 +125,8 @@ fn schemas_are_refused_for_what_the_real_server_refuses_them() {
     );
 }
 
-/// The rules that kube-cel does not evaluate as the real server does: what it does not know. A rule that leaves this list is good news.
-const LACKING: [&str; 7] = [
+/// Rules that kube-cel evaluates differently from the real server. Shorten the list when kube-cel improves.
+const UNSUPPORTED_RULES: [&str; 7] = [
     "self.?m['zz'].hasValue()",
     "self.?o.a.orValue('none') == 'x'",
     "self.l.all(i, v, v != '')",
@@ -133,7 +137,7 @@ const LACKING: [&str; 7] = [
 ];
 
 #[test]
-fn rules_hold_where_they_hold_on_the_real_server() {
+fn rules_evaluate_like_on_the_real_server_except_known_differences() {
     let table: Value = serde_json::from_str(include_str!("tests/rules.json")).unwrap();
     let mut differing = BTreeSet::new();
     let rules = table["rules"].as_array().unwrap();
@@ -149,16 +153,17 @@ fn rules_hold_where_they_hold_on_the_real_server() {
             .zip(case["messages"].as_array().unwrap())
         {
             let errors = schema.validate(&json!({"spec": value}), None);
-            let ours = errors.first().map(FieldError::body).unwrap_or_default();
-            let theirs = message.as_str().unwrap_or_default();
-            // Errors of evaluation are told in other words where a function has no argument.
-            let both_failed = ours.contains(" evaluating rule: ") && theirs.contains(" evaluating rule: ");
-            if ours != theirs && !both_failed {
+            let actual = errors.first().map(FieldError::body).unwrap_or_default();
+            let expected = message.as_str().unwrap_or_default();
+            // The message of an evaluation error differs where a function has no argument.
+            let both_failed =
+                actual.contains(" evaluating rule: ") && expected.contains(" evaluating rule: ");
+            if actual != expected && !both_failed {
                 differing.insert(rule);
             }
         }
     }
-    assert_eq!(differing, BTreeSet::from(LACKING));
+    assert_eq!(differing, BTreeSet::from(UNSUPPORTED_RULES));
 }
 
 fn any_json() -> impl Strategy<Value = Value> {
@@ -213,7 +218,7 @@ fn any_json() -> impl Strategy<Value = Value> {
 }
 
 #[test]
-fn a_rule_that_kube_cel_lacks_is_accepted_and_refuses_objects() {
+fn rules_unsupported_by_kube_cel_are_accepted_and_reject_objects() {
     for rule in [
         "self.?a.orValue(0) == 0",
         "self.m[?'k'].orValue('') == ''",
@@ -225,14 +230,14 @@ fn a_rule_that_kube_cel_lacks_is_accepted_and_refuses_objects() {
         let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true,
             "x-kubernetes-validations": [{"rule": rule}]});
         let root = json!({"type": "object", "properties": {"spec": schema}});
-        let faults = check_structural(&root, "spec.validation.openAPIV3Schema");
-        assert_eq!(faults, [], "{rule}");
+        let errors = check_structural(&root, "spec.validation.openAPIV3Schema");
+        assert_eq!(errors, [], "{rule}");
         let object = json!({"spec": {"a": 0, "m": {}, "l": []}});
         assert_eq!(Schema::new(&root).validate(&object, None).len(), 1, "{rule}");
     }
-    let wrong = json!({"type": "object", "x-kubernetes-validations": [{"rule": "self.?a =="}]});
+    let invalid = json!({"type": "object", "x-kubernetes-validations": [{"rule": "self.?a =="}]});
     assert_eq!(
-        check_structural(&wrong, "spec.validation.openAPIV3Schema").len(),
+        check_structural(&invalid, "spec.validation.openAPIV3Schema").len(),
         1
     );
 }
@@ -241,18 +246,18 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn nothing_panics_whatever_the_schema_and_the_object(schema in any_json(), object in any_json(), old in any_json()) {
-        let refused = check_structural(&schema, "spec.validation.openAPIV3Schema");
-        // What such a default brings may be unknown itself.
-        let refused_default = refused.iter().any(|error| error.field.ends_with(".default"));
+    fn random_schemas_and_objects_do_not_panic(schema in any_json(), object in any_json(), old in any_json()) {
+        let rejected = check_structural(&schema, "spec.validation.openAPIV3Schema");
+        // The default itself may contain unknown fields.
+        let invalid_default = rejected.iter().any(|error| error.field.ends_with(".default"));
         let schema = Schema::new(&schema);
-        let (_, _, object) = written(&schema, object, Some(&old));
-        let again = written(&schema, object.clone(), None);
-        prop_assert!(refused_default || again.0.is_empty(), "left, and not known: {:?}", again.0);
+        let (_, _, object) = decoded_and_validated(&schema, object, Some(&old));
+        let again = decoded_and_validated(&schema, object.clone(), None);
+        prop_assert!(invalid_default || again.0.is_empty(), "unknown fields after pruning: {:?}", again.0);
     }
 
     #[test]
-    fn no_rule_panics(rule in "[a-z.()\\[\\]'\"!=<>&|?:0-9+*/% {},-]{0,24}") {
+    fn random_rules_do_not_panic(rule in "[a-z.()\\[\\]'\"!=<>&|?:0-9+*/% {},-]{0,24}") {
         let schema = json!({"type": "object", "x-kubernetes-validations": [{"rule": rule, "messageExpression": rule}]});
         let _ = check_structural(&schema, "spec.validation.openAPIV3Schema");
         let _ = Schema::new(&schema).validate(&json!({"a": 1}), Some(&json!({"a": 2})));

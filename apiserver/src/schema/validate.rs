@@ -1,4 +1,4 @@
-//! Whether a value fits a schema, with the messages of the real server.
+//! Validation of values against a schema, with the messages of the real server.
 
 use super::format::has_format;
 use super::lists;
@@ -7,10 +7,10 @@ use regex::Regex;
 use serde_json::{Map, Number, Value, json};
 use std::collections::HashMap;
 
-/// The patterns of a schema, compiled once. One that does not compile matches nothing.
+/// The compiled patterns of a schema. A pattern that does not compile matches nothing.
 pub(super) type Patterns = HashMap<String, Option<Regex>>;
 
-/// Collects the patterns of a schema and of all within it.
+/// Collects the patterns of a schema and its nested schemas.
 pub(super) fn patterns(schema: &Value, found: &mut Patterns) {
     match schema {
         Value::Object(fields) => {
@@ -30,14 +30,14 @@ pub(super) struct Validator<'a> {
     pub(super) patterns: &'a Patterns,
 }
 
-/// The faults of a value, and how much of a schema was looked at: of alternatives that all fail, the one that got furthest is reported.
+/// The errors of a value, and the number of schema keywords visited: if all alternatives fail, the one that got furthest is reported.
 #[derive(Default)]
-pub(super) struct Outcome {
+pub(super) struct ValidationResult {
     pub(super) errors: Vec<FieldError>,
     visited: usize,
 }
 
-impl Outcome {
+impl ValidationResult {
     fn merge(&mut self, other: Self) {
         self.errors.extend(other.errors);
         self.visited += other.visited;
@@ -45,49 +45,61 @@ impl Outcome {
 }
 
 impl Validator<'_> {
-    /// Compares a value with a schema. What was there before and is the same is not reported.
-    pub(super) fn validate(&self, value: &Value, old: Option<&Value>, schema: &Value, path: &str) -> Outcome {
-        let mut outcome = self.validate_all(value, old, schema, path);
-        // The type and kind are never the same thing as before: they are what the request is about.
+    /// Validates a value. Errors of a value that equals the old one are not reported (ratcheting).
+    pub(super) fn validate(
+        &self,
+        value: &Value,
+        old: Option<&Value>,
+        schema: &Value,
+        path: &str,
+    ) -> ValidationResult {
+        let mut result = self.validate_all(value, old, schema, path);
+        // `apiVersion` and `kind` are always validated: they identify the request.
         let ratchets = path != "apiVersion" && path != "kind";
         if ratchets && old == Some(value) {
-            outcome.errors.clear();
+            result.errors.clear();
         }
-        outcome
+        result
     }
 
-    fn validate_all(&self, value: &Value, old: Option<&Value>, schema: &Value, path: &str) -> Outcome {
-        let mut outcome = Outcome {
+    fn validate_all(
+        &self,
+        value: &Value,
+        old: Option<&Value>,
+        schema: &Value,
+        path: &str,
+    ) -> ValidationResult {
+        let mut result = ValidationResult {
             visited: 1,
-            ..Outcome::default()
+            ..ValidationResult::default()
         };
         let types = types(schema);
-        outcome.errors.extend(type_error(value, schema, &types, path));
+        result.errors.extend(type_error(value, schema, &types, path));
         if value.is_null() {
-            outcome.errors.extend(enum_error(value, schema, path));
-            return outcome;
+            result.errors.extend(enum_error(value, schema, path));
+            return result;
         }
-        self.combinations(value, old, schema, path, &mut outcome);
+        self.combinations(value, old, schema, path, &mut result);
         match value {
             Value::String(text) => {
-                outcome.errors.extend(self.string_error(text, schema, path));
+                result.errors.extend(self.string_error(text, schema, path));
                 if let Some(format) = string_format(schema, &types).filter(|format| !has_format(text, format))
                 {
                     let message = format!("{path} in body must be of type {format}: {text:?}");
-                    outcome
+                    result
                         .errors
                         .push(FieldError::type_invalid(path, text.as_str(), message));
                 }
             }
-            Value::Number(number) => outcome.errors.extend(number_errors(number, schema, &types, path)),
-            Value::Array(items) => self.array(items, old, schema, path, &mut outcome),
+            Value::Number(number) => result.errors.extend(number_errors(number, schema, &types, path)),
+            Value::Array(items) => self.array(items, old, schema, path, &mut result),
             _ => {}
         }
-        outcome.errors.extend(enum_error(value, schema, path));
+        result.errors.extend(enum_error(value, schema, path));
         if let Value::Object(fields) = value {
-            self.object(fields, old, schema, path, &mut outcome);
+            self.object(fields, old, schema, path, &mut result);
         }
-        outcome
+        result
     }
 
     fn combinations(
@@ -96,57 +108,51 @@ impl Validator<'_> {
         old: Option<&Value>,
         schema: &Value,
         path: &str,
-        outcome: &mut Outcome,
+        result: &mut ValidationResult,
     ) {
-        let of_object = |detail: String| FieldError::invalid("", "", detail);
+        let without_path = |detail: String| FieldError::invalid("", "", detail);
         let alternatives = |name: &str| schema[name].as_array().map(Vec::as_slice).unwrap_or_default();
-        let run = |schema: &Value| self.validate(value, old, schema, path);
-        let furthest = |outcomes: Vec<Outcome>| {
-            outcomes
+        let validate_branch = |schema: &Value| self.validate(value, old, schema, path);
+        let furthest_result = |results: Vec<ValidationResult>| {
+            results
                 .into_iter()
                 .rev()
-                .max_by_key(|outcome| outcome.visited)
+                .max_by_key(|result| result.visited)
                 .unwrap_or_default()
         };
         let any = alternatives("anyOf");
         if !any.is_empty() {
-            let outcomes: Vec<Outcome> = any.iter().map(run).collect();
-            if outcomes.iter().all(|outcome| !outcome.errors.is_empty()) {
-                outcome.errors.push(of_object(format!(
+            let results: Vec<ValidationResult> = any.iter().map(validate_branch).collect();
+            if results.iter().all(|result| !result.errors.is_empty()) {
+                result.errors.push(without_path(format!(
                     "\"{path}\" must validate at least one schema (anyOf)"
                 )));
-                outcome.merge(furthest(outcomes));
+                result.merge(furthest_result(results));
             }
         }
         let one = alternatives("oneOf");
         if !one.is_empty() {
-            let outcomes: Vec<Outcome> = one.iter().map(run).collect();
-            let valid = outcomes
-                .iter()
-                .filter(|outcome| outcome.errors.is_empty())
-                .count();
+            let results: Vec<ValidationResult> = one.iter().map(validate_branch).collect();
+            let valid = results.iter().filter(|result| result.errors.is_empty()).count();
             if valid != 1 {
                 let found = if valid == 0 {
                     "Found none valid".to_owned()
                 } else {
                     format!("Found {valid} valid alternatives")
                 };
-                outcome.errors.push(of_object(format!(
+                result.errors.push(without_path(format!(
                     "\"{path}\" must validate one and only one schema (oneOf). {found}"
                 )));
                 if valid == 0 {
-                    outcome.merge(furthest(outcomes));
+                    result.merge(furthest_result(results));
                 }
             }
         }
         let all = alternatives("allOf");
-        let outcomes: Vec<Outcome> = all.iter().map(run).collect();
-        let failed = outcomes
-            .iter()
-            .filter(|outcome| !outcome.errors.is_empty())
-            .count();
-        for each in outcomes {
-            outcome.merge(each);
+        let results: Vec<ValidationResult> = all.iter().map(validate_branch).collect();
+        let failed = results.iter().filter(|result| !result.errors.is_empty()).count();
+        for alternative in results {
+            result.merge(alternative);
         }
         if failed > 0 {
             let none = if failed == all.len() {
@@ -154,18 +160,18 @@ impl Validator<'_> {
             } else {
                 ""
             };
-            outcome.errors.push(of_object(format!(
+            result.errors.push(without_path(format!(
                 "\"{path}\" must validate all the schemas (allOf){none}"
             )));
         }
-        if schema["not"].is_object() && run(&schema["not"]).errors.is_empty() {
-            outcome.errors.push(of_object(format!(
+        if schema["not"].is_object() && validate_branch(&schema["not"]).errors.is_empty() {
+            result.errors.push(without_path(format!(
                 "\"{path}\" must not validate the schema (not)"
             )));
         }
     }
 
-    /// The first of the faults of a string.
+    /// Returns the first error of a string.
     fn string_error(&self, text: &str, schema: &Value, path: &str) -> Option<FieldError> {
         let length = text.chars().count() as u64;
         if let Some(max) = schema["maxLength"].as_u64().filter(|max| length > *max) {
@@ -187,18 +193,25 @@ impl Validator<'_> {
             .then(|| FieldError::invalid(path, text, format!("{path} in body should match '{pattern}'")))
     }
 
-    fn array(&self, items: &[Value], old: Option<&Value>, schema: &Value, path: &str, outcome: &mut Outcome) {
+    fn array(
+        &self,
+        items: &[Value],
+        old: Option<&Value>,
+        schema: &Value,
+        path: &str,
+        result: &mut ValidationResult,
+    ) {
         if schema["items"].is_object() {
             for (index, item) in items.iter().enumerate() {
                 let old = lists::correlated(item, old, schema);
-                outcome.merge(self.validate(item, old, &schema["items"], &format!("{path}[{index}]")));
+                result.merge(self.validate(item, old, &schema["items"], &format!("{path}[{index}]")));
             }
         }
         if let Some(min) = schema["minItems"]
             .as_u64()
             .filter(|min| (items.len() as u64) < *min)
         {
-            outcome.errors.push(FieldError::invalid(
+            result.errors.push(FieldError::invalid(
                 path,
                 items.len(),
                 format!("{path} in body should have at least {min} items"),
@@ -208,7 +221,7 @@ impl Validator<'_> {
             .as_u64()
             .filter(|max| items.len() as u64 > *max)
         {
-            outcome.errors.push(FieldError::too_many(path, items.len(), max));
+            result.errors.push(FieldError::too_many(path, items.len(), max));
         }
         if schema["uniqueItems"] == true
             && items
@@ -216,7 +229,7 @@ impl Validator<'_> {
                 .enumerate()
                 .any(|(index, item)| items[..index].contains(item))
         {
-            outcome.errors.push(FieldError::invalid(
+            result.errors.push(FieldError::invalid(
                 path,
                 "",
                 format!("{path} in body shouldn't contain duplicates"),
@@ -230,14 +243,14 @@ impl Validator<'_> {
         old: Option<&Value>,
         schema: &Value,
         path: &str,
-        outcome: &mut Outcome,
+        result: &mut ValidationResult,
     ) {
         if let Some(min) = schema["minProperties"]
             .as_u64()
             .filter(|min| (fields.len() as u64) < *min)
         {
             let message = format!("{path} in body should have at least {min} properties");
-            outcome
+            result
                 .errors
                 .push(FieldError::invalid(path, fields.len(), message));
         }
@@ -245,7 +258,7 @@ impl Validator<'_> {
             .as_u64()
             .filter(|max| fields.len() as u64 > *max)
         {
-            outcome.errors.push(FieldError::too_many(path, fields.len(), max));
+            result.errors.push(FieldError::too_many(path, fields.len(), max));
         }
         let below = |name: &str| {
             if path.is_empty() {
@@ -261,7 +274,7 @@ impl Validator<'_> {
                     .filter(|schema| schema.is_object())
             });
             if let Some(schema) = schema {
-                outcome.merge(self.validate(value, old.and_then(|old| old.get(name)), schema, &below(name)));
+                result.merge(self.validate(value, old.and_then(|old| old.get(name)), schema, &below(name)));
             }
         }
         for name in schema["required"]
@@ -271,13 +284,13 @@ impl Validator<'_> {
             .filter_map(Value::as_str)
         {
             if !fields.contains_key(name) {
-                outcome.errors.push(FieldError::required(&below(name), ""));
+                result.errors.push(FieldError::required(&below(name), ""));
             }
         }
     }
 }
 
-/// The types that a schema allows; none when it does not say.
+/// The types that a schema allows; empty if it does not restrict them.
 fn types(schema: &Value) -> Vec<&str> {
     if schema["x-kubernetes-int-or-string"] == true {
         return vec!["integer", "string"];
@@ -289,7 +302,7 @@ fn types(schema: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// The format of strings, when the real server knows it.
+/// The format of strings, if the real server validates it.
 fn string_format<'a>(schema: &'a Value, types: &[&str]) -> Option<&'a str> {
     schema["format"]
         .as_str()
@@ -365,7 +378,7 @@ fn number_errors(number: &Number, schema: &Value, types: &[&str], path: &str) ->
             ));
         }
     }
-    // A whole number is compared with whole bounds.
+    // Integers are compared with integer bounds.
     let whole = number.is_i64();
     let bound = |name: &str| {
         schema[name]
@@ -426,7 +439,7 @@ fn number_errors(number: &Number, schema: &Value, types: &[&str], path: &str) ->
     errors
 }
 
-/// What is said beside the faults when rules were not looked at because of them.
+/// The additional error when rules were not evaluated because of earlier errors.
 pub(super) fn rules_not_checked() -> FieldError {
     let detail = "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
     FieldError::invalid("", json!(null), detail)

@@ -4,14 +4,14 @@ use crate::kinds::Kind;
 use crate::status::ApiError;
 use serde_json::Value;
 
-/// What is wanted of some fields; an empty one selects everything.
+/// Requirements on fields. An empty selector matches everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldSelector {
     requirements: Vec<(String, bool, String)>,
 }
 
 impl FieldSelector {
-    /// Reads one. A backslash escapes commas, equals signs and itself in values.
+    /// Parses a selector. In values, a backslash escapes commas, equals signs and itself.
     pub fn parse(text: &str) -> Result<Self, ApiError> {
         let mut requirements = vec![];
         for part in split(text) {
@@ -24,7 +24,7 @@ impl FieldSelector {
                 )));
             };
             let value = unescape(value)?;
-            // The real server leaves out what is empty on both sides.
+            // The real server ignores requirements with an empty field and an empty value.
             if equal && field.is_empty() && value.is_empty() {
                 continue;
             }
@@ -33,24 +33,24 @@ impl FieldSelector {
         Ok(Self { requirements })
     }
 
-    /// What both select.
+    /// Combines two selectors; an object must match both.
     pub fn and(mut self, other: Self) -> Self {
         self.requirements.extend(other.requirements);
         self
     }
 
-    /// The fields that it names.
+    /// The fields that the selector uses.
     pub fn fields(&self) -> impl Iterator<Item = &str> {
         self.requirements.iter().map(|(field, _, _)| field.as_str())
     }
 
-    /// Whether it selects everything.
+    /// Whether the selector matches everything.
     pub fn is_empty(&self) -> bool {
         self.requirements.is_empty()
     }
 
-    /// The name that it pins, which makes a list a look-up.
-    pub fn name(&self) -> Option<&str> {
+    /// The name that the selector requires, which turns a list into a get.
+    pub fn exact_name(&self) -> Option<&str> {
         let pins = |(field, equal, _): &&(String, bool, String)| field == "metadata.name" && *equal;
         self.requirements
             .iter()
@@ -58,7 +58,7 @@ impl FieldSelector {
             .map(|(_, _, value)| value.as_str())
     }
 
-    /// Whether it selects the object.
+    /// Whether the selector matches the object.
     pub fn matches(&self, kind: &Kind, object: &Value) -> bool {
         self.requirements
             .iter()
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_operators_and_escapes() {
+    fn field_selector_operators_and_escapes_are_parsed() {
         let selector = FieldSelector::parse(r"a=b,c!=d\,e,f==g").unwrap();
         let expected = [("a", true, "b"), ("c", false, "d,e"), ("f", true, "g")];
         let expected = expected.map(|(field, equal, value)| (field.to_owned(), equal, value.to_owned()));

@@ -4,7 +4,7 @@ use crate::meta::names;
 use crate::status::ApiError;
 use serde_json::{Map, Value};
 
-/// What is wanted of labels; an empty one selects everything.
+/// Requirements on labels. An empty selector matches everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LabelSelector {
     requirements: Vec<Requirement>,
@@ -27,7 +27,7 @@ enum Operator {
 }
 
 impl LabelSelector {
-    /// Reads one, with the messages of the real parser where they are common.
+    /// Parses a selector. Common errors have the messages of the real server's parser.
     pub fn parse(text: &str) -> Result<Self, ApiError> {
         let mut parser = Parser {
             tokens: tokens(text),
@@ -37,7 +37,7 @@ impl LabelSelector {
         Ok(Self { requirements })
     }
 
-    /// Reads the structured form of specifications: `matchLabels` and `matchExpressions`. None where it is malformed.
+    /// Parses the structured form, `matchLabels` and `matchExpressions`; none if it is malformed.
     pub fn from_value(value: &Value) -> Option<Self> {
         let mut requirements = vec![];
         for (key, value) in value["matchLabels"].as_object().into_iter().flatten() {
@@ -67,17 +67,17 @@ impl LabelSelector {
         Some(Self { requirements })
     }
 
-    /// Whether it selects everything.
+    /// Whether the selector matches everything.
     pub fn is_empty(&self) -> bool {
         self.requirements.is_empty()
     }
 
-    /// Whether it selects the object.
+    /// Whether the selector matches the object's labels.
     pub fn matches(&self, object: &Value) -> bool {
         self.is_empty() || self.matches_labels(object["metadata"]["labels"].as_object())
     }
 
-    /// Whether it selects these labels.
+    /// Whether the selector matches these labels.
     pub fn matches_labels(&self, labels: Option<&Map<String, Value>>) -> bool {
         self.requirements.iter().all(|requirement| {
             let value = labels
@@ -101,7 +101,7 @@ fn number(value: Option<&str>) -> Option<i64> {
     value?.parse().ok()
 }
 
-/// Words and signs: `=`, `==`, `!=`, `!`, `(`, `)`, `,`, `>`, `<`.
+/// Splits a selector into words and the operators `=`, `==`, `!=`, `!`, `(`, `)`, `,`, `>`, `<`.
 fn tokens(text: &str) -> Vec<&str> {
     let (mut tokens, mut rest) = (vec![], text.trim_start());
     while !rest.is_empty() {
@@ -144,7 +144,7 @@ impl<'a> Parser<'a> {
         loop {
             match self.peek() {
                 "" => return Ok(requirements),
-                token if token != "!" && !is_word(token) => {
+                token if token != "!" && !is_value_token(token) => {
                     return Err(format!(
                         "found '{token}', expected: !, identifier, or 'end of string'"
                     ));
@@ -172,7 +172,7 @@ impl<'a> Parser<'a> {
             self.at += 1;
         }
         let key = self.next();
-        if !is_word(key) {
+        if !is_value_token(key) {
             return Err(format!("found '{key}', expected: identifier"));
         }
         if let Some(why) = names::qualified_name(key).into_iter().next() {
@@ -220,11 +220,11 @@ impl<'a> Parser<'a> {
         Ok(comparison)
     }
 
-    /// One value, which may be empty.
+    /// Parses one value, which may be empty.
     fn value(&mut self, key: &str) -> Result<String, String> {
         match self.peek() {
             "" | "," => Ok(String::new()),
-            word if is_word(word) => {
+            word if is_value_token(word) => {
                 self.at += 1;
                 check_value(key, word)
             }
@@ -251,7 +251,7 @@ impl<'a> Parser<'a> {
                         values.push(String::new());
                     }
                 }
-                word if is_word(word) => {
+                word if is_value_token(word) => {
                     values.push(check_value(key, word)?);
                     if !matches!(self.peek(), "," | ")") {
                         return Err(format!("found '{}', expected: ',' or ')'", self.peek()));
@@ -273,7 +273,7 @@ fn check_value(key: &str, value: &str) -> Result<String, String> {
     }
 }
 
-fn is_word(token: &str) -> bool {
+fn is_value_token(token: &str) -> bool {
     !token.is_empty() && !token.starts_with(['=', '!', '(', ')', ',', '>', '<'])
 }
 
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn selects_by_each_operator() {
+    fn each_operator_matches() {
         for yes in [
             "",
             "app=web",
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_malformed() {
+    fn malformed_selectors_are_rejected() {
         for bad in [
             "a in", "a in (", "a b", ",", "a,", "a=b=c", "a>b", "(", "é=1", "!", "a=b,,c",
         ] {
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_the_structured_form() {
+    fn structured_selectors_are_parsed() {
         let value = json!({
             "matchLabels": { "app": "web" }, "matchExpressions": [{ "key": "x", "operator": "DoesNotExist" }],
         });

@@ -1,4 +1,4 @@
-//! Selectors by labels and by fields.
+//! Label selectors and field selectors.
 
 mod fields;
 mod labels;

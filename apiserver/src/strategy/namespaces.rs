@@ -22,7 +22,7 @@ pub(super) fn prepare(object: &mut Value, old: Option<&Value>) {
         }
         // `spec.finalizers` is written by the `finalize` subresource only.
         Some(old) => {
-            if object["spec"]["finalizers"].is_null() && !meta::is_deleted(old) {
+            if object["spec"]["finalizers"].is_null() && !meta::is_being_deleted(old) {
                 object["spec"] = old["spec"].clone();
             }
         }

@@ -1,29 +1,29 @@
-//! Values as YAML, to the byte as Go's library writes them: keys in its order, quotes only where they are needed, long texts in lines.
+//! YAML output, identical to that of Go's library: its key order, quotes only where needed, long strings folded.
 
-use super::plain::{self, Allowed};
+use super::scalar_style::{self, AllowedStyles};
 use serde_json::{Map, Value};
 use std::cmp::Ordering;
 use std::fmt::Write as _;
 
-/// Where a text is broken, at its next space.
-const WIDTH: usize = 80;
-/// A longer key stands on a line of its own.
-const LONGEST_KEY: usize = 128;
+/// Column after which a string is folded at its next space.
+const FOLD_COLUMN: usize = 80;
+/// Longer keys are written as complex keys (`? key`).
+const MAX_SIMPLE_KEY_BYTES: usize = 128;
 
-/// One document.
+/// Writes one document.
 pub(crate) fn write(value: &Value) -> String {
     let mut writer = Writer {
         text: String::new(),
         column: 0,
     };
-    writer.value(value, 0, Place::Root);
+    writer.value(value, 0, ValuePosition::Root);
     writer.put("\n");
     writer.text
 }
 
-/// What stands before a value.
+/// The position of a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum ValuePosition {
     Root,
     /// `key:`.
     Key,
@@ -51,28 +51,36 @@ impl Writer {
         self.put(&" ".repeat(indent));
     }
 
-    /// A value whose collection is indented so far.
-    fn value(&mut self, value: &Value, indent: usize, place: Place) {
+    /// Writes a value; `indent` is the indentation of a collection.
+    fn value(&mut self, value: &Value, indent: usize, position: ValuePosition) {
         match value {
             Value::Object(fields) if !fields.is_empty() => {
-                let indent = if place == Place::Root { 0 } else { indent + 2 };
-                self.fields(fields, indent, place);
+                let indent = if position == ValuePosition::Root {
+                    0
+                } else {
+                    indent + 2
+                };
+                self.fields(fields, indent, position);
             }
             Value::Array(items) if !items.is_empty() => {
                 // A list in an object is not indented.
-                let inner = if place == Place::Item { indent + 2 } else { indent };
+                let inner = if position == ValuePosition::Item {
+                    indent + 2
+                } else {
+                    indent
+                };
                 for (at, item) in items.iter().enumerate() {
-                    if place == Place::Key || at > 0 {
+                    if position == ValuePosition::Key || at > 0 {
                         self.line(inner);
-                    } else if place == Place::Item {
+                    } else if position == ValuePosition::Item {
                         self.put(" ");
                     }
                     self.put("-");
-                    self.value(item, inner, Place::Item);
+                    self.value(item, inner, ValuePosition::Item);
                 }
             }
             scalar => {
-                if place == Place::Item || place == Place::Key {
+                if position == ValuePosition::Item || position == ValuePosition::Key {
                     self.put(" ");
                 }
                 self.scalar(scalar, indent + 2, false);
@@ -80,16 +88,16 @@ impl Writer {
         }
     }
 
-    fn fields(&mut self, fields: &Map<String, Value>, indent: usize, place: Place) {
+    fn fields(&mut self, fields: &Map<String, Value>, indent: usize, position: ValuePosition) {
         let mut fields: Vec<(&String, &Value)> = fields.iter().collect();
-        fields.sort_by(|(a, _), (b, _)| order(a, b));
+        fields.sort_by(|(a, _), (b, _)| compare_keys(a, b));
         for (at, (key, value)) in fields.into_iter().enumerate() {
-            if place == Place::Key || at > 0 {
+            if position == ValuePosition::Key || at > 0 {
                 self.line(indent);
-            } else if place == Place::Item {
+            } else if position == ValuePosition::Item {
                 self.put(" ");
             }
-            if key.len() > LONGEST_KEY {
+            if key.len() > MAX_SIMPLE_KEY_BYTES {
                 self.put("? ");
                 self.string(key, indent + 2, false);
                 self.line(indent);
@@ -97,7 +105,7 @@ impl Writer {
                 self.string(key, indent + 2, true);
             }
             self.put(":");
-            self.value(value, indent, Place::Key);
+            self.value(value, indent, ValuePosition::Key);
         }
     }
 
@@ -110,15 +118,15 @@ impl Writer {
     }
 
     fn string(&mut self, text: &str, indent: usize, is_key: bool) {
-        let allowed = Allowed::of(text);
+        let allowed = AllowedStyles::of(text);
         if text.contains('\n') && allowed.block && !is_key {
-            self.block(text, indent);
-        } else if !plain::is_string(text) || text.contains('\n') || !allowed.plain && !allowed.single {
+            self.write_block(text, indent);
+        } else if !scalar_style::is_string(text) || text.contains('\n') || !allowed.plain && !allowed.single {
             self.put("\"");
-            self.folded(text, indent, !is_key, escaped, "\\");
+            self.write_folded(text, indent, !is_key, escape_char, "\\");
             self.put("\"");
         } else if allowed.plain {
-            self.folded(text, indent, !is_key, String::from, "");
+            self.write_folded(text, indent, !is_key, String::from, "");
         } else {
             self.put("'");
             let doubled = |character: char| {
@@ -128,13 +136,13 @@ impl Writer {
                     character.to_string()
                 }
             };
-            self.folded(text, indent, !is_key, doubled, "");
+            self.write_folded(text, indent, !is_key, doubled, "");
             self.put("'");
         }
     }
 
-    /// A text in lines; `escape` stands before a second space at the beginning of a line, where there can be one.
-    fn folded(
+    /// Writes a folded string. `escape` is written before a double space at the start of a line; without an escape, it is not folded there.
+    fn write_folded(
         &mut self,
         text: &str,
         indent: usize,
@@ -148,7 +156,7 @@ impl Writer {
             if character == ' ' {
                 let doubled = characters.get(at + 1) == Some(&' ');
                 let inner = at > 0 && at + 1 < characters.len();
-                let folds = breaks && !after_space && self.column > WIDTH && inner;
+                let folds = breaks && !after_space && self.column > FOLD_COLUMN && inner;
                 if folds && (!doubled || !escape.is_empty()) {
                     self.line(indent);
                     if doubled {
@@ -164,8 +172,8 @@ impl Writer {
         }
     }
 
-    /// A text of several lines, each as it is.
-    fn block(&mut self, text: &str, indent: usize) {
+    /// Writes a string in block style, line by line.
+    fn write_block(&mut self, text: &str, indent: usize) {
         self.put("|");
         if text.starts_with([' ', '\n']) {
             self.put("2");
@@ -186,7 +194,7 @@ impl Writer {
     }
 }
 
-fn escaped(character: char) -> String {
+fn escape_char(character: char) -> String {
     let code = u32::from(character);
     match character {
         '"' => "\\\"".to_owned(),
@@ -203,7 +211,7 @@ fn escaped(character: char) -> String {
         '\u{85}' => "\\N".to_owned(),
         '\u{2028}' => "\\L".to_owned(),
         '\u{2029}' => "\\P".to_owned(),
-        _ if plain::is_printable(character) => character.to_string(),
+        _ if scalar_style::is_printable(character) => character.to_string(),
         _ => {
             let mut text = String::new();
             let _ = match code {
@@ -216,8 +224,8 @@ fn escaped(character: char) -> String {
     }
 }
 
-/// The order of keys: numbers within them by their value, and what is no letter before letters.
-fn order(a: &str, b: &str) -> Ordering {
+/// Compares keys: numbers within them by value, and non-letters before letters.
+fn compare_keys(a: &str, b: &str) -> Ordering {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let Some(at) = a.iter().zip(&b).position(|(a, b)| a != b) else {
         return a.len().cmp(&b.len());
@@ -229,7 +237,7 @@ fn order(a: &str, b: &str) -> Ordering {
         (false, true) => return Ordering::Less,
         (false, false) => {}
     }
-    // A zero within a number is not a leading one.
+    // A zero within a number is not a leading zero.
     let within = (one == '0' || other == '0')
         && a[..at]
             .iter()
@@ -252,7 +260,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn writes_what_go_writes() {
+    fn output_equals_gos() {
         let value = json!({
             "b": { "list": [{ "a": 1, "b": [] }, "x", ["y", ["z"]]], "none": null, "empty": {} },
             "a10": "1", "a9": "*/5 *", "text": "one\ntwo\n", "end": "one\n\ntwo", "q": "it's: so", "t": "a\tb", "-x": true,
@@ -286,17 +294,21 @@ text: |
     }
 
     #[test]
-    fn long_texts_are_folded_at_the_next_space() {
+    fn long_strings_are_folded_at_the_next_space() {
         let words = vec!["word"; 30].join(" ");
         let text = write(&json!({ "key": words }));
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 2);
-        assert!(lines[0].len() > WIDTH && lines[0].len() < WIDTH + 6 && lines[1].starts_with("  word"));
+        assert!(
+            lines[0].len() > FOLD_COLUMN
+                && lines[0].len() < FOLD_COLUMN + 6
+                && lines[1].starts_with("  word")
+        );
     }
 
     #[test]
-    fn what_is_written_is_read_as_the_same() {
+    fn output_is_parsed_to_the_same_value() {
         let value = json!({ "a": ["y", "1", "", " a ", "x: y", "é", "\u{1f600}", "a\n b\n", "#", "- -"], "k": { "1": 2.5 } });
-        assert_eq!(crate::yaml::read(&write(&value)).unwrap().value, value);
+        assert_eq!(crate::yaml::parse(&write(&value)).unwrap().value, value);
     }
 }

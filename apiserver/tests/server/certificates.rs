@@ -1,8 +1,8 @@
-//! Who asks over a connection with a client's certificate.
+//! Authentication with client certificates.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
-use crate::client::MAPS;
+use crate::client::CONFIG_MAPS;
 use kubewright_apiserver::{ApiServer, Tls, auth::User};
 use rcgen::{BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair};
 use rustls::pki_types::pem::PemObject as _;
@@ -17,16 +17,16 @@ use tokio_rustls::client::TlsStream;
 
 const REVIEWS: &str = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
 
-/// Who signs certificates.
-struct Authority {
+/// A certificate authority for client certificates.
+struct TestAuthority {
     issuer: Issuer<'static, KeyPair>,
     pem: String,
 }
 
 /// A certificate and its key.
-type Shown = (CertificateDer<'static>, PrivateKeyDer<'static>);
+type ClientCertificate = (CertificateDer<'static>, PrivateKeyDer<'static>);
 
-impl Authority {
+impl TestAuthority {
     fn new() -> Self {
         let mut parameters = CertificateParams::new(vec![]).unwrap();
         parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -36,11 +36,11 @@ impl Authority {
         Self { issuer, pem }
     }
 
-    fn sign(&self, name: &str, groups: &[&str], purpose: ExtendedKeyUsagePurpose) -> Shown {
+    fn sign(&self, name: &str, groups: &[&str], purpose: ExtendedKeyUsagePurpose) -> ClientCertificate {
         let mut parameters = CertificateParams::new(vec![]).unwrap();
         parameters.extended_key_usages = vec![purpose];
         parameters.distinguished_name.push(DnType::CommonName, name);
-        // rcgen keeps one value of a type: the same type in other words is another.
+        // rcgen keeps one value per type: encode the second organization as a custom type with the same OID.
         let organizations = [DnType::OrganizationName, DnType::CustomDnType(vec![2, 5, 4, 10])];
         for (organization, group) in organizations.into_iter().zip(groups) {
             parameters.distinguished_name.push(organization, *group);
@@ -52,14 +52,17 @@ impl Authority {
     }
 }
 
-async fn serve(authority: &Authority) -> ApiServer {
+async fn start_server(authority: &TestAuthority) -> ApiServer {
     let builder = ApiServer::builder().client_ca(&authority.pem);
     let builder = builder.token("bob-token", User::new("bob", &[]));
     builder.tls(Tls::Generated).start().await.unwrap()
 }
 
-/// A connection of a client that prefers its own order of ciphers; an error where TLS ends it.
-async fn connect(server: &ApiServer, shown: Option<Shown>) -> std::io::Result<TlsStream<TcpStream>> {
+/// Connects with a client that prefers its own order of cipher suites. Fails if the TLS handshake does.
+async fn connect(
+    server: &ApiServer,
+    certificate: Option<ClientCertificate>,
+) -> std::io::Result<TlsStream<TcpStream>> {
     let mut roots = RootCertStore::empty();
     let authority = server.certificate_authority().unwrap();
     roots
@@ -70,7 +73,7 @@ async fn connect(server: &ApiServer, shown: Option<Shown>) -> std::io::Result<Tl
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_root_certificates(roots);
-    let config = match shown {
+    let config = match certificate {
         Some((certificate, key)) => builder.with_client_auth_cert(vec![certificate], key).unwrap(),
         None => builder.with_no_client_auth(),
     };
@@ -79,14 +82,14 @@ async fn connect(server: &ApiServer, shown: Option<Shown>) -> std::io::Result<Tl
     TlsConnector::from(Arc::new(config)).connect(name, stream).await
 }
 
-/// The code and the object of an answer; an error where TLS ends the connection.
-async fn ask(
+/// Sends a request; returns the status code and body. Fails if TLS ends the connection.
+async fn request(
     server: &ApiServer,
-    shown: Option<Shown>,
+    certificate: Option<ClientCertificate>,
     token: &str,
     request: (&str, &str, Value),
 ) -> std::io::Result<(u16, Value)> {
-    let mut stream = connect(server, shown).await?;
+    let mut stream = connect(server, certificate).await?;
     let (method, path, body) = request;
     let body = body.to_string();
     let length = body.len();
@@ -95,43 +98,45 @@ async fn ask(
          Authorization: Bearer {token}\r\n\r\n{body}"
     );
     stream.write_all(head.as_bytes()).await?;
-    let mut answer = vec![];
-    // A server need not say goodbye.
-    let _ = stream.read_to_end(&mut answer).await;
-    let answer = String::from_utf8(answer).unwrap();
-    let (head, body) = answer
+    let mut response = vec![];
+    // The server need not send close_notify.
+    let _ = stream.read_to_end(&mut response).await;
+    let response = String::from_utf8(response).unwrap();
+    let (head, body) = response
         .split_once("\r\n\r\n")
         .ok_or(std::io::ErrorKind::ConnectionReset)?;
     let code = head.split(' ').nth(1).unwrap().parse().unwrap();
     Ok((code, serde_json::from_str(body).unwrap()))
 }
 
-fn who() -> (&'static str, &'static str, Value) {
+fn self_subject_review() -> (&'static str, &'static str, Value) {
     let review = json!({ "apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview" });
     ("POST", REVIEWS, review)
 }
 
 #[tokio::test]
-async fn the_common_name_is_the_user_and_organizations_are_groups() {
-    let authority = Authority::new();
-    let server = serve(&authority).await;
+async fn common_name_is_the_user_and_organizations_are_groups() {
+    let authority = TestAuthority::new();
+    let server = start_server(&authority).await;
     let alice = || Some(authority.sign("alice", &["devs", "ops"], ExtendedKeyUsagePurpose::ClientAuth));
-    let (code, review) = ask(&server, alice(), "", who()).await.unwrap();
+    let (code, review) = request(&server, alice(), "", self_subject_review())
+        .await
+        .unwrap();
     assert_eq!(code, 201, "{review}");
     let user = &review["status"]["userInfo"];
     assert_eq!(user["username"], "alice");
     assert_eq!(user["groups"], json!(["devs", "ops", "system:authenticated"]));
 
-    // Rights follow from groups, and the record says who it was.
-    let maps = || ("GET", MAPS, Value::Null);
-    let (code, refused) = ask(&server, alice(), "", maps()).await.unwrap();
-    let text = refused["message"].as_str().unwrap();
+    // Permissions follow from groups, and the audit log has the user name.
+    let maps = || ("GET", CONFIG_MAPS, Value::Null);
+    let (code, rejected) = request(&server, alice(), "", maps()).await.unwrap();
+    let text = rejected["message"].as_str().unwrap();
     assert!(
         code == 403 && text.contains(r#"User "alice" cannot list"#),
         "{text}"
     );
     let root = authority.sign("root", &["system:masters"], ExtendedKeyUsagePurpose::ClientAuth);
-    assert_eq!(ask(&server, Some(root), "", maps()).await.unwrap().0, 200);
+    assert_eq!(request(&server, Some(root), "", maps()).await.unwrap().0, 200);
     let users: Vec<String> = server
         .audit()
         .records()
@@ -142,39 +147,69 @@ async fn the_common_name_is_the_user_and_organizations_are_groups() {
 }
 
 #[tokio::test]
-async fn who_shows_no_certificate_may_show_a_token() {
-    let authority = Authority::new();
-    let server = serve(&authority).await;
-    let (_, review) = ask(&server, None, "bob-token", who()).await.unwrap();
+async fn clients_without_certificate_authenticate_by_token() {
+    let authority = TestAuthority::new();
+    let server = start_server(&authority).await;
+    let (_, review) = request(&server, None, "bob-token", self_subject_review())
+        .await
+        .unwrap();
     assert_eq!(review["status"]["userInfo"]["username"], "bob");
-    assert_eq!(ask(&server, None, "wrong", who()).await.unwrap().0, 401);
-    // Of the two, the certificate counts.
+    assert_eq!(
+        request(&server, None, "wrong", self_subject_review())
+            .await
+            .unwrap()
+            .0,
+        401
+    );
+    // If a client sends both, the certificate takes precedence.
     let alice = authority.sign("alice", &[], ExtendedKeyUsagePurpose::ClientAuth);
-    let (_, review) = ask(&server, Some(alice), "bob-token", who()).await.unwrap();
+    let (_, review) = request(&server, Some(alice), "bob-token", self_subject_review())
+        .await
+        .unwrap();
     assert_eq!(review["status"]["userInfo"]["username"], "alice");
 }
 
 #[tokio::test]
-async fn a_certificate_that_is_not_believed_is_nobodys() {
-    let authority = Authority::new();
-    let server = serve(&authority).await;
-    let stranger =
-        || Authority::new().sign("alice", &["system:masters"], ExtendedKeyUsagePurpose::ClientAuth);
-    assert_eq!(ask(&server, Some(stranger()), "", who()).await.unwrap().0, 401);
-    let (_, review) = ask(&server, Some(stranger()), "bob-token", who()).await.unwrap();
+async fn untrusted_certificates_do_not_authenticate() {
+    let authority = TestAuthority::new();
+    let server = start_server(&authority).await;
+    let from_unknown_ca =
+        || TestAuthority::new().sign("alice", &["system:masters"], ExtendedKeyUsagePurpose::ClientAuth);
+    assert_eq!(
+        request(&server, Some(from_unknown_ca()), "", self_subject_review())
+            .await
+            .unwrap()
+            .0,
+        401
+    );
+    let (_, review) = request(
+        &server,
+        Some(from_unknown_ca()),
+        "bob-token",
+        self_subject_review(),
+    )
+    .await
+    .unwrap();
     assert_eq!(
         review["status"]["userInfo"]["username"], "bob",
         "the token counts"
     );
-    // One for servers says nothing of clients.
-    let wrong = authority.sign("alice", &["system:masters"], ExtendedKeyUsagePurpose::ServerAuth);
-    assert_eq!(ask(&server, Some(wrong), "", who()).await.unwrap().0, 401);
+    // A server certificate does not authenticate a client.
+    let server_certificate =
+        authority.sign("alice", &["system:masters"], ExtendedKeyUsagePurpose::ServerAuth);
+    assert_eq!(
+        request(&server, Some(server_certificate), "", self_subject_review())
+            .await
+            .unwrap()
+            .0,
+        401
+    );
 }
 
-/// As the real server does, whatever the client would rather have: it is the cheapest, on both sides.
+/// Like the real server, whatever the client prefers: it is the cheapest for both sides.
 #[tokio::test]
-async fn the_cheapest_cipher_is_chosen() {
-    let server = serve(&Authority::new()).await;
+async fn aes_128_gcm_is_preferred() {
+    let server = start_server(&TestAuthority::new()).await;
     let stream = connect(&server, None).await.unwrap();
     let chosen = stream.get_ref().1.negotiated_cipher_suite().unwrap().suite();
     assert_eq!(chosen, CipherSuite::TLS13_AES_128_GCM_SHA256);

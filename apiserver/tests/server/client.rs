@@ -1,4 +1,4 @@
-//! A plain HTTP client, which speaks HTTP/1.0 so that bodies end with the connection.
+//! A minimal HTTP/1.0 client: the end of the connection ends the body.
 
 #![expect(
     clippy::unwrap_used,
@@ -13,28 +13,28 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
 
-/// How long anything may take.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// Timeout of every request and of every watch event.
+const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// A server without TLS, and users to ask it as.
-pub(crate) struct World {
-    pub(crate) server: ApiServer,
+/// A server without TLS, with requests as its administrator or as user alice.
+pub(crate) struct TestServer {
+    pub(crate) api: ApiServer,
 }
 
-/// An answer.
+/// An HTTP response.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct Response {
     pub(crate) code: u16,
     pub(crate) head: String,
     pub(crate) text: String,
 }
 
-impl Answer {
+impl Response {
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    /// The body of an answer that must have this code.
+    /// Returns the body; panics unless the response has this code.
     #[track_caller]
     pub(crate) fn expect(&self, code: u16) -> Value {
         assert_eq!(self.code, code, "{}", self.text);
@@ -42,22 +42,22 @@ impl Answer {
     }
 }
 
-impl World {
+impl TestServer {
     pub(crate) async fn start() -> Self {
-        let server = ApiServer::builder()
+        let api = ApiServer::builder()
             .tls(Tls::Off)
             .token("alice-token", User::new("alice", &["devs"]))
             .start()
             .await
             .unwrap();
-        Self { server }
+        Self { api }
     }
 
-    pub(crate) async fn ask(&self, method: &str, path: &str, body: Option<Value>) -> Answer {
+    pub(crate) async fn request(&self, method: &str, path: &str, body: Option<Value>) -> Response {
         let body = body.map(|body| body.to_string());
         let content = ("Content-Type", "application/json");
         self.send(
-            self.server.admin_token(),
+            self.api.admin_token(),
             method,
             path,
             &[content],
@@ -66,22 +66,27 @@ impl World {
         .await
     }
 
-    pub(crate) async fn ask_as_alice(&self, method: &str, path: &str, headers: &[(&str, &str)]) -> Answer {
+    pub(crate) async fn request_as_alice(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+    ) -> Response {
         self.send("alice-token", method, path, headers, b"").await
     }
 
-    pub(crate) async fn get(&self, path: &str) -> Answer {
-        self.ask("GET", path, None).await
+    pub(crate) async fn get(&self, path: &str) -> Response {
+        self.request("GET", path, None).await
     }
 
     pub(crate) async fn create(&self, path: &str, object: Value) -> Value {
-        self.ask("POST", path, Some(object)).await.expect(201)
+        self.request("POST", path, Some(object)).await.expect(201)
     }
 
-    pub(crate) async fn patch(&self, path: &str, way: &str, change: Value) -> Answer {
-        let content = ("Content-Type", way);
+    pub(crate) async fn patch(&self, path: &str, content_type: &str, change: Value) -> Response {
+        let content = ("Content-Type", content_type);
         self.send(
-            self.server.admin_token(),
+            self.api.admin_token(),
             "PATCH",
             path,
             &[content],
@@ -97,14 +102,14 @@ impl World {
         path: &str,
         headers: &[(&str, &str)],
         body: &[u8],
-    ) -> Answer {
+    ) -> Response {
         let work = async {
             let mut stream = self.open(token, method, path, headers, body).await;
             let mut bytes = vec![];
             stream.read_to_end(&mut bytes).await.unwrap();
             let text = String::from_utf8_lossy(&bytes).into_owned();
             let (head, text) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
-            Answer {
+            Response {
                 code: head
                     .split(' ')
                     .nth(1)
@@ -114,14 +119,14 @@ impl World {
                 text: text.to_owned(),
             }
         };
-        tokio::time::timeout(PATIENCE, work)
+        tokio::time::timeout(TIMEOUT, work)
             .await
             .expect("an answer in time")
     }
 
-    /// The lines of a watch.
+    /// Opens a watch.
     pub(crate) async fn watch(&self, path: &str) -> Watch {
-        let stream = self.open(self.server.admin_token(), "GET", path, &[], b"").await;
+        let stream = self.open(self.api.admin_token(), "GET", path, &[], b"").await;
         let mut lines = BufReader::new(stream);
         loop {
             let mut line = String::new();
@@ -140,7 +145,7 @@ impl World {
         headers: &[(&str, &str)],
         body: &[u8],
     ) -> TcpStream {
-        let mut stream = TcpStream::connect(self.server.address()).await.unwrap();
+        let mut stream = TcpStream::connect(self.api.address()).await.unwrap();
         let mut head = format!("{method} {path} HTTP/1.0\r\nContent-Length: {}\r\n", body.len());
         if !token.is_empty() {
             head.extend(["Authorization: Bearer ", token, "\r\n"]);
@@ -150,28 +155,28 @@ impl World {
         }
         head += "\r\n";
         stream.write_all(head.as_bytes()).await.unwrap();
-        // A server that refuses early may close before it read everything.
+        // A server that rejects a request early may close the connection before it has read everything.
         let _ = stream.write_all(body).await;
         stream
     }
 
-    /// Asks until the answer has this code.
-    pub(crate) async fn until(&self, path: &str, code: u16) -> Answer {
+    /// Repeats a GET until the response has this code.
+    pub(crate) async fn wait_for_status(&self, path: &str, code: u16) -> Response {
         let work = async {
             loop {
-                let answer = self.get(path).await;
-                if answer.code == code {
-                    return answer;
+                let response = self.get(path).await;
+                if response.code == code {
+                    return response;
                 }
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
-        tokio::time::timeout(PATIENCE, work)
+        tokio::time::timeout(TIMEOUT, work)
             .await
             .unwrap_or_else(|_| panic!("{path} never answered {code}"))
     }
 
-    /// Defines a kind Foo, and waits until it is served.
+    /// Defines the kind Foo, and waits until it is served.
     pub(crate) async fn define_foo(&self) {
         let schema = json!({ "type": "object", "properties": {
             "spec": { "type": "object", "properties": {
@@ -196,43 +201,43 @@ impl World {
             definition,
         )
         .await;
-        self.until("/apis/demo.dev/v1/foos", 200).await;
+        self.wait_for_status("/apis/demo.dev/v1/foos", 200).await;
     }
 }
 
-/// Where objects of kind Foo lie.
+/// Path of Foos.
 pub(crate) const FOOS: &str = "/apis/demo.dev/v1/namespaces/default/foos";
-/// Where config maps lie.
-pub(crate) const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+/// Path of ConfigMaps.
+pub(crate) const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
-/// An object of kind Foo.
+/// A Foo.
 pub(crate) fn foo(name: &str, spec: Value) -> Value {
     json!({ "apiVersion": "demo.dev/v1", "kind": "Foo", "metadata": { "name": name }, "spec": spec })
 }
 
-/// A config map.
-pub(crate) fn map(name: &str) -> Value {
+/// A ConfigMap.
+pub(crate) fn config_map(name: &str) -> Value {
     json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": name, "labels": { "name": name } } })
 }
 
-/// The lines of a watch.
+/// The event stream of a watch.
 pub(crate) struct Watch {
     lines: BufReader<TcpStream>,
 }
 
 impl Watch {
-    /// The next event; None at the end.
+    /// Returns the next event; none at the end of the watch.
     pub(crate) async fn next(&mut self) -> Option<Value> {
         let mut line = String::new();
         let read = self.lines.read_line(&mut line);
-        tokio::time::timeout(PATIENCE, read)
+        tokio::time::timeout(TIMEOUT, read)
             .await
             .expect("an event in time")
             .unwrap();
         (!line.is_empty()).then(|| serde_json::from_str(&line).unwrap())
     }
 
-    /// The next event's type and the name of its object.
+    /// Returns the type of the next event and the name of its object.
     pub(crate) async fn next_name(&mut self) -> (String, String) {
         let event = self.next().await.expect("an event");
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();

@@ -1,9 +1,9 @@
-//! Requests that are nearly right: whole documents with parts taken away, doubled and put elsewhere, as JSON, YAML, protobuf and every
-//! kind of patch, with selectors made of what selectors are made of. Each has a proper answer, and the server stays.
+//! Randomly mutated requests: documents with parts removed, duplicated and moved, as JSON, YAML, protobuf and every patch type, with
+//! selectors from random tokens. Each must get a proper response, and the server must keep running.
 
 #![expect(clippy::unwrap_used, reason = "a position below their number has a child")]
 
-use crate::client::{FOOS, MAPS, World, foo, map};
+use crate::client::{CONFIG_MAPS, FOOS, TestServer, config_map, foo};
 use proptest::{
     collection::vec,
     prelude::*,
@@ -16,7 +16,7 @@ use std::cell::Cell;
 const CASES: u32 = 3000;
 
 #[derive(Clone, Debug)]
-struct Sent {
+struct FuzzRequest {
     method: &'static str,
     path: String,
     query: String,
@@ -25,14 +25,14 @@ struct Sent {
 }
 
 #[test]
-fn whatever_is_sent_has_an_answer_and_the_server_stays() {
+fn mutated_requests_get_a_response_and_the_server_keeps_running() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let world = runtime.block_on(async {
-        let world = World::start().await;
-        world.define_foo().await;
-        world.create(MAPS, map("a")).await;
-        world.create(FOOS, foo("a", json!({}))).await;
-        world
+    let server = runtime.block_on(async {
+        let server = TestServer::start().await;
+        server.define_foo().await;
+        server.create(CONFIG_MAPS, config_map("a")).await;
+        server.create(FOOS, foo("a", json!({}))).await;
+        server
     });
     let config = Config {
         cases: CASES,
@@ -40,59 +40,60 @@ fn whatever_is_sent_has_an_answer_and_the_server_stays() {
         ..Config::default()
     };
     let accepted = Cell::new(0);
-    let tried = TestRunner::new(config).run(&sent(), |sent| {
-        let headers = [("Content-Type", sent.content), ("Accept", "application/json")];
-        let path = format!("{}?{}", sent.path, sent.query);
-        let token = world.server.admin_token();
-        let answer = runtime.block_on(world.send(token, sent.method, &path, &headers, &sent.body));
-        // A panic ends the connection without one. The real server, too, answers 500 to a version that is none.
+    let result = TestRunner::new(config).run(&fuzz_request(), |request| {
+        let headers = [("Content-Type", request.content), ("Accept", "application/json")];
+        let path = format!("{}?{}", request.path, request.query);
+        let token = server.api.admin_token();
+        let response = runtime.block_on(server.send(token, request.method, &path, &headers, &request.body));
+        // A panic would end the connection without a response. 500 is allowed: like the real server, the server answers it for an invalid
+        // API version.
         prop_assert!(
-            (200..=500).contains(&answer.code),
+            (200..=500).contains(&response.code),
             "{}: {}",
-            answer.code,
-            answer.text
+            response.code,
+            response.text
         );
-        let body: Result<Value, _> = serde_json::from_str(&answer.text);
-        prop_assert!(body.is_ok(), "{}", answer.text);
-        accepted.set(accepted.get() + u32::from(answer.code < 300));
-        if answer.code >= 400 {
+        let body: Result<Value, _> = serde_json::from_str(&response.text);
+        prop_assert!(body.is_ok(), "{}", response.text);
+        accepted.set(accepted.get() + u32::from(response.code < 300));
+        if response.code >= 400 {
             let body = body.unwrap();
             prop_assert_eq!(&body["kind"], "Status");
-            prop_assert_eq!(&body["code"], answer.code);
+            prop_assert_eq!(&body["code"], response.code);
         }
         Ok(())
     });
-    tried.unwrap();
+    result.unwrap();
     let accepted = accepted.get();
     assert!(
         (CASES / 10..CASES / 2).contains(&accepted),
-        "{accepted} of {CASES} were accepted: too much, or too little, is wrong with what is sent"
+        "{accepted} of {CASES} requests were accepted: change the rate of mutations"
     );
-    // What is stored can still be read, and written.
+    // Stored objects can still be read, and new ones written.
     runtime.block_on(async {
-        for list in [MAPS, FOOS, DEPLOYMENTS, PODS] {
-            world.get(list).await.expect(200);
+        for list in [CONFIG_MAPS, FOOS, DEPLOYMENTS, PODS] {
+            server.get(list).await.expect(200);
         }
-        world.create(MAPS, map("still-there")).await;
+        server.create(CONFIG_MAPS, config_map("still-there")).await;
     });
 }
 
 const DEPLOYMENTS: &str = "/apis/apps/v1/namespaces/default/deployments";
-/// Positions among the documents.
-const OPERATIONS: usize = 4;
-const PATCH: usize = 5;
-const DEFINITION: usize = 6;
+/// Indices into `documents()`.
+const JSON_PATCH_INDEX: usize = 4;
+const STRATEGIC_PATCH_INDEX: usize = 5;
+const DEFINITION_INDEX: usize = 6;
 
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions?dryRun=All&";
 const PODS: &str = "/api/v1/namespaces/default/pods";
 
 const APPLY: &str = "application/apply-patch+yaml";
 
-/// What fits together: where an object lies, its document and a part of it, and how it may be sent.
-fn fitting() -> impl Strategy<Value = (&'static str, String, &'static str, usize)> {
+/// Generates consistent requests: method, path, content type and document.
+fn consistent_request() -> impl Strategy<Value = (&'static str, String, &'static str, usize)> {
     let of_kind = |kind: usize, list: &'static str, parts: &'static [&'static str]| {
         let part = select(parts.to_vec());
-        let way = select(vec![
+        let operation = select(vec![
             ("POST", "application/json", kind),
             ("POST", "application/yaml", kind),
             ("POST", "application/vnd.kubernetes.protobuf", kind),
@@ -100,26 +101,36 @@ fn fitting() -> impl Strategy<Value = (&'static str, String, &'static str, usize
             ("PATCH", APPLY, kind),
             ("PATCH", APPLY, kind),
             ("PATCH", "application/merge-patch+json", kind),
-            ("PATCH", "application/merge-patch+json", PATCH),
-            ("PATCH", "application/strategic-merge-patch+json", PATCH),
-            ("PATCH", "application/json-patch+json", OPERATIONS),
+            ("PATCH", "application/merge-patch+json", STRATEGIC_PATCH_INDEX),
+            (
+                "PATCH",
+                "application/strategic-merge-patch+json",
+                STRATEGIC_PATCH_INDEX,
+            ),
+            ("PATCH", "application/json-patch+json", JSON_PATCH_INDEX),
             ("GET", "application/json", kind),
             ("DELETE", "application/json", kind),
         ]);
-        let place = (part, way, any::<bool>()).prop_map(move |(part, (method, content, document), all)| {
-            let of_list = method == "POST" || method == "GET" && all;
-            let path = if of_list {
-                list.to_owned()
-            } else {
-                format!("{list}/a{part}")
-            };
-            (method, path, content, document)
-        });
-        place.boxed()
+        let request =
+            (part, operation, any::<bool>()).prop_map(move |(part, (method, content, document), all)| {
+                let of_list = method == "POST" || method == "GET" && all;
+                let path = if of_list {
+                    list.to_owned()
+                } else {
+                    format!("{list}/a{part}")
+                };
+                (method, path, content, document)
+            });
+        request.boxed()
     };
-    let definition = ("POST", DEFINITIONS.to_owned(), "application/json", DEFINITION);
+    let definition = (
+        "POST",
+        DEFINITIONS.to_owned(),
+        "application/json",
+        DEFINITION_INDEX,
+    );
     prop_oneof![
-        4 => of_kind(0, MAPS, &[""]),
+        4 => of_kind(0, CONFIG_MAPS, &[""]),
         4 => of_kind(1, FOOS, &["", "", "/status", "/scale"]),
         4 => of_kind(2, DEPLOYMENTS, &["", "", "/status", "/scale"]),
         4 => of_kind(3, PODS, &["", "", "/status"]),
@@ -127,15 +138,21 @@ fn fitting() -> impl Strategy<Value = (&'static str, String, &'static str, usize
     ]
 }
 
-fn sent() -> impl Strategy<Value = Sent> {
-    let others = prop_oneof![9 => Just(None), 1 => (fitting(), 0..documents().len()).prop_map(Some)];
+fn fuzz_request() -> impl Strategy<Value = FuzzRequest> {
+    let other_body =
+        prop_oneof![9 => Just(None), 1 => (consistent_request(), 0..documents().len()).prop_map(Some)];
     let query = prop_oneof![2 => Just(String::new()), 1 => query()];
-    let fitting = (fitting(), others).prop_map(|((method, path, content, document), others)| match others {
-        // A body's options stand for those of the query: a DELETE of definitions would be in earnest.
-        Some(((_, _, content, _), document)) if path != DEFINITIONS => (method, path, content, document),
-        _ => (method, path, content, document),
-    });
-    (fitting, query).prop_flat_map(|((method, path, content, document), query)| {
+    let request =
+        (consistent_request(), other_body).prop_map(|((method, path, content, document), other_body)| {
+            match other_body {
+                // A body's options replace those of the query: a DELETE of definitions would not be a dry run.
+                Some(((_, _, content, _), document)) if path != DEFINITIONS => {
+                    (method, path, content, document)
+                }
+                _ => (method, path, content, document),
+            }
+        });
+    (request, query).prop_flat_map(|((method, path, content, document), query)| {
         body(document).prop_map(move |mut body| {
             if content.ends_with("protobuf") {
                 body.splice(..0, *b"k8s\0");
@@ -143,7 +160,7 @@ fn sent() -> impl Strategy<Value = Sent> {
             if method == "GET" || method == "DELETE" {
                 body.clear();
             }
-            Sent {
+            FuzzRequest {
                 method,
                 path: path.clone(),
                 query: query.clone(),
@@ -195,7 +212,7 @@ fn query() -> impl Strategy<Value = String> {
     vec(entry, 0..2).prop_map(|entries| entries.join("&"))
 }
 
-/// Documents of which requests are made; the first are of kinds.
+/// The documents that requests are made from; first one per kind.
 fn documents() -> Vec<Value> {
     let container = json!({"name": "c", "image": "i", "ports": [{"containerPort": 1}], "env": [{"name": "E", "value": "v"}]});
     let template = json!({"metadata": {"labels": {"app": "a"}}, "spec": {"containers": [container]}});
@@ -217,9 +234,9 @@ fn documents() -> Vec<Value> {
     ]
 }
 
-/// What stands where something else should.
-fn stranger() -> impl Strategy<Value = Value> {
-    let strangers = [
+/// Values to put at a random place.
+fn replacement() -> impl Strategy<Value = Value> {
+    let replacements = [
         "null",
         "true",
         "-1",
@@ -243,44 +260,44 @@ fn stranger() -> impl Strategy<Value = Value> {
         "\"/a/b~2\"",
         "\"k8s\\ud83d\"",
     ];
-    select(strangers.to_vec()).prop_map(|text| serde_json::from_str(text).unwrap_or(Value::Null))
+    select(replacements.to_vec()).prop_map(|text| serde_json::from_str(text).unwrap_or(Value::Null))
 }
 
 #[derive(Clone, Debug)]
 enum Change {
     Replace(Vec<Index>, Value),
     Remove(Vec<Index>),
-    /// What stands at the one place stands at the other, too.
-    Graft(Vec<Index>, Vec<Index>),
+    /// Copies the value at the first path to the second.
+    CopyTo(Vec<Index>, Vec<Index>),
 }
 
 fn body(document: usize) -> impl Strategy<Value = Vec<u8>> {
-    let way = || vec(any::<Index>(), 0..7);
+    let path = || vec(any::<Index>(), 0..7);
     let change = prop_oneof![
-        (way(), stranger()).prop_map(|(way, value)| Change::Replace(way, value)),
-        way().prop_map(Change::Remove),
-        (way(), way()).prop_map(|(from, to)| Change::Graft(from, to)),
+        (path(), replacement()).prop_map(|(path, value)| Change::Replace(path, value)),
+        path().prop_map(Change::Remove),
+        (path(), path()).prop_map(|(from, to)| Change::CopyTo(from, to)),
     ];
-    // Bytes that are put over others, last.
-    let scratches = prop_oneof![
+    // Bytes to overwrite, last.
+    let overwrites = prop_oneof![
         4 => Just(vec![]),
         1 => vec((any::<Index>(), any::<u8>()), 1..4),
         1 => vec((any::<Index>(), select(b"{}[]\",:-\\ \n\t&*|>0".to_vec())), 1..4),
     ];
-    (vec(change, 0..3), scratches).prop_map(move |(changes, scratches)| {
+    (vec(change, 0..3), overwrites).prop_map(move |(changes, overwrites)| {
         let mut document = documents().swap_remove(document);
         for change in &changes {
             match change {
-                Change::Replace(way, value) => *place(&mut document, way) = value.clone(),
-                Change::Remove(way) => drop(place(&mut document, way).take()),
-                Change::Graft(from, to) => {
-                    let copy = place(&mut document, from).clone();
-                    *place(&mut document, to) = copy;
+                Change::Replace(path, value) => *at_path(&mut document, path) = value.clone(),
+                Change::Remove(path) => drop(at_path(&mut document, path).take()),
+                Change::CopyTo(from, to) => {
+                    let copy = at_path(&mut document, from).clone();
+                    *at_path(&mut document, to) = copy;
                 }
             }
         }
         let mut bytes = document.to_string().into_bytes();
-        for (at, byte) in &scratches {
+        for (at, byte) in &overwrites {
             let at = at.index(bytes.len());
             bytes[at] = *byte;
         }
@@ -288,14 +305,14 @@ fn body(document: usize) -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// Goes down from the root, at each step to the child that the way says.
-fn place<'v>(value: &'v mut Value, way: &[Index]) -> &'v mut Value {
+/// Returns the value at a path; each step selects a child by its index.
+fn at_path<'v>(value: &'v mut Value, path: &[Index]) -> &'v mut Value {
     let children = match value {
         Value::Object(fields) => fields.len(),
         Value::Array(items) => items.len(),
         _ => 0,
     };
-    let Some((step, rest)) = way.split_first().filter(|_| children > 0) else {
+    let Some((step, rest)) = path.split_first().filter(|_| children > 0) else {
         return value;
     };
     let at = step.index(children);
@@ -304,5 +321,5 @@ fn place<'v>(value: &'v mut Value, way: &[Index]) -> &'v mut Value {
         Value::Array(items) => items.get_mut(at),
         _ => None,
     };
-    place(child.unwrap(), rest)
+    at_path(child.unwrap(), rest)
 }

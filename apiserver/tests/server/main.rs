@@ -1,11 +1,11 @@
-//! The server as clients see it: over sockets, with a client that knows nothing of it.
+//! Tests of the server over sockets, with an independent HTTP client.
 
-mod access;
+mod authorization;
 mod bad_input;
 mod certificates;
 mod client;
-mod definitions;
+mod custom_resource_definitions;
 mod fuzz;
-mod garbage;
+mod garbage_collection;
 mod objects;
 mod watches;

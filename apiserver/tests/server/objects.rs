@@ -1,110 +1,136 @@
-//! Objects: created, read, listed, changed, deleted.
+//! Create, get, list, update, patch and delete.
 
-use crate::client::{FOOS, MAPS, World, foo, map};
+use crate::client::{CONFIG_MAPS, FOOS, TestServer, config_map, foo};
 use serde_json::{Value, json};
 
-const MERGE: &str = "application/merge-patch+json";
+const MERGE_PATCH: &str = "application/merge-patch+json";
+const APPLY_PATCH: &str = "application/apply-patch+yaml";
 
 #[tokio::test]
-async fn an_object_lives_and_goes() {
-    let world = World::start().await;
-    let created = world.create(MAPS, map("a")).await;
+async fn object_is_created_updated_and_deleted() {
+    let server = TestServer::start().await;
+    let created = server.create(CONFIG_MAPS, config_map("a")).await;
     assert_eq!(created["metadata"]["uid"].as_str().unwrap().len(), 36);
-    let again = world.ask("POST", MAPS, Some(map("a"))).await.expect(409);
+    let again = server
+        .request("POST", CONFIG_MAPS, Some(config_map("a")))
+        .await
+        .expect(409);
     assert_eq!(again["message"], r#"configmaps "a" already exists"#);
-    let one = format!("{MAPS}/a");
+    let one = format!("{CONFIG_MAPS}/a");
     let mut changed = created.clone();
     changed["data"] = json!({ "k": "v" });
-    let updated = world.ask("PUT", &one, Some(changed.clone())).await.expect(200);
+    let updated = server
+        .request("PUT", &one, Some(changed.clone()))
+        .await
+        .expect(200);
     assert_ne!(
         updated["metadata"]["resourceVersion"],
         created["metadata"]["resourceVersion"]
     );
-    let stale = world.ask("PUT", &one, Some(changed)).await.expect(409);
+    let stale = server.request("PUT", &one, Some(changed)).await.expect(409);
     assert_eq!(
         stale["message"],
         "Operation cannot be fulfilled on configmaps \"a\": the object has been modified; please apply your changes to the latest \
          version and try again"
     );
-    let same = world.ask("PUT", &one, Some(updated.clone())).await.expect(200);
+    let unchanged = server
+        .request("PUT", &one, Some(updated.clone()))
+        .await
+        .expect(200);
     assert_eq!(
-        same["metadata"]["resourceVersion"],
+        unchanged["metadata"]["resourceVersion"],
         updated["metadata"]["resourceVersion"]
     );
-    let gone = world.ask("DELETE", &one, None).await.expect(200);
+    let deleted = server.request("DELETE", &one, None).await.expect(200);
     assert_eq!(
-        (&gone["status"], &gone["details"]["uid"]),
+        (&deleted["status"], &deleted["details"]["uid"]),
         (&json!("Success"), &created["metadata"]["uid"])
     );
-    assert_eq!(world.get(&one).await.expect(404)["reason"], "NotFound");
+    assert_eq!(server.get(&one).await.expect(404)["reason"], "NotFound");
 }
 
 #[tokio::test]
-async fn a_dry_run_keeps_nothing() {
-    let world = World::start().await;
-    world
-        .ask("POST", &format!("{MAPS}?dryRun=All"), Some(map("a")))
+async fn dry_run_stores_nothing() {
+    let server = TestServer::start().await;
+    server
+        .request(
+            "POST",
+            &format!("{CONFIG_MAPS}?dryRun=All"),
+            Some(config_map("a")),
+        )
         .await
         .expect(201);
-    world.get(&format!("{MAPS}/a")).await.expect(404);
-    let kept = world.create(MAPS, map("b")).await;
-    let path = format!("{MAPS}/b?dryRun=All");
-    let patched = world
-        .patch(&path, MERGE, json!({ "data": { "k": "v" } }))
+    server.get(&format!("{CONFIG_MAPS}/a")).await.expect(404);
+    let created = server.create(CONFIG_MAPS, config_map("b")).await;
+    let path = format!("{CONFIG_MAPS}/b?dryRun=All");
+    let patched = server
+        .patch(&path, MERGE_PATCH, json!({ "data": { "k": "v" } }))
         .await
         .expect(200);
     assert_eq!(patched["data"]["k"], "v");
-    world.ask("DELETE", &path, None).await.expect(200);
-    let still = world.get(&format!("{MAPS}/b")).await.expect(200);
+    server.request("DELETE", &path, None).await.expect(200);
+    let after = server.get(&format!("{CONFIG_MAPS}/b")).await.expect(200);
     assert_eq!(
-        still["metadata"]["resourceVersion"],
-        kept["metadata"]["resourceVersion"]
+        after["metadata"]["resourceVersion"],
+        created["metadata"]["resourceVersion"]
     );
 }
 
 #[tokio::test]
-async fn names_are_generated_and_checked() {
-    let world = World::start().await;
-    let generated = world
-        .create(MAPS, json!({ "metadata": { "generateName": "a-" } }))
+async fn names_are_generated_and_validated() {
+    let server = TestServer::start().await;
+    let generated = server
+        .create(CONFIG_MAPS, json!({ "metadata": { "generateName": "a-" } }))
         .await;
     assert!(generated["metadata"]["name"].as_str().unwrap().starts_with("a-"));
     for bad in ["A", "a_b", "a/b", "..", "a\u{0}", &"a".repeat(254)] {
-        let refused = world.ask("POST", MAPS, Some(map(bad))).await;
-        assert_eq!(refused.code, 422, "{bad:?}: {}", refused.text);
+        let rejected = server.request("POST", CONFIG_MAPS, Some(config_map(bad))).await;
+        assert_eq!(rejected.code, 422, "{bad:?}: {}", rejected.text);
     }
     let elsewhere = "/api/v1/namespaces/nowhere/configmaps";
-    let refused = world.ask("POST", elsewhere, Some(map("a"))).await.expect(404);
-    assert_eq!(refused["message"], r#"namespaces "nowhere" not found"#);
+    let rejected = server
+        .request("POST", elsewhere, Some(config_map("a")))
+        .await
+        .expect(404);
+    assert_eq!(rejected["message"], r#"namespaces "nowhere" not found"#);
 }
 
 #[tokio::test]
-async fn status_and_specification_are_written_apart() {
-    let world = World::start().await;
-    world.define_foo().await;
+async fn status_and_spec_are_written_separately() {
+    let server = TestServer::start().await;
+    server.define_foo().await;
     let mut new = foo("a", json!({ "replicas": 2 }));
     new["status"] = json!({ "replicas": 9 });
-    let created = world.create(FOOS, new).await;
+    let created = server.create(FOOS, new).await;
     assert_eq!(
         (&created["status"], &created["metadata"]["generation"]),
         (&Value::Null, &json!(1))
     );
     let path = format!("{FOOS}/a/status");
     let both = json!({ "spec": { "replicas": 7 }, "status": { "replicas": 2 } });
-    let told = world.patch(&path, MERGE, both).await.expect(200);
+    let after_status_patch = server.patch(&path, MERGE_PATCH, both).await.expect(200);
     assert_eq!(
-        (&told["spec"]["replicas"], &told["status"]["replicas"]),
+        (
+            &after_status_patch["spec"]["replicas"],
+            &after_status_patch["status"]["replicas"]
+        ),
         (&json!(2), &json!(2))
     );
-    assert_eq!(told["metadata"]["generation"], 1);
+    assert_eq!(after_status_patch["metadata"]["generation"], 1);
     let both = json!({ "spec": { "replicas": 7 }, "status": { "replicas": 7 } });
-    let wanted = world.patch(&format!("{FOOS}/a"), MERGE, both).await.expect(200);
+    let after_spec_patch = server
+        .patch(&format!("{FOOS}/a"), MERGE_PATCH, both)
+        .await
+        .expect(200);
     assert_eq!(
-        (&wanted["spec"]["replicas"], &wanted["status"]["replicas"]),
+        (
+            &after_spec_patch["spec"]["replicas"],
+            &after_spec_patch["status"]["replicas"]
+        ),
         (&json!(7), &json!(2))
     );
-    assert_eq!(wanted["metadata"]["generation"], 2);
-    let scale = world.get(&format!("{FOOS}/a/scale")).await.expect(200);
+    assert_eq!(after_spec_patch["metadata"]["generation"], 2);
+    let scale = server.get(&format!("{FOOS}/a/scale")).await.expect(200);
     assert_eq!(
         (&scale["spec"]["replicas"], &scale["status"]["replicas"]),
         (&json!(7), &json!(2))
@@ -112,36 +138,39 @@ async fn status_and_specification_are_written_apart() {
 }
 
 #[tokio::test]
-async fn finalizers_hold_an_object() {
-    let world = World::start().await;
-    let mut held = map("a");
-    held["metadata"]["finalizers"] = json!(["demo.dev/hold"]);
-    world.create(MAPS, held).await;
-    let path = format!("{MAPS}/a");
-    let marked = world.ask("DELETE", &path, None).await.expect(200);
-    assert!(marked["metadata"]["deletionTimestamp"].is_string());
+async fn finalizers_block_deletion() {
+    let server = TestServer::start().await;
+    let mut object = config_map("a");
+    object["metadata"]["finalizers"] = json!(["demo.dev/hold"]);
+    server.create(CONFIG_MAPS, object).await;
+    let path = format!("{CONFIG_MAPS}/a");
+    let deleted = server.request("DELETE", &path, None).await.expect(200);
+    assert!(deleted["metadata"]["deletionTimestamp"].is_string());
     let more = json!({ "metadata": { "finalizers": ["demo.dev/hold", "demo.dev/more"] } });
-    world.patch(&path, MERGE, more).await.expect(422);
-    world
-        .patch(&path, MERGE, json!({ "metadata": { "finalizers": null } }))
+    server.patch(&path, MERGE_PATCH, more).await.expect(422);
+    server
+        .patch(&path, MERGE_PATCH, json!({ "metadata": { "finalizers": null } }))
         .await
         .expect(200);
-    world.get(&path).await.expect(404);
+    server.get(&path).await.expect(404);
 }
 
 #[tokio::test]
-async fn pages_are_of_one_moment() {
-    let world = World::start().await;
+async fn pages_of_a_list_are_one_snapshot() {
+    let server = TestServer::start().await;
     for name in ["a", "b", "c", "d"] {
-        world.create(MAPS, map(name)).await;
+        server.create(CONFIG_MAPS, config_map(name)).await;
     }
-    let first = world.get(&format!("{MAPS}?limit=2")).await.expect(200);
+    let first = server.get(&format!("{CONFIG_MAPS}?limit=2")).await.expect(200);
     assert_eq!(first["metadata"]["remainingItemCount"], 2);
-    world.ask("DELETE", &format!("{MAPS}/c"), None).await.expect(200);
-    world.create(MAPS, map("e")).await;
+    server
+        .request("DELETE", &format!("{CONFIG_MAPS}/c"), None)
+        .await
+        .expect(200);
+    server.create(CONFIG_MAPS, config_map("e")).await;
     let token = first["metadata"]["continue"].as_str().unwrap();
-    let rest = world
-        .get(&format!("{MAPS}?limit=5&continue={token}"))
+    let rest = server
+        .get(&format!("{CONFIG_MAPS}?limit=5&continue={token}"))
         .await
         .expect(200);
     let names: Vec<_> = rest["items"]
@@ -155,23 +184,26 @@ async fn pages_are_of_one_moment() {
         rest["metadata"]["resourceVersion"],
         first["metadata"]["resourceVersion"]
     );
-    world.server.registry().store.compact();
-    world.create(MAPS, map("f")).await;
-    let expired = world
-        .get(&format!("{MAPS}?limit=5&continue={token}"))
+    server.api.registry().store.compact();
+    server.create(CONFIG_MAPS, config_map("f")).await;
+    let expired = server
+        .get(&format!("{CONFIG_MAPS}?limit=5&continue={token}"))
         .await
         .expect(410);
     let token = expired["metadata"]["continue"].as_str().unwrap();
-    let rest = world.get(&format!("{MAPS}?continue={token}")).await.expect(200);
+    let rest = server
+        .get(&format!("{CONFIG_MAPS}?continue={token}"))
+        .await
+        .expect(200);
     assert_eq!(rest["items"].as_array().unwrap().len(), 3);
 }
 
 #[tokio::test]
-async fn lists_select_and_show_what_is_asked_for() {
-    let world = World::start().await;
-    world.define_foo().await;
+async fn lists_honor_selectors_and_the_accept_header() {
+    let server = TestServer::start().await;
+    server.define_foo().await;
     for (name, color) in [("a", "red"), ("b", "blue")] {
-        world.create(FOOS, foo(name, json!({ "color": color }))).await;
+        server.create(FOOS, foo(name, json!({ "color": color }))).await;
     }
     let names = |list: Value| -> Vec<String> {
         let items = list["items"].as_array().unwrap().clone();
@@ -182,7 +214,7 @@ async fn lists_select_and_show_what_is_asked_for() {
     };
     assert_eq!(
         names(
-            world
+            server
                 .get(&format!("{FOOS}?fieldSelector=spec.color%3Dred"))
                 .await
                 .expect(200)
@@ -191,7 +223,7 @@ async fn lists_select_and_show_what_is_asked_for() {
     );
     assert_eq!(
         names(
-            world
+            server
                 .get(&format!("{FOOS}?fieldSelector=metadata.name%21%3Da"))
                 .await
                 .expect(200)
@@ -200,23 +232,23 @@ async fn lists_select_and_show_what_is_asked_for() {
     );
     let other = "/apis/demo.dev/v1beta1/namespaces/default/foos/a";
     assert_eq!(
-        world.get(other).await.expect(200)["apiVersion"],
+        server.get(other).await.expect(200)["apiVersion"],
         "demo.dev/v1beta1"
     );
-    let token = world.server.admin_token();
+    let token = server.api.admin_token();
     let accept = ("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io");
-    let table = world.send(token, "GET", FOOS, &[accept], b"").await.expect(200);
+    let table = server.send(token, "GET", FOOS, &[accept], b"").await.expect(200);
     assert_eq!(table["rows"][0]["cells"], json!(["a", 1]));
     let accept = (
         "Accept",
         "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io",
     );
-    let partial = world.send(token, "GET", FOOS, &[accept], b"").await.expect(200);
+    let partial = server.send(token, "GET", FOOS, &[accept], b"").await.expect(200);
     assert_eq!(
         (&partial["kind"], &partial["items"][0]["spec"]),
         (&json!("PartialObjectMetadataList"), &Value::Null)
     );
-    let yaml = world
+    let yaml = server
         .send(
             token,
             "GET",
@@ -229,21 +261,20 @@ async fn lists_select_and_show_what_is_asked_for() {
 }
 
 #[tokio::test]
-async fn apply_creates_and_guards_what_it_owns() {
-    let world = World::start().await;
+async fn apply_creates_and_conflicts_on_owned_fields() {
+    let server = TestServer::start().await;
     let apply = |manager: &str, value: &str| {
-        let path = format!("{MAPS}/a?fieldManager={manager}");
+        let path = format!("{CONFIG_MAPS}/a?fieldManager={manager}");
         let config = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a" }, "data": { "k": value } });
         (path, config)
     };
-    let way = "application/apply-patch+yaml";
     let (path, config) = apply("me", "1");
-    world.patch(&path, way, config).await.expect(201);
+    server.patch(&path, APPLY_PATCH, config).await.expect(201);
     let (path, config) = apply("you", "2");
-    let conflict = world.patch(&path, way, config.clone()).await.expect(409);
+    let conflict = server.patch(&path, APPLY_PATCH, config.clone()).await.expect(409);
     assert_eq!(conflict["details"]["causes"][0]["field"], ".data.k");
-    let taken = world
-        .patch(&format!("{path}&force=true"), way, config)
+    let taken = server
+        .patch(&format!("{path}&force=true"), APPLY_PATCH, config)
         .await
         .expect(200);
     assert_eq!(taken["data"]["k"], "2");
@@ -255,17 +286,17 @@ async fn apply_creates_and_guards_what_it_owns() {
     assert_eq!(managers.collect::<Vec<_>>(), ["you"]);
 }
 
-/// As on a real server; where it is reached by pods follows from where it listens.
+/// As on the real server; the target port is the server's own.
 #[tokio::test]
-async fn the_server_has_a_service_of_its_own() {
-    let world = World::start().await;
+async fn service_kubernetes_points_to_the_server() {
+    let server = TestServer::start().await;
     let path = "/api/v1/namespaces/default/services/kubernetes";
-    let service = world.get(path).await.expect(200);
+    let service = server.get(path).await.expect(200);
     assert_eq!(service["spec"]["clusterIP"], "10.0.0.1");
     let port = &service["spec"]["ports"][0];
     assert_eq!(
         (&port["port"], &port["targetPort"]),
-        (&json!(443), &json!(world.server.address().port()))
+        (&json!(443), &json!(server.api.address().port()))
     );
     assert_eq!(
         service["metadata"]["managedFields"][0]["manager"],

@@ -38,11 +38,11 @@ fn it_converges_after_fifty_kills_on_the_real_server() {
 }
 
 fn story(cluster: &Cluster, kills: u64) {
-    cluster.namespace(NAMESPACE).unwrap();
+    cluster.create_namespace(NAMESPACE).unwrap();
     // The administrator needs no roles.
     let output = Command::new(PROGRAM).arg("manifests").output().unwrap();
     let manifests: Value = serde_json::from_slice(&output.stdout).unwrap();
-    cluster.install(&manifests["kinds"][0]["crd"]).unwrap();
+    cluster.install_crd(&manifests["kinds"][0]["crd"]).unwrap();
     let mut operator = cluster
         .launch(cluster.admin(), PROGRAM)
         .args([

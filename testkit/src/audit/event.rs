@@ -1,4 +1,4 @@
-//! One request.
+//! Audit events.
 
 use jiff::Timestamp;
 use kubewright_apiserver::audit::AuditRecord;
@@ -6,87 +6,86 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::fmt;
 
-/// One request, as the API server logged it.
+/// One request, from the API server's audit log.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct AuditEvent {
-    /// The request's id.
+    /// The audit ID of the request.
     pub id: String,
-    /// How far it has come.
+    /// The stage of the request.
     pub stage: Stage,
     /// When the API server received it.
     pub received: Timestamp,
-    /// When it came to this stage.
+    /// When the request reached this stage.
     pub time: Timestamp,
-    /// Who sent it; a service account is `system:serviceaccount:<namespace>:<name>`.
+    /// The user; a service account is `system:serviceaccount:<namespace>:<name>`.
     pub user: String,
     /// The User-Agent header.
     pub user_agent: String,
-    /// The verb in RBAC's words: server-side apply is `patch`, also where it creates.
+    /// The RBAC verb: server-side apply is `patch`, even if it creates the object.
     pub verb: String,
-    /// Path and query; of the embedded server the path alone.
+    /// Path and query; for the embedded server only the path.
     pub uri: String,
-    /// The API group; empty for the core group, and for what is no resource.
+    /// The API group; empty for the core group and for non-resource requests.
     pub api_group: String,
-    /// The resource in the plural; empty for what is no resource, such as `/version`.
+    /// The plural resource; empty for non-resource requests, such as `/version`.
     pub resource: String,
-    /// The subresource; empty for none.
+    /// The subresource; empty if none.
     pub subresource: String,
-    /// The namespace; empty for none.
+    /// The namespace; empty if none.
     pub namespace: String,
     /// The object's name; empty for a collection.
     pub name: String,
-    /// The HTTP status; 0 while there is none.
+    /// The HTTP status code; 0 before the response.
     pub code: u16,
-    /// Why it failed, in the API server's words; mostly empty for success.
+    /// The error message of the API server; usually empty for success.
     pub message: String,
-    /// The kind of the object that was sent, or of the resource; may be empty. It knows the plural of kinds.
+    /// The kind of the sent object or of the resource; may be empty. Used to map kinds to plurals.
     pub kind: String,
-    /// The owners in the sent object whose deletion it blocks. The API server lets only those send them who may
-    /// update the owner's finalizers.
+    /// Owners in the sent object with `blockOwnerDeletion`. The API server requires permission to update the finalizers of these owners.
     pub blocking_owners: Vec<Owner>,
 }
 
-/// How far a request has come.
+/// The stage of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[non_exhaustive]
 pub enum Stage {
-    /// The answer has begun: an open watch.
+    /// The response has started: an open watch.
     ResponseStarted,
-    /// It is answered.
+    /// The response is complete.
     ResponseComplete,
-    /// The API server panicked over it.
+    /// The API server panicked.
     Panic,
-    /// Received, or a stage of a later API server.
+    /// Request received, or an unknown stage of a later API server.
     #[serde(other)]
     Other,
 }
 
-/// An owner that an owner reference names.
+/// An owner in an owner reference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Owner {
-    /// Its API group.
+    /// The API group.
     pub group: String,
-    /// Its kind.
+    /// The kind.
     pub kind: String,
 }
 
 impl AuditEvent {
-    /// Whether it was refused for want of rights (403, whether from RBAC or from an admission plugin, or 401).
+    /// Whether the request was forbidden (403 from RBAC or an admission plugin, or 401).
     ///
-    /// A 403 because the API server does not know the owner's kind yet is none: the real one's admission looks for new
-    /// kinds every ten seconds or so, and no right would help. A controller tries again.
+    /// A 403 because the API server does not know the owner's kind yet is not counted: the real server's admission plugin refreshes its
+    /// kinds about every ten seconds, and no permission would help. Controllers retry it.
     pub fn is_forbidden(&self) -> bool {
-        self.is_refused() && !self.message.contains("cannot find RESTMapping")
+        self.is_rejected() && !self.message.contains("cannot find RESTMapping")
     }
 
-    /// Whether it was not let through, for want of rights or not.
-    pub(super) fn is_refused(&self) -> bool {
+    /// Whether the response was 401 or 403, for missing permissions or another reason.
+    pub(super) fn is_rejected(&self) -> bool {
         matches!(self.code, 401 | 403)
     }
 
-    /// Whether it would change something.
+    /// Whether the request is a write.
     pub fn is_write(&self) -> bool {
         matches!(
             self.verb.as_str(),
@@ -94,7 +93,7 @@ impl AuditEvent {
         )
     }
 
-    /// The resource in RBAC's words, such as `foos/status`.
+    /// The resource with its subresource, as in RBAC: `foos/status`.
     pub fn rbac_resource(&self) -> String {
         match self.subresource.as_str() {
             "" => self.resource.clone(),
@@ -133,10 +132,10 @@ impl fmt::Display for AuditEvent {
     }
 }
 
-/// The log's own form, `audit.k8s.io/v1`.
+/// A line of the audit log, `audit.k8s.io/v1`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Line {
+pub(super) struct AuditLine {
     #[serde(rename = "auditID")]
     audit_id: String,
     stage: Stage,
@@ -145,7 +144,7 @@ pub(super) struct Line {
     #[serde(rename = "requestURI")]
     request_uri: String,
     verb: String,
-    user: User,
+    user: AuditUser,
     #[serde(default)]
     user_agent: String,
     #[serde(default)]
@@ -157,7 +156,7 @@ pub(super) struct Line {
 }
 
 #[derive(Deserialize)]
-struct User {
+struct AuditUser {
     #[serde(default)]
     username: String,
 }
@@ -179,8 +178,8 @@ struct ResponseStatus {
     message: String,
 }
 
-impl From<Line> for AuditEvent {
-    fn from(line: Line) -> Self {
+impl From<AuditLine> for AuditEvent {
+    fn from(line: AuditLine) -> Self {
         Self {
             id: line.audit_id,
             stage: line.stage,
@@ -203,10 +202,10 @@ impl From<Line> for AuditEvent {
     }
 }
 
-/// A record of the embedded server, by its number.
+/// A record of the embedded server with its index.
 impl From<(usize, AuditRecord)> for AuditEvent {
     fn from((number, record): (usize, AuditRecord)) -> Self {
-        // It notes a watch when it opens.
+        // The embedded server records a watch when it opens.
         let stage = if record.verb == "watch" {
             Stage::ResponseStarted
         } else {
@@ -240,7 +239,7 @@ impl From<(usize, AuditRecord)> for AuditEvent {
     }
 }
 
-/// A body may be anything, a JSON patch for one: what is not there is empty.
+/// Extracts the blocking owners. The body may have any form (a JSON patch, for one); missing fields are empty.
 fn blocking_owners(object: &Value) -> Vec<Owner> {
     let references = object["metadata"]["ownerReferences"]
         .as_array()

@@ -1,6 +1,6 @@
-//! The requests so far.
+//! The audit log.
 
-use super::event::{AuditEvent, Line, Stage};
+use super::event::{AuditEvent, AuditLine, Stage};
 use jiff::Timestamp;
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -17,16 +17,16 @@ pub enum AuditError {
         /// The reason.
         source: std::io::Error,
     },
-    /// A line is no audit event.
+    /// A line is not an audit event.
     #[error("audit log, line {line}: {source}")]
     Parse {
-        /// Counted from 1.
+        /// The line number, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The parse error.
         source: serde_json::Error,
     },
-    /// A request of our own did not show up in time.
-    #[error("audit log {path}: the request {marker} is not in it; is the API server overloaded?", path = path.display())]
+    /// A marker request by the testkit did not appear in the log in time.
+    #[error("audit log {path}: the request {marker} did not appear in it in time: reduce the load on the API server", path = path.display())]
     Behind {
         /// The file.
         path: PathBuf,
@@ -35,34 +35,33 @@ pub enum AuditError {
     },
 }
 
-/// The requests up to a moment, one event each, in the order in which they were answered. A request that is not
-/// answered yet is left out, except for open watches.
+/// The requests up to a point in time, one event each, ordered by response. Requests without a response are left out, except open watches.
 #[derive(Clone, Debug, Default)]
 pub struct AuditLog {
     events: Vec<AuditEvent>,
 }
 
 impl AuditLog {
-    /// Reads JSON lines. A last line without its end is still being written, and is left out.
+    /// Parses JSON lines. An incomplete last line, which is still being written, is ignored.
     pub fn parse(text: &str) -> Result<Self, AuditError> {
         let complete = text.rfind('\n').map_or("", |end| &text[..end]);
         let mut events: Vec<AuditEvent> = Vec::new();
         let mut positions = HashMap::new();
         for (index, line) in complete.lines().enumerate() {
-            let line: Line = serde_json::from_str(line).map_err(|source| AuditError::Parse {
+            let line: AuditLine = serde_json::from_str(line).map_err(|source| AuditError::Parse {
                 line: index + 1,
                 source,
             })?;
             let event = AuditEvent::from(line);
-            let counts = match event.stage {
+            let is_final = match event.stage {
                 Stage::ResponseComplete | Stage::Panic => true,
                 Stage::ResponseStarted => event.verb == "watch",
                 Stage::Other => false,
             };
-            if !counts {
+            if !is_final {
                 continue;
             }
-            // A watch is seen when it opens and again when it closes.
+            // A watch is logged when it opens and again when it closes.
             if let Some(&position) = positions.get(&event.id) {
                 events[position] = event;
             } else {
@@ -78,17 +77,17 @@ impl AuditLog {
         self.events.iter()
     }
 
-    /// How many there are.
+    /// The number of events.
     pub fn len(&self) -> usize {
         self.events.len()
     }
 
-    /// Whether there are none.
+    /// Whether the log is empty.
     pub fn is_empty(&self) -> bool {
         self.events.is_empty()
     }
 
-    /// Those that the condition holds for.
+    /// Returns the events that satisfy the condition.
     pub fn filter(&self, condition: impl Fn(&AuditEvent) -> bool) -> Self {
         Self {
             events: self
@@ -100,32 +99,32 @@ impl AuditLog {
         }
     }
 
-    /// Those of a user.
+    /// Returns the events of a user.
     pub fn by_user(&self, user: &str) -> Self {
         self.filter(|event| event.user == user)
     }
 
-    /// Those whose user agent has that text in it.
+    /// Returns the events with the text in their user agent.
     pub fn by_user_agent(&self, text: &str) -> Self {
         self.filter(|event| event.user_agent.contains(text))
     }
 
-    /// Those that were received at that time or later. The API server's clock is this machine's.
+    /// Returns the events received at or after a time. The API server uses this machine's clock.
     pub fn since(&self, time: Timestamp) -> Self {
         self.filter(|event| event.received >= time)
     }
 
-    /// Those on a resource, which is named as in RBAC: `foos`, or `foos/status`.
-    pub fn on(&self, api_group: &str, resource: &str) -> Self {
+    /// Returns the events on a resource, named as in RBAC: `foos` or `foos/status`.
+    pub fn on_resource(&self, api_group: &str, resource: &str) -> Self {
         self.filter(|event| event.api_group == api_group && event.rbac_resource() == resource)
     }
 
-    /// Those that would change something.
+    /// Returns the writes.
     pub fn writes(&self) -> Self {
         self.filter(AuditEvent::is_write)
     }
 
-    /// Those that were refused for want of rights.
+    /// Returns the events that were forbidden; see [`AuditEvent::is_forbidden`].
     pub fn forbidden(&self) -> Self {
         self.filter(AuditEvent::is_forbidden)
     }
@@ -151,7 +150,7 @@ impl<'log> IntoIterator for &'log AuditLog {
 mod tests {
     use super::*;
 
-    /// One line of a real log (v1.36), shortened.
+    /// A line of a real audit log (v1.36), shortened.
     const CREATE: &str = r#"{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Request","auditID":"a-1","stage":"ResponseComplete","requestURI":"/apis/apps/v1/namespaces/shop/deployments?fieldManager=x","verb":"create","user":{"username":"system:serviceaccount:shop:op","uid":"1","groups":["system:authenticated"]},"sourceIPs":["127.0.0.1"],"userAgent":"shop/0.1","objectRef":{"resource":"deployments","namespace":"shop","name":"web","apiGroup":"apps","apiVersion":"v1"},"responseStatus":{"metadata":{},"status":"Failure","message":"deployments.apps is forbidden","reason":"Forbidden","code":403},"requestObject":{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"web","ownerReferences":[{"apiVersion":"demo.dev/v1alpha1","kind":"Foo","name":"x","uid":"u","controller":true,"blockOwnerDeletion":true},{"apiVersion":"v1","kind":"ConfigMap","name":"y","uid":"v"}]}},"requestReceivedTimestamp":"2026-01-02T03:04:05.000001Z","stageTimestamp":"2026-01-02T03:04:05.500000Z","annotations":{"authorization.k8s.io/decision":"forbid"}}"#;
 
     fn line(id: &str, stage: &str, verb: &str) -> String {
@@ -161,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn real_line_becomes_an_event() {
+    fn real_audit_line_is_parsed() {
         let log = AuditLog::parse(&format!("{CREATE}\n")).unwrap();
         let event = log.iter().next().unwrap();
         assert_eq!(event.user, "system:serviceaccount:shop:op");
@@ -190,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn open_watch_counts_and_counts_once() {
+    fn open_and_closed_watch_is_one_event() {
         let open = line("w", "ResponseStarted", "watch");
         let log = AuditLog::parse(&open).unwrap();
         assert_eq!(log.len(), 1);
@@ -202,27 +201,27 @@ mod tests {
     }
 
     #[test]
-    fn unanswered_requests_do_not_count() {
+    fn requests_without_response_are_ignored() {
         let text = line("1", "RequestReceived", "list") + &line("2", "ResponseStarted", "get");
         assert!(AuditLog::parse(&text).unwrap().is_empty());
     }
 
     #[test]
-    fn half_written_last_line_is_left_for_later() {
+    fn incomplete_last_line_is_ignored() {
         let text = line("1", "ResponseComplete", "list") + &CREATE[..100];
         assert_eq!(AuditLog::parse(&text).unwrap().len(), 1);
         assert!(AuditLog::parse(&CREATE[..100]).unwrap().is_empty());
     }
 
     #[test]
-    fn damaged_line_is_named() {
+    fn parse_error_has_the_line_number() {
         let text = line("1", "ResponseComplete", "list") + "{}\n";
         let error = AuditLog::parse(&text).unwrap_err().to_string();
         assert!(error.starts_with("audit log, line 2: missing field"), "{error}");
     }
 
     #[test]
-    fn what_no_right_would_help_is_not_forbidden() {
+    fn unknown_owner_kind_is_not_forbidden() {
         let unknown = "deployments.apps \"web\" is forbidden: cannot set blockOwnerDeletion in this case because cannot find RESTMapping for \
             APIVersion demo.dev/v1alpha1 Kind Foo: no matches for kind \"Foo\" in version \"demo.dev/v1alpha1\"";
         let text = CREATE.replace("deployments.apps is forbidden", &unknown.replace('"', "\\\""));
@@ -236,13 +235,13 @@ mod tests {
     }
 
     #[test]
-    fn filters_pick() {
+    fn filters_select_events() {
         let log = AuditLog::parse(&(line("1", "ResponseComplete", "list") + CREATE + "\n")).unwrap();
         assert_eq!(log.by_user("u").len(), 1);
         assert_eq!(log.by_user_agent("shop/").len(), 1);
         assert_eq!(log.writes().len(), 1);
-        assert_eq!(log.on("apps", "deployments").forbidden().len(), 1);
-        assert_eq!(log.on("apps", "deployments/status").len(), 0);
+        assert_eq!(log.on_resource("apps", "deployments").forbidden().len(), 1);
+        assert_eq!(log.on_resource("apps", "deployments/status").len(), 0);
         assert_eq!(log.since("2026-01-02T03:04:05.000001Z".parse().unwrap()).len(), 2);
         assert_eq!(log.since("2026-01-02T03:04:05.000002Z".parse().unwrap()).len(), 0);
     }

@@ -1,6 +1,6 @@
-//! The rights that an operator asks for by its own words: what its command `manifests` prints.
+//! Permissions declared by an operator: the output of its command `manifests`.
 
-use super::Unit;
+use super::PermissionUnit;
 use serde::{Deserialize, Serialize};
 
 #[derive(Deserialize)]
@@ -19,15 +19,15 @@ struct Permission {
     verbs: Vec<String>,
 }
 
-impl Unit {
-    /// Reads the JSON that an operator's `manifests` prints: a unit for each resource of each permission. Those that
-    /// hold in the operator's own namespace hold in that one, the others in every one.
+impl PermissionUnit {
+    /// Parses the JSON output of an operator's `manifests`: one unit per resource of each permission. Permissions in the operator's own
+    /// namespace apply to `operator_namespace`, the others to all namespaces.
     pub fn from_manifests(json: &str, operator_namespace: &str) -> Result<Vec<Self>, serde_json::Error> {
         let manifests: Manifests = serde_json::from_str(json)?;
         Ok(units(&manifests.permissions, operator_namespace))
     }
 
-    /// The same of the permissions that a setup records: `Harness::new(register).setup().permissions()`.
+    /// Like [`PermissionUnit::from_manifests`], from the permissions recorded by a setup: `Harness::new(register).setup().permissions()`.
     pub fn from_permissions(
         permissions: &impl Serialize,
         operator_namespace: &str,
@@ -37,12 +37,12 @@ impl Unit {
     }
 }
 
-fn units(permissions: &[Permission], operator_namespace: &str) -> Vec<Unit> {
+fn units(permissions: &[Permission], operator_namespace: &str) -> Vec<PermissionUnit> {
     let mut units = Vec::new();
     for permission in permissions {
         for group in &permission.api_groups {
             for resource in &permission.resources {
-                let unit = Unit::new(group, resource, &permission.verbs);
+                let unit = PermissionUnit::new(group, resource, &permission.verbs);
                 units.push(match permission.place.as_str() {
                     "operator" => unit.in_namespace(operator_namespace),
                     "default" => unit.in_namespace("default"),
@@ -60,28 +60,28 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn every_resource_is_a_unit_in_its_place() {
+    fn each_resource_becomes_a_unit_with_its_namespace() {
         let manifests = json!({ "crds": [], "permissions": [
             { "unit": "a", "place": "operator", "apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["get"] },
             { "unit": "b", "place": "watched", "apiGroups": [""], "resources": ["pods", "secrets"], "verbs": ["list", "watch"] },
             { "unit": "c", "place": "cluster", "nonResourceURLs": ["/metrics"], "verbs": ["get"] },
             { "unit": "d", "place": "default", "apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create"] },
         ]});
-        let units = Unit::from_manifests(&manifests.to_string(), "shop-system").unwrap();
+        let units = PermissionUnit::from_manifests(&manifests.to_string(), "shop-system").unwrap();
         assert_eq!(
             units,
             [
-                Unit::new("coordination.k8s.io", "leases", ["get"]).in_namespace("shop-system"),
-                Unit::new("", "pods", ["list", "watch"]),
-                Unit::new("", "secrets", ["list", "watch"]),
-                Unit::new("events.k8s.io", "events", ["create"]).in_namespace("default"),
+                PermissionUnit::new("coordination.k8s.io", "leases", ["get"]).in_namespace("shop-system"),
+                PermissionUnit::new("", "pods", ["list", "watch"]),
+                PermissionUnit::new("", "secrets", ["list", "watch"]),
+                PermissionUnit::new("events.k8s.io", "events", ["create"]).in_namespace("default"),
             ]
         );
     }
 
     #[test]
-    fn what_is_no_manifests_is_an_error() {
-        assert!(Unit::from_manifests(r#"{"permissions": [{"place": "watched"}]}"#, "").is_err());
-        assert!(Unit::from_manifests("{}", "").is_err());
+    fn malformed_manifests_are_an_error() {
+        assert!(PermissionUnit::from_manifests(r#"{"permissions": [{"place": "watched"}]}"#, "").is_err());
+        assert!(PermissionUnit::from_manifests("{}", "").is_err());
     }
 }

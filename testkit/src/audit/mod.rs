@@ -1,7 +1,6 @@
-//! What the API server was asked: its audit log, and the question whether permissions fit exactly.
+//! The API server's audit log, and checks that an identity's permissions are exactly those that it uses.
 //!
-//! Read log (the events and the ways to pick some), then permissions (units, what is used, what is missing),
-//! then manifests (the units that an operator asks for).
+//! Read log (events and filters), then permissions (units, unused and missing ones), then manifests (the units that an operator declares).
 
 mod event;
 mod log;
@@ -10,4 +9,4 @@ mod permissions;
 
 pub use event::{AuditEvent, Owner, Stage};
 pub use log::{AuditError, AuditLog};
-pub use permissions::{Mismatch, Unit};
+pub use permissions::{PermissionMismatch, PermissionUnit};

@@ -1,4 +1,4 @@
-//! Whether an identity has all the rights that it needs, and no other.
+//! Checks whether an identity has exactly the permissions that it needs.
 
 use super::event::AuditEvent;
 use super::log::AuditLog;
@@ -6,23 +6,23 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fmt::{self, Write as _};
 
-/// Rights that belong together: an informer's list and watch, an apply's patch and create. A unit counts as used
-/// when any of its requests was seen.
+/// Permissions that belong together, such as an informer's list and watch, or an apply's patch and create. A unit counts as used if one of
+/// its verbs was used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Unit {
+pub struct PermissionUnit {
     /// The API group; empty for the core group.
     pub group: String,
     /// The resource, with its subresource: `foos`, `foos/status`, `foos/finalizers`.
     pub resource: String,
-    /// The verbs in RBAC's words.
+    /// The RBAC verbs.
     pub verbs: Vec<String>,
-    /// The namespace in which the rights are given; None for every one.
+    /// The namespace in which the permissions are granted; none for all namespaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
 }
 
-impl Unit {
-    /// A unit in every namespace.
+impl PermissionUnit {
+    /// Creates a unit for all namespaces.
     pub fn new<V: Into<String>>(
         group: impl Into<String>,
         resource: impl Into<String>,
@@ -37,7 +37,7 @@ impl Unit {
         }
     }
 
-    /// The same in one namespace.
+    /// Restricts the unit to a namespace.
     pub fn in_namespace(mut self, namespace: impl Into<String>) -> Self {
         self.namespace = Some(namespace.into());
         self
@@ -55,7 +55,7 @@ impl Unit {
 }
 
 /// `get,list on apps deployments in shop`
-impl fmt::Display for Unit {
+impl fmt::Display for PermissionUnit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let group = if self.group.is_empty() {
             "core"
@@ -69,50 +69,54 @@ impl fmt::Display for Unit {
     }
 }
 
-/// How rights and requests differ.
+/// A difference between permissions and requests.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct Mismatch(String);
+pub struct PermissionMismatch(String);
 
 impl AuditLog {
-    /// The units of which the user has sent no request that was let through.
+    /// Returns the units that no successful request of the user has used.
     ///
-    /// Update on `<plural>/finalizers` shows in no request of its own: with OwnerReferencesPermissionEnforcement the
-    /// API server asks for it when an object is written whose owner reference blocks the owner's deletion. Such a
-    /// write uses the unit of the owner's kind. The kind's plural is taken from this log, which must not be filtered:
-    /// somebody, mostly the test, has written an object of that kind.
-    pub fn unused_units<'units>(&self, units: &'units [Unit], user: &str) -> Vec<&'units Unit> {
+    /// Update on `<plural>/finalizers` is never requested directly: with OwnerReferencesPermissionEnforcement, the API server checks it for
+    /// writes of objects with a blocking owner reference, and such a write uses the unit of the owner's kind. The owner's plural is looked
+    /// up in this log, which therefore must be unfiltered, and in which some user, usually the test, must have written an object of that
+    /// kind.
+    pub fn unused_units<'units>(
+        &self,
+        units: &'units [PermissionUnit],
+        user: &str,
+    ) -> Vec<&'units PermissionUnit> {
         let plurals = self.plurals();
-        let allowed = self.by_user(user).filter(|event| !event.is_refused());
-        let is_used = |unit: &Unit| {
+        let allowed = self.by_user(user).filter(|event| !event.is_rejected());
+        let is_used = |unit: &PermissionUnit| {
             allowed
                 .iter()
-                .any(|event| unit.covers(event) || takes_ownership(unit, event, &plurals))
+                .any(|event| unit.covers(event) || uses_finalizers_permission(unit, event, &plurals))
         };
         units.iter().filter(|unit| !is_used(unit)).collect()
     }
 
-    /// Whether the user was refused nothing. That no request of the user was seen at all is a mismatch too: then the
-    /// name is wrong, or nothing has happened yet.
-    pub fn check_nothing_forbidden(&self, user: &str) -> Result<(), Mismatch> {
+    /// Checks that no request of the user was forbidden. It is also an error if the log has no request of the user: then the name is wrong,
+    /// or the user has not started.
+    pub fn check_nothing_forbidden(&self, user: &str) -> Result<(), PermissionMismatch> {
         self.check_exact(&[], user)
     }
 
-    /// Whether the user was refused nothing, and has used every unit.
-    pub fn check_exact(&self, units: &[Unit], user: &str) -> Result<(), Mismatch> {
+    /// Checks that no request of the user was forbidden, and that the user has used every unit.
+    pub fn check_exact(&self, units: &[PermissionUnit], user: &str) -> Result<(), PermissionMismatch> {
         let requests = self.by_user(user);
         if requests.is_empty() {
-            return Err(Mismatch(format!(
-                "the API server has seen no request of `{user}`"
+            return Err(PermissionMismatch(format!(
+                "the audit log has no request of `{user}`: check the name, or wait until it has sent one"
             )));
         }
         let mut text = String::new();
-        list(
+        write_counted(
             &mut text,
             "forbidden requests",
             requests.forbidden().iter().map(ToString::to_string),
         );
-        list(
+        write_counted(
             &mut text,
             "permissions never used",
             self.unused_units(units, user).iter().map(ToString::to_string),
@@ -120,33 +124,33 @@ impl AuditLog {
         if text.is_empty() {
             Ok(())
         } else {
-            Err(Mismatch(format!("`{user}`:{text}")))
+            Err(PermissionMismatch(format!("`{user}`:{text}")))
         }
     }
 
-    /// Panics with the refused requests, see [`AuditLog::check_nothing_forbidden`].
+    /// Panics with the forbidden requests; see [`AuditLog::check_nothing_forbidden`].
     ///
     /// # Panics
     ///
-    /// When there is a mismatch.
+    /// Panics on a mismatch.
     #[track_caller]
     pub fn assert_nothing_forbidden(&self, user: &str) {
         self.assert_exact(&[], user);
     }
 
-    /// Panics with the refused requests and the unused units, see [`AuditLog::check_exact`].
+    /// Panics with the forbidden requests and the unused units; see [`AuditLog::check_exact`].
     ///
     /// # Panics
     ///
-    /// When there is a mismatch.
+    /// Panics on a mismatch.
     #[track_caller]
-    pub fn assert_exact(&self, units: &[Unit], user: &str) {
+    pub fn assert_exact(&self, units: &[PermissionUnit], user: &str) {
         if let Err(mismatch) = self.check_exact(units, user) {
             panic!("{mismatch}");
         }
     }
 
-    /// Group and kind → plural, from objects that were sent.
+    /// Maps group and kind to the plural, from the sent objects.
     fn plurals(&self) -> HashMap<(&str, &str), &str> {
         self.iter()
             .filter(|event| !event.kind.is_empty() && matches!(event.subresource.as_str(), "" | "status"))
@@ -160,7 +164,11 @@ impl AuditLog {
     }
 }
 
-fn takes_ownership(unit: &Unit, event: &AuditEvent, plurals: &HashMap<(&str, &str), &str>) -> bool {
+fn uses_finalizers_permission(
+    unit: &PermissionUnit,
+    event: &AuditEvent,
+    plurals: &HashMap<(&str, &str), &str>,
+) -> bool {
     let Some(plural) = unit.resource.strip_suffix("/finalizers") else {
         return false;
     };
@@ -175,8 +183,8 @@ fn takes_ownership(unit: &Unit, event: &AuditEvent, plurals: &HashMap<(&str, &st
         })
 }
 
-/// The same request refused a hundred times is one line.
-fn list(text: &mut String, title: &str, items: impl Iterator<Item = String>) {
+/// Lists the items, repeated ones once with their count.
+fn write_counted(text: &mut String, title: &str, items: impl Iterator<Item = String>) {
     let mut counts: Vec<(String, usize)> = Vec::new();
     for item in items {
         match counts.iter_mut().find(|(known, _)| *known == item) {
@@ -246,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn one_request_uses_the_unit() {
+    fn one_request_of_any_verb_uses_the_unit() {
         let log = log(&[
             LIST,
             Request {
@@ -256,15 +264,15 @@ mod tests {
             },
         ]);
         let units = [
-            Unit::new("demo.dev", "foos", ["list", "watch"]),
-            Unit::new("demo.dev", "foos", ["get"]).in_namespace("shop"),
+            PermissionUnit::new("demo.dev", "foos", ["list", "watch"]),
+            PermissionUnit::new("demo.dev", "foos", ["get"]).in_namespace("shop"),
         ];
-        assert_eq!(log.unused_units(&units, "op"), Vec::<&Unit>::new());
+        assert_eq!(log.unused_units(&units, "op"), Vec::<&PermissionUnit>::new());
         log.assert_exact(&units, "op");
     }
 
     #[test]
-    fn other_group_subresource_verb_namespace_and_user_do_not() {
+    fn other_group_subresource_verb_namespace_or_user_does_not_use_the_unit() {
         let log = log(&[
             LIST,
             Request {
@@ -274,26 +282,26 @@ mod tests {
             },
         ]);
         let units = [
-            Unit::new("other.dev", "foos", ["list"]),
-            Unit::new("demo.dev", "foos/status", ["list"]),
-            Unit::new("demo.dev", "foos", ["delete"]),
-            Unit::new("demo.dev", "foos", ["list"]).in_namespace("elsewhere"),
+            PermissionUnit::new("other.dev", "foos", ["list"]),
+            PermissionUnit::new("demo.dev", "foos/status", ["list"]),
+            PermissionUnit::new("demo.dev", "foos", ["delete"]),
+            PermissionUnit::new("demo.dev", "foos", ["list"]).in_namespace("elsewhere"),
         ];
         assert_eq!(log.unused_units(&units, "op"), units.iter().collect::<Vec<_>>());
     }
 
     #[test]
-    fn refused_request_uses_nothing_and_is_listed_once() {
-        let refused = || Request {
+    fn forbidden_requests_do_not_use_units_and_are_counted() {
+        let forbidden_request = || Request {
             code: 403,
             subresource: "status",
             verb: "update",
             ..LIST
         };
-        let log = log(&[LIST, refused(), refused()]);
+        let log = log(&[LIST, forbidden_request(), forbidden_request()]);
         let units = [
-            Unit::new("demo.dev", "foos/status", ["update"]),
-            Unit::new("", "events", ["create", "patch"]),
+            PermissionUnit::new("demo.dev", "foos/status", ["update"]),
+            PermissionUnit::new("", "events", ["create", "patch"]),
         ];
         let text = log.check_exact(&units, "op").unwrap_err().to_string();
         assert_eq!(
@@ -304,9 +312,9 @@ mod tests {
     }
 
     #[test]
-    fn finalizers_are_used_by_a_blocking_owner_reference() {
+    fn blocking_owner_reference_uses_the_finalizers_unit() {
         let body = r#"{"kind":"Deployment","metadata":{"ownerReferences":[{"apiVersion":"demo.dev/v1","kind":"Goose","blockOwnerDeletion":true}]}}"#;
-        let owned = || Request {
+        let dependent = || Request {
             verb: "patch",
             group: "apps",
             resource: "deployments",
@@ -320,35 +328,41 @@ mod tests {
             body: r#"{"kind":"Goose"}"#,
             ..LIST
         };
-        let unit = [Unit::new("demo.dev", "geese/finalizers", ["update"])];
+        let unit = [PermissionUnit::new("demo.dev", "geese/finalizers", ["update"])];
 
         assert_eq!(
-            log(&[geese(), owned()]).unused_units(&unit, "op"),
-            Vec::<&Unit>::new()
+            log(&[geese(), dependent()]).unused_units(&unit, "op"),
+            Vec::<&PermissionUnit>::new()
         );
         assert_eq!(
             log(&[geese()]).unused_units(&unit, "op").len(),
             1,
-            "nothing is owned"
+            "no dependent was written"
         );
         assert_eq!(
-            log(&[geese(), Request { code: 403, ..owned() }])
-                .unused_units(&unit, "op")
-                .len(),
+            log(&[
+                geese(),
+                Request {
+                    code: 403,
+                    ..dependent()
+                }
+            ])
+            .unused_units(&unit, "op")
+            .len(),
             1,
-            "refused"
+            "forbidden"
         );
-        let foos = [Unit::new("demo.dev", "foos/finalizers", ["update"])];
+        let foos = [PermissionUnit::new("demo.dev", "foos/finalizers", ["update"])];
         assert_eq!(
-            log(&[geese(), LIST, owned()]).unused_units(&foos, "op").len(),
+            log(&[geese(), LIST, dependent()]).unused_units(&foos, "op").len(),
             1,
-            "another kind is owned"
+            "the owner has another kind"
         );
     }
 
     #[test]
     #[should_panic(expected = "no request of `opp`")]
-    fn user_that_was_never_seen_is_a_mismatch() {
+    fn unknown_user_is_a_mismatch() {
         log(&[LIST]).assert_nothing_forbidden("opp");
     }
 }

@@ -1,5 +1,5 @@
-//! A control plane to try things on by hand: prints how to reach it, and runs until its input ends (Ctrl-D) or it is
-//! killed. The arguments are the names of the controllers to run.
+//! Runs a control plane for manual experiments: prints its `KUBECONFIG`, and runs until stdin is closed (Ctrl-D) or it is killed. The
+//! arguments are the names of the controllers to run.
 
 use kubewright_testkit::ControlPlane;
 use std::error::Error;

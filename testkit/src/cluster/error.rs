@@ -1,4 +1,4 @@
-//! What can go wrong with a cluster.
+//! Errors of a cluster.
 
 use crate::audit::AuditError;
 use crate::kubectl::KubectlError;
@@ -6,44 +6,44 @@ use crate::plane::{CompactError, IdentityError, StartError};
 use std::fmt;
 use std::io;
 
-/// A cluster did not start, or did not do as it was told. `Debug` shows the same text as `Display`, for `unwrap` in tests.
+/// A cluster failed to start or a request to it failed. `Debug` prints the same text as `Display`, for `unwrap` in tests.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum ClusterError {
-    /// The control plane.
+    /// The control plane failed to start.
     #[error(transparent)]
     Plane(#[from] StartError),
-    /// The embedded server, or the proxy before the real one.
+    /// The embedded server, or the proxy in front of the real one, failed to start.
     #[error(transparent)]
     Server(#[from] kubewright_apiserver::StartError),
-    /// The history of its objects.
+    /// The history was not compacted.
     #[error(transparent)]
     History(#[from] CompactError),
-    /// A folder or a thread.
-    #[error("the cluster: {0}")]
+    /// A folder or a thread could not be created.
+    #[error("cluster: {0}")]
     Io(#[from] io::Error),
-    /// Somebody who may speak to it.
+    /// An identity could not be created.
     #[error(transparent)]
     Identity(#[from] IdentityError),
-    /// kubectl, which makes identities on a real one.
+    /// A kubectl command failed; it creates identities on a real cluster.
     #[error(transparent)]
     Kubectl(#[from] KubectlError),
-    /// Its audit log.
+    /// The audit log could not be read.
     #[error(transparent)]
     Audit(#[from] AuditError),
-    /// A kubeconfig.
-    #[error("the kubeconfig: {0}")]
+    /// A kubeconfig is invalid.
+    #[error("kubeconfig: {0}")]
     Config(#[from] kube::config::KubeconfigError),
-    /// A request of the administrator's was refused, or lost.
+    /// A request of the administrator failed.
     #[error("{what}: {source}")]
     Request {
-        /// Which.
+        /// The request.
         what: String,
-        /// Why.
+        /// The cause.
         source: Box<kube::Error>,
     },
-    /// What was to be sent, or came back, is no object.
-    #[error("not an object of Kubernetes: {0}")]
+    /// A sent or received value is not a Kubernetes object.
+    #[error("not a Kubernetes object: {0}")]
     Object(String),
 }
 

@@ -1,10 +1,11 @@
-//! One way for tests to get an API server: embedded in the test's process, or a real control plane.
+//! An API server for tests: embedded in the test's process, or a real control plane.
 //!
-//! Read this file, then requests (what the test does), operator (who is tested), front (the faults before a real server).
+//! Read this file, then requests (requests as the administrator), operator (the identity under test), fault_proxy (faults in front of a
+//! real server).
 
-mod background;
+mod background_runtime;
 mod error;
-mod front;
+mod fault_proxy;
 mod operator;
 mod requests;
 #[cfg(feature = "simulation")]
@@ -13,56 +14,60 @@ mod simulation;
 pub use error::ClusterError;
 
 use crate::audit::{AuditEvent, AuditLog};
-use crate::faults::{Faults, Matching};
-use crate::folder::Folder;
+use crate::faults::{Faults, RequestMatcher};
 use crate::plane::{self, ControlPlane, Identity, Server};
 use crate::process::Launch;
 use crate::proxy::Proxy;
-use background::Background;
-use front::FaultyFront;
+use crate::temp_folder::TempFolder;
+use background_runtime::BackgroundRuntime;
+use fault_proxy::FaultProxy;
 use kubewright_apiserver::ApiServer;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{fmt, fs, io};
 
-/// An API server for tests, with RBAC, garbage collection and an audit log. Dropping it ends it.
+/// An API server for tests, with RBAC, garbage collection and an audit log. Dropping it stops it.
 ///
-/// - [`Cluster::embedded`] is [`kubewright_apiserver`] in this process: no Go, no Docker, no network, ready in some milliseconds, so that
-///   each test has its own.
+/// - [`Cluster::embedded`] is [`kubewright_apiserver`] in this process: no Go, no Docker, no network, ready in milliseconds, so each test
+///   can have its own.
 /// - [`Cluster::start_real`] is etcd and kube-apiserver, see [`ControlPlane`].
 ///
-/// There are no nodes and no controllers for Deployments and the like: a test writes their status itself, or has it simulated
-/// (`Cluster::simulate`, with the feature `simulation`). Methods block the thread, and
-/// may be called from everywhere, an async test included: the embedded server answers on threads of its own.
+/// There are no nodes and no controllers for Deployments and the like: a test writes their status itself, or simulates them
+/// (`Cluster::simulate`, with the feature `simulation`). Methods block the thread, and may be called from anywhere, including async tests:
+/// the embedded server runs on its own threads.
 pub struct Cluster {
-    // Dropped in this order: the servers before the threads that they run on.
-    side: Side,
-    requester: kube::Client,
+    // Drop order: the servers before the threads that they run on.
+    backend: Backend,
+    admin_client: kube::Client,
     faults: Faults,
     counter: AtomicUsize,
-    background: Background,
+    background: BackgroundRuntime,
 }
 
 #[derive(Debug)]
-enum Side {
+enum Backend {
     Embedded {
         server: ApiServer,
         admin: Identity,
-        folder: Folder,
+        folder: TempFolder,
     },
     Real {
-        front: FaultyFront,
+        proxy: FaultProxy,
         plane: Arc<ControlPlane>,
     },
 }
 
 impl Cluster {
-    /// Starts the embedded one.
+    /// Starts an embedded cluster.
     pub fn embedded() -> Result<Self, ClusterError> {
-        let (background, faults, folder) = (Background::start()?, Faults::default(), Folder::create()?);
+        let (background, faults, folder) = (
+            BackgroundRuntime::start()?,
+            Faults::default(),
+            TempFolder::create()?,
+        );
         let builder = ApiServer::builder().layer(Arc::new(faults.clone()));
-        let server = background.wait(builder.start())??;
+        let server = background.block_on(builder.start())??;
         let authority = server.certificate_authority().unwrap_or_default();
         fs::write(folder.certificates().join("ca.crt"), authority)?;
         let admin = Identity::write(
@@ -72,111 +77,120 @@ impl Cluster {
             None,
             folder.kubeconfigs().join("admin.json"),
         )?;
-        let requester = background.wait(client(admin.clone()))??;
-        let side = Side::Embedded {
+        let admin_client = background.block_on(client(admin.clone()))??;
+        let backend = Backend::Embedded {
             server,
             admin,
             folder,
         };
-        Ok(Self::new(side, requester, faults, background))
+        Ok(Self::new(backend, admin_client, faults, background))
     }
 
-    /// Starts a real one; see [`ControlPlane::builder`]. With the `garbage-collector-controller` it does what the embedded one does.
+    /// Starts a real cluster; see [`ControlPlane::builder`]. With the `garbage-collector-controller` it has the features of an embedded
+    /// one.
     pub fn start_real(builder: plane::Builder) -> Result<Self, ClusterError> {
-        let (background, faults) = (Background::start()?, Faults::default());
+        let (background, faults) = (BackgroundRuntime::start()?, Faults::default());
         let plane = Arc::new(builder.start()?);
-        let requester = background.wait(client(plane.admin().clone()))??;
-        let (seen, before) = (plane.clone(), faults.clone());
-        let front = background.wait(async move { FaultyFront::start(&seen, before).await })??;
-        let side = Side::Real { front, plane };
-        Ok(Self::new(side, requester, faults, background))
+        let admin_client = background.block_on(client(plane.admin().clone()))??;
+        let (proxied_plane, proxy_faults) = (plane.clone(), faults.clone());
+        let proxy =
+            background.block_on(async move { FaultProxy::start(&proxied_plane, proxy_faults).await })??;
+        let backend = Backend::Real { proxy, plane };
+        Ok(Self::new(backend, admin_client, faults, background))
     }
 
-    fn new(side: Side, requester: kube::Client, faults: Faults, background: Background) -> Self {
+    fn new(
+        backend: Backend,
+        admin_client: kube::Client,
+        faults: Faults,
+        background: BackgroundRuntime,
+    ) -> Self {
         Self {
-            side,
-            requester,
+            backend,
+            admin_client,
             faults,
             background,
             counter: AtomicUsize::new(1),
         }
     }
 
-    /// The administrator, whose requests meet no faults on a real cluster, and on the embedded one those that match `admin`.
+    /// The administrator. On a real cluster its requests bypass all faults; on the embedded one they bypass faults that do not match
+    /// `admin`.
     pub fn admin(&self) -> &Identity {
-        match &self.side {
-            Side::Embedded { admin, .. } => admin,
-            Side::Real { plane, .. } => plane.admin(),
+        match &self.backend {
+            Backend::Embedded { admin, .. } => admin,
+            Backend::Real { plane, .. } => plane.admin(),
         }
     }
 
-    /// What goes wrong with requests: nothing, until a test says so.
+    /// The injected faults; none at first.
     pub fn faults(&self) -> &Faults {
         &self.faults
     }
 
-    /// A forwarder before the API server that can be made to misbehave; [`Identity::through`] makes kubeconfigs that go through it.
-    /// On a real cluster requests through it meet no [`Faults`].
+    /// Starts a TCP proxy in front of the API server that can misbehave; [`Identity::via_proxy`] makes kubeconfigs that use it. On a real
+    /// cluster, its connections bypass the [`Faults`].
     pub fn proxy(&self) -> io::Result<Proxy> {
-        match &self.side {
-            Side::Embedded { server, .. } => Proxy::start(server.address()),
-            Side::Real { plane, .. } => plane.proxy(),
+        match &self.backend {
+            Backend::Embedded { server, .. } => Proxy::start(server.address()),
+            Backend::Real { plane, .. } => plane.proxy(),
         }
     }
 
-    /// Expires the history, for everybody: a watch that goes on from a version that anybody has seen, and a page or a list of one, are answered
-    /// 410 from now on, so that whoever asks must list anew. Open watches go on, if they are not a hundred changes behind.
+    /// Compacts the history, for all clients: a watch from any version seen so far, and a page or a list at one, get 410 from now on, so
+    /// that the client must relist. Open watches continue, unless they are more than a hundred changes behind.
     ///
-    /// The server forgets in earnest. A real one may remember some of it in its own cache: there the proxy answers 410 to those whom faults
-    /// meet, and the administrator may still be served (see [`ControlPlane::compact_history`]).
+    /// The embedded server and etcd really drop the history. A real API server may still have some of it in its watch cache: there the
+    /// proxy responds 410 to clients that are subject to faults, and the administrator may still be served (see
+    /// [`ControlPlane::compact_history`]).
     pub fn compact_history(&self) -> Result<(), ClusterError> {
-        match &self.side {
-            Side::Embedded { server, .. } => server.registry().store.compact(),
-            Side::Real { plane, .. } => self.faults.forget_before(plane.compact_history()?),
+        match &self.backend {
+            Backend::Embedded { server, .. } => server.registry().store.compact(),
+            Backend::Real { plane, .. } => self.faults.expire_before(plane.compact_history()?),
         }
         Ok(())
     }
 
-    /// [Expires the history](Self::compact_history) and ends the open watches that match, in good order, so that their clients come back too
-    /// late. Says how many there were.
-    pub fn expire(&self, matching: &Matching) -> Result<usize, ClusterError> {
+    /// [Compacts the history](Self::compact_history) and gracefully closes the open watches that match, so that their clients cannot
+    /// resume. Returns their number.
+    pub fn expire_watches(&self, matcher: &RequestMatcher) -> Result<usize, ClusterError> {
         self.compact_history()?;
-        Ok(self.faults.close(matching))
+        Ok(self.faults.close_watches(matcher))
     }
 
-    /// Every request that was answered before this call.
+    /// Returns all requests that were answered before this call.
     pub fn audit(&self) -> Result<AuditLog, ClusterError> {
-        match &self.side {
-            Side::Embedded { server, .. } => {
+        match &self.backend {
+            Backend::Embedded { server, .. } => {
                 let records = server.audit().records().into_iter().enumerate();
                 Ok(records.map(AuditEvent::from).collect())
             }
-            Side::Real { plane, .. } => Ok(plane.audit()?),
+            Backend::Real { plane, .. } => Ok(plane.audit()?),
         }
     }
 
-    /// The API server in this process; None when the cluster is real.
-    pub fn in_process(&self) -> Option<&ApiServer> {
-        match &self.side {
-            Side::Embedded { server, .. } => Some(server),
-            Side::Real { .. } => None,
+    /// The API server in this process; none for a real cluster.
+    pub fn embedded_server(&self) -> Option<&ApiServer> {
+        match &self.backend {
+            Backend::Embedded { server, .. } => Some(server),
+            Backend::Real { .. } => None,
         }
     }
 
-    /// The control plane; None when the cluster is embedded.
-    pub fn real(&self) -> Option<&ControlPlane> {
-        match &self.side {
-            Side::Embedded { .. } => None,
-            Side::Real { plane, .. } => Some(plane),
+    /// The control plane; none for an embedded cluster.
+    pub fn control_plane(&self) -> Option<&ControlPlane> {
+        match &self.backend {
+            Backend::Embedded { .. } => None,
+            Backend::Real { plane, .. } => Some(plane),
         }
     }
 
-    /// A program under test, with `KUBECONFIG` set for that identity, and a log in the cluster's folder.
+    /// Prepares a program under test, with `KUBECONFIG` set to the identity's, and a log in the cluster's folder.
     pub fn launch(&self, identity: &Identity, program: impl AsRef<Path>) -> Launch {
         let program = program.as_ref();
-        match &self.side {
-            Side::Real { plane, .. } => plane.launch(identity, program),
-            Side::Embedded { folder, .. } => {
+        match &self.backend {
+            Backend::Real { plane, .. } => plane.launch(identity, program),
+            Backend::Embedded { folder, .. } => {
                 let name = program.file_name().unwrap_or_default().to_string_lossy();
                 let log = folder.logs().join(format!("{name}-{}.log", self.next()));
                 Launch::new(program, log).env("KUBECONFIG", identity.kubeconfig())
@@ -192,12 +206,12 @@ impl Cluster {
 impl fmt::Debug for Cluster {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Cluster")
-            .field("side", &self.side)
+            .field("backend", &self.backend)
             .finish_non_exhaustive()
     }
 }
 
-fn server(server: &ApiServer, folder: &Folder) -> Server {
+fn server(server: &ApiServer, folder: &TempFolder) -> Server {
     Server {
         url: server.url(),
         certificate_authority: folder.certificates().join("ca.crt"),

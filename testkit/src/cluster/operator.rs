@@ -1,7 +1,7 @@
-//! Who runs under test: a service account with exactly the rights that it is to have.
+//! Identities under test: service accounts with exactly the given permissions.
 
-use super::{Cluster, ClusterError, Side};
-use crate::audit::Unit;
+use super::{Backend, Cluster, ClusterError};
+use crate::audit::PermissionUnit;
 use crate::plane::Identity;
 use http::Method;
 use serde_json::{Value, json};
@@ -9,35 +9,37 @@ use serde_json::{Value, json};
 const RBAC: &str = "rbac.authorization.k8s.io/v1";
 
 impl Cluster {
-    /// A service account `name` in the namespace `<name>-system`, both made if need be, that has these rights and no others. Its requests
-    /// meet the [faults](Cluster::faults).
+    /// Creates the service account `name` in the namespace `<name>-system`, and the namespace, unless they exist, and grants exactly these
+    /// permissions. Its requests are subject to the [faults](Cluster::faults).
     ///
     /// ```no_run
-    /// # use kubewright_testkit::{Cluster, Unit};
+    /// # use kubewright_testkit::{Cluster, PermissionUnit};
     /// # let cluster = Cluster::embedded().unwrap();
-    /// let rights = [Unit::new("", "configmaps", ["list", "watch"])];
-    /// let operator = cluster.operator("shop", &rights).unwrap();
-    /// // … it does its work …
-    /// cluster.audit().unwrap().assert_exact(&rights, operator.user());
+    /// let permissions = [PermissionUnit::new("", "configmaps", ["list", "watch"])];
+    /// let operator = cluster.operator("shop", &permissions).unwrap();
+    /// // … it runs …
+    /// cluster.audit().unwrap().assert_exact(&permissions, operator.user());
     /// ```
-    pub fn operator(&self, name: &str, units: &[Unit]) -> Result<Identity, ClusterError> {
+    pub fn operator(&self, name: &str, permissions: &[PermissionUnit]) -> Result<Identity, ClusterError> {
         let namespace = format!("{name}-system");
-        self.namespace(&namespace)?;
+        self.create_namespace(&namespace)?;
         let identity = self.service_account(&namespace, name)?;
-        let mut places: Vec<Option<&str>> = vec![];
-        for unit in units {
-            let place = unit.namespace.as_deref();
-            if !places.contains(&place) {
-                places.push(place);
+        let mut scopes: Vec<Option<&str>> = vec![];
+        for unit in permissions {
+            let scope = unit.namespace.as_deref();
+            if !scopes.contains(&scope) {
+                scopes.push(scope);
             }
         }
-        for place in places {
-            let here = units.iter().filter(|unit| unit.namespace.as_deref() == place);
-            let rules: Value = here
+        for scope in scopes {
+            let in_scope = permissions
+                .iter()
+                .filter(|unit| unit.namespace.as_deref() == scope);
+            let rules: Value = in_scope
                 .map(|unit| json!({ "apiGroups": [unit.group], "resources": [unit.resource], "verbs": unit.verbs }))
                 .collect();
-            let role = if place.is_some() { "Role" } else { "ClusterRole" };
-            let metadata = json!({ "name": name, "namespace": place });
+            let role = if scope.is_some() { "Role" } else { "ClusterRole" };
+            let metadata = json!({ "name": name, "namespace": scope });
             let subject = json!({ "kind": "ServiceAccount", "name": name, "namespace": namespace });
             self.apply(&json!({ "apiVersion": RBAC, "kind": role, "metadata": metadata, "rules": rules }))?;
             self.apply(&json!({
@@ -48,21 +50,21 @@ impl Cluster {
         Ok(identity)
     }
 
-    /// A service account, which is made if it does not exist, with a fresh token; it has the rights that are bound to it. Its requests
-    /// meet the [faults](Cluster::faults).
+    /// Creates a service account unless it exists, and a new token for it. It has the permissions that are bound to it. Its requests are
+    /// subject to the [faults](Cluster::faults).
     pub fn service_account(&self, namespace: &str, name: &str) -> Result<Identity, ClusterError> {
-        match &self.side {
-            Side::Real { plane, front } => {
+        match &self.backend {
+            Backend::Real { plane, proxy } => {
                 let identity = plane.service_account(namespace, name)?;
-                front.lead(&identity)
+                proxy.redirected(&identity)
             }
-            Side::Embedded { folder, server, .. } => {
+            Backend::Embedded { folder, server, .. } => {
                 let metadata = json!({ "name": name, "namespace": namespace });
                 self.apply(&json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata }))?;
                 let path = format!("/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token");
-                let wanted = json!({ "spec": { "expirationSeconds": 86400 } });
-                let answer = self.request(Method::POST, &path, "application/json", Some(&wanted))?;
-                let token = answer["status"]["token"].as_str().unwrap_or_default();
+                let token_request = json!({ "spec": { "expirationSeconds": 86400 } });
+                let response = self.request(Method::POST, &path, "application/json", Some(&token_request))?;
+                let token = response["status"]["token"].as_str().unwrap_or_default();
                 let user = format!("system:serviceaccount:{namespace}:{name}");
                 let file = folder
                     .kubeconfigs()

@@ -1,4 +1,4 @@
-//! What a test does as the cluster's administrator.
+//! Requests as the cluster's administrator.
 
 use super::{Cluster, ClusterError};
 use crate::eventually;
@@ -7,15 +7,15 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// How long a definition may take to be served.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// How long to wait until the kind of an installed definition is served.
+const CRD_SERVED_TIMEOUT: Duration = Duration::from_mins(1);
 
 const MERGE_PATCH: &str = "application/merge-patch+json";
 
 impl Cluster {
-    /// Sends a request as the administrator, past all faults, and returns the answered object. `content_type` is that of the body.
+    /// Sends a request as the administrator, bypassing faults, and returns the object in the response. `content_type` is that of the body.
     ///
-    /// It blocks the thread; the embedded server answers in well under a millisecond, on threads of its own.
+    /// Blocks the thread; the embedded server responds in well under a millisecond, on its own threads.
     pub fn request(
         &self,
         method: Method,
@@ -33,23 +33,23 @@ impl Cluster {
         self.send(request)
     }
 
-    /// The same of a request with headers of its own.
+    /// Like [`Cluster::request`], for a request with its own headers.
     pub fn send(&self, request: Request<Vec<u8>>) -> Result<Value, ClusterError> {
         let what = format!("{} {}", request.method(), request.uri());
-        let client = self.requester.clone();
-        let answer = self
+        let client = self.admin_client.clone();
+        let response = self
             .background
-            .wait(async move { client.request::<Value>(request).await })?;
-        answer.map_err(|source| ClusterError::Request {
+            .block_on(async move { client.request::<Value>(request).await })?;
+        response.map_err(|source| ClusterError::Request {
             what,
             source: Box::new(source),
         })
     }
 
-    /// Applies an object, server-side and by force, as `kubectl apply` does. It says its `apiVersion` and `kind`.
+    /// Applies an object, server-side and with force. The object must have `apiVersion` and `kind`.
     pub fn apply(&self, object: &impl Serialize) -> Result<Value, ClusterError> {
         let object = serde_json::to_value(object).map_err(|error| ClusterError::Object(error.to_string()))?;
-        let path = self.path(&object)?;
+        let path = self.object_path(&object)?;
         let path = format!("{path}?fieldManager=testkit&force=true");
         self.request(
             Method::PATCH,
@@ -59,79 +59,84 @@ impl Cluster {
         )
     }
 
-    /// Reads the object that has the kind, namespace and name of this one; None when there is none.
+    /// Reads the object with the kind, namespace and name of `object`; none if it does not exist.
     pub fn get(&self, object: &Value) -> Result<Option<Value>, ClusterError> {
-        match self.request(Method::GET, &self.path(object)?, "application/json", None) {
+        match self.request(Method::GET, &self.object_path(object)?, "application/json", None) {
             Ok(object) => Ok(Some(object)),
             Err(ClusterError::Request { source, .. }) if is_not_found(&source) => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    /// Merges a change into the object that has the kind, namespace and name of this one.
-    pub fn merge(&self, object: &Value, change: &Value) -> Result<Value, ClusterError> {
-        let path = self.path(object)?;
+    /// Sends a merge patch for the object with the kind, namespace and name of `object`.
+    pub fn merge_patch(&self, object: &Value, change: &Value) -> Result<Value, ClusterError> {
+        let path = self.object_path(object)?;
         self.request(Method::PATCH, &path, MERGE_PATCH, Some(change))
     }
 
-    /// Merges a status into that of the object that has the kind, namespace and name of this one.
-    pub fn merge_status(&self, object: &Value, status: &Value) -> Result<Value, ClusterError> {
-        let path = format!("{}/status", self.path(object)?);
+    /// Sends a merge patch for the status of the object with the kind, namespace and name of `object`.
+    pub fn patch_status(&self, object: &Value, status: &Value) -> Result<Value, ClusterError> {
+        let path = format!("{}/status", self.object_path(object)?);
         let change = json!({ "status": status });
         self.request(Method::PATCH, &path, MERGE_PATCH, Some(&change))
     }
 
-    /// The objects that have the kind and namespace of this one.
+    /// Lists the objects with the kind and namespace of `object`.
     pub fn list(&self, object: &Value) -> Result<Vec<Value>, ClusterError> {
-        let list = self.request(Method::GET, &self.path_of_all(object)?, "application/json", None)?;
+        let list = self.request(
+            Method::GET,
+            &self.collection_path(object)?,
+            "application/json",
+            None,
+        )?;
         Ok(list["items"].as_array().cloned().unwrap_or_default())
     }
 
-    /// Deletes the object that has the kind, namespace and name of this one; what it owns goes after it.
+    /// Deletes the object with the kind, namespace and name of `object`; dependents are garbage collected.
     pub fn delete(&self, object: &Value) -> Result<(), ClusterError> {
-        let path = self.path(object)?;
+        let path = self.object_path(object)?;
         self.request(Method::DELETE, &path, "application/json", None)
             .map(drop)
     }
 
-    /// Installs a CustomResourceDefinition and waits until its kind is served, and can own.
+    /// Installs a CustomResourceDefinition and waits until its kind is served and accepted in owner references.
     ///
     /// # Panics
     ///
-    /// When that takes longer than a minute.
+    /// Panics after one minute.
     #[track_caller]
-    pub fn install(&self, definition: &impl Serialize) -> Result<(), ClusterError> {
+    pub fn install_crd(&self, definition: &impl Serialize) -> Result<(), ClusterError> {
         let definition = self.apply(definition)?;
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let spec = &definition["spec"];
         let (group, version) = (text(&spec["group"]), text(&spec["versions"][0]["name"]));
         let plural = text(&spec["names"]["plural"]);
         let path = format!("/apis/{group}/{version}/{plural}?limit=1");
-        eventually(&format!("{plural}.{group} is served"), PATIENCE, || {
+        eventually(&format!("{plural}.{group} is served"), CRD_SERVED_TIMEOUT, || {
             self.request(Method::GET, &path, "application/json", None)
         });
-        if let Some(plane) = self.real() {
+        if let Some(plane) = self.control_plane() {
             plane.wait_until_ownable(&format!("{group}/{version}"), &text(&spec["names"]["kind"]));
         }
         Ok(())
     }
 
-    /// Makes a namespace; one that exists stays as it is.
-    pub fn namespace(&self, name: &str) -> Result<(), ClusterError> {
+    /// Creates a namespace unless it exists.
+    pub fn create_namespace(&self, name: &str) -> Result<(), ClusterError> {
         let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
         self.apply(&namespace).map(drop)
     }
 
     /// The path of an object.
-    fn path(&self, object: &Value) -> Result<String, ClusterError> {
+    fn object_path(&self, object: &Value) -> Result<String, ClusterError> {
         let Some(name) = object["metadata"]["name"].as_str() else {
             return Err(ClusterError::Object(format!("it lacks a name: {object}")));
         };
-        Ok(format!("{}/{name}", self.path_of_all(object)?))
+        Ok(format!("{}/{name}", self.collection_path(object)?))
     }
 
-    /// The path of an object's kind in its namespace; the plural is looked up.
-    fn path_of_all(&self, object: &Value) -> Result<String, ClusterError> {
+    /// The path of an object's resource in its namespace. Looks up the plural in discovery.
+    fn collection_path(&self, object: &Value) -> Result<String, ClusterError> {
         let (version, kind) = (&object["apiVersion"], &object["kind"]);
         let (Some(version), Some(kind)) = (version.as_str(), kind.as_str()) else {
             return Err(ClusterError::Object(format!(

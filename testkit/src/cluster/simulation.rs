@@ -1,11 +1,12 @@
-//! Workloads that become pods, where a test wants them to.
+//! Simulation of workload controllers and pods.
 
 use super::{Cluster, ClusterError};
 use kubewright_simulation::{Simulation, Timing};
 
 impl Cluster {
-    /// From now on, until the value is dropped, Deployments, ReplicaSets, StatefulSets, DaemonSets and Jobs become pods, and pods run, as in
-    /// `kubewright dev`: as the administrator, whose requests count to nobody's rights. On a real cluster no controller manager may do it, too.
+    /// Until the returned value is dropped, Deployments, ReplicaSets, StatefulSets, DaemonSets and Jobs get pods, and pods run, as in
+    /// `kubewright dev`. The simulation uses the administrator's identity, so it does not affect audited permissions. Do not combine it
+    /// with a real controller manager for the same kinds.
     ///
     /// ```no_run
     /// # use kubewright_testkit::{Cluster, Timing};
@@ -15,8 +16,8 @@ impl Cluster {
     /// # drop(simulation);
     /// ```
     pub fn simulate(&self, timing: Timing) -> Result<Simulation, ClusterError> {
-        let client = self.requester.clone();
+        let client = self.admin_client.clone();
         let start = async move { Simulation::start(client, timing) };
-        Ok(self.background.wait(start)?)
+        Ok(self.background.block_on(start)?)
     }
 }

@@ -1,4 +1,4 @@
-//! Answers that are no success.
+//! Error responses.
 
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
@@ -7,7 +7,7 @@ use http_body_util::{BodyExt as _, Full};
 use kubewright_apiserver::http::{ApiResponse, LayerRequest};
 use serde_json::json;
 
-/// A refusal, as the API server words it: a `Status`.
+/// An error response, as the API server sends it: a `Status`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     code: u16,
@@ -17,7 +17,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// Any other than those below.
+    /// Creates any failure that has no function of its own.
     pub fn new(code: u16, reason: &str, message: &str) -> Self {
         Self {
             code,
@@ -27,7 +27,7 @@ impl Failure {
         }
     }
 
-    /// 409: somebody else was faster.
+    /// 409: the object was modified concurrently.
     pub fn conflict() -> Self {
         let why =
             "the object has been modified; please apply your changes to the latest version and try again";
@@ -38,12 +38,12 @@ impl Failure {
         )
     }
 
-    /// 410: the version is no longer in the history. A watch is told so by an event, as the server does it.
+    /// 410: the version is no longer in the history. A watch gets it as an event, like from the server.
     pub fn expired() -> Self {
         Self::new(410, "Expired", "too old resource version")
     }
 
-    /// 429, to be tried again after so many seconds.
+    /// 429 with a Retry-After of so many seconds.
     pub fn too_many_requests(seconds: u64) -> Self {
         let why = "too many requests, please try again later";
         Self::new(429, "TooManyRequests", why).retry_after(seconds)
@@ -63,18 +63,18 @@ impl Failure {
         )
     }
 
-    /// With the header Retry-After, in seconds.
+    /// Adds the header Retry-After, in seconds.
     pub fn retry_after(mut self, seconds: u64) -> Self {
         self.retry_after = Some(seconds);
         self
     }
 
-    /// Whether the server says it of this request by an event: a watch from a version that it no longer has begins well, and ends at once.
-    fn is_event(&self, asked: &LayerRequest) -> bool {
-        self.code == 410 && asked.info.verb == "watch"
+    /// Whether the failure is sent as an event: a watch from an expired version gets 200, then an ERROR event, then its end.
+    fn is_sent_as_event(&self, request: &LayerRequest) -> bool {
+        self.code == 410 && request.info.verb == "watch"
     }
 
-    pub(super) fn answer(&self, asked: &LayerRequest) -> ApiResponse {
+    pub(super) fn response(&self, request: &LayerRequest) -> ApiResponse {
         let mut status = json!({
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
             "message": self.message, "reason": self.reason, "code": self.code,
@@ -82,19 +82,19 @@ impl Failure {
         if let Some(seconds) = self.retry_after {
             status["details"] = json!({ "retryAfterSeconds": seconds });
         }
-        let (code, text) = if self.is_event(asked) {
+        let (code, text) = if self.is_sent_as_event(request) {
             (200, format!("{}\n", json!({ "type": "ERROR", "object": status })))
         } else {
             (self.code, status.to_string())
         };
         let body = Full::new(Bytes::from(text));
-        let mut answer = Response::new(body.map_err(|never| match never {}).boxed_unsync());
-        *answer.status_mut() = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let headers = answer.headers_mut();
+        let mut response = Response::new(body.map_err(|never| match never {}).boxed_unsync());
+        *response.status_mut() = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         if let Some(seconds) = self.retry_after {
             headers.insert(RETRY_AFTER, seconds.into());
         }
-        answer
+        response
     }
 }

@@ -1,32 +1,32 @@
-//! What goes wrong with requests: the same few words for the embedded API server and, by a proxy, for a real one.
+//! Fault injection, with one vocabulary for the embedded API server and, through a proxy, for a real one.
 //!
-//! | what | how |
+//! | fault | API |
 //! |---|---|
-//! | which requests | [`Matching`]: by user, verb, resource, API group, namespace and name |
-//! | an answer instead of the server's | [`Fault::Answer`] with a [`Failure`]: 409, 410, 429 with Retry-After, 500, 503 |
-//! | a wait | [`Fault::Delay`] |
-//! | a lost request, a lost answer | [`Fault::BreakBefore`], [`Fault::BreakAfter`] it took effect |
-//! | how often | [`Faults::once`], [`times`](Faults::times), [`always`](Faults::always), [`sometimes`](Faults::sometimes) by a seed |
-//! | what open watches say | [`Faults::hold`], [`lose`](Faults::lose), [`release`](Faults::release) |
-//! | the end of open watches | [`Faults::close`] in good order, [`cut`](Faults::cut) in the middle |
-//! | a history that has expired | [`Cluster::expire`](crate::Cluster::expire) |
+//! | affected requests | [`RequestMatcher`]: by user, verb, resource, API group, namespace and name |
+//! | an error response | [`Fault::Respond`] with a [`Failure`]: 409, 410, 429 with Retry-After, 500, 503 |
+//! | a delay | [`Fault::Delay`] |
+//! | a lost request, a lost response | [`Fault::DropRequest`], [`Fault::DropResponse`] |
+//! | how often | [`Faults::once`], [`times`](Faults::times), [`always`](Faults::always), [`with_probability`](Faults::with_probability), seeded |
+//! | delayed or lost watch events | [`Faults::hold_events`], [`drop_events`](Faults::drop_events), [`release_events`](Faults::release_events) |
+//! | closed watches | [`Faults::close_watches`] gracefully, [`break_watches`](Faults::break_watches) with an error |
+//! | an expired history | [`Cluster::expire_watches`](crate::Cluster::expire_watches) |
 //!
 //! ```
-//! # use kubewright_testkit::{Failure, Fault, Faults, Matching};
+//! # use kubewright_testkit::{Failure, Fault, Faults, RequestMatcher};
 //! # let faults = Faults::default();
-//! let conflict = faults.once(Matching::verb("update").on("foos/status"), Fault::Answer(Failure::conflict()));
-//! // … the operator does its work …
+//! let conflict = faults.once(RequestMatcher::verb("update").resource("foos/status"), Fault::Respond(Failure::conflict()));
+//! // … the operator runs …
 //! # assert_eq!(conflict.hits(), 0);
 //! ```
 //!
-//! Read matching, then failure, then this file; watches says what becomes of those.
+//! Read matcher, then failure, then this file, then watches.
 
 mod failure;
-mod matching;
+mod matcher;
 mod watches;
 
 pub use failure::Failure;
-pub use matching::Matching;
+pub use matcher::RequestMatcher;
 
 use kubewright_apiserver::http::{ConnectionAborted, Layer, LayerRequest, ResponseFuture};
 use rand::rngs::StdRng;
@@ -36,154 +36,165 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use watches::Watches;
 
-/// What goes wrong with a request.
+/// The fault of a request.
 #[derive(Clone, Debug)]
 pub enum Fault {
-    /// It is answered so, and never reaches the server.
-    Answer(Failure),
-    /// It reaches the server later.
+    /// Sends this error response; the request does not reach the server.
+    Respond(Failure),
+    /// Delays the request.
     Delay(Duration),
-    /// The connection ends, and the request never reaches the server.
-    BreakBefore,
-    /// The connection ends when the server has done what was asked: the answer is lost.
-    BreakAfter,
+    /// Closes the connection before the request reaches the server.
+    DropRequest,
+    /// Closes the connection after the server has processed the request: the response is lost.
+    DropResponse,
 }
 
-/// The faults of one cluster. Copies are the same.
+/// The faults of one cluster. Clones share their state.
 ///
-/// A request meets the faults in the order in which they were added: delays add up, the first other one counts. What never reaches the
-/// server is not in its audit log. Without faults, a request costs one look at an empty list.
+/// Faults apply in the order in which they were added: delays add up, and the first fault of another type wins. Requests that do not reach
+/// the server are not in its audit log. Without faults, the overhead per request is one look at an empty list.
 #[derive(Clone, Debug, Default)]
 pub struct Faults {
     rules: Arc<Mutex<Vec<Rule>>>,
     watches: Arc<Watches>,
     /// The oldest version that has not expired.
-    oldest: Arc<AtomicU64>,
+    oldest_version: Arc<AtomicU64>,
 }
 
 #[derive(Debug)]
 struct Rule {
-    matching: Matching,
+    matcher: RequestMatcher,
     fault: Fault,
-    left: u64,
+    remaining: u64,
     dice: Option<(StdRng, f64)>,
     hits: Arc<AtomicU64>,
 }
 
-/// A fault that was added; it stays when this is dropped.
+/// Handle to an added fault. Dropping the handle does not remove the fault.
 #[derive(Debug)]
-pub struct Added {
+pub struct ActiveFault {
     rules: Arc<Mutex<Vec<Rule>>>,
     hits: Arc<AtomicU64>,
 }
 
-impl Added {
-    /// How many requests it has met.
+impl ActiveFault {
+    /// The number of requests that the fault has affected.
     pub fn hits(&self) -> u64 {
         self.hits.load(Ordering::Relaxed)
     }
 
-    /// Takes it away.
+    /// Removes the fault.
     pub fn remove(self) {
         lock(&self.rules).retain(|rule| !Arc::ptr_eq(&rule.hits, &self.hits));
     }
 }
 
 impl Faults {
-    /// Meets the next request that matches.
-    pub fn once(&self, matching: Matching, fault: Fault) -> Added {
-        self.times(1, matching, fault)
+    /// Applies the fault to the next matching request.
+    pub fn once(&self, matcher: RequestMatcher, fault: Fault) -> ActiveFault {
+        self.times(1, matcher, fault)
     }
 
-    /// Meets the next so many requests that match.
-    pub fn times(&self, times: u64, matching: Matching, fault: Fault) -> Added {
-        self.add(matching, fault, times, None)
+    /// Applies the fault to the next `times` matching requests.
+    pub fn times(&self, times: u64, matcher: RequestMatcher, fault: Fault) -> ActiveFault {
+        self.add(matcher, fault, times, None)
     }
 
-    /// Meets every request that matches.
-    pub fn always(&self, matching: Matching, fault: Fault) -> Added {
-        self.times(u64::MAX, matching, fault)
+    /// Applies the fault to every matching request.
+    pub fn always(&self, matcher: RequestMatcher, fault: Fault) -> ActiveFault {
+        self.times(u64::MAX, matcher, fault)
     }
 
-    /// Meets a share of the requests that match, from 0 to 1. Which ones follows from the seed: the same seed chooses the same of the
-    /// requests that match, in the order in which they come.
-    pub fn sometimes(&self, share: f64, seed: u64, matching: Matching, fault: Fault) -> Added {
-        let dice = (StdRng::seed_from_u64(seed), share.clamp(0.0, 1.0));
-        self.add(matching, fault, u64::MAX, Some(dice))
+    /// Applies the fault to each matching request with a probability between 0 and 1. The same seed selects the same requests, counted in
+    /// order of arrival.
+    pub fn with_probability(
+        &self,
+        probability: f64,
+        seed: u64,
+        matcher: RequestMatcher,
+        fault: Fault,
+    ) -> ActiveFault {
+        let dice = (StdRng::seed_from_u64(seed), probability.clamp(0.0, 1.0));
+        self.add(matcher, fault, u64::MAX, Some(dice))
     }
 
-    /// Holds back what the watches that match would say, those to come included, until [`Faults::release`]. Nothing is lost.
-    pub fn hold(&self, matching: Matching) {
-        self.watches.hold(matching);
+    /// Holds back the events of matching watches, current and future ones, until [`Faults::release_events`]. No event is lost.
+    pub fn hold_events(&self, matcher: RequestMatcher) {
+        self.watches.hold_events(matcher);
     }
 
-    /// Loses what the watches that match would say, those to come included, until [`Faults::release`]. No API server does this:
-    /// it shows whether a client that missed something ever finds out.
-    pub fn lose(&self, matching: Matching) {
-        self.watches.lose(matching);
+    /// Drops the events of matching watches, current and future ones, until [`Faults::release_events`]. No API server does this: it tests
+    /// whether a client ever detects a missed event.
+    pub fn drop_events(&self, matcher: RequestMatcher) {
+        self.watches.drop_events(matcher);
     }
 
-    /// Ends what [`Faults::hold`] and [`Faults::lose`] began with the same [`Matching`].
-    pub fn release(&self, matching: &Matching) {
-        self.watches.release(matching);
+    /// Undoes [`Faults::hold_events`] and [`Faults::drop_events`] with the same [`RequestMatcher`].
+    pub fn release_events(&self, matcher: &RequestMatcher) {
+        self.watches.release_events(matcher);
     }
 
-    /// Ends the open watches that match, in good order, as the server does every half hour, and says how many there were.
-    pub fn close(&self, matching: &Matching) -> usize {
-        self.watches.close(matching)
+    /// Gracefully closes the open watches that match, as the server does every half hour. Returns their number.
+    pub fn close_watches(&self, matcher: &RequestMatcher) -> usize {
+        self.watches.close_watches(matcher)
     }
 
-    /// Breaks the open watches that match: the connection ends in the middle of an answer, so that the client sees an error and no end. Says
-    /// how many there were.
-    pub fn cut(&self, matching: &Matching) -> usize {
-        self.watches.cut(matching)
+    /// Breaks the connections of the open watches that match: the client gets an error in the middle of the response. Returns their number.
+    pub fn break_watches(&self, matcher: &RequestMatcher) -> usize {
+        self.watches.break_watches(matcher)
     }
 
-    /// From now on older versions have expired, whatever the server would say.
-    pub(crate) fn forget_before(&self, version: u64) {
-        self.oldest.fetch_max(version, Ordering::Relaxed);
+    /// Expires versions before this one, even if the server still has them.
+    pub(crate) fn expire_before(&self, version: u64) {
+        self.oldest_version.fetch_max(version, Ordering::Relaxed);
     }
 
-    fn is_expired(&self, asked: &LayerRequest) -> bool {
-        let oldest = self.oldest.load(Ordering::Relaxed);
-        oldest > 0 && asked.past_revision().is_some_and(|version| version < oldest)
+    fn is_expired(&self, request: &LayerRequest) -> bool {
+        let oldest_version = self.oldest_version.load(Ordering::Relaxed);
+        oldest_version > 0 && request.past_revision().is_some_and(|version| version < oldest_version)
     }
 
-    /// Takes all faults away, and releases all watches. What has expired stays so.
+    /// Removes all faults and releases all watches. Expired versions stay expired.
     pub fn clear(&self) {
         lock(&self.rules).clear();
         self.watches.release_all();
     }
 
-    fn add(&self, matching: Matching, fault: Fault, left: u64, dice: Option<(StdRng, f64)>) -> Added {
+    fn add(
+        &self,
+        matcher: RequestMatcher,
+        fault: Fault,
+        remaining: u64,
+        dice: Option<(StdRng, f64)>,
+    ) -> ActiveFault {
         let hits = Arc::new(AtomicU64::new(0));
         lock(&self.rules).push(Rule {
-            matching,
+            matcher,
             fault,
-            left,
+            remaining,
             dice,
             hits: hits.clone(),
         });
-        Added {
+        ActiveFault {
             rules: self.rules.clone(),
             hits,
         }
     }
 
-    /// The delay of a request, and what else becomes of it.
-    fn meet(&self, asked: &LayerRequest) -> (Duration, Option<Fault>) {
+    /// Returns the delay of a request, and the fault that applies after it.
+    fn apply_rules(&self, request: &LayerRequest) -> (Duration, Option<Fault>) {
         let mut delay = Duration::ZERO;
         let mut rules = lock(&self.rules);
-        for rule in rules.iter_mut().filter(|rule| rule.left > 0) {
-            if !rule.matching.matches(asked) {
+        for rule in rules.iter_mut().filter(|rule| rule.remaining > 0) {
+            if !rule.matcher.matches(request) {
                 continue;
             }
-            if let Some((dice, share)) = &mut rule.dice
-                && dice.random::<f64>() >= *share
+            if let Some((dice, probability)) = &mut rule.dice
+                && dice.random::<f64>() >= *probability
             {
                 continue;
             }
-            rule.left -= 1;
+            rule.remaining -= 1;
             rule.hits.fetch_add(1, Ordering::Relaxed);
             match &rule.fault {
                 Fault::Delay(more) => delay += *more,
@@ -195,12 +206,12 @@ impl Faults {
 }
 
 impl Layer for Faults {
-    fn call(&self, asked: LayerRequest, next: ResponseFuture) -> ResponseFuture {
-        let (delay, fault) = self.meet(&asked);
+    fn call(&self, request: LayerRequest, next: ResponseFuture) -> ResponseFuture {
+        let (delay, fault) = self.apply_rules(&request);
         let watches = self.watches.clone();
-        let next = if self.is_expired(&asked) {
-            let answer = Failure::expired().answer(&asked);
-            Box::pin(async move { Ok(answer) })
+        let next = if self.is_expired(&request) {
+            let response = Failure::expired().response(&request);
+            Box::pin(async move { Ok(response) })
         } else {
             next
         };
@@ -209,19 +220,19 @@ impl Layer for Faults {
                 tokio::time::sleep(delay).await;
             }
             match fault {
-                Some(Fault::Answer(failure)) => return Ok(failure.answer(&asked)),
-                Some(Fault::BreakBefore) => return Err(ConnectionAborted),
-                Some(Fault::BreakAfter) => {
+                Some(Fault::Respond(failure)) => return Ok(failure.response(&request)),
+                Some(Fault::DropRequest) => return Err(ConnectionAborted),
+                Some(Fault::DropResponse) => {
                     next.await?;
                     return Err(ConnectionAborted);
                 }
                 Some(Fault::Delay(_)) | None => {}
             }
-            let answer = next.await?;
-            if asked.info.verb == "watch" && answer.status().is_success() {
-                return Ok(answer.map(|body| watches.wrap(asked, body)));
+            let response = next.await?;
+            if request.info.verb == "watch" && response.status().is_success() {
+                return Ok(response.map(|body| watches.wrap(request, body)));
             }
-            Ok(answer)
+            Ok(response)
         })
     }
 }

@@ -1,6 +1,6 @@
-//! What becomes of open watches.
+//! Faults of open watches.
 
-use super::{Matching, lock};
+use super::{RequestMatcher, lock};
 use bytes::Bytes;
 use futures::stream;
 use http_body_util::{BodyExt as _, StreamBody};
@@ -10,20 +10,20 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 use tokio::sync::watch;
 
-/// The open watches, and what is asked of them.
+/// The open watches, and the faults that apply to them.
 #[derive(Debug)]
 pub(super) struct Watches {
-    state: Mutex<State>,
+    state: Mutex<WatchState>,
     changed: watch::Sender<()>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct WatchState {
     next: u64,
     open: HashMap<u64, LayerRequest>,
-    cut: HashSet<u64>,
-    held: Vec<Matching>,
-    lost: Vec<Matching>,
+    broken: HashSet<u64>,
+    held: Vec<RequestMatcher>,
+    dropped: Vec<RequestMatcher>,
 }
 
 impl Default for Watches {
@@ -35,47 +35,47 @@ impl Default for Watches {
     }
 }
 
-/// One open watch; it is forgotten when its body is dropped.
-struct Open {
+/// One open watch, unregistered when its body is dropped.
+struct OpenWatch {
     watches: Arc<Watches>,
     number: u64,
-    asked: LayerRequest,
+    request: LayerRequest,
     changed: watch::Receiver<()>,
     body: Body,
 }
 
-impl Drop for Open {
+impl Drop for OpenWatch {
     fn drop(&mut self) {
         let mut state = lock(&self.watches.state);
         state.open.remove(&self.number);
-        state.cut.remove(&self.number);
+        state.broken.remove(&self.number);
     }
 }
 
-/// What a watch does with what it would say.
-enum Way {
-    Say,
+/// What to do with the events of a watch.
+enum WatchAction {
+    Forward,
     Hold,
-    Lose,
+    Drop,
     End,
     Break,
 }
 
 impl Watches {
-    pub(super) fn hold(&self, matching: Matching) {
-        lock(&self.state).held.push(matching);
+    pub(super) fn hold_events(&self, matcher: RequestMatcher) {
+        lock(&self.state).held.push(matcher);
         self.changed.send_replace(());
     }
 
-    pub(super) fn lose(&self, matching: Matching) {
-        lock(&self.state).lost.push(matching);
+    pub(super) fn drop_events(&self, matcher: RequestMatcher) {
+        lock(&self.state).dropped.push(matcher);
         self.changed.send_replace(());
     }
 
-    pub(super) fn release(&self, matching: &Matching) {
+    pub(super) fn release_events(&self, matcher: &RequestMatcher) {
         let mut state = lock(&self.state);
-        state.held.retain(|held| held != matching);
-        state.lost.retain(|lost| lost != matching);
+        state.held.retain(|held| held != matcher);
+        state.dropped.retain(|dropped| dropped != matcher);
         drop(state);
         self.changed.send_replace(());
     }
@@ -83,45 +83,45 @@ impl Watches {
     pub(super) fn release_all(&self) {
         let mut state = lock(&self.state);
         state.held.clear();
-        state.lost.clear();
+        state.dropped.clear();
         drop(state);
         self.changed.send_replace(());
     }
 
-    pub(super) fn close(&self, matching: &Matching) -> usize {
-        self.end(matching, false)
+    pub(super) fn close_watches(&self, matcher: &RequestMatcher) -> usize {
+        self.end_watches(matcher, false)
     }
 
-    pub(super) fn cut(&self, matching: &Matching) -> usize {
-        self.end(matching, true)
+    pub(super) fn break_watches(&self, matcher: &RequestMatcher) -> usize {
+        self.end_watches(matcher, true)
     }
 
-    fn end(&self, matching: &Matching, cut: bool) -> usize {
+    fn end_watches(&self, matcher: &RequestMatcher, with_error: bool) -> usize {
         let mut state = lock(&self.state);
-        let ended = state.open.extract_if(|_, asked| matching.matches(asked));
+        let ended = state.open.extract_if(|_, request| matcher.matches(request));
         let ended: Vec<u64> = ended.map(|(number, _)| number).collect();
-        if cut {
-            state.cut.extend(&ended);
+        if with_error {
+            state.broken.extend(&ended);
         }
         drop(state);
         self.changed.send_replace(());
         ended.len()
     }
 
-    /// The body of an open watch, which does as it is told.
-    pub(super) fn wrap(self: Arc<Self>, asked: LayerRequest, body: Body) -> Body {
+    /// Wraps the body of a watch in one that applies the faults.
+    pub(super) fn wrap(self: Arc<Self>, request: LayerRequest, body: Body) -> Body {
         let number = {
             let mut state = lock(&self.state);
             state.next += 1;
             let number = state.next;
-            state.open.insert(number, asked.clone());
+            state.open.insert(number, request.clone());
             number
         };
-        let open = Open {
+        let open = OpenWatch {
             changed: self.changed.subscribe(),
             watches: self,
             number,
-            asked,
+            request,
             body,
         };
         let frames = stream::unfold(open, |mut open| async move {
@@ -132,22 +132,22 @@ impl Watches {
     }
 }
 
-impl Open {
+impl OpenWatch {
     async fn next(&mut self) -> Option<Result<Frame<Bytes>, ConnectionAborted>> {
         loop {
             self.changed.mark_unchanged();
-            match self.way() {
-                Way::End => return None,
-                Way::Break => return Some(Err(ConnectionAborted)),
-                // The sender lives as long as `watches`.
-                Way::Hold => {
+            match self.action() {
+                WatchAction::End => return None,
+                WatchAction::Break => return Some(Err(ConnectionAborted)),
+                // The sender cannot be dropped: `watches` owns it.
+                WatchAction::Hold => {
                     let _ = self.changed.changed().await;
                 }
-                way => tokio::select! {
+                action => tokio::select! {
                     biased;
                     _ = self.changed.changed() => {}
-                    frame = self.body.frame() => match (way, frame) {
-                        (Way::Lose, Some(Ok(_))) => {}
+                    frame = self.body.frame() => match (action, frame) {
+                        (WatchAction::Drop, Some(Ok(_))) => {}
                         (_, frame) => return frame,
                     },
                 },
@@ -155,19 +155,19 @@ impl Open {
         }
     }
 
-    fn way(&self) -> Way {
+    fn action(&self) -> WatchAction {
         let state = lock(&self.watches.state);
-        let is_one = |all: &[Matching]| all.iter().any(|matching| matching.matches(&self.asked));
-        if state.cut.contains(&self.number) {
-            Way::Break
+        let matches_any = |all: &[RequestMatcher]| all.iter().any(|matcher| matcher.matches(&self.request));
+        if state.broken.contains(&self.number) {
+            WatchAction::Break
         } else if !state.open.contains_key(&self.number) {
-            Way::End
-        } else if is_one(&state.held) {
-            Way::Hold
-        } else if is_one(&state.lost) {
-            Way::Lose
+            WatchAction::End
+        } else if matches_any(&state.held) {
+            WatchAction::Hold
+        } else if matches_any(&state.dropped) {
+            WatchAction::Drop
         } else {
-            Way::Say
+            WatchAction::Forward
         }
     }
 }

@@ -1,12 +1,12 @@
-//! The command lines of the three programs.
+//! Command lines of the three programs.
 
 use super::Builder;
-use crate::folder::Folder;
 use crate::process::Launch;
+use crate::temp_folder::TempFolder;
 use std::fmt;
 use std::path::Path;
 
-/// Bodies of writes tell who takes ownership of what; secrets and tokens stay out.
+/// Audit request bodies, which name owners; but not those of secrets and tokens.
 pub(super) const AUDIT_POLICY: &str = "\
 apiVersion: audit.k8s.io/v1
 kind: Policy
@@ -21,8 +21,8 @@ rules:
 - level: Metadata
 ";
 
-/// The storage.
-pub(super) fn etcd(program: &Path, folder: &Folder, port: u16, peer_port: u16) -> Launch {
+/// etcd.
+pub(super) fn etcd(program: &Path, folder: &TempFolder, port: u16, peer_port: u16) -> Launch {
     Launch::new(program, folder.logs().join("etcd.log"))
         .arg(flag("--data-dir", folder.etcd_data().display()))
         .arg(format!("--listen-client-urls=http://127.0.0.1:{port}"))
@@ -31,15 +31,15 @@ pub(super) fn etcd(program: &Path, folder: &Folder, port: u16, peer_port: u16) -
         .arg("--unsafe-no-fsync=true")
 }
 
-/// The API server; it reads the policy and the tokens when it starts.
+/// kube-apiserver; it reads the audit policy and the tokens at startup.
 pub(super) fn api_server(
     builder: &Builder,
     program: &Path,
-    folder: &Folder,
+    folder: &TempFolder,
     etcd_port: u16,
     port: u16,
 ) -> Launch {
-    // kube-apiserver makes a certificate and its key before it looks for the key of service accounts.
+    // kube-apiserver generates its certificate and key before it reads the service account key.
     let key = folder.certificates().join("apiserver.key");
     let launch = Launch::new(program, folder.logs().join("kube-apiserver.log"))
         .arg(format!("--etcd-servers=http://127.0.0.1:{etcd_port}"))
@@ -62,9 +62,9 @@ pub(super) fn api_server(
         .arg("--enable-admission-plugins=OwnerReferencesPermissionEnforcement")
         .arg(flag("--audit-policy-file", folder.audit_policy().display()))
         .arg(flag("--audit-log-path", folder.audit_log().display()))
-        // In megabytes: it is never rotated away from under a reader.
+        // Megabytes: never rotate the log, which we read.
         .arg("--audit-log-maxsize=1000000");
-    // The plugin refuses pods in a namespace without the account that this controller makes.
+    // The plugin rejects pods in namespaces without the account that this controller creates.
     let makes_accounts = ["serviceaccount-controller", "*"];
     let launch = if builder
         .controllers
@@ -78,11 +78,11 @@ pub(super) fn api_server(
     launch.args(&builder.api_server_arguments)
 }
 
-/// The controllers; they need the certificates, which the API server makes.
+/// kube-controller-manager; it needs the certificates, which kube-apiserver generates.
 pub(super) fn controller_manager(
     builder: &Builder,
     program: &Path,
-    folder: &Folder,
+    folder: &TempFolder,
     kubeconfig: &Path,
     port: u16,
 ) -> Launch {

@@ -1,10 +1,10 @@
-//! What to start.
+//! Configuration of a control plane.
 
 use super::ControlPlane;
 use super::start::{self, StartError};
 use crate::binaries::Binaries;
 
-/// Choices for a control plane. Without any: no controllers, and one user, the administrator.
+/// Configures a control plane. By default: no controllers, and the administrator as only user.
 #[derive(Clone, Debug, Default)]
 pub struct Builder {
     pub(super) controllers: Vec<String>,
@@ -14,16 +14,16 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// Starts kube-controller-manager with those controllers, such as `garbage-collector-controller`,
-    /// `namespace-controller`, `deployment-controller` or `serviceaccount-controller`. With the last, namespaces get
-    /// their `default` account, and pods are admitted only where it exists.
+    /// Starts kube-controller-manager with these controllers, such as `garbage-collector-controller`, `namespace-controller`,
+    /// `deployment-controller` or `serviceaccount-controller`. With the latter, namespaces get their `default` account, and pods are only
+    /// admitted where it exists.
     pub fn controller_manager(mut self, controllers: &[&str]) -> Self {
         self.controllers
             .extend(controllers.iter().map(ToString::to_string));
         self
     }
 
-    /// Adds a user, of those groups.
+    /// Adds a user in these groups.
     pub fn user(mut self, name: &str, groups: &[&str]) -> Self {
         self.users
             .push((name.to_owned(), groups.iter().map(ToString::to_string).collect()));
@@ -36,13 +36,13 @@ impl Builder {
         self
     }
 
-    /// Uses those programs instead of the ones that [`Binaries::find`] finds.
+    /// Uses these programs instead of those of [`Binaries::find`].
     pub fn binaries(mut self, binaries: Binaries) -> Self {
         self.binaries = Some(binaries);
         self
     }
 
-    /// Starts everything and waits until the API server is ready: some 3 seconds.
+    /// Starts everything and waits until the API server is ready: about 3 seconds.
     pub fn start(self) -> Result<ControlPlane, StartError> {
         start::start(&self)
     }

@@ -1,4 +1,4 @@
-//! What a cluster goes through: an API server that dies and comes back, and a history that is forgotten.
+//! Disruptions of a control plane: restarts of the API server, and compaction of the history.
 
 use super::ControlPlane;
 use super::start::{self, StartError};
@@ -9,26 +9,26 @@ use std::net::{Ipv4Addr, TcpStream};
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
-/// How long etcd may take over one request.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Timeout of one etcd request.
+const ETCD_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How often a taken port is waited for.
-const ATTEMPTS: usize = 20;
+/// Number of attempts to restart while the port is in use.
+const MAX_RESTART_ATTEMPTS: usize = 20;
 
-/// etcd did not compact its history. `Debug` shows the same text as `Display`, for `unwrap` in tests.
+/// etcd did not compact its history. `Debug` prints the same text as `Display`, for `unwrap` in tests.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum CompactError {
-    /// It cannot be spoken to.
+    /// etcd cannot be reached.
     #[error("etcd: {0}")]
     Unreachable(#[from] io::Error),
-    /// It answers something else than expected.
-    #[error("etcd answers {path} with: {answer}")]
-    Refused {
-        /// What was asked for.
+    /// etcd responded unexpectedly.
+    #[error("etcd: unexpected response to {path}: {response}")]
+    UnexpectedResponse {
+        /// The path of the request.
         path: &'static str,
-        /// The answer.
-        answer: String,
+        /// The response.
+        response: String,
     },
 }
 
@@ -39,11 +39,11 @@ impl std::fmt::Debug for CompactError {
 }
 
 impl ControlPlane {
-    /// Kills the API server without a chance to say goodbye, and starts it again: same port, certificates, tokens and
-    /// objects. Returns when it is ready, after some 5 seconds. One restart at a time; a second caller waits.
+    /// Kills the API server and starts it again with the same port, certificates, tokens and objects. Returns when it is ready, after about
+    /// 5 seconds. Concurrent calls are serialized.
     ///
-    /// Whether it answers a watch from a version of before depends on whether its cache is filled by then. After
-    /// [`ControlPlane::compact_history`] it surely refuses that as expired.
+    /// Whether it accepts a watch from an earlier version depends on whether its watch cache is filled in time. After
+    /// [`ControlPlane::compact_history`] it rejects such a watch as expired.
     pub fn restart_api_server(&self) -> Result<(), StartError> {
         let mut api_server = self.api_server.lock().unwrap_or_else(PoisonError::into_inner);
         let start = Instant::now();
@@ -52,62 +52,63 @@ impl ControlPlane {
             let log_before = api_server.log().len();
             api_server.restart()?;
             let ready = start::wait_until(start, &mut [(KUBE_APISERVER, &mut api_server)], || {
-                start::answers_ok(&self.kubectl(), "/readyz")
+                start::check_ok(&self.kubectl(), "/readyz")
             });
-            // While it was away, a client's own end of a connection may have got the port.
+            // While the server was down, a client's outgoing connection may have taken the port.
             let log = api_server.log();
-            let taken = log[log_before.min(log.len())..].contains("address already in use");
+            let port_in_use = log[log_before.min(log.len())..].contains("address already in use");
             match ready {
-                Err(StartError::Ended { .. }) if taken && attempt < ATTEMPTS => attempt += 1,
+                Err(StartError::Ended { .. }) if port_in_use && attempt < MAX_RESTART_ATTEMPTS => {
+                    attempt += 1;
+                }
                 ready => return ready,
             }
         }
     }
 
-    /// Makes etcd forget every version that anybody has seen, as it does by itself every five minutes, and returns the version that is the
-    /// oldest one now.
+    /// Compacts etcd's history, as it does itself every five minutes. Returns the oldest version that is left.
     ///
-    /// The API server may still answer for older versions out of its own cache: until [`ControlPlane::restart_api_server`], and not at all
-    /// where it has none (`--watch-cache-sizes=secrets#0`).
+    /// The API server may still serve older versions from its watch cache, until [`ControlPlane::restart_api_server`], unless the resource
+    /// has no cache (`--watch-cache-sizes=secrets#0`).
     pub fn compact_history(&self) -> Result<u64, CompactError> {
-        // No object has this key, but a version it makes.
+        // No object has this key; the write creates a new revision.
         let path = "/v3/kv/put";
-        let answer = self.ask_etcd(path, &json!({ "key": "AA==", "value": "" }))?;
-        let revision = answer["header"]["revision"].as_str();
+        let response = self.etcd_request(path, &json!({ "key": "AA==", "value": "" }))?;
+        let revision = response["header"]["revision"].as_str();
         let revision: u64 = revision
             .and_then(|text| text.parse().ok())
-            .ok_or_else(|| refused(path, &answer))?;
+            .ok_or_else(|| unexpected_response(path, &response))?;
         let path = "/v3/kv/compaction";
-        let answer = self.ask_etcd(
+        let response = self.etcd_request(
             path,
             &json!({ "revision": revision.to_string(), "physical": true }),
         )?;
-        let done = answer["header"].is_object() || answer.to_string().contains("has been compacted");
+        let done = response["header"].is_object() || response.to_string().contains("has been compacted");
         if done {
             Ok(revision)
         } else {
-            Err(refused(path, &answer))
+            Err(unexpected_response(path, &response))
         }
     }
 
-    /// etcd speaks JSON too. In HTTP/1.0 the answer ends with the connection and is not cut into chunks.
-    fn ask_etcd(&self, path: &'static str, body: &Value) -> Result<Value, CompactError> {
+    /// Sends a request to etcd's JSON gateway. With HTTP/1.0, the response is not chunked and ends with the connection.
+    fn etcd_request(&self, path: &'static str, body: &Value) -> Result<Value, CompactError> {
         let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.etcd_port))?;
-        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_read_timeout(Some(ETCD_TIMEOUT))?;
         let body = body.to_string();
         write!(
             stream,
             "POST {path} HTTP/1.0\r\nContent-Length: {}\r\n\r\n{body}",
             body.len()
         )?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer)?;
-        let (_, body) = answer.split_once("\r\n\r\n").unwrap_or_default();
-        serde_json::from_str(body).map_err(|_| refused(path, &answer))
+        let mut response = String::new();
+        stream.read_to_string(&mut response)?;
+        let (_, body) = response.split_once("\r\n\r\n").unwrap_or_default();
+        serde_json::from_str(body).map_err(|_| unexpected_response(path, &response))
     }
 }
 
-fn refused(path: &'static str, answer: &impl ToString) -> CompactError {
-    let answer = answer.to_string();
-    CompactError::Refused { path, answer }
+fn unexpected_response(path: &'static str, response: &impl ToString) -> CompactError {
+    let response = response.to_string();
+    CompactError::UnexpectedResponse { path, response }
 }

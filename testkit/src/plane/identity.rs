@@ -1,4 +1,4 @@
-//! Who may speak to the API server.
+//! Identities: users and service accounts with kubeconfigs.
 
 use crate::kubectl::KubectlError;
 use crate::proxy::Proxy;
@@ -7,26 +7,26 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The API server, as kubeconfigs name it.
+/// The API server, as in kubeconfigs.
 #[derive(Clone, Debug)]
 pub(crate) struct Server {
     pub(crate) url: String,
     pub(crate) certificate_authority: PathBuf,
 }
 
-/// An identity could not be made. `Debug` shows the same text as `Display`, for `unwrap` in tests.
+/// An identity could not be created. `Debug` prints the same text as `Display`, for `unwrap` in tests.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum IdentityError {
-    /// The account or its token.
+    /// kubectl failed to create the account or its token.
     #[error(transparent)]
     Account(#[from] KubectlError),
-    /// The kubeconfig file.
+    /// The kubeconfig file could not be written.
     #[error("cannot write {path}: {source}", path = path.display())]
     Write {
         /// The file.
         path: PathBuf,
-        /// The reason.
+        /// The cause.
         source: std::io::Error,
     },
 }
@@ -37,7 +37,7 @@ impl fmt::Debug for IdentityError {
     }
 }
 
-/// Somebody who may speak to the API server, with a kubeconfig file. The file goes with the plane.
+/// A user or service account with a kubeconfig file, which is removed with the cluster.
 #[derive(Clone, Debug)]
 pub struct Identity {
     server: Server,
@@ -47,8 +47,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// The name that the API server knows and audits; that of a service account is
-    /// `system:serviceaccount:<namespace>:<name>`.
+    /// The user name in the API server and its audit log; for a service account `system:serviceaccount:<namespace>:<name>`.
     pub fn user(&self) -> &str {
         &self.user
     }
@@ -58,12 +57,12 @@ impl Identity {
         &self.token
     }
 
-    /// An absolute path, for `KUBECONFIG`.
+    /// The absolute path of the kubeconfig, for `KUBECONFIG`.
     pub fn kubeconfig(&self) -> &Path {
         &self.kubeconfig
     }
 
-    /// The same identity, with a kubeconfig file whose default namespace is that one.
+    /// Returns the same identity with a kubeconfig with this default namespace.
     pub fn in_namespace(&self, namespace: &str) -> Result<Self, IdentityError> {
         let stem = self.kubeconfig.file_stem().unwrap_or_default().to_string_lossy();
         let file = self.kubeconfig.with_file_name(format!("{stem}.{namespace}.json"));
@@ -76,25 +75,25 @@ impl Identity {
         )
     }
 
-    /// The same identity, with a kubeconfig file whose requests go through the proxy.
-    pub fn through(&self, proxy: &Proxy) -> Result<Self, IdentityError> {
+    /// Returns the same identity with a kubeconfig that connects through the proxy.
+    pub fn via_proxy(&self, proxy: &Proxy) -> Result<Self, IdentityError> {
         let port = proxy.address().port();
         let server = Server {
-            // The API server's certificate is for the address, whatever the port.
+            // The API server's certificate is for the address, with any port.
             url: format!("https://127.0.0.1:{port}"),
             ..self.server.clone()
         };
-        self.at(&server, &format!("through-{port}"))
+        self.with_server(&server, &format!("through-{port}"))
     }
 
-    /// How to connect as this identity: what a kube client, or a manager under test, is made from.
+    /// The client configuration of this identity, for a kube client or a manager under test.
     pub async fn config(&self) -> Result<kube::Config, kube::config::KubeconfigError> {
         let kubeconfig = kube::config::Kubeconfig::read_from(&self.kubeconfig)?;
         kube::Config::from_custom_kubeconfig(kubeconfig, &kube::config::KubeConfigOptions::default()).await
     }
 
-    /// The same identity, with a kubeconfig file that names another address.
-    pub(crate) fn at(&self, server: &Server, what: &str) -> Result<Self, IdentityError> {
+    /// Returns the same identity with a kubeconfig for another server.
+    pub(crate) fn with_server(&self, server: &Server, what: &str) -> Result<Self, IdentityError> {
         let stem = self.kubeconfig.file_stem().unwrap_or_default().to_string_lossy();
         let file = self.kubeconfig.with_file_name(format!("{stem}.{what}.json"));
         Self::write(server, self.user.clone(), self.token.clone(), None, file)
@@ -107,7 +106,7 @@ impl Identity {
         namespace: Option<&str>,
         file: PathBuf,
     ) -> Result<Self, IdentityError> {
-        // JSON is YAML.
+        // JSON is valid YAML.
         let text = json!({
             "apiVersion": "v1",
             "kind": "Config",
@@ -120,7 +119,7 @@ impl Identity {
             }}],
             "current-context": "testkit",
         });
-        // Two tests may write the same file at once; a reader never sees half of it.
+        // Two tests may write the same file at once: replace it atomically.
         let folder = file.parent().unwrap_or(Path::new("."));
         tempfile::NamedTempFile::new_in(folder)
             .and_then(|temporary| {

@@ -1,7 +1,6 @@
-//! A control plane for tests: etcd, kube-apiserver and, on request, kube-controller-manager, on free loopback ports.
+//! A control plane for tests: etcd, kube-apiserver and, optionally, kube-controller-manager, on free loopback ports.
 //!
-//! Read builder (what can be chosen), start (how it comes up; with arguments, ports and users), identity (who may
-//! speak to it), disruption (what can happen to it).
+//! Read builder (configuration), start (startup; with arguments, ports and users), identity (users), disruption (restarts and compaction).
 
 mod arguments;
 mod builder;
@@ -18,10 +17,10 @@ pub use start::StartError;
 
 use crate::audit::{AuditError, AuditLog};
 use crate::eventually;
-use crate::folder::Folder;
 use crate::kubectl::{Kubectl, KubectlError};
 use crate::process::{ChildProcess, Launch};
 use crate::proxy::Proxy;
+use crate::temp_folder::TempFolder;
 pub(crate) use identity::Server;
 use serde_json::json;
 use std::io;
@@ -31,23 +30,23 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long the audit log may lag behind the answers.
-const AUDIT_LAG: Duration = Duration::from_secs(10);
+/// Maximum delay between a response and its audit event.
+const MAX_AUDIT_LAG: Duration = Duration::from_secs(10);
 
-/// A running control plane, with RBAC, the admission plugin OwnerReferencesPermissionEnforcement and the audit log
-/// on. Dropping it ends the processes and removes the folder. All methods may be called from several threads.
+/// A running control plane, with RBAC, the admission plugin OwnerReferencesPermissionEnforcement and the audit log enabled. Dropping it
+/// ends the processes and removes the folder. It can be used from several threads.
 ///
-/// There are no nodes: pods stay pending, and a Deployment gets ReplicaSets and Pods only where those controllers
-/// were asked for ([`Builder::controller_manager`]).
+/// There are no nodes: pods stay pending, and Deployments get ReplicaSets and Pods only with the respective controllers
+/// ([`Builder::controller_manager`]).
 #[derive(Debug)]
 pub struct ControlPlane {
-    // Fields are dropped in this order: who asks goes before who answers, and the folder last.
+    // Drop order: clients before servers, and the folder last.
     _controller_manager: Option<ChildProcess>,
     api_server: Mutex<ChildProcess>,
     port: u16,
     etcd: ChildProcess,
     etcd_port: u16,
-    folder: Folder,
+    folder: TempFolder,
     server: Server,
     admin: Identity,
     users: Vec<Identity>,
@@ -57,19 +56,19 @@ pub struct ControlPlane {
 }
 
 impl ControlPlane {
-    /// What to start.
+    /// Configures a control plane.
     pub fn builder() -> Builder {
         Builder::default()
     }
 
-    /// One plane for all tests of a test binary, without controllers; the first caller starts it. Tests keep apart by
-    /// [`ControlPlane::namespace`] and by service accounts. It ends with the process.
+    /// One control plane for all tests of a test binary, without controllers; started by the first caller, ended with the process. Tests
+    /// are isolated by [`ControlPlane::create_namespace`] and by service accounts.
     ///
-    /// For other settings write `static PLANE: LazyLock<ControlPlane>` in the test; it ends in the same way.
+    /// For other settings use a `static PLANE: LazyLock<ControlPlane>` in the test; it is ended in the same way.
     ///
     /// # Panics
     ///
-    /// When it cannot be started: with the reason, in each test that asks for it.
+    /// Panics in each caller if the control plane cannot be started, with the reason.
     #[track_caller]
     pub fn shared() -> &'static Self {
         static SHARED: OnceLock<Result<ControlPlane, StartError>> = OnceLock::new();
@@ -84,36 +83,36 @@ impl ControlPlane {
         &self.server.url
     }
 
-    /// The certificate authority of the API server's certificate, as a PEM file.
+    /// The CA bundle of the API server's certificate, a PEM file.
     pub fn certificate_authority(&self) -> &Path {
         &self.server.certificate_authority
     }
 
-    /// The process ids of the API server, which a restart changes, and of etcd.
+    /// The process ids of the API server, which change on a restart, and of etcd.
     pub fn processes(&self) -> [u32; 2] {
         let api_server = self.api_server.lock().unwrap_or_else(PoisonError::into_inner);
         [api_server.pid(), self.etcd.pid()]
     }
 
-    /// The folder with the logs. It goes with the plane.
+    /// The folder with the logs. It is removed with the control plane.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// The administrator, of the group `system:masters`.
+    /// The administrator, a member of `system:masters`.
     pub fn admin(&self) -> &Identity {
         &self.admin
     }
 
-    /// A user that the builder made; None for a name that it did not.
+    /// A user added with [`Builder::user`]; none for other names.
     ///
-    /// kube-apiserver reads its users when it starts. Later identities are service accounts.
+    /// kube-apiserver reads its users at startup. Identities created later are service accounts.
     pub fn user(&self, name: &str) -> Option<&Identity> {
         self.users.iter().find(|identity| identity.user() == name)
     }
 
-    /// A service account, which is made if it does not exist, with a fresh token. Its kubeconfig names the namespace
-    /// as the default one. It has no rights but those that the test binds to it.
+    /// Creates a service account unless it exists, and a new token for it. Its kubeconfig has the namespace as default. It has only the
+    /// permissions that the test binds to it.
     pub fn service_account(&self, namespace: &str, name: &str) -> Result<Identity, IdentityError> {
         let account = format!("apiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: {name}\n");
         let kubectl = self.kubectl().namespace(namespace);
@@ -133,8 +132,8 @@ impl ControlPlane {
         Identity::write(&self.server, user, token, Some(namespace), file)
     }
 
-    /// Makes a namespace with a name that no other call on this plane gives, `<prefix>-<number>`.
-    pub fn namespace(&self, prefix: &str) -> Result<String, KubectlError> {
+    /// Creates a namespace with a unique name, `<prefix>-<number>`.
+    pub fn create_namespace(&self, prefix: &str) -> Result<String, KubectlError> {
         let name = format!("{prefix}-{}", self.next());
         self.kubectl().run(["create", "namespace", &name])?;
         Ok(name)
@@ -145,7 +144,7 @@ impl ControlPlane {
         self.kubectl_as(&self.admin)
     }
 
-    /// kubectl as somebody.
+    /// kubectl as an identity.
     pub fn kubectl_as(&self, identity: &Identity) -> Kubectl {
         Kubectl::new(
             self.kubectl.clone(),
@@ -154,18 +153,17 @@ impl ControlPlane {
         )
     }
 
-    /// A forwarder before the API server that can be made to misbehave. [`Identity::through`] makes kubeconfigs that go
-    /// through it.
+    /// Starts a TCP proxy in front of the API server that can misbehave. [`Identity::via_proxy`] makes kubeconfigs that use it.
     pub fn proxy(&self) -> io::Result<Proxy> {
         Proxy::start(SocketAddr::from((Ipv4Addr::LOCALHOST, self.port)))
     }
 
-    /// Waits until the kind is served and its objects can own others: the admission plugin that guards owner
-    /// references learns of new kinds every ten seconds only, and refuses them until then.
+    /// Waits until the kind is served and accepted in owner references: the admission plugin that checks owner references refreshes its
+    /// kinds every ten seconds, and rejects unknown ones.
     ///
     /// # Panics
     ///
-    /// When that takes longer than a minute.
+    /// Panics after one minute.
     #[track_caller]
     pub fn wait_until_ownable(&self, api_version: &str, kind: &str) {
         let owner = json!({
@@ -174,7 +172,7 @@ impl ControlPlane {
         let metadata = json!({ "name": "owned", "ownerReferences": [owner] });
         let child = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata }).to_string();
         eventually(
-            &format!("{kind} of {api_version} can own"),
+            &format!("{kind} of {api_version} is accepted in owner references"),
             Duration::from_mins(1),
             || {
                 let kubectl = self.kubectl().namespace("default").stdin(child.clone());
@@ -183,7 +181,7 @@ impl ControlPlane {
         );
     }
 
-    /// A program under test, with `KUBECONFIG` set for that identity, and a log in the plane's folder.
+    /// Prepares a program under test, with `KUBECONFIG` set to the identity's, and a log in the control plane's folder.
     pub fn launch(&self, identity: &Identity, program: impl AsRef<Path>) -> Launch {
         let program = program.as_ref();
         let name = program.file_name().unwrap_or_default().to_string_lossy();
@@ -191,22 +189,22 @@ impl ControlPlane {
         Launch::new(program, log).env("KUBECONFIG", identity.kubeconfig())
     }
 
-    /// The file that [`ControlPlane::audit`] reads, for those who only want to know whether it grows.
+    /// The file that [`ControlPlane::audit`] reads, to check cheaply whether it has grown.
     pub fn audit_log_path(&self) -> PathBuf {
         self.folder.audit_log()
     }
 
-    /// Every request that was answered before this call. Requests of the API server to itself are not logged; bodies
-    /// of secrets and tokens neither.
+    /// Returns all requests that were answered before this call. Requests of the API server to itself are not logged, nor bodies of secrets
+    /// and tokens.
     pub fn audit(&self) -> Result<AuditLog, AuditError> {
         let path = self.folder.audit_log();
-        // Requests are logged just after they are answered. When one of our own is there, those before it are.
+        // Requests are logged shortly after their response. Once our marker request is logged, all earlier ones are.
         let marker = format!("/version?audit-marker={}", self.next());
         let start = Instant::now();
-        let mut asked = false;
+        let mut marker_sent = false;
         loop {
-            if !asked {
-                asked = self
+            if !marker_sent {
+                marker_sent = self
                     .kubectl()
                     .try_run(["get", "--raw", &marker])
                     .is_ok_and(|output| output.success());
@@ -219,7 +217,7 @@ impl ControlPlane {
             if log.iter().any(|event| event.uri == marker) {
                 return Ok(log.filter(|event| !event.uri.starts_with("/version?audit-marker=")));
             }
-            if start.elapsed() > AUDIT_LAG {
+            if start.elapsed() > MAX_AUDIT_LAG {
                 return Err(AuditError::Behind { path, marker });
             }
             std::thread::sleep(Duration::from_millis(10));

@@ -3,24 +3,24 @@
 use std::io;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 
-/// Ports that nobody has at this moment. Another process may take one before it is used: then we try again.
+/// Returns unused ports. Another process may take one before it is used; then the start is retried.
 pub(super) fn free_ports<const N: usize>() -> io::Result<[u16; N]> {
     let mut ports = [0; N];
-    let mut held = Vec::with_capacity(N);
+    let mut listeners = Vec::with_capacity(N);
     for port in &mut ports {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         *port = listener.local_addr()?.port();
-        held.push(listener);
+        listeners.push(listener);
     }
     Ok(ports)
 }
 
-/// Whether somebody listens; the error is the state.
+/// Whether a server listens on the port; the error is the connection error.
 pub(super) fn is_listening(port: u16) -> Result<(), String> {
     let connected = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).and_then(|stream| {
-        // Who is given that very port to connect from meets nobody but themselves.
-        let met_itself = stream.local_addr()? == stream.peer_addr()?;
-        if met_itself {
+        // A client that is assigned this very port connects to itself.
+        let connected_to_itself = stream.local_addr()? == stream.peer_addr()?;
+        if connected_to_itself {
             return Err(io::ErrorKind::ConnectionRefused.into());
         }
         Ok(())
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ports_differ_and_are_free() {
+    fn free_ports_are_distinct_and_unused() {
         let ports = free_ports::<8>().unwrap();
         for (index, port) in ports.iter().enumerate() {
             assert!(!ports[..index].contains(port), "{ports:?}");
@@ -42,11 +42,11 @@ mod tests {
     }
 
     #[test]
-    fn listener_is_seen() {
+    fn is_listening_detects_a_listener() {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
         assert_eq!(is_listening(port), Ok(()));
-        // Its port is nobody else's to listen on.
+        // The port of the client's end has no listener.
         let client = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
         let port = client.local_addr().unwrap().port();
         assert!(

@@ -1,14 +1,14 @@
-//! How a plane comes up.
+//! Startup of a control plane.
 
 use super::arguments::{self, AUDIT_POLICY};
 use super::identity::{Identity, IdentityError, Server};
 use super::ports::{free_ports, is_listening};
-use super::users::{Identities, Users};
+use super::users::{Identities, StaticUsers};
 use super::{Builder, ControlPlane};
-use crate::binaries::{Binaries, ETCD, KUBE_APISERVER, KUBE_CONTROLLER_MANAGER, Unavailable};
-use crate::folder::Folder;
+use crate::binaries::{Binaries, BinariesError, ETCD, KUBE_APISERVER, KUBE_CONTROLLER_MANAGER};
 use crate::kubectl::Kubectl;
 use crate::process::{ChildProcess, ProcessError};
+use crate::temp_folder::TempFolder;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::sync::Mutex;
@@ -16,50 +16,50 @@ use std::sync::atomic::AtomicUsize;
 use std::time::{Duration, Instant};
 use std::{fmt, fs, io};
 
-/// How long a start may take: a loaded machine is slow.
-const PATIENCE: Duration = Duration::from_mins(2);
+/// Startup timeout, generous for loaded machines.
+const START_TIMEOUT: Duration = Duration::from_mins(2);
 
-/// How often other ports are tried.
-const ATTEMPTS: usize = 5;
+/// Number of startups with new ports.
+const MAX_START_ATTEMPTS: usize = 5;
 
-/// A plane did not start. `Debug` shows the same text as `Display`, for `unwrap` in tests.
+/// A control plane failed to start. `Debug` prints the same text as `Display`, for `unwrap` in tests.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
-    /// There are no programs.
+    /// The programs are not available.
     #[error(transparent)]
-    Unavailable(#[from] Unavailable),
-    /// A program cannot be run.
+    BinariesError(#[from] BinariesError),
+    /// A program could not be run.
     #[error(transparent)]
     Process(#[from] ProcessError),
-    /// A file of ours cannot be written or read, or there is no free port.
+    /// A file could not be written or read, or there is no free port.
     #[error("cannot prepare the control plane: {0}")]
     Prepare(#[from] io::Error),
-    /// A kubeconfig cannot be written.
+    /// A kubeconfig could not be written.
     #[error(transparent)]
     Identity(#[from] IdentityError),
-    /// A program ended.
-    #[error("{program} ended with {status} while the control plane started; its log, {log}, ends:\n{tail}", log = log.display())]
+    /// A program exited.
+    #[error("{program} exited with {status} during startup; its log, {log}, ends with:\n{tail}", log = log.display())]
     Ended {
-        /// Which.
+        /// The program.
         program: &'static str,
-        /// How.
+        /// Its exit status.
         status: ExitStatus,
-        /// The whole log; it stays until somebody removes it.
+        /// The complete log, which is not removed.
         log: PathBuf,
-        /// Its end.
+        /// The last lines of the log.
         tail: String,
     },
-    /// A program does not become ready.
-    #[error("{program} is not ready after {PATIENCE:?}: {state}; its log, {log}, ends:\n{tail}", log = log.display())]
+    /// A program did not become ready.
+    #[error("{program} is not ready after {START_TIMEOUT:?}: {state}; its log, {log}, ends with:\n{tail}", log = log.display())]
     NotReady {
-        /// Which.
+        /// The program.
         program: &'static str,
-        /// What it answers.
+        /// The last response or connection error.
         state: String,
-        /// The whole log; it stays until somebody removes it.
+        /// The complete log, which is not removed.
         log: PathBuf,
-        /// Its end.
+        /// The last lines of the log.
         tail: String,
     },
 }
@@ -74,15 +74,15 @@ pub(super) fn start(builder: &Builder) -> Result<ControlPlane, StartError> {
     let binaries = builder.binaries.clone().map_or_else(Binaries::find, Ok)?;
     let kubectl = binaries.kubectl()?;
     if !builder.controllers.is_empty() {
-        // Better said now than after the others have started.
+        // Fail before the other programs are started.
         binaries.program(KUBE_CONTROLLER_MANAGER)?;
     }
     let mut attempt = 1;
     loop {
-        let folder = Folder::create()?;
-        match bring_up(builder, &binaries, &kubectl, &folder) {
-            Ok(parts) => return Ok(parts.into_plane(folder, kubectl)),
-            Err(error) if attempt < ATTEMPTS && port_was_taken(&error) => attempt += 1,
+        let folder = TempFolder::create()?;
+        match start_processes(builder, &binaries, &kubectl, &folder) {
+            Ok(processes) => return Ok(processes.into_plane(folder, kubectl)),
+            Err(error) if attempt < MAX_START_ATTEMPTS && port_was_taken(&error) => attempt += 1,
             Err(error) => {
                 if matches!(error, StartError::Ended { .. } | StartError::NotReady { .. }) {
                     folder.keep();
@@ -93,8 +93,8 @@ pub(super) fn start(builder: &Builder) -> Result<ControlPlane, StartError> {
     }
 }
 
-/// A plane without its folder, which outlives the processes on every path.
-struct Parts {
+/// The running processes, without their folder, which must outlive them on every path.
+struct RunningProcesses {
     etcd: ChildProcess,
     etcd_port: u16,
     api_server: ChildProcess,
@@ -104,8 +104,8 @@ struct Parts {
     identities: Identities,
 }
 
-impl Parts {
-    fn into_plane(self, folder: Folder, kubectl: PathBuf) -> ControlPlane {
+impl RunningProcesses {
+    fn into_plane(self, folder: TempFolder, kubectl: PathBuf) -> ControlPlane {
         ControlPlane {
             _controller_manager: self.controller_manager,
             api_server: Mutex::new(self.api_server),
@@ -115,21 +115,21 @@ impl Parts {
             folder,
             server: self.server,
             admin: self.identities.admin,
-            users: self.identities.others,
+            users: self.identities.added,
             kubectl,
             counter: AtomicUsize::new(1),
         }
     }
 }
 
-fn bring_up(
+fn start_processes(
     builder: &Builder,
     binaries: &Binaries,
     kubectl: &Path,
-    folder: &Folder,
-) -> Result<Parts, StartError> {
+    folder: &TempFolder,
+) -> Result<RunningProcesses, StartError> {
     let [etcd_port, peer_port, port, manager_port] = free_ports()?;
-    let users = Users::new(builder);
+    let users = StaticUsers::new(builder);
     fs::write(folder.audit_policy(), AUDIT_POLICY)?;
     fs::write(folder.tokens(), users.csv())?;
     let start = Instant::now();
@@ -160,7 +160,7 @@ fn bring_up(
         )
     };
     wait_until(start, &mut running, || {
-        answers_ok(&client(&identities.admin), "/readyz")
+        check_ok(&client(&identities.admin), "/readyz")
     })?;
 
     let controller_manager = if builder.controllers.is_empty() {
@@ -170,7 +170,7 @@ fn bring_up(
         let kubeconfig = identities.manager.kubeconfig();
         let launch = arguments::controller_manager(builder, &program, folder, kubeconfig, manager_port);
         let mut manager = launch.start()?.quiet();
-        // Its health is open to all, but kubectl asks a person when it has no credentials at all.
+        // The health endpoint needs no credentials, but without any kubectl would prompt for them.
         let address = Server {
             url: url(manager_port),
             ..server.clone()
@@ -178,11 +178,11 @@ fn bring_up(
         let health = folder.kubeconfigs().join("kube-controller-manager-health.json");
         let health = Identity::write(&address, "nobody".to_owned(), "none".to_owned(), None, health)?;
         wait_until(start, &mut [(KUBE_CONTROLLER_MANAGER, &mut manager)], || {
-            is_listening(manager_port).and_then(|()| answers_ok(&client(&health), "/healthz"))
+            is_listening(manager_port).and_then(|()| check_ok(&client(&health), "/healthz"))
         })?;
         Some(manager)
     };
-    Ok(Parts {
+    Ok(RunningProcesses {
         etcd,
         etcd_port,
         api_server,
@@ -202,15 +202,14 @@ fn port_was_taken(error: &StartError) -> bool {
         if fs::read_to_string(log).is_ok_and(|log| log.contains("address already in use")))
 }
 
-pub(super) fn answers_ok(kubectl: &Kubectl, path: &str) -> Result<(), String> {
+pub(super) fn check_ok(kubectl: &Kubectl, path: &str) -> Result<(), String> {
     kubectl
         .run(["get", "--raw", path])
         .map(drop)
         .map_err(|error| error.to_string())
 }
 
-/// Looks until the probe is content, or one of the processes has ended, or the time is over. The first process is
-/// the one that is waited for.
+/// Polls until the probe succeeds, a process exits, or the startup times out. A timeout is reported for the first process.
 pub(super) fn wait_until(
     start: Instant,
     processes: &mut [(&'static str, &mut ChildProcess)],
@@ -230,7 +229,7 @@ pub(super) fn wait_until(
             }
         }
         let Err(state) = outcome else { return Ok(()) };
-        if start.elapsed() > PATIENCE
+        if start.elapsed() > START_TIMEOUT
             && let Some((program, process)) = processes.first()
         {
             let (log, tail) = (process.log_path().to_owned(), process.log_tail());
@@ -245,7 +244,7 @@ pub(super) fn wait_until(
     }
 }
 
-/// kube-apiserver writes its certificate, and after it the authority that signed it.
+/// kube-apiserver writes its certificate followed by the one of its CA.
 fn last_certificate(pem: &str) -> &str {
     pem.rfind("-----BEGIN CERTIFICATE-----")
         .map_or(pem, |start| &pem[start..])

@@ -1,60 +1,64 @@
-//! The users that the API server knows from the start.
+//! The static users of the API server.
 
 use super::Builder;
 use super::identity::{Identity, IdentityError, Server};
-use crate::folder::Folder;
+use crate::temp_folder::TempFolder;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 
 /// A user with a token.
 #[derive(Debug)]
-struct User {
+struct StaticUser {
     name: String,
     groups: Vec<String>,
     token: String,
 }
 
-/// The administrator, kube-controller-manager, and whom the builder names.
+/// The administrator, kube-controller-manager, and the users of the builder.
 #[derive(Debug)]
-pub(super) struct Users {
-    admin: User,
-    manager: User,
-    others: Vec<User>,
+pub(super) struct StaticUsers {
+    admin: StaticUser,
+    manager: StaticUser,
+    added: Vec<StaticUser>,
 }
 
-/// The same with their kubeconfigs.
+/// The users with their kubeconfigs.
 #[derive(Debug)]
 pub(super) struct Identities {
     pub(super) admin: Identity,
     pub(super) manager: Identity,
-    pub(super) others: Vec<Identity>,
+    pub(super) added: Vec<Identity>,
 }
 
-impl Users {
+impl StaticUsers {
     pub(super) fn new(builder: &Builder) -> Self {
-        let master = |name| User::new(name, &["system:masters".to_owned()]);
+        let in_masters_group = |name| StaticUser::new(name, &["system:masters".to_owned()]);
         Self {
-            admin: master("admin"),
-            manager: master("system:kube-controller-manager"),
-            others: builder
+            admin: in_masters_group("admin"),
+            manager: in_masters_group("system:kube-controller-manager"),
+            added: builder
                 .users
                 .iter()
-                .map(|(name, groups)| User::new(name, groups))
+                .map(|(name, groups)| StaticUser::new(name, groups))
                 .collect(),
         }
     }
 
-    /// kube-apiserver's file: token, name, uid, groups.
+    /// The token file of kube-apiserver: token, name, uid, groups.
     pub(super) fn csv(&self) -> String {
         [&self.admin, &self.manager]
             .into_iter()
-            .chain(&self.others)
-            .map(User::csv)
+            .chain(&self.added)
+            .map(StaticUser::csv)
             .collect()
     }
 
-    pub(super) fn identities(self, server: &Server, folder: &Folder) -> Result<Identities, IdentityError> {
-        let write = |user: User, file: &str| {
+    pub(super) fn identities(
+        self,
+        server: &Server,
+        folder: &TempFolder,
+    ) -> Result<Identities, IdentityError> {
+        let write = |user: StaticUser, file: &str| {
             Identity::write(
                 server,
                 user.name,
@@ -63,20 +67,20 @@ impl Users {
                 folder.kubeconfigs().join(file),
             )
         };
-        let others = self.others.into_iter().enumerate();
+        let added = self.added.into_iter().enumerate();
         Ok(Identities {
             admin: write(self.admin, "admin.json")?,
             manager: write(self.manager, "kube-controller-manager.json")?,
-            others: others
+            added: added
                 .map(|(index, user)| write(user, &format!("user-{index}.json")))
                 .collect::<Result<_, _>>()?,
         })
     }
 }
 
-impl User {
+impl StaticUser {
     fn new(name: &str, groups: &[String]) -> Self {
-        // Nothing that other users of the machine could guess: the standard library seeds from the system.
+        // Tokens must be unguessable for other users of the machine: the standard library's hasher keys are seeded by the system.
         let half = || RandomState::new().build_hasher().finish();
         let token = format!("{:016x}{:016x}", half(), half());
         Self {
@@ -98,8 +102,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn csv_has_everybody_quoted() {
-        let users = Users::new(&Builder::default().user("al\"ice, the", &["a", "b"]));
+    fn token_file_quotes_names_and_groups() {
+        let users = StaticUsers::new(&Builder::default().user("al\"ice, the", &["a", "b"]));
         let csv = users.csv();
         let lines: Vec<&str> = csv.lines().map(|line| line.split_once(',').unwrap().1).collect();
         assert_eq!(
@@ -113,8 +117,8 @@ mod tests {
     }
 
     #[test]
-    fn tokens_differ() {
-        let (one, two) = (User::new("a", &[]), User::new("a", &[]));
+    fn tokens_are_unique() {
+        let (one, two) = (StaticUser::new("a", &[]), StaticUser::new("a", &[]));
         assert_eq!(one.token.len(), 32);
         assert_ne!(one.token, two.token);
     }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, path::PathBuf, process::Command, sync::LazyLock, time::Duration};
 
-use kubewright_testkit::{ChildProcess, Cluster, Unit, eventually};
+use kubewright_testkit::{ChildProcess, Cluster, PermissionUnit, eventually};
 use kubewright_tests::named;
 use serde_json::json;
 
@@ -76,7 +76,7 @@ fn copy(informer: &ChildProcess) -> Copy {
 }
 
 fn the_second_leads_when_the_first_ends(cluster: &Cluster) {
-    let rights = [Unit::new(
+    let rights = [PermissionUnit::new(
         "coordination.k8s.io",
         "leases",
         ["get", "create", "update"],

@@ -20,7 +20,7 @@ use kube::{
         watcher::{self, Config, watcher},
     },
 };
-use kubewright_testkit::{Cluster, Identity, Unit, eventually};
+use kubewright_testkit::{Cluster, Identity, PermissionUnit, eventually};
 use kubewright_tests::{named, on_both_servers};
 use serde_json::json;
 use tokio::runtime::Runtime;
@@ -73,8 +73,8 @@ fn store_follows(cluster: &Cluster, name: &str, config: Config, lists: usize) {
 /// Each ConfigMap gets a Secret with its text.
 fn controller_keeps_what_it_owns(cluster: &Cluster) {
     let rights = [
-        Unit::new("", "configmaps", ["list", "watch"]),
-        Unit::new("", "secrets", ["list", "watch", "create", "patch"]),
+        PermissionUnit::new("", "configmaps", ["list", "watch"]),
+        PermissionUnit::new("", "secrets", ["list", "watch", "create", "patch"]),
     ];
     let identity = cluster.operator("kube-controller", &rights).expect("an operator");
     let namespace = "kube-controller-system";
@@ -133,7 +133,7 @@ fn controller_keeps_what_it_owns(cluster: &Cluster) {
     stop.send(()).expect("it runs");
     runtime.block_on(running).expect("it ends");
     // The real one knows rights a moment after they are written.
-    if cluster.real().is_none() {
+    if cluster.control_plane().is_none() {
         let audit = cluster.audit().expect("an audit log");
         audit.assert_exact(&rights, identity.user());
     }

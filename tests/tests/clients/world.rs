@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use kubewright_testkit::{Cluster, Identity, Matching, Unit, eventually};
+use kubewright_testkit::{Cluster, Identity, PermissionUnit, RequestMatcher, eventually};
 use kubewright_tests::named;
 use serde_json::{Value, json};
 
@@ -42,13 +42,13 @@ impl<'c> World<'c> {
                 "names": { "plural": "notes", "singular": "note", "kind": "Note", "listKind": "NoteList" },
             },
         });
-        cluster.install(&definition).expect("its kind is served");
+        cluster.install_crd(&definition).expect("its kind is served");
         Self::new(cluster, name, ["clients.dev/v1", "Note", "notes"])
     }
 
     fn new(cluster: &'c Cluster, name: &str, [api_version, kind, plural]: [&'static str; 3]) -> Self {
         let group = api_version.split_once('/').map_or("", |(group, _version)| group);
-        let rights = [Unit::new(group, plural, ["list", "watch"])];
+        let rights = [PermissionUnit::new(group, plural, ["list", "watch"])];
         let world = Self {
             cluster,
             namespace: format!("{name}-system"),
@@ -67,7 +67,7 @@ impl<'c> World<'c> {
     /// Changes, a closed watch and a lost history; the client must follow, and loses nothing.
     pub fn try_follower(&self, copy: impl Fn() -> Copy) {
         let faults = self.cluster.faults();
-        let watches = Matching::watch(self.plural).by(self.reader.user());
+        let watches = RequestMatcher::watch(self.plural).user(self.reader.user());
         let follows = |what: &str| {
             eventually(what, PATIENCE, || {
                 let (seen, listed) = (copy(), self.list());
@@ -85,23 +85,25 @@ impl<'c> World<'c> {
         follows("a creation, an update and a deletion");
 
         // What happens while there is no watch comes with the next one.
-        faults.hold(watches.clone());
+        faults.hold_events(watches.clone());
         self.put("g", "first");
         self.put("a", "third");
         self.delete("c");
-        eventually("its watch is closed", PATIENCE, || faults.close(&watches) == 1);
-        faults.release(&watches);
+        eventually("its watch is closed", PATIENCE, || {
+            faults.close_watches(&watches) == 1
+        });
+        faults.release_events(&watches);
         follows("the changes around a closed watch");
 
         // Here only another list knows it.
-        faults.hold(watches.clone());
+        faults.hold_events(watches.clone());
         self.put("h", "first");
         self.put("a", "fourth");
         self.delete("d");
         eventually("its watch expires", PATIENCE, || {
-            self.cluster.expire(&watches).expect("it expires") == 1
+            self.cluster.expire_watches(&watches).expect("it expires") == 1
         });
-        faults.release(&watches);
+        faults.release_events(&watches);
         follows("the changes that the history lost");
         self.put("a", "fifth");
         follows("a change after that");

@@ -114,10 +114,10 @@ fn tell(real: Option<&Value>, ours: Option<&Value>, at: &str, wrong: &mut String
 /// DIFFERENCES.md, as the cases' marks make it.
 pub(crate) fn differences(cases: &[Case]) -> String {
     let mut text = "\
-# What differs from kube-apiserver
+# Differences from kube-apiserver
 
-Written by `tests/tests/differential` (`UPDATE_DIFFERENTIAL=1`): each line is a step of a case of that suite in which this server answers
-otherwise, and why. A difference that is not listed fails the suite, and so does a listed one that is none.
+Written by `tests/tests/differential` (`UPDATE_DIFFERENTIAL=1`): each line is a step of a test case in which this server responds
+differently, and the reason. The suite fails on differences that are not listed, and on listed ones that no longer exist.
 "
     .to_owned();
     let mut none = true;

@@ -68,14 +68,14 @@ const PATIENCE: Duration = Duration::from_mins(3);
 const MOST_GROWTH: u64 = 16 << 20;
 
 mod embedded {
-    use kubewright_testkit::{Failure, Fault, Matching};
+    use kubewright_testkit::{Failure, Fault, RequestMatcher};
 
     #[test]
     fn the_cache_equals_the_server_after_bad_weather() {
         let cluster = kubewright_tests::embedded();
         // Writers meet an API server that is away elsewhere only.
-        let (patches, refused) = (Matching::verb("patch"), Fault::Answer(Failure::internal()));
-        cluster.faults().sometimes(0.05, 1, patches, refused);
+        let (patches, refused) = (RequestMatcher::verb("patch"), Fault::Respond(Failure::internal()));
+        cluster.faults().with_probability(0.05, 1, patches, refused);
         super::endure(&cluster, 20);
     }
 }
@@ -99,10 +99,10 @@ fn endure(cluster: &Cluster, seconds: u64) {
     let seed: u64 = variable("KUBEWRIGHT_SOAK_SEED").unwrap_or_else(rand::random);
     eprintln!("soak: {seconds} s, KUBEWRIGHT_SOAK_SEED={seed}");
     for namespace in NAMESPACES {
-        cluster.namespace(namespace).expect("a namespace");
+        cluster.create_namespace(namespace).expect("a namespace");
     }
     let widgets: Value = serde_json::from_str(world::WIDGETS).expect("JSON");
-    cluster.install(&widgets).expect("a definition");
+    cluster.install_crd(&widgets).expect("a definition");
 
     // The first runtime of a process opens what it keeps for all that follow.
     drop(runtime());
@@ -141,7 +141,7 @@ fn soak(cluster: &Cluster, seconds: u64, seed: u64, faults: &Arc<Faults>) {
     let tasks = || inside.metrics().num_alive_tasks();
     assert_eq!(tasks(), 0);
     let proxy = cluster.proxy().expect("a proxy");
-    let through = cluster.admin().through(&proxy).expect("a kubeconfig");
+    let through = cluster.admin().via_proxy(&proxy).expect("a kubeconfig");
     let config = inside.block_on(config(&through));
     let factory = {
         let _entered = inside.enter();
@@ -253,7 +253,7 @@ fn settle(
 ) -> (Served, u64) {
     let _calm = outside.block_on(world.calm.write());
     let begun = Instant::now();
-    if let Some(server) = cluster.in_process() {
+    if let Some(server) = cluster.embedded_server() {
         // What it remembers of the past lies in the same memory, is more with each write up to its bounds, and is not under test.
         cluster.compact_history().expect("it is compacted");
         server.audit().clear();

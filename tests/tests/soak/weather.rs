@@ -71,12 +71,12 @@ pub fn blow(cluster: &Cluster, proxy: &Proxy, seed: u64, pace: Duration, stop: &
 
 fn happen(event: Event, cluster: &Cluster, proxy: &Proxy, rng: &mut StdRng, record: &mut Record) {
     match event {
-        Event::CutSome => record.cuts += proxy.cut(|_| rng.random_ratio(1, 4)),
-        Event::CutAll => record.cuts += proxy.cut_all(),
+        Event::CutSome => record.cuts += proxy.break_connections(|_| rng.random_ratio(1, 4)),
+        Event::CutAll => record.cuts += proxy.break_all(),
         Event::Hold => {
-            proxy.hold();
+            proxy.pause();
             pause(rng, 500..4000);
-            proxy.release();
+            proxy.resume();
             record.holds += 1;
         }
         Event::Compact => {
@@ -85,7 +85,7 @@ fn happen(event: Event, cluster: &Cluster, proxy: &Proxy, rng: &mut StdRng, reco
         }
         Event::Refuse => {
             proxy.refuse();
-            record.cuts += proxy.cut(|_| rng.random_ratio(1, 2));
+            record.cuts += proxy.break_connections(|_| rng.random_ratio(1, 2));
             pause(rng, 500..4000);
             proxy.accept();
             record.refusals += 1;
@@ -96,14 +96,14 @@ fn happen(event: Event, cluster: &Cluster, proxy: &Proxy, rng: &mut StdRng, reco
             let missed = record.absences.is_multiple_of(2);
             if missed {
                 proxy.refuse();
-                record.cuts += proxy.cut_all();
+                record.cuts += proxy.break_all();
                 pause(rng, 500..2000);
                 cluster.compact_history().expect("it is compacted");
                 record.compactions += 1;
             }
-            match cluster.real() {
+            match cluster.control_plane() {
                 Some(plane) => plane.restart_api_server().expect("the API server comes back"),
-                None => record.cuts += proxy.cut_all(),
+                None => record.cuts += proxy.break_all(),
             }
             if missed {
                 proxy.accept();

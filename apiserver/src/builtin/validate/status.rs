@@ -2,7 +2,7 @@
 
 use super::{Check, conditions, text};
 use crate::field::FieldError;
-use crate::meta::is_deleted;
+use crate::meta::is_being_deleted;
 use serde_json::Value;
 
 /// Returns the count fields that must not be negative, and those that must not exceed `replicas`.
@@ -123,7 +123,7 @@ pub(super) fn validate_status(check: &mut Check, kind: &str, status: &Value, old
 /// Validates the phase of a namespace, which only deletion changes.
 pub(super) fn validate_namespace(check: &mut Check, namespace: &Value) {
     let phase = text(&namespace["status"], "phase");
-    let (allowed, detail) = if is_deleted(namespace) {
+    let (allowed, detail) = if is_being_deleted(namespace) {
         (
             "Terminating",
             "may only be 'Terminating' if `deletionTimestamp` is not empty",

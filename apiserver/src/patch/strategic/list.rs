@@ -1,20 +1,22 @@
-//! Merging lists, and their order: what the patch has in the patch's order, among what only the server has in the server's.
+//! Merging and ordering of lists: items of the patch in the patch's order, among server-only items in the server's order.
 
-use super::{DIRECTIVE, Object, PatchError, Place, go, internal, merge_map, unknown_directive};
+use super::{
+    DIRECTIVE, FieldPatch, JsonObject, PatchError, go_format, internal, merge_map, unknown_directive,
+};
 use serde_json::Value;
 use std::mem::discriminant;
 
-/// Merges two lists of scalars, which become a set, or of objects, by the key.
+/// Merges two lists: scalars as a set, objects by their merge key.
 pub(super) fn merge_list(
     original: Vec<Value>,
     patch: Vec<Value>,
-    place: &Place<'_>,
+    field_patch: &FieldPatch<'_>,
     deletes: bool,
 ) -> Result<Vec<Value>, PatchError> {
     let Some(first) = original.first().or(patch.first()) else {
         return Ok(original);
     };
-    check_same_types(&original, &patch)?;
+    check_same_item_types(&original, &patch)?;
     if !first.is_object() {
         if deletes {
             return Ok(original
@@ -28,13 +30,13 @@ pub(super) fn merge_list(
                 merged.push(item.clone());
             }
         }
-        return order(merged, &patch, &original, None);
+        return sort_items(merged, &patch, &original, None);
     }
-    let Some(key) = place.patch.merge_key.as_deref() else {
+    let Some(key) = field_patch.patch.merge_key.as_deref() else {
         return internal("cannot merge lists without merge key for struct".to_owned());
     };
     let (mut merged, patch) = apply_directives(original, patch, key)?;
-    // What a directive deleted has no place any more.
+    // Items that a directive deleted have no position.
     let server_order = merged.clone();
     for item in &patch {
         let Value::Object(fields) = item else { continue };
@@ -42,17 +44,17 @@ pub(super) fn merge_list(
         match merged.iter_mut().find(|item| item.get(key) == Some(wanted)) {
             Some(found) => {
                 if let Value::Object(original) = found.take() {
-                    *found = Value::Object(merge_map(original, fields.clone(), place.ty)?);
+                    *found = Value::Object(merge_map(original, fields.clone(), field_patch.ty)?);
                 }
             }
             None => merged.push(item.clone()),
         }
     }
-    order(merged, &patch, &server_order, Some(key))
+    sort_items(merged, &patch, &server_order, Some(key))
 }
 
-/// The items of both lists are of one type, and no lists.
-pub(super) fn check_same_types(original: &[Value], patch: &[Value]) -> Result<(), PatchError> {
+/// Checks that the items of both lists have one type and are not lists.
+pub(super) fn check_same_item_types(original: &[Value], patch: &[Value]) -> Result<(), PatchError> {
     let Some(first) = original.first().or(patch.first()) else {
         return Ok(());
     };
@@ -72,22 +74,22 @@ pub(super) fn check_same_types(original: &[Value], patch: &[Value]) -> Result<()
         ]);
         return internal(format!(
             "list element types are not identical: {}",
-            go::show(&lists)
+            go_format::show(&lists)
         ));
     }
     Ok(())
 }
 
-fn key_of<'a>(fields: &'a Object, key: &str) -> Result<&'a Value, PatchError> {
+fn key_of<'a>(fields: &'a JsonObject, key: &str) -> Result<&'a Value, PatchError> {
     if let Some(value) = fields.get(key) {
         return Ok(value);
     }
-    let shown = go::show(&Value::Object(fields.clone()));
+    let shown = go_format::show(&Value::Object(fields.clone()));
     internal(format!("map: {shown} does not contain declared merge key: {key}"))
 }
 
-/// Does what the items with a directive say: the list without what they delete, and the items without one. With `replace`, those are
-/// the whole list.
+/// Applies the items with a directive. Returns the list without the items that they delete, and the items of the patch without a directive.
+/// With `replace`, the latter are the whole list.
 fn apply_directives(
     mut original: Vec<Value>,
     patch: Vec<Value>,
@@ -120,9 +122,9 @@ fn apply_directives(
     })
 }
 
-/// Orders a merged list: the items that `wanted` has as it has them, the others as the server had them. An item of the server comes
-/// before one of the patch only when the server had both and in this order.
-pub(super) fn order(
+/// Orders a merged list: items of `wanted` in its order, the others in the server's order. An item of the server precedes an item of the
+/// patch only if the server had both in this order.
+pub(super) fn sort_items(
     merged: Vec<Value>,
     wanted: &[Value],
     server: &[Value],
@@ -135,7 +137,7 @@ pub(super) fn order(
                 other => {
                     return internal(format!(
                         "expected a map[string]interface {{}}, but received a {}",
-                        go::type_name(other)
+                        go_format::type_name(other)
                     ));
                 }
             }
@@ -163,7 +165,7 @@ pub(super) fn order(
     Ok(ordered)
 }
 
-/// The items of the patch must all stand in `$setElementOrder`, and in the same order.
+/// Checks that all items of the patch are in `$setElementOrder`, in the same order.
 pub(super) fn check_order(patch: &[Value], wanted: &[Value], key: Option<&str>) -> Result<(), PatchError> {
     if patch.is_empty() || wanted.is_empty() {
         return Ok(());
@@ -173,7 +175,7 @@ pub(super) fn check_order(patch: &[Value], wanted: &[Value], key: Option<&str>) 
     let items: Vec<&Value> = patch.iter().filter(|item| !is_delete(item)).collect();
     let mut found = 0;
     let mut orders = wanted.iter();
-    // An item with another directive needs no place, but only as long as there are places left: so does the real server count.
+    // An item with another directive needs no position, but only while positions are left: the real server counts like this.
     while let Some(item) = items.get(found) {
         if item.get(DIRECTIVE).is_some() && orders.len() > 0 {
             found += 1;
@@ -191,7 +193,7 @@ pub(super) fn check_order(patch: &[Value], wanted: &[Value], key: Option<&str>) 
     if found == items.len() {
         return Ok(());
     }
-    let shown = |items: &[Value]| go::show(&Value::Array(items.to_vec()));
+    let shown = |items: &[Value]| go_format::show(&Value::Array(items.to_vec()));
     let (patch, wanted) = (shown(patch), shown(wanted));
     internal(format!(
         "The order in patch list:\n{patch}\n doesn't match $setElementOrder list:\n{wanted}\n"

@@ -6,7 +6,7 @@ mod yaml;
 
 use std::{process::Command, time::Duration};
 
-use kubewright_testkit::{Cluster, ControlPlane, Unit, eventually};
+use kubewright_testkit::{Cluster, ControlPlane, PermissionUnit, eventually};
 use serde_json::{Value, json};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_sample-controller");
@@ -25,7 +25,7 @@ fn reconciles_under_its_own_role_on_the_real_server() {
 }
 
 fn story(cluster: &Cluster) {
-    cluster.namespace(NAMESPACE).unwrap();
+    cluster.create_namespace(NAMESPACE).unwrap();
     let identity = cluster.service_account(NAMESPACE, "sample-controller").unwrap();
     // The roles first: the real server knows rights a moment after they are written.
     let mut objects = yaml::objects(&manifests(&["--yaml"]));
@@ -33,7 +33,7 @@ fn story(cluster: &Cluster) {
     for mut object in objects {
         let kind = object["kind"].as_str().unwrap().to_owned();
         if kind == "CustomResourceDefinition" {
-            cluster.install(&object).unwrap();
+            cluster.install_crd(&object).unwrap();
             continue;
         }
         if kind == "Role" {
@@ -67,12 +67,12 @@ fn story(cluster: &Cluster) {
     let deployment = named("apps/v1", "Deployment", "example-foo");
     wait_for("the Deployment", &deployment, &|_| true);
     let status = json!({ "replicas": 1, "readyReplicas": 1, "availableReplicas": 1 });
-    cluster.merge_status(&deployment, &status).unwrap();
+    cluster.patch_status(&deployment, &status).unwrap();
     wait_for("the status follows", &foo, &|foo| {
         foo["status"]["availableReplicas"] == 1
     });
     cluster
-        .merge(&foo, &json!({ "spec": { "replicas": 2 } }))
+        .merge_patch(&foo, &json!({ "spec": { "replicas": 2 } }))
         .unwrap();
     wait_for("the Deployment is scaled", &deployment, &|deployment| {
         deployment["spec"]["replicas"] == 2
@@ -106,7 +106,7 @@ fn story(cluster: &Cluster) {
 
     let ended = operator.terminate(Duration::from_secs(30)).unwrap().unwrap();
     assert!(ended.success(), "{ended}");
-    let units = Unit::from_manifests(&manifests(&[]), NAMESPACE).unwrap();
+    let units = PermissionUnit::from_manifests(&manifests(&[]), NAMESPACE).unwrap();
     assert!(units.len() > 5, "{units:?}");
     cluster.audit().unwrap().assert_exact(&units, identity.user());
 }

@@ -7,7 +7,7 @@ use kube::{Client, CustomResourceExt};
 use kubewright::Manager;
 use kubewright::serde_json::json;
 use kubewright::testing::Harness;
-use kubewright_testkit::{Cluster, Failure, Fault, Matching, Unit, until};
+use kubewright_testkit::{Cluster, Failure, Fault, PermissionUnit, RequestMatcher, until};
 use shop::api::prelude::*;
 use shop::controllers::FooController;
 
@@ -86,7 +86,7 @@ async fn leaves_the_deployment_of_somebody_else_alone() {
 /// The whole operator, under exactly the rights that its code asks for, and an API server of its own.
 struct World {
     cluster: Cluster,
-    rights: Vec<Unit>,
+    rights: Vec<PermissionUnit>,
     /// Who the operator is to the API server.
     user: String,
     // As the administrator:
@@ -97,10 +97,10 @@ struct World {
 impl World {
     async fn start() -> Self {
         let cluster = Cluster::embedded().unwrap();
-        cluster.install(&Foo::crd()).unwrap();
+        cluster.install_crd(&Foo::crd()).unwrap();
 
         let permissions = Harness::new(FooController::register).setup().permissions();
-        let rights = Unit::from_permissions(&permissions, "default").unwrap();
+        let rights = PermissionUnit::from_permissions(&permissions, "default").unwrap();
         let operator = cluster.operator("operator", &rights).unwrap();
         let manager = Manager::new("operator")
             .with_config(operator.config().await.unwrap())
@@ -156,11 +156,11 @@ async fn becomes_ready_with_its_deployment() {
 #[tokio::test]
 async fn tries_again_after_a_conflict() {
     let world = World::start().await;
-    let update = Matching::verb("update").on("foos/status");
+    let update = RequestMatcher::verb("update").resource("foos/status");
     let conflict = world
         .cluster
         .faults()
-        .once(update, Fault::Answer(Failure::conflict()));
+        .once(update, Fault::Respond(Failure::conflict()));
 
     world.create().await;
     until("the status is written", || world.status()).await;
@@ -175,16 +175,16 @@ async fn finds_out_what_a_broken_watch_missed() {
     // The Deployment goes while the watch is stuck; when the watch breaks, the API server has forgotten that it went.
     let (faults, watch) = (
         world.cluster.faults(),
-        Matching::watch("deployments").by(&world.user),
+        RequestMatcher::watch("deployments").user(&world.user),
     );
-    faults.hold(watch.clone());
+    faults.hold_events(watch.clone());
     world
         .deployments
         .delete("web", &DeleteParams::default())
         .await
         .unwrap();
-    assert_eq!(world.cluster.expire(&watch).unwrap(), 1);
-    faults.release(&watch);
+    assert_eq!(world.cluster.expire_watches(&watch).unwrap(), 1);
+    faults.release_events(&watch);
 
     let after = until("there is a Deployment again", || {
         world.deployments.get("web")

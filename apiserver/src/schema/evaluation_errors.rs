@@ -1,11 +1,11 @@
-//! Why a rule cannot be evaluated, in the words of the real server where kube-cel's tell enough.
+//! Messages of rules that fail to evaluate: kube-cel's errors translated into the real server's, where they contain enough.
 
 use kube_cel::ValidationError;
 use regex::Regex;
 use std::sync::LazyLock;
 
-/// What kube-cel says, and what the real server says.
-static WORDS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
+/// Patterns of kube-cel's messages, and the real server's messages.
+static MESSAGES: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     let words = [
         (r"^No such key", "no such key"),
         (r"(?i)^.*remainder.*by zero.*$", "modulus by zero"),
@@ -46,10 +46,10 @@ static WORDS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         .collect()
 });
 
-/// What went wrong.
-pub(super) fn of(error: &ValidationError) -> String {
+/// Returns the message of an evaluation error.
+pub(super) fn message(error: &ValidationError) -> String {
     let text = std::error::Error::source(error).map_or_else(|| error.message.clone(), ToString::to_string);
-    let known = WORDS.iter().find(|(pattern, _)| pattern.is_match(&text));
+    let known = MESSAGES.iter().find(|(pattern, _)| pattern.is_match(&text));
     known.map_or_else(
         || text.clone(),
         |(pattern, words)| pattern.replace(&text, *words).into_owned(),

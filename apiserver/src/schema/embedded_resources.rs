@@ -1,10 +1,10 @@
-//! Objects within objects: they must say what they are.
+//! Embedded resources: they must have `apiVersion`, `kind` and valid metadata.
 
 use crate::builtin;
 use crate::field::FieldError;
 use serde_json::Value;
 
-/// The faults of the embedded objects of a value.
+/// Validates the embedded resources of a value.
 pub(super) fn check(value: &Value, schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
     match value {
         Value::Object(fields) => {

@@ -1,16 +1,16 @@
-//! Expressions about requests for admission: whether they can be understood. Nothing here evaluates them.
+//! Validation of CEL expressions about admission requests (match conditions). They are parsed and never evaluated.
 
 use super::rules::syntax_error;
 use regex::{Captures, Regex};
 
-/// What is wrong with an expression: its syntax, or what it names. Types are not checked.
+/// Returns why an expression is invalid: a syntax error or an undeclared name. Types are not checked.
 pub(crate) fn condition_error(expression: &str) -> Option<String> {
     let parsed = cfg!(feature = "cel").then(|| syntax_error(expression));
     parsed.flatten().or_else(|| undeclared(expression))
 }
 
-/// Names that mean something without having been declared, beside those that a request is known by.
-const DECLARED: &[&str] = &[
+/// The variables of an admission request, and names that CEL predeclares.
+const DECLARED_NAMES: &[&str] = &[
     "object",
     "oldObject",
     "namespaceObject",
@@ -37,9 +37,9 @@ const DECLARED: &[&str] = &[
     "kubernetes",
 ];
 
-/// Names that nothing declares, in the words of the real server.
+/// Reports undeclared names, with the message of the real server.
 fn undeclared(expression: &str) -> Option<String> {
-    // What stands in texts and comments names nothing, nor do fields, functions and the prefix of a text.
+    // Ignore strings and comments, and below also field and function names and string prefixes.
     let skipped = Regex::new(
         r#"(?s)[rRbB]{0,2}("""(\\.|[^\\])*?"""|'''(\\.|[^\\])*?'''|"(\\.|[^"\\])*"|'(\\.|[^'\\])*')|//[^\n]*|[0-9][0-9a-zA-Z.]*"#,
     )
@@ -56,7 +56,7 @@ fn undeclared(expression: &str) -> Option<String> {
     let errors = name.captures_iter(&plain).filter_map(|found| {
         let name = found.get(2)?;
         let is_plain = found.get(1).is_none() && found.get(3).is_none();
-        let known = bound.contains(&name.as_str()) || DECLARED.contains(&name.as_str());
+        let known = bound.contains(&name.as_str()) || DECLARED_NAMES.contains(&name.as_str());
         (is_plain && !known).then(|| {
             let before = &expression.get(..name.start()).unwrap_or_default();
             let start = before.rfind('\n').map_or(0, |at| at + 1);

@@ -1,33 +1,33 @@
-//! Reading metadata out of an object.
+//! Accessors of object metadata.
 
 use serde_json::{Map, Value};
 
-/// The name; empty where there is none.
+/// The name; empty if missing.
 pub fn name(object: &Value) -> &str {
     text(&object["metadata"], "name")
 }
 
-/// The namespace; empty where there is none.
+/// The namespace; empty if missing.
 pub fn namespace(object: &Value) -> &str {
     text(&object["metadata"], "namespace")
 }
 
-/// The uid; empty where there is none.
+/// The uid; empty if missing.
 pub fn uid(object: &Value) -> &str {
     text(&object["metadata"], "uid")
 }
 
-/// The resource version; empty where there is none.
+/// The resource version; empty if missing.
 pub fn resource_version(object: &Value) -> &str {
     text(&object["metadata"], "resourceVersion")
 }
 
-/// Whether it is on its way out.
-pub fn is_deleted(object: &Value) -> bool {
+/// Whether the object is being deleted: it has a `deletionTimestamp`.
+pub fn is_being_deleted(object: &Value) -> bool {
     !object["metadata"]["deletionTimestamp"].is_null()
 }
 
-/// Who must agree before it goes.
+/// The finalizers.
 pub fn finalizers(object: &Value) -> Vec<&str> {
     let finalizers = object["metadata"]["finalizers"].as_array();
     finalizers
@@ -37,12 +37,12 @@ pub fn finalizers(object: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// Whether that one must agree.
+/// Whether the object has the finalizer.
 pub fn has_finalizer(object: &Value, finalizer: &str) -> bool {
     finalizers(object).contains(&finalizer)
 }
 
-/// Adds a finalizer that is not there.
+/// Adds a finalizer, unless the object has it.
 pub fn add_finalizer(object: &mut Value, finalizer: &str) {
     if !has_finalizer(object, finalizer) {
         match &mut object["metadata"]["finalizers"] {
@@ -52,7 +52,7 @@ pub fn add_finalizer(object: &mut Value, finalizer: &str) {
     }
 }
 
-/// Takes a finalizer away.
+/// Removes a finalizer.
 pub fn remove_finalizer(object: &mut Value, finalizer: &str) {
     let metadata = metadata_mut(object);
     if let Some(Value::Array(finalizers)) = metadata.get_mut("finalizers") {
@@ -63,19 +63,19 @@ pub fn remove_finalizer(object: &mut Value, finalizer: &str) {
     }
 }
 
-/// Its owners.
+/// The owner references.
 pub fn owners(object: &Value) -> &[Value] {
     object["metadata"]["ownerReferences"]
         .as_array()
         .map_or(&[], Vec::as_slice)
 }
 
-/// The metadata, to be changed; made where there is none.
+/// The metadata, mutable; created if missing.
 pub fn metadata_mut(object: &mut Value) -> &mut Map<String, Value> {
     entry_mut(object, "metadata")
 }
 
-/// A part of an object, to be changed; made where there is none.
+/// A field that is an object, mutable; created if missing.
 pub fn entry_mut<'a>(object: &'a mut Value, key: &str) -> &'a mut Map<String, Value> {
     if !object.is_object() {
         *object = Value::Object(Map::new());
@@ -86,12 +86,12 @@ pub fn entry_mut<'a>(object: &'a mut Value, key: &str) -> &'a mut Map<String, Va
     }
     match part {
         Value::Object(map) => map,
-        // It was just made one.
+        // It was made an object above.
         _ => unreachable!("the part is an object"),
     }
 }
 
-/// A field of an object, to be replaced; what holds it is made an object.
+/// A field, mutable; its parent is made an object if it is none.
 pub fn entry_mut_any<'a>(object: &'a mut Value, key: &str) -> &'a mut Value {
     if !object.is_object() {
         *object = Value::Object(Map::new());
@@ -99,7 +99,7 @@ pub fn entry_mut_any<'a>(object: &'a mut Value, key: &str) -> &'a mut Value {
     &mut object[key]
 }
 
-/// The text of a field; empty where it has none.
+/// The string value of a field; empty if it has none.
 pub(crate) fn text<'a>(holder: &'a Value, field: &str) -> &'a str {
     holder[field].as_str().unwrap_or_default()
 }

@@ -1,13 +1,13 @@
-//! What the control plane is built from, and the folder that it is built into. `cargo xtask control-plane`
-//! builds; [`crate::binaries`] finds.
+//! The Go module that the control plane is built from, and the folder that it is built into. `cargo xtask control-plane` builds it;
+//! [`crate::binaries`] finds it.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// The Go module that names the tools and their versions.
+/// The Go module with the programs and their versions.
 pub const GO_MOD: &str = include_str!("../control-plane/go.mod");
 
-/// The checksums of everything that [`GO_MOD`] needs.
+/// The checksums of all dependencies of [`GO_MOD`].
 pub const GO_SUM: &str = include_str!("../control-plane/go.sum");
 
 /// The version of Kubernetes that is built, such as `v1.36.3`.
@@ -25,11 +25,11 @@ pub fn kubernetes_version() -> &'static str {
         })
 }
 
-/// The folder of this build: `control-plane/<version>-<hash>` in the cache folder. The hash is over the module
-/// and the platform, so that a changed module is another folder. None when there is no cache folder.
+/// The folder of this build: `control-plane/<version>-<hash>` in the cache folder, none without a cache folder. The hash covers the
+/// module and the platform, so that a changed module gets another folder.
 ///
-/// The cache folder is `$KUBEWRIGHT_CACHE`, else `$XDG_CACHE_HOME/kubewright`, else `~/.cache/kubewright`: not in
-/// Cargo's target folder, so that `cargo clean` costs nobody the build.
+/// The cache folder is `$KUBEWRIGHT_CACHE`, else `$XDG_CACHE_HOME/kubewright`, else `~/.cache/kubewright`: not Cargo's target folder, so
+/// that the build survives `cargo clean`.
 pub fn build_folder() -> Option<PathBuf> {
     let cache = cache_folder(|name| std::env::var_os(name), std::env::home_dir())?;
     Some(
@@ -40,7 +40,7 @@ pub fn build_folder() -> Option<PathBuf> {
 }
 
 fn cache_folder(variable: impl Fn(&str) -> Option<OsString>, home: Option<PathBuf>) -> Option<PathBuf> {
-    // A relative path would mean another folder for each package's tests.
+    // A relative path would be a different folder in each package's tests.
     let folder = |name| {
         variable(name)
             .map(PathBuf::from)
@@ -51,7 +51,7 @@ fn cache_folder(variable: impl Fn(&str) -> Option<OsString>, home: Option<PathBu
         .or_else(|| home.map(|home| home.join(".cache/kubewright")))
 }
 
-/// FNV-1a: stable across compilers, and nobody attacks the name of a cache folder.
+/// FNV-1a: stable across compilers. A cache folder's name needs no protection against collisions.
 fn fingerprint() -> u64 {
     [GO_MOD, GO_SUM, std::env::consts::OS, std::env::consts::ARCH]
         .iter()
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn version_is_the_required_one() {
+    fn version_matches_go_sum_and_staging_modules() {
         let version = kubernetes_version();
         assert!(version.starts_with("v1."), "{version}");
         assert!(
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn own_variable_wins_then_xdg_then_home() {
+    fn cache_folder_prefers_own_variable_then_xdg_then_home() {
         let own = ("KUBEWRIGHT_CACHE", "/own");
         let xdg = ("XDG_CACHE_HOME", "/xdg");
         assert_eq!(cache(&[own, xdg]), Some("/own".into()));

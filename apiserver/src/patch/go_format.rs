@@ -1,9 +1,9 @@
-//! How Go writes a value of JSON and the name of its type, for the texts of errors.
+//! Go's formatting of JSON values and type names, for error messages.
 
 use serde_json::Value;
 use std::fmt::Write as _;
 
-/// The value as `%v` writes it: `map[a:1 b:[x y]]`.
+/// Formats the value like `%v`: `map[a:1 b:[x y]]`.
 pub(super) fn show(value: &Value) -> String {
     let mut text = String::new();
     write_value(&mut text, value);
@@ -31,7 +31,7 @@ fn write_value(text: &mut String, value: &Value) {
 }
 
 fn show_map(text: &mut String, fields: &serde_json::Map<String, Value>) {
-    // Go sorts the keys of a map that it prints; ours are sorted unless a feature of serde_json keeps their order.
+    // Go sorts map keys when it prints; serde_json's map is sorted, too, unless its `preserve_order` feature is on.
     let mut names: Vec<&String> = fields.keys().collect();
     names.sort();
     text.push_str("map[");
@@ -46,7 +46,7 @@ fn show_map(text: &mut String, fields: &serde_json::Map<String, Value>) {
     text.push(']');
 }
 
-/// The name of the type that Go decodes the value into.
+/// The name of the Go type that the value is decoded into.
 pub(super) fn type_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "%!s(<nil>)",

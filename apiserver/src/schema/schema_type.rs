@@ -1,12 +1,12 @@
-//! A custom resource's schema as a type, for apply.
+//! Conversion of a custom resource's schema to a type, for server-side apply.
 
 use crate::types::{EmptyEncoding, Field, List, ListKind, Map, PatchStrategy, Scalar, Type};
 use serde_json::Value;
 
-/// The type of a custom resource with this `openAPIV3Schema`: what the schema says of fields, lists and maps, and the metadata that every
-/// object has. A null schema, or one that says nothing, leaves all open.
+/// Returns the type of a custom resource with this `openAPIV3Schema`: fields, lists and maps of the schema, and object metadata. A null or
+/// empty schema gives an open type.
 pub fn type_of(schema: &Value) -> Type {
-    with_object_fields(shape(schema, false))
+    with_object_fields(convert(schema, false))
 }
 
 fn with_object_fields(ty: Type) -> Type {
@@ -42,8 +42,8 @@ fn plain(ty: Type, default: Option<Value>) -> Field {
     }
 }
 
-/// `preserving` says that an outer schema keeps unknown fields: then all within it does.
-fn shape(schema: &Value, preserving: bool) -> Type {
+/// `preserving`: an outer schema preserves unknown fields, which includes nested ones.
+fn convert(schema: &Value, preserving: bool) -> Type {
     let preserving = preserving || schema["x-kubernetes-preserve-unknown-fields"] == true;
     let has_properties = schema["properties"]
         .as_object()
@@ -51,7 +51,7 @@ fn shape(schema: &Value, preserving: bool) -> Type {
     let ty = match schema["type"].as_str() {
         Some("object") => map(schema, preserving),
         Some("array") => Type::List(Box::new(List {
-            items: shape(&schema["items"], preserving),
+            items: convert(&schema["items"], preserving),
             kind: list_kind(schema),
         })),
         Some("boolean") => Type::Scalar(Scalar::Boolean),
@@ -77,11 +77,11 @@ fn map(schema: &Value, preserving: bool) -> Type {
         ..Map::default()
     };
     for (name, schema) in schema["properties"].as_object().into_iter().flatten() {
-        let field = plain(shape(schema, preserving), schema.get("default").cloned());
+        let field = plain(convert(schema, preserving), schema.get("default").cloned());
         map.fields.insert(name.as_str().into(), field);
     }
     map.values = match &schema["additionalProperties"] {
-        values @ Value::Object(_) => Some(shape(values, preserving)),
+        values @ Value::Object(_) => Some(convert(values, preserving)),
         Value::Bool(allowed) => allowed.then_some(Type::Any),
         _ => (preserving || map.fields.is_empty()).then_some(Type::Any),
     };

@@ -1,9 +1,9 @@
-//! In place of the rules of schemas where kube-cel is left out: definitions that have rules are refused, so that none is passed over.
+//! Replaces `rules` without the feature `cel`: definitions with rules are rejected, so that no rule is silently ignored.
 
 use crate::field::FieldError;
 use serde_json::Value;
 
-/// Never there.
+/// Never constructed.
 #[derive(Debug)]
 pub(super) enum Rules {}
 

@@ -1,15 +1,15 @@
-//! Threads of their own for the embedded server: it answers while the test's thread waits.
+//! A background runtime for the embedded server, which responds while the test's thread blocks.
 
 use std::future::Future;
 use std::io;
 use std::sync::mpsc;
 use tokio::runtime::{Builder, Runtime};
 
-/// A tokio runtime that may be waited for, and dropped, anywhere: within another runtime, too.
+/// A tokio runtime that can be blocked on, and dropped, from anywhere, including from within another runtime.
 #[derive(Debug)]
-pub(super) struct Background(Option<Runtime>);
+pub(super) struct BackgroundRuntime(Option<Runtime>);
 
-impl Background {
+impl BackgroundRuntime {
     pub(super) fn start() -> io::Result<Self> {
         let runtime = Builder::new_multi_thread()
             .worker_threads(2)
@@ -19,16 +19,16 @@ impl Background {
         Ok(Self(Some(runtime)))
     }
 
-    /// Blocks the thread until the work is done. The error is a panic of the work.
-    pub(super) fn wait<T: Send + 'static>(
+    /// Blocks the thread until the future completes. The error is a panic of the future.
+    pub(super) fn block_on<T: Send + 'static>(
         &self,
-        work: impl Future<Output = T> + Send + 'static,
+        future: impl Future<Output = T> + Send + 'static,
     ) -> io::Result<T> {
         let (sender, receiver) = mpsc::sync_channel(1);
         if let Some(runtime) = &self.0 {
             runtime.spawn(async move {
-                // Nobody has stopped waiting.
-                let _ = sender.send(work.await);
+                // The receiver is blocked on below, so it cannot be gone.
+                let _ = sender.send(future.await);
             });
         }
         receiver
@@ -37,7 +37,7 @@ impl Background {
     }
 }
 
-impl Drop for Background {
+impl Drop for BackgroundRuntime {
     fn drop(&mut self) {
         if let Some(runtime) = self.0.take() {
             runtime.shutdown_background();

@@ -1,4 +1,4 @@
-//! The faults before a real API server: a proxy that ends TLS, looks at each request, and passes it on.
+//! Fault injection for a real API server: a proxy that terminates TLS, applies the faults to each request, and forwards it.
 
 use super::ClusterError;
 use crate::faults::Faults;
@@ -16,18 +16,18 @@ use kubewright_apiserver::http::{
 use serde_json::Value;
 use std::fs;
 
-/// A proxy before a plane's API server.
+/// A proxy in front of a control plane's API server.
 #[derive(Debug)]
-pub(super) struct FaultyFront {
+pub(super) struct FaultProxy {
     server: Server,
-    _front: ProxyListener,
+    _listener: ProxyListener,
 }
 
-impl FaultyFront {
-    /// Must be called within the runtime that it is to live in.
+impl FaultProxy {
+    /// Starts the proxy on the current tokio runtime, where it lives.
     pub(super) async fn start(plane: &ControlPlane, faults: Faults) -> Result<Self, ClusterError> {
         let mut config = plane.admin().config().await?;
-        // Requests bring their own token along, watches are silent for long, and whether to try again is the client's affair.
+        // Requests carry their own token, watches can be silent for long, and retries are up to the client.
         config.auth_info = kube::config::AuthInfo::default();
         config.read_timeout = None;
         config.default_retry = false;
@@ -35,29 +35,29 @@ impl FaultyFront {
             what: "the proxy".to_owned(),
             source: Box::new(source),
         })?;
-        let front = ProxyListener::start(move |request| {
-            faults.call(asked(&request), pass_on(client.clone(), request))
+        let listener = ProxyListener::start(move |request| {
+            faults.call(request_facts(&request), forward(client.clone(), request))
         })
         .await?;
-        let file = plane.folder().join("certificates").join("front.crt");
-        fs::write(&file, front.certificate_authority())?;
+        let file = plane.folder().join("certificates").join("proxy.crt");
+        fs::write(&file, listener.certificate_authority())?;
         let server = Server {
-            url: front.url(),
+            url: listener.url(),
             certificate_authority: file,
         };
         Ok(Self {
             server,
-            _front: front,
+            _listener: listener,
         })
     }
 
-    /// The same identity, with a kubeconfig that leads here.
-    pub(super) fn lead(&self, identity: &Identity) -> Result<Identity, ClusterError> {
-        Ok(identity.at(&self.server, "faulty")?)
+    /// Returns the same identity with a kubeconfig that points to the proxy.
+    pub(super) fn redirected(&self, identity: &Identity) -> Result<Identity, ClusterError> {
+        Ok(identity.with_server(&self.server, "faults")?)
     }
 }
 
-fn asked(request: &Request<Incoming>) -> LayerRequest {
+fn request_facts(request: &Request<Incoming>) -> LayerRequest {
     let query = Query::parse(request.uri().query().unwrap_or_default());
     LayerRequest {
         user: user(request.headers()).unwrap_or_else(|| "system:anonymous".to_owned()),
@@ -66,7 +66,7 @@ fn asked(request: &Request<Incoming>) -> LayerRequest {
     }
 }
 
-/// Who asks, by what the request itself says: nobody's rights depend on it.
+/// The user of a request, read from its headers without verification: no permission depends on it.
 fn user(headers: &HeaderMap) -> Option<String> {
     let value = |name: &str| headers.get(name)?.to_str().ok().filter(|value| !value.is_empty());
     if let Some(user) = value("impersonate-user") {
@@ -78,17 +78,17 @@ fn user(headers: &HeaderMap) -> Option<String> {
     claims["sub"].as_str().map(str::to_owned)
 }
 
-fn pass_on(client: kube::Client, request: Request<Incoming>) -> ResponseFuture {
+fn forward(client: kube::Client, request: Request<Incoming>) -> ResponseFuture {
     Box::pin(async move {
         let (mut parts, body) = request.into_parts();
-        // Those of the connection to us, which may be HTTP/2 where the one to the server is not.
+        // These belong to the connection to the proxy, which may be HTTP/2 while the one to the server is not.
         parts.version = http::Version::default();
         parts.headers.remove(http::header::HOST);
         parts.headers.remove(http::header::CONTENT_LENGTH);
         let body = body.collect().await.map_err(|_| ConnectionAborted)?.to_bytes();
         let request = Request::from_parts(parts, kube::client::Body::from(body));
-        let answer = client.send(request).await.map_err(|_| ConnectionAborted)?;
-        let (mut parts, body) = answer.into_parts();
+        let response = client.send(request).await.map_err(|_| ConnectionAborted)?;
+        let (mut parts, body) = response.into_parts();
         parts.version = http::Version::default();
         parts.headers.remove(http::header::TRANSFER_ENCODING);
         parts.headers.remove(http::header::CONNECTION);

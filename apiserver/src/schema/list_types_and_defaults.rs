@@ -1,10 +1,10 @@
-//! What a schema declares of lists, maps and defaults, and whether that holds together.
+//! Checks of a schema's list types, map types and defaults.
 
-use super::{embedded, prune, validate};
+use super::{embedded_resources, prune, validate};
 use crate::field::FieldError;
 use serde_json::Value;
 
-/// The list and map types of one schema.
+/// Checks the list and map types of one schema.
 pub(super) fn check_lists(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
     let at = |name: &str| format!("{path}.{name}");
     let ty = schema["type"].as_str().unwrap_or_default();
@@ -74,9 +74,9 @@ fn check_set(items: &Value, path: &str, errors: &mut Vec<FieldError>) {
         Some("array") => (&items["x-kubernetes-list-type"], "x-kubernetes-list-type"),
         _ => return,
     };
-    // A list within is atomic unless it says otherwise, an object is not.
-    let fits = *kind == "atomic" || (field == "x-kubernetes-list-type" && kind.is_null());
-    if !fits {
+    // A nested list is atomic by default, an object is not.
+    let is_atomic = *kind == "atomic" || (field == "x-kubernetes-list-type" && kind.is_null());
+    if !is_atomic {
         let detail = "must be atomic as item of a list with x-kubernetes-list-type=set";
         errors.push(FieldError::invalid(
             &format!("{path}.items.{field}"),
@@ -122,22 +122,22 @@ fn check_map(items: &Value, keys: &[&str], schema: &Value, path: &str, errors: &
         let Some(property) = items["properties"].get(*key) else {
             continue;
         };
-        let below = format!("{path}.items.properties[{key}]");
+        let property_path = format!("{path}.items.properties[{key}]");
         if let Some(ty @ ("object" | "array")) = property["type"].as_str() {
             let detail = "must be a scalar type if parent array's x-kubernetes-list-type is map";
-            errors.push(FieldError::invalid(&format!("{below}.type"), ty, detail));
+            errors.push(FieldError::invalid(&format!("{property_path}.type"), ty, detail));
         }
         let required = items["required"]
             .as_array()
             .is_some_and(|names| names.iter().any(|name| name == key));
         if !required && property["default"].is_null() {
             let detail = "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property";
-            errors.push(FieldError::required(&format!("{below}.default"), detail));
+            errors.push(FieldError::required(&format!("{property_path}.default"), detail));
         }
     }
 }
 
-/// Defaults must fit their schemas.
+/// Checks that defaults are valid for their schemas.
 pub(super) fn check_defaults(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
     let is_root = !path.contains("openAPIV3Schema.");
     visit_defaults(schema, is_root, path, errors);
@@ -186,7 +186,7 @@ fn check_default(schema: &Value, is_root: bool, path: &str, errors: &mut Vec<Fie
     validate::patterns(schema, &mut patterns);
     let validator = validate::Validator { patterns: &patterns };
     let mut found = validator.validate(&default, None, schema, "").errors;
-    embedded::check(&default, schema, "", &mut found);
+    embedded_resources::check(&default, schema, "", &mut found);
     for mut error in found {
         error.field = match error.field.as_str() {
             "<nil>" => path.to_owned(),
@@ -196,7 +196,7 @@ fn check_default(schema: &Value, is_root: bool, path: &str, errors: &mut Vec<Fie
     }
 }
 
-/// Whether a rule's `fieldPath`, such as `.spec.a` or `['x']`, names a field of the schema.
+/// Whether a rule's `fieldPath`, such as `.spec.a` or `['x']`, is a field of the schema.
 pub(super) fn names_field(schema: &Value, path: &str) -> bool {
     let mut schema = schema;
     let mut rest = path;

@@ -1,29 +1,29 @@
-//! Which texts need quotes: those that YAML would read as something else, in the version of YAML that Go's library speaks.
+//! Decides which strings need quotes: those that the YAML version of Go's library would read as another type.
 
 use jiff::civil::{Date, DateTime};
 use regex::Regex;
 use std::sync::LazyLock;
 
-/// Words that are no strings.
-const WORDS: &[&str] = &[
+/// Plain scalars that are not strings.
+const NON_STRING_SCALARS: &[&str] = &[
     "", "~", "null", "Null", "NULL", "y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON",
     "n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF", ".nan", ".NaN", ".NAN",
     ".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF", "-.inf", "-.Inf", "-.INF", "<<",
 ];
 
 static NUMBER: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let whole = "[-+]?(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|[1-9][0-9]*|0)";
-    let broken = r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?";
-    Regex::new(&format!("^({whole}|{broken})$")).ok()
+    let integer = "[-+]?(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|[1-9][0-9]*|0)";
+    let float = r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?";
+    Regex::new(&format!("^({integer}|{float})$")).ok()
 });
 
-/// Minutes and seconds, once numbers of base 60.
+/// Sexagesimal numbers (`12:30:45`), numbers in old YAML versions.
 static SEXAGESIMAL: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"^[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?$").ok());
 
-/// Whether a text is read as a string without quotes.
+/// Whether an unquoted text is read as a string.
 pub(super) fn is_string(text: &str) -> bool {
-    if WORDS.contains(&text) {
+    if NON_STRING_SCALARS.contains(&text) {
         return false;
     }
     let is =
@@ -36,7 +36,7 @@ pub(super) fn is_string(text: &str) -> bool {
     }
 }
 
-/// A day, or a moment.
+/// Whether the text is a date or a timestamp.
 fn is_time(text: &str) -> bool {
     let year = text.bytes().take_while(u8::is_ascii_digit).count();
     if year != 4 || text.as_bytes().get(4) != Some(&b'-') {
@@ -47,31 +47,31 @@ fn is_time(text: &str) -> bool {
         || text.parse::<DateTime>().is_ok()
 }
 
-/// How a text may be written.
+/// The scalar styles in which a text can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Allowed {
-    /// As it is.
+pub(super) struct AllowedStyles {
+    /// Unquoted.
     pub(super) plain: bool,
-    /// In single quotes.
+    /// Single-quoted.
     pub(super) single: bool,
-    /// Line by line.
+    /// As a block.
     pub(super) block: bool,
 }
 
-impl Allowed {
-    /// What the characters of a text allow.
+impl AllowedStyles {
+    /// Determines the allowed styles from the characters of a text.
     pub(super) fn of(text: &str) -> Self {
-        let (mut indicates, mut special, mut breaks) = (false, false, false);
+        let (mut has_indicator, mut has_special, mut has_break) = (false, false, false);
         let (mut break_space, mut space_break) = (false, false);
         if text.starts_with("---") || text.starts_with("...") {
-            indicates = true;
+            has_indicator = true;
         }
         let characters: Vec<char> = text.chars().collect();
         for (at, &character) in characters.iter().enumerate() {
             let before = at.checked_sub(1).map(|before| characters[before]);
             let after = characters.get(at + 1);
             let ends = after.is_none_or(|after| after.is_whitespace());
-            indicates |= match character {
+            has_indicator |= match character {
                 '#' => before.is_none_or(char::is_whitespace),
                 ':' => ends,
                 '?' | '-' => before.is_none() && ends,
@@ -80,18 +80,18 @@ impl Allowed {
                 }
                 _ => false,
             };
-            special |= !is_printable(character);
-            breaks |= is_break(character);
+            has_special |= !is_printable(character);
+            has_break |= is_break(character);
             break_space |= character == ' ' && before.is_some_and(is_break);
             space_break |= is_break(character) && before == Some(' ');
         }
         let is_blank = |character: Option<&char>| character.is_some_and(|&c| c == ' ' || is_break(c));
-        let blank = is_blank(characters.first()) || is_blank(characters.last());
-        let none = special || space_break;
+        let has_outer_blank = is_blank(characters.first()) || is_blank(characters.last());
+        let quoted_only = has_special || space_break;
         Self {
-            plain: !none && !indicates && !blank && !breaks && !break_space,
-            single: !none && !break_space,
-            block: !none && characters.last() != Some(&' '),
+            plain: !quoted_only && !has_indicator && !has_outer_blank && !has_break && !break_space,
+            single: !quoted_only && !break_space,
+            block: !quoted_only && characters.last() != Some(&' '),
         }
     }
 }
@@ -100,7 +100,7 @@ fn is_break(character: char) -> bool {
     matches!(character, '\r' | '\n' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// Whether a character stands in a text as it is.
+/// Whether a character can be written unescaped.
 pub(super) fn is_printable(character: char) -> bool {
     matches!(character, '\n' | ' '..='~' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fefe}' | '\u{ff00}'..='\u{fffd}')
 }
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_read_as_something_else_is_no_string() {
+    fn scalars_of_other_types_are_not_strings() {
         for text in [
             "",
             "y",
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn characters_that_mean_something_need_quotes() {
+    fn indicator_characters_need_quotes() {
         for text in [
             "*/5 * * * *",
             "a: b",
@@ -156,12 +156,12 @@ mod tests {
             "a:",
             "---",
         ] {
-            let allowed = Allowed::of(text);
+            let allowed = AllowedStyles::of(text);
             assert!(!allowed.plain && allowed.single, "{text}");
         }
         for text in ["a-b", "f:a", "k:{\"name\":\"c\"}", ".", "a'b", "-a", "é"] {
-            assert!(Allowed::of(text).plain, "{text}");
+            assert!(AllowedStyles::of(text).plain, "{text}");
         }
-        assert!(!Allowed::of("a\tb").single && !Allowed::of("\u{1f600}").plain);
+        assert!(!AllowedStyles::of("a\tb").single && !AllowedStyles::of("\u{1f600}").plain);
     }
 }

@@ -1,11 +1,11 @@
-//! A step of the path to a field.
+//! Path elements: the steps of a path to a field.
 
 use serde_json::{Map, Value};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 
-/// A step: into a field of an object, or to an item of a list.
+/// One element of a path: a field of an object, or an item of a list.
 #[derive(Debug, Clone)]
 pub enum PathElement {
     /// A field.
@@ -19,7 +19,7 @@ pub enum PathElement {
 }
 
 impl PathElement {
-    /// The name that the step has in `fieldsV1`.
+    /// Encodes the element as a key of `fieldsV1`.
     pub fn encode(&self) -> String {
         match self {
             Self::Field(name) => format!("f:{name}"),
@@ -35,7 +35,7 @@ impl PathElement {
         }
     }
 
-    /// Reads a name of `fieldsV1`; none when it is not one.
+    /// Decodes a key of `fieldsV1`; none if it is malformed.
     pub fn decode(name: &str) -> Option<Self> {
         let (kind, rest) = name.split_once(':')?;
         Some(match kind {
@@ -48,7 +48,7 @@ impl PathElement {
     }
 }
 
-/// JSON with the characters escaped that Go escapes for HTML's sake.
+/// JSON with Go's HTML escaping.
 fn escaped(value: &Value) -> String {
     let text = value.to_string();
     if !text.contains(['<', '>', '&', '\u{2028}', '\u{2029}']) {
@@ -85,7 +85,7 @@ impl fmt::Display for PathElement {
     }
 }
 
-/// A value within a path.
+/// Formats a value within a path.
 fn show(value: &Value) -> String {
     match value {
         Value::Array(items) => format!("[{}]", items.iter().map(show).collect::<Vec<_>>().join(",")),
@@ -132,7 +132,7 @@ impl Ord for PathElement {
     }
 }
 
-/// Orders values: numbers by their size whether whole or not, then strings, booleans, lists, objects, null.
+/// Orders values: numbers (integers and floats by value), strings, booleans, lists, objects, null.
 pub(super) fn compare(left: &Value, right: &Value) -> Ordering {
     let rank = |value: &Value| match value {
         Value::Number(_) => 0,

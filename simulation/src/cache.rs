@@ -1,4 +1,4 @@
-//! What is known of the API server's objects.
+//! A cache of the API server's objects.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use crate::object;
 
-/// The kinds that matter, in the order of the controllers.
+/// The watched kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Kind {
     Namespace,
@@ -35,7 +35,7 @@ impl Kind {
         Self::Pod,
     ];
 
-    /// Its group and version, and its plural.
+    /// The API version and plural of the kind.
     pub(crate) fn api(self) -> (&'static str, &'static str) {
         match self {
             Self::Namespace => ("v1", "namespaces"),
@@ -68,7 +68,7 @@ impl Kind {
         !matches!(self, Self::Namespace | Self::Node)
     }
 
-    /// The path of its objects in a namespace; in all where it is empty.
+    /// The path of a collection; of all namespaces if `namespace` is empty.
     pub(crate) fn path(self, namespace: &str) -> String {
         let (version, plural) = self.api();
         let root = if version.contains('/') { "apis" } else { "api" };
@@ -83,16 +83,16 @@ impl Kind {
 /// Namespace and name.
 pub(crate) type Key = (String, String);
 
-/// All objects that matter, as they were last seen, our own writes included.
+/// The last known state of all watched objects, including our own writes.
 #[derive(Debug, Default)]
-pub(crate) struct World {
+pub(crate) struct ObjectCache {
     objects: HashMap<Kind, BTreeMap<Key, Value>>,
-    /// Since when something has been waited for, by what.
+    /// When each pending delay began.
     timers: HashMap<String, Instant>,
 }
 
-impl World {
-    /// All objects of a kind, by namespace and name.
+impl ObjectCache {
+    /// All objects of a kind, ordered by namespace and name.
     pub(crate) fn all(&self, kind: Kind) -> impl Iterator<Item = &Value> {
         self.objects.get(&kind).into_iter().flat_map(BTreeMap::values)
     }
@@ -103,61 +103,61 @@ impl World {
             .get(&(namespace.to_owned(), name.to_owned()))
     }
 
-    /// Those of a kind whose controller is this object.
+    /// Objects of a kind that `owner` controls.
     pub(crate) fn owned<'a>(&'a self, kind: Kind, owner: &'a Value) -> impl Iterator<Item = &'a Value> {
         let uid = object::uid(owner);
         self.all(kind)
-            .filter(move |found| object::controller(found) == Some(uid))
+            .filter(move |found| object::controller_uid(found) == Some(uid))
     }
 
-    /// Takes an object in, unless a newer version of it is known.
-    pub(crate) fn put(&mut self, kind: Kind, object: Value) {
+    /// Stores an object, unless a newer version is stored.
+    pub(crate) fn upsert(&mut self, kind: Kind, object: Value) {
         let objects = self.objects.entry(kind).or_default();
         let key = object::key(&object);
         match objects.get(&key) {
-            Some(known) if object::version(known) > object::version(&object) => {}
+            Some(stored) if object::resource_version(stored) > object::resource_version(&object) => {}
             _ => drop(objects.insert(key, object)),
         }
     }
 
-    /// Takes an object out, unless a newer one has its name.
+    /// Removes an object, unless a newer version is stored.
     pub(crate) fn remove(&mut self, kind: Kind, object: &Value) {
         let objects = self.objects.entry(kind).or_default();
         let key = object::key(object);
-        let is_newer = |known: &Value| object::version(known) > object::version(object);
+        let is_newer = |stored: &Value| object::resource_version(stored) > object::resource_version(object);
         if !objects.get(&key).is_some_and(is_newer) {
             objects.remove(&key);
         }
     }
 
-    /// Takes an object out, whatever was known.
-    pub(crate) fn forget(&mut self, kind: Kind, key: &Key) {
+    /// Removes an object whatever version is stored.
+    pub(crate) fn delete(&mut self, kind: Kind, key: &Key) {
         self.objects.entry(kind).or_default().remove(key);
     }
 
-    /// Takes a whole list in, read at `version`; what is newer than that stays.
-    pub(crate) fn replace(&mut self, kind: Kind, list: Vec<Value>, version: u64) {
+    /// Replaces all objects of a kind by a list at `version`; objects newer than that stay.
+    pub(crate) fn replace_all(&mut self, kind: Kind, list: Vec<Value>, version: u64) {
         let objects = self.objects.entry(kind).or_default();
-        objects.retain(|_, known| object::version(known) > version);
+        objects.retain(|_, stored| object::resource_version(stored) > version);
         for object in list {
-            self.put(kind, object);
+            self.upsert(kind, object);
         }
     }
 
-    /// How long is left of `wait`, which began when this was first asked; None when it is over.
-    pub(crate) fn left(&mut self, what: String, wait: Duration, now: Instant) -> Option<Duration> {
-        let since = *self.timers.entry(what).or_insert(now);
-        let left = (since + wait).saturating_duration_since(now);
-        (!left.is_zero()).then_some(left)
+    /// Returns the remaining time of a delay that began with the first call for `timer`; none if it is over.
+    pub(crate) fn remaining(&mut self, timer: String, wait: Duration, now: Instant) -> Option<Duration> {
+        let started = *self.timers.entry(timer).or_insert(now);
+        let remaining = (started + wait).saturating_duration_since(now);
+        (!remaining.is_zero()).then_some(remaining)
     }
 
-    /// Forgets the waits of objects that are gone.
-    pub(crate) fn sweep(&mut self) {
+    /// Removes the timers of deleted pods.
+    pub(crate) fn remove_stale_timers(&mut self) {
         let uids: std::collections::HashSet<String> = self
             .all(Kind::Pod)
             .map(|pod| object::uid(pod).to_owned())
             .collect();
         self.timers
-            .retain(|what, _| uids.contains(what.split('/').next().unwrap_or_default()));
+            .retain(|timer, _| uids.contains(timer.split('/').next().unwrap_or_default()));
     }
 }

@@ -1,19 +1,19 @@
-//! `metadata.managedFields`: who owns what.
+//! `metadata.managedFields`: which manager owns which fields.
 
-use super::set::FieldSet;
+use super::field_set::FieldSet;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Update entries beyond these are merged into the oldest of their version.
+/// Maximum number of Update entries; older ones are merged per version.
 const MAX_UPDATE_MANAGERS: usize = 10;
-const ANCIENT: &str = "ancient-changes";
+const ANCIENT_CHANGES_MANAGER: &str = "ancient-changes";
 
-/// Who owns fields. An applier is the same whatever version it applies; an updater is another one in each.
+/// The identity of a manager. An applier is one manager in all API versions; an updater is a separate manager in each.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Manager {
     pub(super) name: String,
-    /// Appliers come before updaters.
+    /// Sorts appliers before updaters.
     pub(super) updates: bool,
     /// Empty for an applier.
     api_version: String,
@@ -49,17 +49,17 @@ impl fmt::Display for Manager {
     }
 }
 
-/// What a manager owns.
+/// The fields that a manager owns, the API version of their paths, and the time of its last write.
 #[derive(Debug, Clone)]
-pub(super) struct Owned {
+pub(super) struct VersionedSet {
     pub(super) set: FieldSet,
     pub(super) api_version: String,
     pub(super) time: Option<String>,
 }
 
-pub(super) type Managers = BTreeMap<Manager, Owned>;
+pub(super) type Managers = BTreeMap<Manager, VersionedSet>;
 
-/// Reads the entries. The error says what is wrong with one.
+/// Decodes the entries. The error describes the first invalid entry.
 pub(super) fn decode(entries: &Value) -> Result<Managers, String> {
     let mut managers = Managers::new();
     for (index, entry) in entries.as_array().into_iter().flatten().enumerate() {
@@ -102,7 +102,7 @@ pub(super) fn decode(entries: &Value) -> Result<Managers, String> {
         let time = entry["time"].as_str().map(str::to_owned);
         managers.insert(
             manager,
-            Owned {
+            VersionedSet {
                 set,
                 api_version: api_version.to_owned(),
                 time,
@@ -112,9 +112,9 @@ pub(super) fn decode(entries: &Value) -> Result<Managers, String> {
     Ok(managers)
 }
 
-/// Writes the entries: appliers before updaters, each by time, name, version and subresource.
+/// Encodes the entries: appliers before updaters, each by time, name, version and subresource.
 pub(super) fn encode(managers: &Managers) -> Option<Value> {
-    let mut entries: Vec<(&Manager, &Owned)> = managers.iter().collect();
+    let mut entries: Vec<(&Manager, &VersionedSet)> = managers.iter().collect();
     entries.sort_by_key(|(manager, owned)| {
         (
             manager.updates,
@@ -147,8 +147,8 @@ pub(super) fn encode(managers: &Managers) -> Option<Value> {
     (!managers.is_empty()).then(|| Value::Array(entries.collect()))
 }
 
-/// Merges the oldest updaters of each version until ten are left. One of each version always stays.
-pub(super) fn cap(managers: &mut Managers) {
+/// Merges the oldest updaters of each version until [`MAX_UPDATE_MANAGERS`] are left. At least one per version stays.
+pub(super) fn cap_update_managers(managers: &mut Managers) {
     let mut updaters: Vec<(Option<String>, Manager)> = managers
         .iter()
         .filter(|(manager, _)| manager.updates)
@@ -166,7 +166,7 @@ pub(super) fn cap(managers: &mut Managers) {
             first_of.insert(version, manager);
             continue;
         };
-        let bucket = Manager::new(ANCIENT, false, &version, "");
+        let bucket = Manager::new(ANCIENT_CHANGES_MANAGER, false, &version, "");
         if !managers.contains_key(&bucket)
             && let Some(owned) = managers.remove(first)
         {

@@ -1,8 +1,8 @@
-//! Metadata as it is read from a request: known fields, nothing empty.
+//! Normalization of decoded metadata: known fields, no empty values.
 
 use serde_json::{Map, Value};
 
-const TEXTS: &[&str] = &[
+const STRING_FIELDS: &[&str] = &[
     "name",
     "generateName",
     "namespace",
@@ -10,25 +10,24 @@ const TEXTS: &[&str] = &[
     "uid",
     "resourceVersion",
 ];
-const NUMBERS: &[&str] = &["generation", "deletionGracePeriodSeconds"];
-const TIMES: &[&str] = &["creationTimestamp", "deletionTimestamp"];
-const MAPS: &[&str] = &["labels", "annotations"];
-const LISTS: &[&str] = &["finalizers", "ownerReferences", "managedFields"];
+const NUMBER_FIELDS: &[&str] = &["generation", "deletionGracePeriodSeconds"];
+const TIME_FIELDS: &[&str] = &["creationTimestamp", "deletionTimestamp"];
+const MAP_FIELDS: &[&str] = &["labels", "annotations"];
+const LIST_FIELDS: &[&str] = &["finalizers", "ownerReferences", "managedFields"];
 
-/// Drops what metadata does not know, what is empty, and times that are none, as an apply may bring them. That its fields have the right
-/// types was seen before.
-pub fn normalise(object: &mut Value) {
+/// Drops unknown fields, empty values, and invalid times, as an apply may leave them. The types of the fields are already checked.
+pub fn normalize_metadata(object: &mut Value) {
     let Some(Value::Object(metadata)) = object.get_mut("metadata") else {
         object["metadata"] = Value::Object(Map::new());
         return;
     };
     metadata.retain(|key, value| {
-        let known = [TEXTS, NUMBERS, TIMES, MAPS, LISTS];
+        let known = [STRING_FIELDS, NUMBER_FIELDS, TIME_FIELDS, MAP_FIELDS, LIST_FIELDS];
         let is_known = known.iter().any(|known| known.contains(&key.as_str()));
-        is_known && !is_empty(value) && (!TIMES.contains(&key.as_str()) || is_time(value))
+        is_known && !is_empty(value) && (!TIME_FIELDS.contains(&key.as_str()) || is_time(value))
     });
-    // Of what is null, a text is an empty one.
-    for map in MAPS {
+    // A null value of a label or annotation is the empty string.
+    for map in MAP_FIELDS {
         let values = metadata.get_mut(*map).and_then(Value::as_object_mut);
         for value in values.into_iter().flat_map(|map| map.values_mut()) {
             if value.is_null() {
@@ -60,11 +59,11 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn keeps_what_is_known_and_full() {
+    fn unknown_and_empty_metadata_fields_are_dropped() {
         let mut object = json!({ "metadata": {
             "name": "a", "labels": {}, "foo": 1, "creationTimestamp": null, "finalizers": [], "generation": 3,
         } });
-        normalise(&mut object);
+        normalize_metadata(&mut object);
         assert_eq!(object, json!({ "metadata": { "name": "a", "generation": 3 } }));
     }
 }

@@ -1,23 +1,23 @@
-//! What an object owns, what is left of it, and what two make together.
+//! Operations on typed values: the field set, removal of fields, and merging.
 
-use super::atom::{Atom, ListAtom, MapAtom, Step};
-use super::element::PathElement;
-use super::set::FieldSet;
+use super::atom::{Atom, AtomKind, ListAtom, MapAtom};
+use super::field_set::FieldSet;
+use super::path_element::PathElement;
 use crate::types::Type;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The fields that whoever applies this object owns.
+/// Returns the fields that a manager owns after it applied this object.
 pub(super) fn field_set(value: &Value, ty: &Type) -> FieldSet {
     owned(value, ty).1
 }
 
-/// Whether the value is owned as one, and what is owned within it.
+/// Returns whether the value is owned as a whole, and the fields that are owned within it.
 fn owned(value: &Value, ty: &Type) -> (bool, FieldSet) {
     let mut set = FieldSet::default();
-    match Atom::of(ty).deduced(Some(value)).step() {
-        Some(Step::Scalar(_)) => return (true, set),
-        Some(Step::List(list)) => {
+    match Atom::of(ty).deduce(Some(value)).kind() {
+        Some(AtomKind::Scalar(_)) => return (true, set),
+        Some(AtomKind::List(list)) => {
             if list.is_atomic() {
                 return (true, set);
             }
@@ -38,7 +38,7 @@ fn owned(value: &Value, ty: &Type) -> (bool, FieldSet) {
                 set.members.insert(element);
             }
         }
-        Some(Step::Map(map)) => {
+        Some(AtomKind::Map(map)) => {
             if map.atomic {
                 return (true, set);
             }
@@ -68,10 +68,10 @@ fn items(value: Option<&Value>) -> &[Value] {
     value.and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// The object without these fields. What is left with nothing in it becomes null.
+/// Returns the object without these fields. Objects and lists that become empty become null.
 pub(super) fn remove(value: &Value, set: &FieldSet, ty: &Type) -> Value {
-    match Atom::of(ty).deduced(Some(value)).step() {
-        Some(Step::List(list)) if !list.is_atomic() => {
+    match Atom::of(ty).deduce(Some(value)).kind() {
+        Some(AtomKind::List(list)) if !list.is_atomic() => {
             let mut left = Vec::new();
             for item in items(Some(value)) {
                 let Ok(element) = list.element(item) else {
@@ -92,7 +92,7 @@ pub(super) fn remove(value: &Value, set: &FieldSet, ty: &Type) -> Value {
                 Value::Array(left)
             }
         }
-        Some(Step::Map(map)) if !map.atomic => {
+        Some(AtomKind::Map(map)) if !map.atomic => {
             let mut left = Map::new();
             for (name, value) in value.as_object().into_iter().flatten() {
                 let element = PathElement::Field(name.clone());
@@ -112,27 +112,27 @@ pub(super) fn remove(value: &Value, set: &FieldSet, ty: &Type) -> Value {
                 Value::Object(left)
             }
         }
-        Some(Step::Scalar(_)) => value.clone(),
+        Some(AtomKind::Scalar(_)) => value.clone(),
         _ => Value::Null,
     }
 }
 
-/// The live object with the applied one merged in. Items of lists stand where the applied one has them.
+/// Merges the applied object into the live one. List items take the order of the applied list.
 pub(super) fn merge(live: &Value, applied: &Value, ty: &Type) -> Value {
     merged(Some(live), Some(applied), ty).unwrap_or_default()
 }
 
 fn merged(live: Option<&Value>, applied: Option<&Value>, ty: &Type) -> Option<Value> {
     let either = applied.or(live);
-    match Atom::of(ty).deduced(either).step() {
-        Some(Step::Map(map)) => {
+    match Atom::of(ty).deduce(either).kind() {
+        Some(AtomKind::Map(map)) => {
             let (left, right) = (fields(live), fields(applied));
             if map.atomic || (left.is_none_or(Map::is_empty) && right.is_none_or(Map::is_empty)) {
                 return either.cloned();
             }
             merge_maps(left, right, map)
         }
-        Some(Step::List(list)) => {
+        Some(AtomKind::List(list)) => {
             let (left, right) = (items(live), items(applied));
             if list.is_atomic() || (left.is_empty() && right.is_empty()) {
                 return either.cloned();
@@ -166,8 +166,8 @@ fn merge_maps(
     (!out.is_empty()).then_some(Value::Object(out))
 }
 
-/// Walks both lists at once. What only one has keeps its place relative to what both have, and what both have stands in the order of
-/// the applied list.
+/// Merges two lists, walking both at once. Items of only one list keep their position relative to the shared items; shared items take the
+/// order of the applied list.
 fn merge_lists(live: &[Value], applied: &[Value], list: ListAtom<'_>) -> Option<Value> {
     let index = |items: &[Value]| -> Vec<(PathElement, Value)> {
         items
@@ -178,7 +178,7 @@ fn merge_lists(live: &[Value], applied: &[Value], list: ListAtom<'_>) -> Option<
     let (left, right) = (index(live), index(applied));
     let mut by_element: BTreeMap<&PathElement, Value> = BTreeMap::new();
     for (element, item) in &left {
-        // Of items that stand twice, which only a live list has, nothing is known.
+        // Duplicate items, which only a live list can have, are merged as unknown.
         by_element
             .entry(element)
             .and_modify(|known| *known = Value::Null)
@@ -203,7 +203,7 @@ fn merge_lists(live: &[Value], applied: &[Value], list: ListAtom<'_>) -> Option<
                 continue;
             }
             if applied_elements.contains(element) && next_shared.is_some_and(|next| next != element) {
-                // It comes where the applied list has it.
+                // The item is inserted at its position in the applied list.
                 l += 1;
                 continue;
             }

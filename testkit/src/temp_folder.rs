@@ -1,4 +1,4 @@
-//! A cluster's folder, and the `sh` that removes it.
+//! A temporary folder of a cluster, and the `sh` process that removes it.
 
 use crate::process::supervisor;
 use std::fs;
@@ -6,9 +6,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
-/// Removes the folder when the pipe closes, unless it was told to keep it. Processes that are being killed at the
-/// same moment may still write, hence more than one attempt.
-const REMOVER: &str = r#"
+/// Removes the folder when the pipe closes, unless it reads `keep`. Processes that are being killed at the same time may still write to it,
+/// hence several attempts.
+const REMOVE_SCRIPT: &str = r#"
 trap '' HUP INT QUIT TERM
 read -r word && [ "$word" = keep ] && exit
 attempts=0
@@ -18,17 +18,17 @@ while [ -e "$1" ] && [ $attempts -lt 100 ]; do
 done
 "#;
 
-/// A fresh folder. It goes when this value is dropped, or when our process ends in whatever way.
+/// A new folder, removed when this value is dropped or when our process ends in any way.
 #[derive(Debug)]
-pub(crate) struct Folder {
+pub(crate) struct TempFolder {
     path: PathBuf,
     remover: Child,
 }
 
-impl Folder {
+impl TempFolder {
     pub(crate) fn create() -> io::Result<Self> {
         let temporary = tempfile::Builder::new().prefix("kubewright-testkit-").tempdir()?;
-        let mut command = supervisor(REMOVER);
+        let mut command = supervisor(REMOVE_SCRIPT);
         let remover = command
             .arg(temporary.path())
             .stdout(Stdio::null())
@@ -80,7 +80,7 @@ impl Folder {
         self.path.join("audit.jsonl")
     }
 
-    /// Leaves the folder, without its data, for a person to look at.
+    /// Keeps the folder for inspection, without its data.
     pub(crate) fn keep(mut self) {
         let _ = fs::remove_dir_all(self.etcd_data());
         if let Some(stdin) = &mut self.remover.stdin {
@@ -89,9 +89,9 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for TempFolder {
     fn drop(&mut self) {
-        // `wait` closes the pipe first. There is nobody to tell of a folder that stays.
+        // `wait` closes the pipe first. A folder that could not be removed cannot be reported from here.
         let _ = self.remover.wait();
     }
 }
@@ -101,8 +101,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dropped_folder_is_gone() {
-        let folder = Folder::create().unwrap();
+    fn dropped_folder_is_removed() {
+        let folder = TempFolder::create().unwrap();
         let path = folder.path().to_owned();
         fs::write(folder.logs().join("a"), "x").unwrap();
         drop(folder);
@@ -110,8 +110,8 @@ mod tests {
     }
 
     #[test]
-    fn kept_folder_stays_without_its_data() {
-        let folder = Folder::create().unwrap();
+    fn kept_folder_remains_without_its_data() {
+        let folder = TempFolder::create().unwrap();
         let path = folder.path().to_owned();
         fs::create_dir(folder.etcd_data()).unwrap();
         folder.keep();

@@ -1,11 +1,11 @@
-//! A set of fields, as `fieldsV1` holds it.
+//! Field sets, the content of `fieldsV1`.
 
-use super::element::PathElement;
+use super::path_element::PathElement;
 use crate::types::Type;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A set of paths. A path is in it on its own account: its parents are not, and neither are its children.
+/// A set of paths. Membership of a path implies neither that of its parents nor that of its children.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FieldSet {
     pub(super) members: BTreeSet<PathElement>,
@@ -13,7 +13,7 @@ pub struct FieldSet {
 }
 
 impl FieldSet {
-    /// A set of fields of objects, each a list of names.
+    /// Builds a set from paths of object fields, each a list of names.
     pub fn of_fields(paths: &[&[&str]]) -> Self {
         let mut set = Self::default();
         for path in paths {
@@ -26,12 +26,12 @@ impl FieldSet {
         set
     }
 
-    /// No path is in it.
+    /// Whether the set has no path.
     pub fn is_empty(&self) -> bool {
         self.members.is_empty() && self.children.values().all(Self::is_empty)
     }
 
-    /// Adds a path. The empty path, the whole object, has no owner and is left out.
+    /// Adds a path. The empty path (the whole object) has no owner and is ignored.
     pub fn insert(&mut self, path: &[PathElement]) {
         match path {
             [] => {}
@@ -40,7 +40,7 @@ impl FieldSet {
         }
     }
 
-    /// Whether the path is in it.
+    /// Whether the set contains the path.
     pub fn contains(&self, path: &[PathElement]) -> bool {
         match path {
             [] => false,
@@ -49,7 +49,7 @@ impl FieldSet {
         }
     }
 
-    /// The paths, in order, parents first.
+    /// Returns the paths in order, parents first.
     pub fn paths(&self) -> Vec<Vec<PathElement>> {
         let mut paths = Vec::new();
         self.collect(&mut Vec::new(), &mut paths);
@@ -69,7 +69,7 @@ impl FieldSet {
         }
     }
 
-    /// What is in either.
+    /// The paths in either set.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
         let mut union = self.clone();
@@ -81,7 +81,7 @@ impl FieldSet {
         union
     }
 
-    /// What is in both.
+    /// The paths in both sets.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
         let children = self.children.iter().filter_map(|(element, set)| {
@@ -94,19 +94,19 @@ impl FieldSet {
         }
     }
 
-    /// What is in this one only.
+    /// The paths that are only in this set.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Self {
-        self.without(other, false)
+        self.subtract(other, false)
     }
 
-    /// What is in this one, and neither in the other nor below something in it.
+    /// The paths in this set that are neither in `other` nor below a path in it.
     #[must_use]
     pub fn recursive_difference(&self, other: &Self) -> Self {
-        self.without(other, true)
+        self.subtract(other, true)
     }
 
-    fn without(&self, other: &Self, recursive: bool) -> Self {
+    fn subtract(&self, other: &Self, recursive: bool) -> Self {
         let children = self.children.iter().filter_map(|(element, set)| {
             if recursive && other.members.contains(element) {
                 return None;
@@ -114,7 +114,7 @@ impl FieldSet {
             let rest = other
                 .children
                 .get(element)
-                .map_or_else(|| set.clone(), |other| set.without(other, recursive));
+                .map_or_else(|| set.clone(), |other| set.subtract(other, recursive));
             (!rest.is_empty()).then(|| (element.clone(), rest))
         });
         Self {
@@ -123,9 +123,9 @@ impl FieldSet {
         }
     }
 
-    /// With the fields that are known by name and have something below them, which are otherwise not in a set: their parents' type
-    /// brings them about. Comparing what is left of an object needs them.
-    pub(super) fn with_named_fields(&self, ty: &Type) -> Self {
+    /// Adds the named fields that have children in the set. Sets omit them, since the type implies them; comparing the rest of an object
+    /// after a removal needs them.
+    pub(super) fn ensure_named_fields_are_members(&self, ty: &Type) -> Self {
         let map = ty.as_map().map(|(map, _)| map);
         let mut members = self.members.clone();
         let mut children = BTreeMap::new();
@@ -142,14 +142,14 @@ impl FieldSet {
             };
             children.insert(
                 element.clone(),
-                set.with_named_fields(below.unwrap_or(&Type::Any)),
+                set.ensure_named_fields_are_members(below.unwrap_or(&Type::Any)),
             );
         }
         Self { members, children }
     }
 
-    /// As the type says today: what was owned field by field and is one value now is owned as one, and what is below it no more.
-    pub(super) fn reconciled(&self, ty: &Type) -> Self {
+    /// Adapts the set to the current type: where a granular map or list has become atomic, its path replaces the paths below it.
+    pub(super) fn reconcile_with_schema(&self, ty: &Type) -> Self {
         let mut result = Self {
             members: self.members.clone(),
             children: BTreeMap::new(),
@@ -159,25 +159,25 @@ impl FieldSet {
                 PathElement::Field(name) => ty.as_map().and_then(|(map, _)| map.type_of(name)),
                 _ => ty.as_list().map(|list| &list.items),
             };
-            let is_one_value = below.is_some_and(|ty| {
+            let is_atomic = below.is_some_and(|ty| {
                 ty.as_map().is_some_and(|(_, atomic)| atomic)
                     || ty
                         .as_list()
                         .is_some_and(|list| list.kind == crate::types::ListKind::Atomic)
             });
-            if is_one_value {
+            if is_atomic {
                 result.members.insert(element.clone());
             } else {
                 result.children.insert(
                     element.clone(),
-                    below.map_or_else(|| set.clone(), |ty| set.reconciled(ty)),
+                    below.map_or_else(|| set.clone(), |ty| set.reconcile_with_schema(ty)),
                 );
             }
         }
         result
     }
 
-    /// The set as `fieldsV1`.
+    /// Encodes the set as `fieldsV1`.
     pub fn encode(&self) -> Value {
         Value::Object(self.encode_fields())
     }
@@ -200,7 +200,7 @@ impl FieldSet {
         fields
     }
 
-    /// Reads `fieldsV1`; none when it is not one.
+    /// Decodes `fieldsV1`; none if it is malformed.
     pub fn decode(fields: &Value) -> Option<Self> {
         let mut set = Self::default();
         for (name, below) in fields.as_object()? {
