@@ -416,7 +416,11 @@ impl SharedInformerFactory {
             if !core.has_synced() {
                 return Err(format!("waiting for the first list of {}", kind.group_resource()));
             }
-            if let Some(missing) = core.watches.missing_for().filter(|missing| *missing > patience) {
+            if let Some(missing) = core
+                .watch_health
+                .missing_for()
+                .filter(|missing| *missing > patience)
+            {
                 return Err(format!(
                     "no watch of {} for {} s",
                     kind.group_resource(),

@@ -151,7 +151,7 @@ impl Quorum {
     }
 
     fn scanner(&self) -> Scanner {
-        Scanner::keeping(self.core.views.clone(), &self.core.options.storage)
+        self.core.scanner()
     }
 
     /// Whether the store holds just these, in these versions.

@@ -7,7 +7,6 @@
 //! `reflector` → `fifo` → `store` → `processor` → `core`, which puts them together without types → `informer` → `factory` → `lister`, the
 //! typed skin. `views` is where bytes are decoded, `handler` says what is told of changes.
 
-mod absorbing;
 mod api_list_watch;
 mod backoff;
 mod compression;
@@ -37,6 +36,7 @@ mod prefetch;
 mod processor;
 mod reflector;
 mod resource_version;
+mod running_informer;
 mod scan;
 mod seeding;
 mod selector;

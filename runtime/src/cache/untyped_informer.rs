@@ -1,38 +1,31 @@
 //! One informer without types: reflectors, queue, store and listeners put together.
 
 use std::{
-    panic::AssertUnwindSafe,
     sync::{Arc, OnceLock, atomic::Ordering},
     time::Duration,
 };
 
-use futures::{FutureExt as _, StreamExt as _, stream::FuturesUnordered};
 use parking_lot::Mutex;
 use serde_json::json;
-use tokio::{runtime::Handle, sync::watch, time::Instant};
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio::sync::watch;
 
 use super::{
-    HandlerOptions, InformerOptions, InformerStats, ListerWatcher, QueueKind, SeedError, StorageMode,
-    absorbing::absorbing,
+    HandlerOptions, InformerOptions, InformerStats, SeedError, StorageMode,
     compression::{Compressor, Encoder},
     decoded_cache::DecodedCacheHandle,
     decoder::{ANYBODY, Decoder},
-    fifo::{Delta, Namespace, SharedFifo},
+    fifo::{Delta, SharedFifo},
     index::{Index, IndexSpec},
     object::StoredObject,
-    processor::{HandlerRegistration, Handlers, Listener, Processor, Registrations},
-    reflector::{ErrorHandler, Reflector, ReflectorOptions},
+    processor::{HandlerRegistration, Listener, Registrations},
+    reflector::ErrorHandler,
     scan::Scanner,
-    stats::{Counters, count},
+    stats::Counters,
     storage_mode::Paths,
-    store::{Store, StoreEvent},
+    store::Store,
     watch_health::WatchHealth,
 };
-use crate::{ApiResource, View, panics, wake_batch::together};
-
-/// After so many changes other tasks get their turn.
-const CHANGES_AT_A_TIME: usize = 1000;
+use crate::{ApiResource, View};
 
 /// Called when everybody was told of a batch.
 type Hook = Arc<dyn Fn() + Send + Sync>;
@@ -47,8 +40,8 @@ pub(super) struct UntypedInformer {
     pub(super) views: Arc<Decoder>,
     pub(super) counters: Arc<Counters>,
     pub(super) error_handler: ErrorHandler,
-    pub(super) watches: WatchHealth,
-    registrations: Arc<Registrations>,
+    pub(super) watch_health: Arc<WatchHealth>,
+    pub(super) registrations: Arc<Registrations>,
     /// Called when everybody was told of a batch.
     told: Mutex<Arc<[Hook]>>,
     synced: watch::Sender<bool>,
@@ -78,7 +71,7 @@ impl UntypedInformer {
             views,
             counters,
             error_handler: ErrorHandler::default(),
-            watches: WatchHealth::default(),
+            watch_health: Arc::default(),
             registrations: Arc::default(),
             told: Mutex::new(Arc::new([])),
             synced: watch::Sender::new(false),
@@ -104,6 +97,22 @@ impl UntypedInformer {
     /// What becomes of objects that may be compressed.
     pub(super) fn fresh(&self) -> Option<Encoder> {
         self.settling.fresh()
+    }
+
+    /// A scanner that finds what this informer keeps of its objects.
+    pub(super) fn scanner(&self) -> Scanner {
+        Scanner::keeping(self.views.clone(), &self.options.storage)
+    }
+
+    /// The queue of the informer that starts now; none if it was started before.
+    pub(super) fn set_started(&self, queue: SharedFifo) -> Option<Arc<SharedFifo>> {
+        let queue = Arc::new(queue);
+        self.fifo.set(queue.clone()).ok()?;
+        Some(queue)
+    }
+
+    pub(super) fn set_synced(&self) {
+        self.synced.send_replace(true);
     }
 
     pub(super) fn is_started(&self) -> bool {
@@ -146,8 +155,8 @@ impl UntypedInformer {
         *told = told.iter().cloned().chain([hook]).collect();
     }
 
-    /// Everybody was told of what is in the store.
-    fn was_told(&self) {
+    /// Calls the hooks that run after each batch.
+    pub(super) fn call_batch_hooks(&self) {
         let hooks = self.told.lock().clone();
         for hook in hooks.iter() {
             hook();
@@ -239,98 +248,5 @@ impl UntypedInformer {
         self.store.apply(vec![Delta::Upserted(object)], false);
         self.synced.send_replace(true);
         Ok(())
-    }
-
-    /// What runs the informer, in one task; nothing, if it was started before. Must be called within a runtime, whose threads run handlers.
-    pub(super) fn start(
-        self: &Arc<Self>,
-        sources: Vec<(Namespace, Arc<dyn ListerWatcher>)>,
-        queue: QueueKind,
-        options: &ReflectorOptions,
-        tracker: &TaskTracker,
-        cancel: &CancellationToken,
-    ) -> Option<impl Future<Output = ()> + Send + 'static> {
-        let namespaces = sources.iter().map(|(namespace, _)| namespace.clone());
-        let fifo = Arc::new(SharedFifo::new(queue, namespaces, &self.store));
-        self.fifo.set(fifo.clone()).ok()?;
-        let parts = FuturesUnordered::new();
-        self.watches.start(sources.len());
-        for (namespace, source) in sources {
-            let reflector = Reflector::new(self.clone(), source, namespace, fifo.clone(), options.clone());
-            parts.push(reflector.run().boxed());
-        }
-        let handlers = Handlers {
-            tracker: tracker.clone(),
-            runtime: Handle::current(),
-            cancel: cancel.clone(),
-        };
-        let processor = Processor::new(self.registrations.clone(), handlers);
-        parts.push(self.clone().process(fifo, processor).boxed());
-        let cancel = cancel.clone();
-        let core = self.clone();
-        // One task: what a reflector has read is in the store before anything else is read.
-        Some(async move {
-            let ended = cancel.run_until_cancelled(absorbing(parts.collect::<()>()));
-            if let Err(panic) = AssertUnwindSafe(ended).catch_unwind().await {
-                let (kind, panic) = (&core.info().kind, panics::message(&*panic));
-                tracing::error!(
-                    "the informer of {kind} panicked, and its cache stays as it is from now on, so that probes will fail: {panic}"
-                );
-            }
-        })
-    }
-
-    /// Moves batches from the queue to the store, then tells the listeners. The only writer of the store, and the only one who tells.
-    async fn process(self: Arc<Self>, fifo: Arc<SharedFifo>, mut processor: Processor) {
-        let mut has_synced = false;
-        loop {
-            let replay = || self.store.all().iter().cloned().map(StoreEvent::Added).collect();
-            processor.adopt(replay, has_synced);
-            let batch = tokio::select! {
-                biased;
-                () = self.registrations.changed() => continue,
-                () = processor.resync_due() => {
-                    if processor.begin_resync() {
-                        fifo.push([Delta::SyncAll]);
-                    }
-                    continue;
-                }
-                batch = fifo.pop() => batch,
-                () = self.settling.may_move() => {
-                    self.settling.move_some();
-                    continue;
-                }
-            };
-            let started = Instant::now();
-            let changes = self.store.apply(batch, processor.is_resyncing());
-            for (position, some) in changes.chunks(CHANGES_AT_A_TIME).enumerate() {
-                if position > 0 {
-                    tokio::task::yield_now().await;
-                }
-                together(|| {
-                    for change in some {
-                        if let Some(old) = change.outdated() {
-                            old.slot.clear();
-                        }
-                        self.settling.check(change.object());
-                        processor.tell(change, !has_synced);
-                    }
-                });
-                processor.told();
-            }
-            self.was_told();
-            if fifo.processed() && !has_synced {
-                has_synced = true;
-                processor.synced();
-                self.synced.send_replace(true);
-            }
-            self.count_batch(started);
-        }
-    }
-
-    fn count_batch(&self, started: Instant) {
-        count(&self.counters.batches);
-        let nanos = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        self.counters.processing_nanos.fetch_add(nanos, Ordering::Relaxed);
     }
 }

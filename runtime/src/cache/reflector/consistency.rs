@@ -2,13 +2,13 @@
 
 use std::{collections::HashMap, sync::atomic::Ordering};
 
-use super::{Reflector, TemporaryStore};
+use super::{Reflector, ReflectorStore, TemporaryStore};
 use crate::cache::{ListOptions, resource_version};
 
 /// So many differences are named in the log.
 const NAMED: usize = 10;
 
-impl Reflector {
+impl<S: ReflectorStore> Reflector<S> {
     /// Lists again, at the very same version, and compares. What differs is logged and counted; a list that fails compares nothing.
     pub(super) async fn check_consistency(&mut self, gathered: &TemporaryStore, version: &str) {
         if version == "0" || !resource_version::is_number(version) {
@@ -43,8 +43,8 @@ impl Reflector {
         if differences.is_empty() {
             return;
         }
-        self.core
-            .counters
+        self.store
+            .counters()
             .inconsistencies
             .fetch_add(differences.len() as u64, Ordering::Relaxed);
         differences.sort_unstable();

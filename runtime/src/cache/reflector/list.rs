@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Reflector, SILENCE, TemporaryStore, in_time, next};
+use super::{Reflector, ReflectorStore, SILENCE, TemporaryStore, in_time, next};
 use crate::cache::{
     ListOptions, ListWatchError,
     index::Index,
@@ -19,7 +19,7 @@ struct List {
     pages: usize,
 }
 
-impl Reflector {
+impl<S: ReflectorStore> Reflector<S> {
     /// Puts the whole list into the queue as one replacement.
     pub(super) async fn list(&mut self) -> Result<(), ListWatchError> {
         let version = match &*self.version {
@@ -39,7 +39,7 @@ impl Reflector {
             listed => listed?,
         };
         self.paged |= version == "0" && listed.pages > 1;
-        self.gathered(listed.objects, &listed.version).await;
+        self.replace(listed.objects, &listed.version).await;
         Ok(())
     }
 
@@ -97,12 +97,14 @@ impl Reflector {
         options: ListOptions,
         mut each: impl FnMut(&Self, &[Arc<Index>], Listed),
     ) -> Result<(String, Option<String>), ListWatchError> {
-        let indexes = self.core.store.indexes();
+        let indexes = self.store.indexes();
         let mut body = in_time(self.source.list(options)).await?;
         let mut cutter = ListSplitter::new();
         while let Some(chunk) = next(&mut body, SILENCE).await? {
             cutter.push(&chunk, |item| {
-                let object = self.scanner.listed(item, &indexes, &self.core.store)?;
+                let object = self
+                    .scanner
+                    .listed(item, &indexes, &|metadata| self.store.find_version(metadata))?;
                 each(self, &indexes, object);
                 Ok(())
             })?;

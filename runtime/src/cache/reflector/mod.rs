@@ -12,6 +12,7 @@
 mod consistency;
 mod list;
 mod options;
+mod store;
 mod streaming;
 mod temporary_store;
 mod watch;
@@ -24,17 +25,17 @@ use tokio::time::{Instant, sleep, timeout};
 
 pub(super) use self::options::ErrorHandler;
 pub use self::options::ReflectorOptions;
+pub(super) use self::store::ReflectorStore;
 use self::temporary_store::TemporaryStore;
 use super::{
     Backoff, ByteStream, ListWatchError, ListerWatcher,
     failure_log::{FailureLog, VersionFault},
-    fifo::{Delta, Namespace, SharedFifo},
+    fifo::{Delta, Namespace},
     index::Index,
     object::StoredObject,
     resource_version,
     scan::{Listed, ScanError, ScanFailure, Scanner},
     stats::count,
-    untyped_informer::UntypedInformer,
 };
 use crate::NamespacedName;
 
@@ -42,11 +43,10 @@ use crate::NamespacedName;
 const SILENCE: Duration = Duration::from_mins(3);
 
 /// Lists and watches one namespace, or all, for one informer.
-pub(super) struct Reflector {
-    core: Arc<UntypedInformer>,
+pub(super) struct Reflector<S> {
+    store: Arc<S>,
     source: Arc<dyn ListerWatcher>,
     namespace: Namespace,
-    fifo: Arc<SharedFifo>,
     options: ReflectorOptions,
     scanner: Scanner,
     backoff: Box<dyn Backoff>,
@@ -61,22 +61,19 @@ pub(super) struct Reflector {
     unstreamed_until: Option<Instant>,
 }
 
-impl Reflector {
+impl<S: ReflectorStore> Reflector<S> {
     pub(super) fn new(
-        core: Arc<UntypedInformer>,
+        store: Arc<S>,
         source: Arc<dyn ListerWatcher>,
         namespace: Namespace,
-        fifo: Arc<SharedFifo>,
         options: ReflectorOptions,
     ) -> Self {
-        let scanner = Scanner::keeping(core.views.clone(), &core.options.storage);
         Self {
-            scanner: scanner.into_fresh(core.fresh()),
-            complaints: FailureLog::new(core.info(), namespace.as_deref()),
-            core,
+            scanner: store.scanner(),
+            complaints: FailureLog::new(store.info(), namespace.as_deref()),
+            store,
             source,
             namespace,
-            fifo,
             backoff: (options.backoff)(),
             options,
             version: String::new(),
@@ -106,18 +103,19 @@ impl Reflector {
     }
 
     /// The list is whole: the store is to hold this, as of this version, and nothing else.
-    async fn gathered(&mut self, gathered: TemporaryStore, version: &str) {
+    async fn replace(&mut self, listed: TemporaryStore, version: &str) {
         self.version_unavailable = false;
         self.advance(version, None);
-        count(&self.core.counters.lists);
+        count(&self.store.counters().lists);
         if self.options.check_consistency {
-            self.check_consistency(&gathered, version).await;
+            self.check_consistency(&listed, version).await;
         }
-        self.fifo.push([Delta::Replaced {
+        let replaced = Delta::Replaced {
             namespace: self.namespace.clone(),
             version: version.into(),
-            objects: gathered.into_objects(),
-        }]);
+            objects: listed.into_objects(),
+        };
+        self.store.apply([replaced]).await;
     }
 
     /// The server is known to have reached this version. It is followed even where it goes backwards: to ask again for what is known is
@@ -129,7 +127,7 @@ impl Reflector {
             _ => None,
         };
         if let Some(fault) = fault {
-            count(&self.core.counters.version_errors);
+            count(&self.store.counters().version_errors);
             if let Some(warning) = self
                 .complaints
                 .about_version(fault, &self.version, version, object)
@@ -153,20 +151,20 @@ impl Reflector {
     }
 
     fn failed(&mut self, error: &ListWatchError) {
-        count(&self.core.counters.failures);
+        count(&self.store.counters().failures);
         if let Some(warning) = self.complaints.about(error) {
             tracing::warn!("{warning}");
         } else {
             tracing::debug!("{}: {error}", self.complaints.place());
         }
-        self.core.error_handler.tell(error);
+        self.store.report_failure(error);
     }
 
     /// What is kept of an object that a list brought: what is in the store already, where that is the same version.
     fn listed(&self, listed: Listed, indexes: &[Arc<Index>]) -> Arc<StoredObject> {
         match listed {
             Listed::Known(known) => known,
-            Listed::New(object) => self.core.arrived(object, indexes),
+            Listed::New(object) => self.store.accept(object, indexes),
         }
     }
 }
@@ -206,98 +204,5 @@ async fn next(body: &mut ByteStream, patience: Duration) -> Result<Option<Bytes>
 }
 
 #[cfg(test)]
-mod tests {
-    use k8s_openapi::api::core::v1::Node;
-    use serde_json::json;
-
-    use super::*;
-    use crate::{
-        Kind as _,
-        cache::{InformerOptions, ListOptions, QueueKind, WatchOptions},
-    };
-
-    struct Nothing;
-
-    impl ListerWatcher for Nothing {
-        fn list(&self, _: ListOptions) -> futures::future::BoxFuture<'_, Result<ByteStream, ListWatchError>> {
-            Box::pin(std::future::pending())
-        }
-
-        fn watch(
-            &self,
-            _: WatchOptions,
-        ) -> futures::future::BoxFuture<'_, Result<ByteStream, ListWatchError>> {
-            Box::pin(std::future::pending())
-        }
-    }
-
-    fn reflector() -> Reflector {
-        let core = Arc::new(UntypedInformer::new::<Node>(
-            Node::info(),
-            InformerOptions::default(),
-            Arc::default(),
-        ));
-        let fifo = Arc::new(SharedFifo::new(QueueKind::Batching, [None], &core.store));
-        Reflector::new(core, Arc::new(Nothing), None, fifo, ReflectorOptions::default())
-    }
-
-    fn list(reflector: &mut Reflector, item: &serde_json::Value) -> Arc<StoredObject> {
-        let item = item.to_string();
-        let listed = reflector
-            .scanner
-            .listed(item.as_bytes(), &[], &reflector.core.store);
-        reflector.listed(listed.unwrap(), &[])
-    }
-
-    /// Else a relist would hold everything twice for a moment.
-    #[test]
-    fn a_list_keeps_nothing_of_what_the_store_has() {
-        let node = |uid: &str, version: &str| json!({"metadata": {"name": "n", "uid": uid, "resourceVersion": version}});
-        let mut reflector = reflector();
-        let core = reflector.core.clone();
-        core.seed(&node("u", "1")).unwrap();
-        for (uid, version, is_kept) in [("u", "1", true), ("u", "2", false), ("v", "1", false)] {
-            let listed = list(&mut reflector, &node(uid, version));
-            let stored = core.store.get(listed.metadata.name()).unwrap();
-            assert_eq!(Arc::ptr_eq(&listed, &stored), is_kept, "{uid} {version}");
-        }
-    }
-
-    /// What did not change leaves no gaps between what did: those would be as long as all that was listed.
-    #[test]
-    fn what_a_list_brings_anew_lies_close_together() {
-        const EACH: usize = 8_000;
-        let node = |number: usize, version: usize| {
-            // Nothing is alike, else they would be kept as differences.
-            let digest = |part: usize| {
-                format!(
-                    "{:016x}",
-                    (number * EACH + part + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15)
-                )
-            };
-            let text: String = (0..EACH / 16).map(digest).collect();
-            json!({"metadata": {"name": format!("n-{number}"), "uid": "u", "resourceVersion": version.to_string()}, "text": text})
-        };
-        let mut reflector = reflector();
-        let first = (0..400).map(|number| list(&mut reflector, &node(number, 1)));
-        let first = Delta::Replaced {
-            namespace: None,
-            version: "1".into(),
-            objects: first.collect(),
-        };
-        reflector.core.store.apply(vec![first], false);
-        let second =
-            (0..400).map(|number| list(&mut reflector, &node(number, 1 + usize::from(number % 10 == 0))));
-        let second: Vec<_> = second.collect();
-        let new = second
-            .iter()
-            .filter(|object| object.metadata.resource_version() == "2");
-        let mut places: Vec<_> = new
-            .filter_map(|object| Some(object.payload.raw()?.as_ptr() as usize))
-            .collect();
-        assert_eq!(places.len(), 40, "they are fresh");
-        places.sort_unstable();
-        let gaps = places.windows(2).filter(|pair| pair[1] - pair[0] > 2 * EACH);
-        assert!(gaps.count() < 10);
-    }
-}
+#[path = "reflector_tests.rs"]
+mod tests;

@@ -10,7 +10,7 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::time::{Instant, timeout};
 
-use super::{Reflector, SILENCE, TemporaryStore, watch::Stream};
+use super::{Reflector, ReflectorStore, SILENCE, TemporaryStore, watch::Stream};
 use crate::cache::{ListWatchError, index::Index, scan::WatchEvent, stats::count};
 
 const WARN_EVERY: Duration = Duration::from_secs(10);
@@ -50,7 +50,7 @@ struct Initial {
     rest: Vec<u8>,
 }
 
-impl Reflector {
+impl<S: ReflectorStore> Reflector<S> {
     /// Puts the whole list into the queue as one replacement and returns the stream, to go on with; none when a list is needed instead.
     pub(super) async fn stream_list_if_possible(&mut self) -> Result<Option<Stream>, ListWatchError> {
         let is_unsupported = self.unstreamed_until.is_some_and(|until| Instant::now() < until);
@@ -126,7 +126,7 @@ impl Reflector {
                 return Err(ListWatchError::Broken("it ended before all objects had come".to_owned()).into());
             };
             heard = Instant::now();
-            let indexes = self.core.store.indexes();
+            let indexes = self.store.indexes();
             let mut taken = Ok(());
             let _ = stream.lines.push(&chunk, |line| {
                 taken = self.initial_line(line, &indexes, &mut initial);
@@ -143,7 +143,7 @@ impl Reflector {
             }
         };
         stream.goes_on(initial.rest);
-        self.gathered(initial.objects, &version).await;
+        self.replace(initial.objects, &version).await;
         Ok(stream)
     }
 
@@ -169,8 +169,9 @@ impl Reflector {
             initial.rest.push(b'\n');
             return Ok(());
         }
-        count(&self.core.counters.watch_events);
-        match self.scanner.list_line(line, indexes, &self.core.store)? {
+        count(&self.store.counters().watch_events);
+        let known = |metadata: &_| self.store.find_version(metadata);
+        match self.scanner.list_line(line, indexes, &known)? {
             WatchEvent::Added(object) | WatchEvent::Modified(object) => {
                 initial.objects.put(self.listed(object, indexes));
             }

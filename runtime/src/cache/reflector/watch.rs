@@ -4,17 +4,19 @@ use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use futures::{FutureExt as _, StreamExt as _};
-use tokio::time::{Instant, sleep};
+use tokio::{
+    task::yield_now,
+    time::{Instant, sleep},
+};
 
-use super::{Reflector, SILENCE, in_time, next};
+use super::{Reflector, ReflectorStore, SILENCE, in_time, next};
 use crate::cache::{
     ByteStream, ListWatchError, WatchOptions,
-    absorbing::give_way,
     fifo::Delta,
     index::Index,
     scan::{Lines, WatchEvent},
     stats::count,
-    untyped_informer::UntypedInformer,
+    watch_health::WatchHealth,
 };
 
 /// The server ends a watch after a time between these, so that not all clients come back at once.
@@ -37,22 +39,22 @@ pub(super) struct Stream {
     events: u64,
     /// A watch from no version begins with the objects in no order: their versions say nothing.
     unordered: bool,
-    _open: Open,
+    _open: OpenWatch,
 }
 
-/// A watch that is open, for whoever asks how the informer is.
-struct Open(Arc<UntypedInformer>);
+/// Counts as an open watch until it is dropped.
+struct OpenWatch(Arc<WatchHealth>);
 
-impl Open {
-    fn new(core: &Arc<UntypedInformer>) -> Self {
-        core.watches.opened();
-        Self(core.clone())
+impl OpenWatch {
+    fn new(health: &Arc<WatchHealth>) -> Self {
+        health.opened();
+        Self(health.clone())
     }
 }
 
-impl Drop for Open {
+impl Drop for OpenWatch {
     fn drop(&mut self) {
-        self.0.watches.ended();
+        self.0.ended();
     }
 }
 
@@ -76,7 +78,7 @@ impl Stream {
     }
 }
 
-impl Reflector {
+impl<S: ReflectorStore> Reflector<S> {
     /// WatchHealth, beginning with `stream`. Returns without an error when the last version is no longer served.
     pub(super) async fn watch_until_expired(
         &mut self,
@@ -124,7 +126,7 @@ impl Reflector {
             send_initial_events,
         };
         let body = in_time(self.source.watch(options)).await?;
-        count(&self.core.counters.watches);
+        count(&self.store.counters().watches);
         if self.complaints.settled() {
             tracing::info!("{}: watching", self.complaints.place());
         }
@@ -136,7 +138,7 @@ impl Reflector {
             end: started + Duration::from_secs(timeout_seconds.into()) + SILENCE,
             events: 0,
             unordered: ["", "0"].contains(&version),
-            _open: Open::new(&self.core),
+            _open: OpenWatch::new(self.store.watch_health()),
         })
     }
 
@@ -156,13 +158,13 @@ impl Reflector {
             let chunk = match stream.next_now() {
                 Some(chunk) if deltas.len() < MOST_AT_ONCE => chunk,
                 Some(chunk) => {
-                    self.push(&mut deltas, &mut told);
-                    // Else what is queued would grow as long as the server sends faster than this reads.
-                    give_way().await;
+                    self.apply(&mut deltas, &mut told).await;
+                    // The server may send faster than this reads: other tasks get their turn.
+                    yield_now().await;
                     chunk
                 }
                 None => {
-                    self.push(&mut deltas, &mut told);
+                    self.apply(&mut deltas, &mut told).await;
                     stream.next(SILENCE).await
                 }
             };
@@ -180,7 +182,7 @@ impl Reflector {
             );
         }
         // What came before a bad line counts.
-        self.push(&mut deltas, &mut told);
+        self.apply(&mut deltas, &mut told).await;
         ended?;
         if stream.started.elapsed() < VERY_SHORT {
             if stream.events == 0 {
@@ -191,15 +193,15 @@ impl Reflector {
         Ok(())
     }
 
-    /// Puts the changes into the queue, and how far they go: `told` is how far the queue knows.
-    fn push(&self, deltas: &mut Vec<Delta>, told: &mut String) {
+    /// Applies the changes, and the version that they reach: `told` is the version that the store knows.
+    async fn apply(&mut self, deltas: &mut Vec<Delta>, told: &mut String) {
         if *told != self.version {
             told.clone_from(&self.version);
             deltas.push(self.reached(self.version.as_str().into()));
         }
         if !deltas.is_empty() {
-            // Its memory is for those that come next.
-            self.fifo.push(deltas.drain(..));
+            // Drained: the next changes use the same memory.
+            self.store.apply(deltas.drain(..)).await;
         }
     }
 
@@ -212,7 +214,7 @@ impl Reflector {
         unordered: &mut bool,
         deltas: &mut Vec<Delta>,
     ) -> Result<(), ListWatchError> {
-        let indexes = self.core.store.indexes();
+        let indexes = self.store.indexes();
         let mut ended = Ok(());
         let _ = lines.push(chunk, |line| {
             *events += 1;
@@ -238,7 +240,7 @@ impl Reflector {
         deltas: &mut Vec<Delta>,
         unordered: &mut bool,
     ) -> Result<(), ListWatchError> {
-        count(&self.core.counters.watch_events);
+        count(&self.store.counters().watch_events);
         let (delta, object) = match self.scanner.watch_line(line, indexes)? {
             WatchEvent::Error(status) => return Err(ListWatchError::Status(status)),
             WatchEvent::Bookmark { version, .. } => {
@@ -249,18 +251,18 @@ impl Reflector {
             }
             WatchEvent::Added(mut object) => {
                 object.metadata.from_watch = !*unordered;
-                let object = self.core.arrived(object, indexes);
+                let object = self.store.accept(object, indexes);
                 (Delta::Upserted(object.clone()), object)
             }
             WatchEvent::Modified(mut object) => {
                 *unordered = false;
                 object.metadata.from_watch = true;
-                let object = self.core.arrived(object, indexes);
+                let object = self.store.accept(object, indexes);
                 (Delta::Upserted(object.clone()), object)
             }
             WatchEvent::Deleted(object) => {
                 *unordered = false;
-                let object = self.core.arrived(object, indexes);
+                let object = self.store.accept(object, indexes);
                 (Delta::Deleted(object.clone()), object)
             }
         };

@@ -18,7 +18,6 @@ use crate::{
         metadata::Metadata,
         object::StoredObject,
         storage_mode::Paths,
-        store::Store,
     },
 };
 
@@ -26,6 +25,9 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub(in crate::cache) struct ScanError(pub(super) String);
+
+/// Finds the stored object of a name, uid and resource version.
+pub(in crate::cache) type KnownVersions<'a> = dyn Fn(&Metadata) -> Option<Arc<StoredObject>> + 'a;
 
 /// What a list brings.
 #[derive(Debug)]
@@ -115,10 +117,10 @@ impl Scanner {
         &mut self,
         json: &[u8],
         indexes: &[Arc<Index>],
-        store: &Store,
+        known: &KnownVersions<'_>,
     ) -> Result<Listed, ScanFailure> {
         self.item(json, |scanner, found| {
-            scanner.finish_unless_known(found, indexes, store)
+            scanner.finish_unless_known(found, indexes, known)
         })
     }
 
@@ -199,11 +201,11 @@ impl Scanner {
         &mut self,
         found: Found<'_>,
         indexes: &[Arc<Index>],
-        store: &Store,
+        known: &KnownVersions<'_>,
     ) -> Result<Listed, ScanError> {
         let text = found.text;
         let described = found.metadata(self.scope, &mut self.shared)?;
-        Ok(match store.known(&described.0) {
+        Ok(match known(&described.0) {
             Some(known) => Listed::Known(known),
             None => Listed::New(self.keep(text, described, indexes)),
         })

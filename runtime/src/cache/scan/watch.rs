@@ -7,10 +7,10 @@ use kube::core::Status;
 use super::{
     cursor::Cursor,
     metadata::Found,
-    object::{Listed, ScanError, Scanner, text},
+    object::{KnownVersions, Listed, ScanError, Scanner, text},
     scan_failure::ScanFailure,
 };
-use crate::cache::{index::Index, object::StoredObject, store::Store};
+use crate::cache::{index::Index, object::StoredObject};
 
 /// The annotation of the bookmark after the last object of a streaming list.
 const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
@@ -69,10 +69,10 @@ impl Scanner {
         &mut self,
         line: &[u8],
         indexes: &[Arc<Index>],
-        store: &Store,
+        known: &KnownVersions<'_>,
     ) -> Result<WatchEvent<Listed>, ScanFailure> {
         self.line(line, |scanner, found| {
-            scanner.finish_unless_known(found, indexes, store)
+            scanner.finish_unless_known(found, indexes, known)
         })
         .map_err(|error| ScanFailure::line(error, line))
     }
