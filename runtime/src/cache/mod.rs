@@ -65,5 +65,6 @@ pub use metadata::{Metadata, OwnerRef};
 pub use object::{DecodeError, Object};
 pub use processor::HandlerRegistration;
 pub use reflector::ReflectorOptions;
+pub(crate) use resource_version::OrderedVersion;
 pub use stats::InformerStats;
 pub use storage_mode::{StorageMode, Transform};

@@ -27,7 +27,7 @@ use super::{
     object::StoredObject,
     processor::{Handlers, Processor},
     reflector::{Reflector, ReflectorOptions, ReflectorStore},
-    scan::Scanner,
+    scan::{ScannedObject, Scanner},
     stats::{Counters, count},
     store::StoreEvent,
     untyped_informer::UntypedInformer,
@@ -115,7 +115,7 @@ impl RunningInformer {
                 biased;
                 () = self.informer.registrations.changed() => {}
                 () = next_tick(&mut resync_timer) => self.resync().await,
-                () = self.informer.settling.may_move() => self.informer.settling.move_some(),
+                () = self.informer.codec.reencoding_due() => self.informer.codec.reencode_some(),
             }
         }
     }
@@ -182,12 +182,17 @@ impl RunningInformer {
 
     /// Hands changes that are in the store to the listeners. Workers are woken once for all of them.
     fn distribute(&self, changes: &[StoreEvent], processing: &Processing) {
+        if self.informer.codec.was_switched_off() {
+            // They may have been encoded before.
+            changes
+                .iter()
+                .for_each(|change| change.object().payload.make_raw());
+        }
         together(|| {
             for change in changes {
                 if let Some(old) = change.outdated() {
                     old.slot.clear();
                 }
-                self.informer.settling.check(change.object());
                 processing.processor.tell(change, !processing.has_synced);
             }
         });
@@ -208,7 +213,7 @@ impl ReflectorStore for RunningInformer {
     }
 
     fn scanner(&self) -> Scanner {
-        self.informer.scanner().into_fresh(self.informer.fresh())
+        self.informer.scanner()
     }
 
     fn indexes(&self) -> Vec<Arc<Index>> {
@@ -219,8 +224,12 @@ impl ReflectorStore for RunningInformer {
         self.informer.store.known(metadata)
     }
 
-    fn accept(&self, object: StoredObject, indexes: &[Arc<Index>]) -> Arc<StoredObject> {
-        self.informer.arrived(object, indexes)
+    fn prefetch(&self, owners: u64) {
+        self.informer.codec.prefetch(owners);
+    }
+
+    fn encode(&self, object: ScannedObject<'_>, indexes: &[Arc<Index>]) -> Arc<StoredObject> {
+        self.informer.encode(object, indexes)
     }
 
     fn apply(&self, deltas: impl IntoIterator<Item = Delta> + Send) -> impl Future<Output = ()> + Send {

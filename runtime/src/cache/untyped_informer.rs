@@ -1,7 +1,10 @@
-//! One informer without types: reflectors, queue, store and listeners put together.
+//! One informer without types: what typed informers, listers and the running informer share.
 
 use std::{
-    sync::{Arc, OnceLock, atomic::Ordering},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -11,7 +14,7 @@ use tokio::sync::watch;
 
 use super::{
     HandlerOptions, InformerOptions, InformerStats, SeedError, StorageMode,
-    compression::{Compressor, Encoder},
+    compression::{Payload, PayloadCodec},
     decoded_cache::DecodedCacheHandle,
     decoder::{ANYBODY, Decoder},
     fifo::{Delta, SharedFifo},
@@ -19,7 +22,7 @@ use super::{
     object::StoredObject,
     processor::{HandlerRegistration, Listener, Registrations},
     reflector::ErrorHandler,
-    scan::Scanner,
+    scan::{ScannedObject, Scanner},
     stats::Counters,
     storage_mode::Paths,
     store::Store,
@@ -27,53 +30,55 @@ use super::{
 };
 use crate::{ApiResource, View};
 
-/// Called when everybody was told of a batch.
-type Hook = Arc<dyn Fn() + Send + Sync>;
+/// Called after a batch was stored and distributed.
+type BatchHook = Arc<dyn Fn() + Send + Sync>;
 
-/// What every [`SharedInformer`](super::SharedInformer) and [`Lister`](super::Lister) of one store points at.
+/// What every [`SharedInformer`](super::SharedInformer) and [`Lister`](super::Lister) of one store refers to.
+///
+/// [`start`](Self::start) makes the future that fills it.
 pub(super) struct UntypedInformer {
     pub(super) options: InformerOptions,
     pub(super) store: Arc<Store>,
-    pub(super) settling: Arc<Compressor>,
-    /// Decodes what arrives.
+    pub(super) codec: PayloadCodec,
+    /// Decodes each object when it arrives, with `StorageMode::Decoded`.
     pin: Option<fn(&Decoder, &StoredObject)>,
+    /// Whether the failure of a transform was logged.
+    transform_failed: AtomicBool,
     pub(super) views: Arc<Decoder>,
     pub(super) counters: Arc<Counters>,
     pub(super) error_handler: ErrorHandler,
     pub(super) watch_health: Arc<WatchHealth>,
     pub(super) registrations: Arc<Registrations>,
-    /// Called when everybody was told of a batch.
-    told: Mutex<Arc<[Hook]>>,
+    batch_hooks: Mutex<Arc<[BatchHook]>>,
     synced: watch::Sender<bool>,
-    /// Set by the start.
+    /// Set when the informer starts.
     fifo: OnceLock<Arc<SharedFifo>>,
-    /// The period of handlers that name none.
+    /// The resync period of handlers that set none.
     resync: Mutex<Option<Duration>>,
-    seeding: Mutex<Scanner>,
 }
 
 impl UntypedInformer {
-    /// `V` is what objects are decoded as when they arrive, where that is wanted.
+    /// `V` is the type that objects are decoded as when they arrive, with `StorageMode::Decoded`.
     pub(super) fn new<V: View>(
         info: ApiResource,
         options: InformerOptions,
         hot: Arc<DecodedCacheHandle>,
     ) -> Self {
-        let counters = Arc::new(Counters::default());
+        let (store, counters) = (Arc::<Store>::default(), Arc::new(Counters::default()));
         let sensitive = options.sensitive || info.is_secret();
         let views = Arc::new(Decoder::new(info, sensitive, counters.clone(), hot));
         Self {
-            store: Arc::default(),
-            settling: Arc::new(Compressor::new(sensitive || options.storage == StorageMode::Raw)),
+            codec: PayloadCodec::new(store.clone(), sensitive || options.storage == StorageMode::Raw),
+            store,
             pin: (options.storage == StorageMode::Decoded).then_some(Decoder::pin::<V>),
-            seeding: Mutex::new(Scanner::keeping(views.clone(), &options.storage)),
+            transform_failed: AtomicBool::new(false),
             options,
             views,
             counters,
             error_handler: ErrorHandler::default(),
             watch_health: Arc::default(),
             registrations: Arc::default(),
-            told: Mutex::new(Arc::new([])),
+            batch_hooks: Mutex::new(Arc::new([])),
             synced: watch::Sender::new(false),
             fifo: OnceLock::new(),
             resync: Mutex::default(),
@@ -84,35 +89,31 @@ impl UntypedInformer {
         self.views.info()
     }
 
+    /// Whether the first list of every namespace was stored and distributed to the sinks.
     pub(super) fn has_synced(&self) -> bool {
         *self.synced.borrow()
     }
 
-    /// Waits for the first list. Cancel safe.
+    pub(super) fn set_synced(&self) {
+        self.synced.send_replace(true);
+    }
+
+    /// Waits for [`has_synced`](Self::has_synced). Cancel safe.
     pub(super) async fn wait_for_sync(&self) {
         // The sender lives as long as `self`.
         let _ = self.synced.subscribe().wait_for(|synced| *synced).await;
     }
 
-    /// What becomes of objects that may be compressed.
-    pub(super) fn fresh(&self) -> Option<Encoder> {
-        self.settling.fresh()
-    }
-
-    /// A scanner that finds what this informer keeps of its objects.
+    /// A scanner for the objects of this informer.
     pub(super) fn scanner(&self) -> Scanner {
-        Scanner::keeping(self.views.clone(), &self.options.storage)
+        Scanner::for_mode(self.info(), &self.options.storage)
     }
 
-    /// The queue of the informer that starts now; none if it was started before.
+    /// Sets the queue of an informer that starts. None if it was started before.
     pub(super) fn set_started(&self, queue: SharedFifo) -> Option<Arc<SharedFifo>> {
         let queue = Arc::new(queue);
         self.fifo.set(queue.clone()).ok()?;
         Some(queue)
-    }
-
-    pub(super) fn set_synced(&self) {
-        self.synced.send_replace(true);
     }
 
     pub(super) fn is_started(&self) -> bool {
@@ -123,18 +124,18 @@ impl UntypedInformer {
         self.registrations.is_stopped()
     }
 
-    /// The kind's objects hold what must not stand anywhere else: from now on, and what is there, too.
+    /// Marks the kind as sensitive: its objects are kept raw from now on, those in the store too, and no error quotes them.
     pub(super) fn mark_sensitive(&self) {
         self.views.mark_sensitive();
-        self.settling.switch_off(&self.store);
+        self.codec.switch_off();
     }
 
-    /// After this time handlers are resynced that are added afterwards and do not say themselves.
+    /// Sets the resync period of handlers that are added afterwards and set none.
     pub(super) fn set_resync(&self, period: Option<Duration>) {
         *self.resync.lock() = period;
     }
 
-    /// `name` is that of the listener, for the log.
+    /// Adds a handler or a sink. `name` is for logs.
     pub(super) fn listen(
         &self,
         listener: Listener,
@@ -149,20 +150,20 @@ impl UntypedInformer {
         self.registrations.add(listener, options, name)
     }
 
-    /// Calls `hook` after each batch, when it is in the store and the sinks were told of it. It must be quick.
-    pub(super) fn after_each_batch(&self, hook: Hook) {
-        let mut told = self.told.lock();
-        *told = told.iter().cloned().chain([hook]).collect();
+    /// Calls `hook` after each batch, when it is in the store and every sink has seen it. It must be quick.
+    pub(super) fn after_each_batch(&self, hook: BatchHook) {
+        let mut hooks = self.batch_hooks.lock();
+        *hooks = hooks.iter().cloned().chain([hook]).collect();
     }
 
-    /// Calls the hooks that run after each batch.
     pub(super) fn call_batch_hooks(&self) {
-        let hooks = self.told.lock().clone();
+        let hooks = self.batch_hooks.lock().clone();
         for hook in hooks.iter() {
             hook();
         }
     }
 
+    /// Adds an index, and fills it with the objects in the store.
     pub(super) fn add_index(&self, spec: &IndexSpec) {
         let problem = match Index::by_path(spec) {
             Ok(index) if self.can_fill(&index) => {
@@ -170,7 +171,7 @@ impl UntypedInformer {
                 return;
             }
             Ok(_) => format!(
-                "{} is not among what is kept of the objects that are there; add the index before the informer starts, or keep that, too",
+                "the stored objects do not contain {}; add the index before the informer starts, or keep that path too",
                 spec.path
             ),
             Err(error) => error.to_string(),
@@ -182,7 +183,7 @@ impl UntypedInformer {
         );
     }
 
-    /// Whether an index finds all that is in the store: what a projection leaves out is seen once, when the object arrives.
+    /// Whether an index can find every stored object. Paths outside of a projection can only be read when an object arrives.
     fn can_fill(&self, index: &Index) -> bool {
         let StorageMode::Projection(paths) = self.options.storage else {
             return true;
@@ -191,9 +192,20 @@ impl UntypedInformer {
         is_empty || Paths::new(paths).is_ok_and(|paths| index.path().is_none_or(|path| paths.hold(path)))
     }
 
-    /// A new object, before it is queued: indexed, and reported if it is defective. Older ones may be compressed instead of it.
-    pub(super) fn arrived(&self, object: StoredObject, indexes: &[Arc<Index>]) -> Arc<StoredObject> {
-        let object = Arc::new(object);
+    /// Makes the stored form of an object that was scanned: transformed, indexed and encoded. Reports it if it does not decode.
+    pub(super) fn encode(&self, mut scanned: ScannedObject<'_>, indexes: &[Arc<Index>]) -> Arc<StoredObject> {
+        let transformed = self.transform(&scanned);
+        let json = transformed.as_deref().unwrap_or(scanned.json);
+        let keys = scanned.index_keys(indexes, json);
+        let ScannedObject {
+            metadata,
+            defect,
+            owners,
+            ..
+        } = scanned;
+        let mut object = StoredObject::new(self.views.clone(), metadata, Payload::default(), defect);
+        *object.indexed.get_mut() = keys;
+        let object = self.codec.encode(object, owners, json);
         object.index(indexes);
         if let Some(defect) = &object.defect {
             self.views.report(&object, ANYBODY, defect);
@@ -201,11 +213,28 @@ impl UntypedInformer {
         if let Some(pin) = self.pin {
             pin(&self.views, &object);
         }
-        self.settling.arrived(&object, &self.store);
         object
     }
 
-    /// Whether metadata alone would not do: something was decoded or read as JSON, or is looked up by what is not metadata.
+    /// The JSON that the informer's transform makes of an object; none without a transform, or if it fails.
+    fn transform(&self, object: &ScannedObject<'_>) -> Option<Vec<u8>> {
+        let StorageMode::Transformed(transform) = &self.options.storage else {
+            return None;
+        };
+        let transformed = transform.apply(object.json);
+        if let Err(problem) = &transformed
+            && !self.transform_failed.swap(true, Ordering::Relaxed)
+        {
+            let (kind, name) = (&self.info().kind, object.metadata.name());
+            let problem = self.views.quotable(problem.clone());
+            tracing::error!(
+                "the transform of {kind} failed for {name}, which is stored untransformed: {problem}; further failures are not logged"
+            );
+        }
+        transformed.ok()
+    }
+
+    /// Whether the informer's users need more than metadata: an object was decoded or read as JSON, or an index needs its body.
     pub(super) fn needs_bodies(&self) -> bool {
         let is_decoded = self.counters.decodes.load(Ordering::Relaxed) > 0;
         is_decoded
@@ -222,7 +251,7 @@ impl UntypedInformer {
         InformerStats {
             objects,
             bytes,
-            kept_bytes: kept_bytes + self.settling.exemplars(),
+            kept_bytes: kept_bytes + self.codec.base_bytes(),
             index_errors: index_errors.sum(),
             queued: self.fifo.get().map_or(0, |fifo| fifo.len()),
             pending: self.registrations.pending(),
@@ -230,7 +259,7 @@ impl UntypedInformer {
         }
     }
 
-    /// Puts an object into the store without telling anybody, and counts the informer as synced.
+    /// Puts an object into the store without notifying listeners, and sets the informer synced.
     pub(super) fn seed(&self, json: &serde_json::Value) -> Result<(), SeedError> {
         let indexes = self.store.indexes();
         let sent = match self.options.storage {
@@ -239,14 +268,15 @@ impl UntypedInformer {
             }),
             _ => json.clone(),
         };
-        let object = self.seeding.lock().object(sent.to_string().as_bytes(), &indexes);
-        let object = object.map_err(|error| SeedError {
+        let sent = sent.to_string();
+        let mut scanner = self.scanner();
+        let scanned = scanner.item(sent.as_bytes(), |_| {}).map_err(|error| SeedError {
             kind: self.info().kind.to_string(),
             problem: error.to_string(),
         })?;
-        let object = self.arrived(object, &indexes);
+        let object = self.encode(scanned, &indexes);
         self.store.apply(vec![Delta::Upserted(object)], false);
-        self.synced.send_replace(true);
+        self.set_synced();
         Ok(())
     }
 }

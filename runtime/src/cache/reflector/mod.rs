@@ -1,13 +1,14 @@
-//! The reflector: keeps a queue told of what the API server holds, by a list and then a watch, again and again.
+//! The reflector: lists and watches the objects of one kind, and applies what it reads to a [`ReflectorStore`].
 //!
-//! Read [`streaming`] (a list that comes as a watch, which then goes on) and [`listing`] (lists in pages, where the server cannot do that),
-//! both of which put together what [`gathered`] holds; then [`watching`]. [`consistency`] is on request only.
+//! Read [`store`] (what it writes to), then [`streaming`] (a list that arrives as a watch, which then continues) and [`list`] (lists in
+//! pages, for servers without streaming lists); both collect the objects in [`temporary_store`]. Then [`watch`]. The check in
+//! [`consistency`] is off by default.
 //!
-//! The rules are client-go's, and so are the resource versions that are asked for:
-//! - the first list: `0`, whatever the server has at hand; later ones: not older than the last version that was seen;
-//! - a streaming list: not older than that too, or the newest when nothing was seen yet;
-//! - the newest, at once, when the server has forgotten that version or does not know it yet;
-//! - a watch goes on from the last version; one that has expired costs a list at the last version.
+//! The rules are client-go's, and so are the requested resource versions:
+//! - the first list: `0`, any version; a relist: not older than the last version that was seen;
+//! - a streaming list: not older than that too, or the newest if no version was seen yet;
+//! - the newest, without a wait, when the server no longer has that version or does not have it yet;
+//! - a watch continues from the last version; after 410 Gone the reflector relists at that version.
 
 mod consistency;
 mod list;
@@ -34,15 +35,15 @@ use super::{
     index::Index,
     object::StoredObject,
     resource_version,
-    scan::{Listed, ScanError, ScanFailure, Scanner},
+    scan::{ScanError, ScanFailure, ScannedObject, Scanner},
     stats::count,
 };
 use crate::NamespacedName;
 
-/// API servers send a bookmark a minute: silence for thrice as long means that the connection is dead.
-const SILENCE: Duration = Duration::from_mins(3);
+/// How long a response may be silent. API servers send a bookmark every minute: after three the connection is taken to be dead.
+const MAX_SILENCE: Duration = Duration::from_mins(3);
 
-/// Lists and watches one namespace, or all, for one informer.
+/// Lists and watches one namespace, or all of them.
 pub(super) struct Reflector<S> {
     store: Arc<S>,
     source: Arc<dyn ListerWatcher>,
@@ -50,15 +51,15 @@ pub(super) struct Reflector<S> {
     options: ReflectorOptions,
     scanner: Scanner,
     backoff: Box<dyn Backoff>,
-    complaints: FailureLog,
+    failure_log: FailureLog,
     /// The version of the last list, event or bookmark; empty before the first list.
     version: String,
-    /// The server refused to list at `version`.
+    /// The server does not have `version` any more, or not yet.
     version_unavailable: bool,
-    /// The server pages lists at version 0 too: it has no cache of them.
-    paged: bool,
-    /// Until then the server is not asked for streaming lists, because it does not know them.
-    unstreamed_until: Option<Instant>,
+    /// The server returns lists at version 0 in pages: it has no watch cache.
+    is_paging: bool,
+    /// When to try a streaming list again, on a server that did not support them.
+    streaming_retry_at: Option<Instant>,
 }
 
 impl<S: ReflectorStore> Reflector<S> {
@@ -70,7 +71,7 @@ impl<S: ReflectorStore> Reflector<S> {
     ) -> Self {
         Self {
             scanner: store.scanner(),
-            complaints: FailureLog::new(store.info(), namespace.as_deref()),
+            failure_log: FailureLog::new(store.info(), namespace.as_deref()),
             store,
             source,
             namespace,
@@ -78,22 +79,22 @@ impl<S: ReflectorStore> Reflector<S> {
             options,
             version: String::new(),
             version_unavailable: false,
-            paged: false,
-            unstreamed_until: None,
+            is_paging: false,
+            streaming_retry_at: None,
         }
     }
 
-    /// Never returns; cancel by dropping.
+    /// Lists and watches for ever. Cancel by dropping.
     pub(super) async fn run(mut self) {
         loop {
             match self.list_and_watch().await {
                 Ok(()) => sleep(self.backoff.next()).await,
-                Err(error) => self.failed_and_waits(&error).await,
+                Err(error) => self.report_and_back_off(&error).await,
             }
         }
     }
 
-    /// Returns when a new list is needed.
+    /// Returns when a relist is needed.
     async fn list_and_watch(&mut self) -> Result<(), ListWatchError> {
         let stream = self.stream_list_if_possible().await?;
         if stream.is_none() {
@@ -102,7 +103,7 @@ impl<S: ReflectorStore> Reflector<S> {
         self.watch_until_expired(stream).await
     }
 
-    /// The list is whole: the store is to hold this, as of this version, and nothing else.
+    /// Replaces the store's objects of the namespace by a complete list of this version.
     async fn replace(&mut self, listed: TemporaryStore, version: &str) {
         self.version_unavailable = false;
         self.advance(version, None);
@@ -118,19 +119,19 @@ impl<S: ReflectorStore> Reflector<S> {
         self.store.apply([replaced]).await;
     }
 
-    /// The server is known to have reached this version. It is followed even where it goes backwards: to ask again for what is known is
-    /// safe, to skip what is not is not. Then the version before is returned.
+    /// Sets the last version. A version that goes backwards is followed too, which may repeat events but loses none; then the version before
+    /// is returned.
     fn advance(&mut self, version: &str, object: Option<&NamespacedName>) -> Option<Box<str>> {
         let fault = match resource_version::compare(&self.version, version) {
-            _ if !resource_version::is_number(version) => Some(VersionFault::NoNumber),
+            _ if !resource_version::is_number(version) => Some(VersionFault::NotANumber),
             Some(std::cmp::Ordering::Greater) => Some(VersionFault::Backwards),
             _ => None,
         };
         if let Some(fault) = fault {
             count(&self.store.counters().version_errors);
             if let Some(warning) = self
-                .complaints
-                .about_version(fault, &self.version, version, object)
+                .failure_log
+                .version_warning(fault, &self.version, version, object)
             {
                 tracing::warn!("{warning}");
             }
@@ -144,35 +145,37 @@ impl<S: ReflectorStore> Reflector<S> {
         before
     }
 
-    async fn failed_and_waits(&mut self, error: &ListWatchError) {
-        self.failed(error);
-        let asked = error.retry_after().unwrap_or_default();
-        sleep(self.backoff.next().max(asked)).await;
+    async fn report_and_back_off(&mut self, error: &ListWatchError) {
+        self.report(error);
+        let requested = error.retry_after().unwrap_or_default();
+        sleep(self.backoff.next().max(requested)).await;
     }
 
-    fn failed(&mut self, error: &ListWatchError) {
+    fn report(&mut self, error: &ListWatchError) {
         count(&self.store.counters().failures);
-        if let Some(warning) = self.complaints.about(error) {
+        if let Some(warning) = self.failure_log.warning(error) {
             tracing::warn!("{warning}");
         } else {
-            tracing::debug!("{}: {error}", self.complaints.place());
+            tracing::debug!("{}: {error}", self.failure_log.informer());
         }
         self.store.report_failure(error);
     }
+}
 
-    /// What is kept of an object that a list brought: what is in the store already, where that is the same version.
-    fn listed(&self, listed: Listed, indexes: &[Arc<Index>]) -> Arc<StoredObject> {
-        match listed {
-            Listed::Known(known) => known,
-            Listed::New(object) => self.store.accept(object, indexes),
-        }
-    }
+/// The stored object of the same version, or the scanned one, encoded: a relist must not hold everything twice.
+fn stored_or_encoded(
+    store: &impl ReflectorStore,
+    object: ScannedObject<'_>,
+    indexes: &[Arc<Index>],
+) -> Arc<StoredObject> {
+    let stored = store.find_version(&object.metadata);
+    stored.unwrap_or_else(|| store.encode(object, indexes))
 }
 
 impl From<ScanFailure> for ListWatchError {
-    fn from(refused: ScanFailure) -> Self {
-        let problem = refused.error.to_string();
-        match refused.object {
+    fn from(failure: ScanFailure) -> Self {
+        let problem = failure.error.to_string();
+        match failure.object {
             Some(object) => Self::BadObject { object, problem },
             None => Self::Malformed(problem),
         }
@@ -185,20 +188,24 @@ impl From<ScanError> for ListWatchError {
     }
 }
 
-async fn in_time<T>(response: impl Future<Output = Result<T, ListWatchError>>) -> Result<T, ListWatchError> {
+/// Waits for the head of a response.
+async fn response_in_time<T>(
+    response: impl Future<Output = Result<T, ListWatchError>>,
+) -> Result<T, ListWatchError> {
     let unreachable = |_| ListWatchError::Unreachable {
-        message: format!("no answer within {} s", SILENCE.as_secs()),
+        message: format!("no answer within {} s", MAX_SILENCE.as_secs()),
         refused: false,
     };
-    timeout(SILENCE, response).await.map_err(unreachable)?
+    timeout(MAX_SILENCE, response).await.map_err(unreachable)?
 }
 
-async fn next(body: &mut ByteStream, patience: Duration) -> Result<Option<Bytes>, ListWatchError> {
-    match timeout(patience, body.next()).await {
+/// The next chunk of a body; none at its end. Fails after `max_silence`.
+async fn next_chunk(body: &mut ByteStream, max_silence: Duration) -> Result<Option<Bytes>, ListWatchError> {
+    match timeout(max_silence, body.next()).await {
         Ok(chunk) => chunk.transpose(),
         Err(_) => Err(ListWatchError::Broken(format!(
-            "nothing came for {} s",
-            patience.as_secs()
+            "no data for {} s",
+            max_silence.as_secs()
         ))),
     }
 }

@@ -9,7 +9,10 @@ use tokio::time::timeout;
 use super::*;
 use crate::{
     ApiResource, Kind as _,
-    cache::{ListOptions, WatchOptions, metadata::Metadata, stats::Counters, watch_health::WatchHealth},
+    cache::{
+        ListOptions, WatchOptions, metadata::Metadata, scan::ScannedObject, stats::Counters,
+        watch_health::WatchHealth,
+    },
 };
 
 /// Answers each list and watch with the next body; then never again.
@@ -98,8 +101,10 @@ impl ReflectorStore for FakeStore {
         found.cloned()
     }
 
-    fn accept(&self, object: StoredObject, _: &[Arc<Index>]) -> Arc<StoredObject> {
-        Arc::new(object)
+    fn prefetch(&self, _: u64) {}
+
+    fn encode(&self, object: ScannedObject<'_>, indexes: &[Arc<Index>]) -> Arc<StoredObject> {
+        Arc::new(object.into_raw(indexes))
     }
 
     async fn apply(&self, deltas: impl IntoIterator<Item = Delta> + Send) {

@@ -5,8 +5,14 @@ use std::sync::Arc;
 use crate::{
     ApiResource,
     cache::{
-        ListWatchError, fifo::Delta, index::Index, metadata::Metadata, object::StoredObject, scan::Scanner,
-        stats::Counters, watch_health::WatchHealth,
+        ListWatchError,
+        fifo::Delta,
+        index::Index,
+        metadata::Metadata,
+        object::StoredObject,
+        scan::{ScannedObject, Scanner},
+        stats::Counters,
+        watch_health::WatchHealth,
     },
 };
 
@@ -26,8 +32,11 @@ pub(in crate::cache) trait ReflectorStore: Send + Sync + 'static {
     /// The stored object with the name, uid and resource version of `metadata`, if there is one.
     fn find_version(&self, metadata: &Metadata) -> Option<Arc<StoredObject>>;
 
-    /// Takes an object that was scanned: what it returns is what deltas carry.
-    fn accept(&self, object: StoredObject, indexes: &[Arc<Index>]) -> Arc<StoredObject>;
+    /// Loads into the processor's cache what an object with these owner references, of which this is a digest, will be compared with.
+    fn prefetch(&self, owners: u64);
+
+    /// Encodes an object that was scanned, for the deltas and the store.
+    fn encode(&self, object: ScannedObject<'_>, indexes: &[Arc<Index>]) -> Arc<StoredObject>;
 
     /// Applies deltas in their order. Returns when they are in the store and every sink has seen them, so that a server that sends faster
     /// than the informer processes is slowed down.
