@@ -1,32 +1,32 @@
-//! Wakes that wait for the end of what causes them.
+//! Batches the wakes of tasks until the end of the work that causes them.
 
 use std::{cell::RefCell, task::Waker};
 
 thread_local! {
-    /// Who is to be woken at the end; none where nobody waits for one.
-    static HELD: RefCell<Option<Vec<Waker>>> = const { RefCell::new(None) };
+    /// Wakers to be woken at the end of the batch; none outside of a batch.
+    static DEFERRED: RefCell<Option<Vec<Waker>>> = const { RefCell::new(None) };
 }
 
-/// Does `work`, and [wakes](wake) afterwards who was to be woken by it on this thread.
+/// Runs `work`, and afterwards wakes the tasks of each [`defer_wake`] that it called on this thread.
 ///
-/// Else a worker is woken by the first of many keys, has done it before the second comes, sleeps again, and so on: to wake a thread costs
-/// more than to tell of a change. `work` must not wait for any of them.
-pub(crate) fn together<T>(work: impl FnOnce() -> T) -> T {
-    let is_first = HELD.with_borrow_mut(|held| {
-        let is_first = held.is_none();
-        held.get_or_insert_default();
-        is_first
+/// Otherwise a worker is woken by the first of many keys, has processed it before the second is added, sleeps again, and so on: waking a
+/// thread costs more than distributing a change. `work` must not wait for a woken task.
+pub(crate) fn batch_wakes<T>(work: impl FnOnce() -> T) -> T {
+    let is_outermost = DEFERRED.with_borrow_mut(|deferred| {
+        let is_outermost = deferred.is_none();
+        deferred.get_or_insert_default();
+        is_outermost
     });
-    // Also when it panics.
-    let _end = is_first.then(|| End);
+    // Also if it panics.
+    let _end = is_outermost.then(|| BatchEnd);
     work()
 }
 
-/// Wakes a task: now, or at the end of the work that is done [`together`].
-pub(crate) fn wake(waker: Waker) {
-    let now = HELD.with_borrow_mut(|held| match held {
-        Some(held) => {
-            held.push(waker);
+/// Wakes a task at the end of the surrounding [`batch_wakes`]; at once outside of one.
+pub(crate) fn defer_wake(waker: Waker) {
+    let now = DEFERRED.with_borrow_mut(|deferred| match deferred {
+        Some(deferred) => {
+            deferred.push(waker);
             None
         }
         None => Some(waker),
@@ -34,12 +34,12 @@ pub(crate) fn wake(waker: Waker) {
     now.into_iter().for_each(Waker::wake);
 }
 
-struct End;
+struct BatchEnd;
 
-impl Drop for End {
+impl Drop for BatchEnd {
     fn drop(&mut self) {
-        let held = HELD.take().unwrap_or_default();
-        held.into_iter().for_each(Waker::wake);
+        let deferred = DEFERRED.take().unwrap_or_default();
+        deferred.into_iter().for_each(Waker::wake);
     }
 }
 
@@ -56,36 +56,36 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// A task of which only counts how often it was woken.
+    /// A task that counts its wakes.
     #[derive(Default)]
-    pub(crate) struct Counted(AtomicUsize);
+    pub(crate) struct WakeCounter(AtomicUsize);
 
-    impl Counted {
+    impl WakeCounter {
         pub(crate) fn wakes(&self) -> usize {
             self.0.load(Ordering::SeqCst)
         }
     }
 
-    impl Wake for Counted {
+    impl Wake for WakeCounter {
         fn wake(self: Arc<Self>) {
             self.0.fetch_add(1, Ordering::SeqCst);
         }
     }
 
     #[test]
-    fn who_is_woken_by_many_is_woken_at_the_end_even_of_a_panic() {
-        let counted = Arc::new(Counted::default());
-        let (wakes, wakes_one) = (|| counted.wakes(), || wake(counted.clone().into()));
+    fn deferred_wakes_happen_at_the_end_of_the_outermost_batch_also_after_a_panic() {
+        let counter = Arc::new(WakeCounter::default());
+        let (wakes, wakes_one) = (|| counter.wakes(), || defer_wake(counter.clone().into()));
         wakes_one();
         assert_eq!(wakes(), 1);
-        together(|| {
-            together(wakes_one);
+        batch_wakes(|| {
+            batch_wakes(wakes_one);
             wakes_one();
-            assert_eq!(wakes(), 1, "the outer one counts");
+            assert_eq!(wakes(), 1, "the outer batch goes on");
         });
         assert_eq!(wakes(), 3);
         let panicked = catch_unwind(AssertUnwindSafe(|| {
-            together(|| {
+            batch_wakes(|| {
                 wakes_one();
                 panic!("as users' code does");
             })

@@ -33,7 +33,7 @@ use super::{
     untyped_informer::UntypedInformer,
     watch_health::WatchHealth,
 };
-use crate::{ApiResource, panics, wake_batch::together};
+use crate::{ApiResource, panics, wake_batch::batch_wakes};
 
 /// After so many changes other tasks get their turn.
 const CHANGES_BETWEEN_YIELDS: usize = 1000;
@@ -55,7 +55,8 @@ struct Processing {
 }
 
 impl UntypedInformer {
-    /// The future that runs the informer; none if it was started before. Must be called within a runtime, whose threads run handlers.
+    /// The future that runs the informer; none if it was started before. Must be called within a runtime: its threads run the
+    /// handlers.
     pub(super) fn start(
         self: &Arc<Self>,
         sources: Vec<(Namespace, Arc<dyn ListerWatcher>)>,
@@ -120,7 +121,7 @@ impl RunningInformer {
         }
     }
 
-    /// Re-delivers every stored object to the listeners whose resync period is over.
+    /// Re-delivers every stored object to the listeners with a resync period that has passed.
     async fn resync(&self) {
         let mut processing = self.take_processing().await;
         if processing.processor.begin_resync() {
@@ -130,7 +131,7 @@ impl RunningInformer {
         self.put_back(processing);
     }
 
-    /// Processes what is queued, after what another future is processing. Not cancel safe.
+    /// Processes the queue, after another future that does so. Not cancel safe.
     async fn process_queue(&self) {
         let mut processing = self.take_processing().await;
         self.process_batches(&mut processing).await;
@@ -180,7 +181,7 @@ impl RunningInformer {
         }
     }
 
-    /// Hands changes that are in the store to the listeners. Workers are woken once for all of them.
+    /// Hands changes that are in the store to the listeners. Workers are woken once for all changes.
     fn distribute(&self, changes: &[StoreEvent], processing: &Processing) {
         if self.informer.codec.was_switched_off() {
             // They may have been encoded before.
@@ -188,7 +189,7 @@ impl RunningInformer {
                 .iter()
                 .for_each(|change| change.object().payload.make_raw());
         }
-        together(|| {
+        batch_wakes(|| {
             for change in changes {
                 if let Some(old) = change.outdated() {
                     old.slot.clear();
@@ -246,7 +247,7 @@ impl ReflectorStore for RunningInformer {
     }
 
     fn report_failure(&self, error: &ListWatchError) {
-        self.informer.error_handler.tell(error);
+        self.informer.error_handler.call(error);
     }
 }
 

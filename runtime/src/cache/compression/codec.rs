@@ -113,7 +113,7 @@ impl PayloadCodec {
         self.state.lock().compressor.reencode(REENCODED_PER_STEP);
     }
 
-    /// Keeps everything raw from now on, and decodes what is in the store. Readers that hold an older version keep it as it is.
+    /// Keeps everything raw from now on, and decodes the payloads in the store. Outdated versions that readers hold stay encoded.
     pub(in crate::cache) fn switch_off(&self) {
         if self.off.swap(true, Ordering::SeqCst) {
             return;

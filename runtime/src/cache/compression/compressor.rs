@@ -17,7 +17,7 @@ use super::{
     },
 };
 
-/// Keeps track of raw objects until they are compressed, of the dictionaries, and of what is to be compressed again with a newer one.
+/// Tracks raw objects until they are compressed, the dictionaries, and the objects to be compressed again with a newer one.
 #[derive(Debug, Default)]
 pub(super) struct Compressor {
     /// Raw objects in the order in which they arrived, with the length of their JSON.

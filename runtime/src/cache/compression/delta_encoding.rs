@@ -38,7 +38,7 @@ pub(in crate::cache) fn difference(from: &[u8], to: &[u8], limit: usize, out: &m
     true
 }
 
-/// Appends the text that `difference` encodes relative to `from`. None if it is no difference to `from`.
+/// Appends the text that `difference` encodes relative to `from`. None if `difference` does not fit `from`.
 pub(in crate::cache) fn restore(from: &[u8], mut difference: &[u8], to: &mut Vec<u8>) -> Option<()> {
     let mut there = 0_usize;
     while !difference.is_empty() {

@@ -52,7 +52,7 @@ struct DeltaGroup {
     /// Objects that are like the base.
     matched: u32,
     differed: u32,
-    /// A digest of the name that arrived last: an object that changes over and over is no group.
+    /// A digest of the name that arrived last: one object that changes over and over does not make a group.
     last_name: u64,
 }
 

@@ -8,7 +8,7 @@ use crate::{
     cache::{object::StoredObject, scan::Scanner},
 };
 
-/// A Pod of a controller, or of none; `template` says what it shares with others.
+/// A Pod with or without a controller. Pods of one `template` are alike.
 fn pod(number: usize, owner: Option<usize>, template: usize) -> StoredObject {
     let digest = |seed: usize| format!("{:016x}", seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
     let owner = owner.map(|owner| {

@@ -35,7 +35,7 @@ enum Form {
     Difference { bytes: Box<[u8]>, base: Base },
 }
 
-/// Encoded bytes that do not decode to what was encoded: the memory or the library is broken.
+/// Encoded bytes that do not decode: the memory or the library is broken.
 #[derive(Debug, thiserror::Error)]
 #[error("the cached bytes do not decompress")]
 pub(in crate::cache) struct Damaged;

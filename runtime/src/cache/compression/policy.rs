@@ -9,11 +9,11 @@
 //! | compressed with an older dictionary | compressed again with the newest: some with each object that arrives, more while none does |
 //!
 //! The first dictionary is trained when the first object is no longer recent. Another is trained when objects compress clearly worse than
-//! they did with the present one at first ([`is_outdated`]). There are at most two: what was compressed with the older one is compressed
-//! again before there is a third. A dictionary is dropped when the last object that needs it is gone.
+//! they did with the present one at first ([`is_outdated`]). There are at most two: objects of the older one are compressed again before there
+//! is a third. A dictionary is dropped when the last object that needs it is gone.
 //!
-//! A kind that is marked sensitive while its informer runs is raw from then on; what was encoded before is decoded in the store, and
-//! whatever is on its way into it.
+//! A kind that is marked sensitive while its informer runs is raw from then on: stored objects are decoded, and objects that were encoded
+//! but not stored yet are decoded when they are stored.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ pub(super) const MAX_RECENT_BYTES: usize = 1 << 20;
 pub(super) const TRAINING_SAMPLES: usize = 24;
 /// Compressed objects over which the compression ratio is taken.
 pub(super) const RATIO_WINDOW_OBJECTS: usize = 1000;
-/// A dictionary is outdated when the ratio falls below this part of what it was.
+/// A dictionary is outdated when the ratio falls below this part of its first value.
 const OUTDATED_RATIO: f64 = 0.7;
 /// How long an outdated version that a reader still holds may delay the next dictionary.
 pub(super) const MAX_DICTIONARY_HOLD: Duration = Duration::from_mins(10);

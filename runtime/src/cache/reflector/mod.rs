@@ -1,6 +1,6 @@
-//! The reflector: lists and watches the objects of one kind, and applies what it reads to a [`ReflectorStore`].
+//! The reflector: lists and watches the objects of one kind, and applies their changes to a [`ReflectorStore`].
 //!
-//! Read [`store`] (what it writes to), then [`streaming`] (a list that arrives as a watch, which then continues) and [`list`] (lists in
+//! Read [`store`] (the target), then [`streaming`] (a list that arrives as a watch, which then continues) and [`list`] (lists in
 //! pages, for servers without streaming lists); both collect the objects in [`temporary_store`]. Then [`watch`]. The check in
 //! [`consistency`] is off by default.
 //!

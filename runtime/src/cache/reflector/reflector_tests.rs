@@ -1,4 +1,4 @@
-//! The reflector with a store that only remembers what it is given.
+//! The reflector with a fake store that records deltas.
 
 use futures::future::BoxFuture;
 use k8s_openapi::api::core::v1::Node;
@@ -55,7 +55,7 @@ impl ListerWatcher for ScriptedSource {
 struct FakeStore {
     info: ApiResource,
     objects: Mutex<Vec<Arc<StoredObject>>>,
-    /// What was applied, a line for each call.
+    /// The applied deltas, a line for each call.
     applied: Mutex<Vec<String>>,
     counters: Counters,
     watch_health: Arc<WatchHealth>,

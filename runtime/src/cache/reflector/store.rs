@@ -26,13 +26,13 @@ pub(in crate::cache) trait ReflectorStore: Send + Sync + 'static {
     /// A scanner for the bytes of this kind.
     fn scanner(&self) -> Scanner;
 
-    /// The indexes whose keys are read from an object's bytes while those are at hand.
+    /// The indexes of the store: their keys are read from an object's bytes before it is encoded.
     fn indexes(&self) -> Vec<Arc<Index>>;
 
     /// The stored object with the name, uid and resource version of `metadata`, if there is one.
     fn find_version(&self, metadata: &Metadata) -> Option<Arc<StoredObject>>;
 
-    /// Loads into the processor's cache what an object with these owner references, of which this is a digest, will be compared with.
+    /// Prefetches what an object will be compared with; `owners` is a digest of its owner references.
     fn prefetch(&self, owners: u64);
 
     /// Encodes an object that was scanned, for the deltas and the store.

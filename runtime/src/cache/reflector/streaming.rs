@@ -26,7 +26,7 @@ const MAX_STALL: Duration = Duration::from_secs(30);
 const MAX_OTHER_BOOKMARKS: u32 = 2;
 /// Streams that broke off before an ordinary list follows.
 const MAX_BROKEN_STREAMS: u32 = 2;
-/// When a server without streaming lists is asked for one again.
+/// After so long, a streaming list is tried again on a server without support.
 const STREAMING_RETRY_INTERVAL: Duration = Duration::from_hours(1);
 
 /// Why a streaming list failed.
@@ -102,7 +102,7 @@ impl<S: ReflectorStore> Reflector<S> {
             }
             .to_owned();
             match self.initial_events(&version).await {
-                Err(StreamingFailure::Failed(error)) if error.asks_to_wait() => {
+                Err(StreamingFailure::Failed(error)) if error.is_retryable() => {
                     self.report_and_back_off(&error).await
                 }
                 Err(StreamingFailure::Failed(error))

@@ -73,7 +73,7 @@ impl WatchStream {
         self.body.next().now_or_never().map(Option::transpose)
     }
 
-    /// Makes an ordinary watch of a streaming list whose initial events have ended. `lines` are its first.
+    /// Makes an ordinary watch of a streaming list after its initial events. `lines` are its first.
     pub(super) fn continue_as_watch(&mut self, lines: Vec<u8>) {
         self.started = Instant::now();
         self.first_lines = lines;
@@ -95,7 +95,7 @@ impl<S: ReflectorStore> Reflector<S> {
             };
             match watched {
                 Ok(()) => {}
-                Err(error) if error.asks_to_wait() => self.report_and_back_off(&error).await,
+                Err(error) if error.is_retryable() => self.report_and_back_off(&error).await,
                 Err(error) if error.is_internal() && internal_errors.may_retry() => {
                     self.report_and_back_off(&error).await;
                 }

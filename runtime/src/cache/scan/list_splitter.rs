@@ -89,7 +89,7 @@ impl ListSplitter {
         each: &mut impl FnMut(&[u8]) -> Result<(), ScanFailure>,
     ) -> Result<&'c [u8], ScanFailure> {
         let Some(end) = self.blocks.container_end(chunk, at, &mut self.item_depth) else {
-            self.blocks.next_piece();
+            self.blocks.next_chunk();
             self.partial.extend_from_slice(chunk);
             if self.partial.len() > MAX_ITEM_BYTES {
                 let error = ScanError(format!(

@@ -158,7 +158,7 @@ impl Scanner {
         Ok(found)
     }
 
-    /// Makes the object of what was scanned.
+    /// Makes the scanned object.
     pub(super) fn finish<'s>(&'s mut self, found: RawMetadata<'s>) -> Result<ScannedObject<'s>, ScanError> {
         let (text, owners) = (found.text, found.owners().unwrap_or_default());
         let (metadata, defect) = found.into_metadata(self.scope, &mut self.interners)?;

@@ -381,7 +381,8 @@ async fn a_late_index_of_what_a_projection_left_out_is_refused_and_one_of_its_pa
     assert_eq!(lister.index_values("datum"), [IndexKey::from("1")]);
     assert_eq!(lister.by_index("datum", "1").len(), 1);
     assert_eq!(lister.by_index("other", "y").len(), 0);
-    let refusals = log.lines("index other of ConfigMap stays empty: data.other is not among what is kept");
+    let refusals =
+        log.lines("index other of ConfigMap stays empty: the stored objects do not contain data.other");
     assert_eq!(refusals.len(), 1);
 }
 
