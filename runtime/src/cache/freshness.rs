@@ -9,7 +9,7 @@ use super::{
     ListOptions, ListWatchError, ListerWatcher, Metadata, WatchOptions,
     fifo::Namespace,
     resource_version,
-    scan::{ListSplitter, WatchEvent},
+    scan::{ListSplitter, ScannedEvent},
     untyped_informer::UntypedInformer,
 };
 use crate::line_decoder::LineDecoder;
@@ -180,13 +180,13 @@ impl FreshnessCheck {
             while let Some(chunk) = body.next().await {
                 let read = lines.push(&chunk?, |line| {
                     match scanner.watch_event(line, |_| {})? {
-                        WatchEvent::Error(status) => return Err(ListWatchError::Status(status)),
-                        WatchEvent::Bookmark { version: reached, .. } => {
+                        ScannedEvent::Error(status) => return Err(ListWatchError::Status(status)),
+                        ScannedEvent::Bookmark { version: reached, .. } => {
                             is_decided |= is_at_least(&reached, quorum);
                         }
-                        WatchEvent::Added(object)
-                        | WatchEvent::Modified(object)
-                        | WatchEvent::Deleted(object)
+                        ScannedEvent::Added(object)
+                        | ScannedEvent::Modified(object)
+                        | ScannedEvent::Deleted(object)
                             if !is_decided =>
                         {
                             object.metadata.resource_version().clone_into(&mut version);

@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, hash::Hash};
 
-/// Keys that are remembered. Further keys are not logged: a kind whose objects are all bad would fill the log and the memory.
+/// Keys that are remembered. Further keys are not logged: a kind with only bad objects would fill the log and the memory.
 const MAX_KEYS: usize = 1000;
 
 /// The keys that were logged.

@@ -1,7 +1,7 @@
 //! A started informer: reflectors in, store and listeners out, in one task.
 //!
 //! A reflector calls [`apply`](ReflectorStore::apply), which puts the deltas into the queue and, in the same call, takes the batches out
-//! again: into the store, then to the listeners. [`maintain`](RunningInformer::maintain) is the second, rarely woken future of the task:
+//! again: into the store, then to the listeners. [`maintain`](RunningInformer::maintain) is the second future of the task and seldom runs:
 //! handlers that are added late, resyncs, and re-encoding of stored objects.
 
 use std::{
@@ -181,13 +181,13 @@ impl RunningInformer {
         }
     }
 
-    /// Hands changes that are in the store to the listeners. Workers are woken once for all changes.
+    /// Hands changes that are in the store to the listeners. Wakes each worker once for all changes.
     fn distribute(&self, changes: &[StoreEvent], processing: &Processing) {
         if self.informer.codec.was_switched_off() {
             // They may have been encoded before.
-            changes
-                .iter()
-                .for_each(|change| change.object().payload.make_raw());
+            for change in changes {
+                change.object().payload.make_raw();
+            }
         }
         batch_wakes(|| {
             for change in changes {

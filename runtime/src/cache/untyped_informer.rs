@@ -270,11 +270,11 @@ impl UntypedInformer {
         };
         let sent = sent.to_string();
         let mut scanner = self.scanner();
-        let scanned = scanner.item(sent.as_bytes(), |_| {}).map_err(|error| SeedError {
+        let object = scanner.item(sent.as_bytes(), |_| {}).map_err(|error| SeedError {
             kind: self.info().kind.to_string(),
             problem: error.to_string(),
         })?;
-        let object = self.encode(scanned, &indexes);
+        let object = self.encode(object, &indexes);
         self.store.apply(vec![Delta::Upserted(object)], false);
         self.set_synced();
         Ok(())

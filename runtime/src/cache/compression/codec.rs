@@ -25,13 +25,13 @@ pub(in crate::cache) struct PayloadCodec {
     off: AtomicBool,
     /// Objects were encoded before `off` was set.
     was_on: AtomicBool,
-    state: Mutex<State>,
+    state: Mutex<CodecState>,
     /// Notified when objects are to be re-encoded.
     reencoding_started: Notify,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct CodecState {
     groups: DeltaGroups,
     raw_blocks: RawBlocks,
     compressor: Compressor,
@@ -63,7 +63,7 @@ impl PayloadCodec {
             object.payload = Payload::new(json);
             return Arc::new(object);
         };
-        let State {
+        let CodecState {
             groups,
             raw_blocks,
             compressor,
@@ -151,7 +151,7 @@ impl PayloadCodec {
     }
 
     /// None if everything stays raw.
-    fn state(&self) -> Option<MutexGuard<'_, State>> {
+    fn state(&self) -> Option<MutexGuard<'_, CodecState>> {
         let is_on = || !self.off.load(Ordering::SeqCst);
         // It may be switched off while this waits for the lock.
         is_on().then(|| self.state.lock()).filter(|_| is_on())

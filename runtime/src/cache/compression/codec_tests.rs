@@ -33,7 +33,7 @@ fn object(scanner: &mut Scanner, number: usize, style: usize) -> StoredObject {
     scanner.object(json.to_string().as_bytes(), &[]).unwrap()
 }
 
-struct World {
+struct CodecFixture {
     codec: PayloadCodec,
     store: Arc<Store>,
     scanner: Scanner,
@@ -41,7 +41,7 @@ struct World {
     is_one_group: bool,
 }
 
-impl World {
+impl CodecFixture {
     fn new(off: bool) -> Self {
         let info = k8s_openapi::api::core::v1::ConfigMap::info();
         let store = Arc::<Store>::default();
@@ -105,24 +105,24 @@ fn owner(uid: Arc<str>) -> OwnerRef {
 
 #[test]
 fn recent_objects_stay_raw_and_older_ones_share_one_dictionary() {
-    let mut world = World::new(false);
-    world.arrive(0..200, 1);
-    assert_eq!((world.dictionaries().len(), world.ratio()), (0, 1));
-    world.arrive(200..5000, 1);
-    assert_eq!(world.dictionaries().len(), 1);
-    let raw = world
+    let mut fixture = CodecFixture::new(false);
+    fixture.arrive(0..200, 1);
+    assert_eq!((fixture.dictionaries().len(), fixture.ratio()), (0, 1));
+    fixture.arrive(200..5000, 1);
+    assert_eq!(fixture.dictionaries().len(), 1);
+    let raw = fixture
         .store
         .all()
         .iter()
         .filter(|object| object.payload.kept() == object.payload.length())
         .count();
-    let length = world.store.all().iter().next().unwrap().payload.length();
+    let length = fixture.store.all().iter().next().unwrap().payload.length();
     // Names, and so objects, differ a little in length.
     assert!(
         raw.abs_diff(MAX_RECENT_BYTES / length) < 10,
         "{raw} of {length} bytes"
     );
-    for object in world.store.all().iter() {
+    for object in fixture.store.all().iter() {
         let json: serde_json::Value = serde_json::from_slice(&object.payload.json().unwrap()).unwrap();
         assert_eq!(json["metadata"]["name"], *object.name().name());
     }
@@ -130,21 +130,21 @@ fn recent_objects_stay_raw_and_older_ones_share_one_dictionary() {
 
 #[test]
 fn replicas_become_differences_on_arrival_and_the_first_ones_later() {
-    let mut world = World::new(false);
-    world.is_one_group = true;
+    let mut fixture = CodecFixture::new(false);
+    fixture.is_one_group = true;
     for replica in 0..1000 {
-        world.arrive(12 * replica..12 * replica + 1, 1);
+        fixture.arrive(12 * replica..12 * replica + 1, 1);
     }
-    let raw = |world: &World| {
-        let all = world.store.all();
+    let raw = |fixture: &CodecFixture| {
+        let all = fixture.store.all();
         all.iter().filter(|object| object.payload.is_raw()).count()
     };
-    assert_eq!(raw(&world), 3);
+    assert_eq!(raw(&fixture), 3);
     // The first ones are no longer recent, and the group still has its base.
-    world.is_one_group = false;
-    world.arrive(100_001..101_500, 2);
+    fixture.is_one_group = false;
+    fixture.arrive(100_001..101_500, 2);
     for replica in 0..1000 {
-        let object = world.get(12 * replica);
+        let object = fixture.get(12 * replica);
         let name = object.name();
         assert!(
             !object.payload.is_raw() && object.payload.dictionary().is_none(),
@@ -157,52 +157,52 @@ fn replicas_become_differences_on_arrival_and_the_first_ones_later() {
 
 #[test]
 fn nothing_is_encoded_after_switch_off() {
-    let mut world = World::new(false);
-    world.is_one_group = true;
-    world.codec.switch_off();
+    let mut fixture = CodecFixture::new(false);
+    fixture.is_one_group = true;
+    fixture.codec.switch_off();
     for replica in 0..100 {
-        world.arrive(12 * replica..12 * replica + 1, 1);
+        fixture.arrive(12 * replica..12 * replica + 1, 1);
     }
-    assert!(world.store.all().iter().all(|object| object.payload.is_raw()));
-    assert_eq!(world.codec.base_bytes(), 0);
+    assert!(fixture.store.all().iter().all(|object| object.payload.is_raw()));
+    assert_eq!(fixture.codec.base_bytes(), 0);
 }
 
 #[test]
 fn objects_share_blocks_only_where_most_live_until_they_are_compressed() {
-    let mut world = World::new(false);
-    let in_blocks = |world: &World| world.codec.state.lock().compressor.most_outlive_recent();
+    let mut fixture = CodecFixture::new(false);
+    let in_blocks = |fixture: &CodecFixture| fixture.codec.state.lock().compressor.most_outlive_recent();
     for _ in 0..3000 {
-        world.arrive(0..2, 1);
+        fixture.arrive(0..2, 1);
     }
-    assert!(!in_blocks(&world));
-    world.arrive(0..3000, 1);
-    assert!(in_blocks(&world));
+    assert!(!in_blocks(&fixture));
+    fixture.arrive(0..3000, 1);
+    assert!(in_blocks(&fixture));
     for _ in 0..3000 {
-        world.arrive(0..2, 1);
+        fixture.arrive(0..2, 1);
     }
-    assert!(!in_blocks(&world));
+    assert!(!in_blocks(&fixture));
 }
 
 #[test]
 fn codec_that_is_off_compresses_nothing() {
-    let mut world = World::new(true);
-    world.arrive(0..3000, 1);
-    assert_eq!((world.dictionaries().len(), world.ratio()), (0, 1));
+    let mut fixture = CodecFixture::new(true);
+    fixture.arrive(0..3000, 1);
+    assert_eq!((fixture.dictionaries().len(), fixture.ratio()), (0, 1));
 }
 
 #[test]
 fn outdated_dictionary_is_replaced_and_there_are_never_three() {
-    let mut world = World::new(false);
-    world.arrive(0..5000, 1);
-    let first = Arc::downgrade(&world.dictionaries()[0]);
+    let mut fixture = CodecFixture::new(false);
+    fixture.arrive(0..5000, 1);
+    let first = Arc::downgrade(&fixture.dictionaries()[0]);
     for style in 2..5 {
         // The same names: stored objects change their style.
-        world.arrive(0..8000, style);
-        let dictionaries = world.dictionaries().len();
+        fixture.arrive(0..8000, style);
+        let dictionaries = fixture.dictionaries().len();
         assert!((1..=2).contains(&dictionaries), "{dictionaries}");
     }
     assert!(first.upgrade().is_none(), "nothing is left of the first style");
-    assert!(world.ratio() >= 3, "{}", world.ratio());
+    assert!(fixture.ratio() >= 3, "{}", fixture.ratio());
 }
 
 #[test]
@@ -215,16 +215,16 @@ fn dictionary_is_outdated_below_seven_tenths_of_its_first_ratio() {
 /// Counts stored objects only: more may arrive before all of the first dictionary's are re-encoded.
 #[test]
 fn stored_objects_never_need_more_than_two_dictionaries() {
-    let mut world = World::new(false);
+    let mut fixture = CodecFixture::new(false);
     let mut most = 0;
     let (mut styles, mut next) = (0, 0);
     for (count, style) in [(6000, 1), (2200, 2), (2200, 3), (6000, 4)] {
         for _ in 0..count / 100 {
-            world.arrive(next..next + 100, style);
+            fixture.arrive(next..next + 100, style);
             next += 100;
-            let needed = world.needed();
+            let needed = fixture.needed();
             most = most.max(needed.len());
-            styles += usize::from(needed.len() == 2 && world.codec.is_reencoding());
+            styles += usize::from(needed.len() == 2 && fixture.codec.is_reencoding());
         }
     }
     assert_eq!(most, 2);
@@ -233,30 +233,30 @@ fn stored_objects_never_need_more_than_two_dictionaries() {
 
 #[tokio::test(start_paused = true)]
 async fn objects_are_reencoded_while_nothing_arrives() {
-    let mut world = World::new(false);
-    world.arrive(0..5000, 1);
-    while world.needed().len() < 2 {
-        world.arrive(10_000..12_000, 2);
-        world.arrive(10_000..12_000, 3);
+    let mut fixture = CodecFixture::new(false);
+    fixture.arrive(0..5000, 1);
+    while fixture.needed().len() < 2 {
+        fixture.arrive(10_000..12_000, 2);
+        fixture.arrive(10_000..12_000, 3);
     }
     let started = tokio::time::Instant::now();
-    while world.codec.is_reencoding() {
-        world.codec.reencoding_due().await;
-        world.codec.reencode_some();
+    while fixture.codec.is_reencoding() {
+        fixture.codec.reencoding_due().await;
+        fixture.codec.reencode_some();
     }
-    assert_eq!((world.needed().len(), world.dictionaries().len()), (1, 1));
+    assert_eq!((fixture.needed().len(), fixture.dictionaries().len()), (1, 1));
     assert!(started.elapsed() < Duration::from_secs(5));
 }
 
 #[test]
 fn outdated_version_that_a_reader_holds_is_compressed_too() {
-    let mut world = World::new(false);
-    world.arrive(0..1, 1);
-    let held = world.get(0);
-    world.arrive(0..1, 2);
-    assert!(!Arc::ptr_eq(&held, &world.get(0)));
+    let mut fixture = CodecFixture::new(false);
+    fixture.arrive(0..1, 1);
+    let held = fixture.get(0);
+    fixture.arrive(0..1, 2);
+    assert!(!Arc::ptr_eq(&held, &fixture.get(0)));
     assert!(held.payload.raw().is_some(), "it is recent");
-    world.arrive(1..3000, 2);
+    fixture.arrive(1..3000, 2);
     assert!(held.payload.raw().is_none() && 2 * held.payload.kept() < held.payload.length());
     let json: serde_json::Value = serde_json::from_slice(&held.payload.json().unwrap()).unwrap();
     assert_eq!(json["metadata"]["resourceVersion"], "1");
@@ -264,33 +264,33 @@ fn outdated_version_that_a_reader_holds_is_compressed_too() {
 
 #[tokio::test(start_paused = true)]
 async fn held_outdated_version_delays_a_new_dictionary_for_ten_minutes() {
-    let mut world = World::new(false);
-    world.arrive(0..5000, 1);
-    let held = world.get(7);
+    let mut fixture = CodecFixture::new(false);
+    fixture.arrive(0..5000, 1);
+    let held = fixture.get(7);
     let first = held.payload.dictionary().unwrap();
-    world.arrive(0..8000, 2);
-    assert!(!world.codec.is_reencoding() && world.needed().len() == 1);
-    let second = world.dictionaries()[0].clone();
+    fixture.arrive(0..8000, 2);
+    assert!(!fixture.codec.is_reencoding() && fixture.needed().len() == 1);
+    let second = fixture.dictionaries()[0].clone();
     assert!(!Arc::ptr_eq(&first, &second));
-    world.arrive(0..8000, 3);
-    assert!(Arc::ptr_eq(&world.dictionaries()[0], &second));
+    fixture.arrive(0..8000, 3);
+    assert!(Arc::ptr_eq(&fixture.dictionaries()[0], &second));
     tokio::time::advance(MAX_DICTIONARY_HOLD).await;
-    world.arrive(0..8000, 3);
-    assert!(!Arc::ptr_eq(&world.dictionaries()[0], &second));
-    assert!(world.ratio() >= 3, "{}", world.ratio());
+    fixture.arrive(0..8000, 3);
+    assert!(!Arc::ptr_eq(&fixture.dictionaries()[0], &second));
+    assert!(fixture.ratio() >= 3, "{}", fixture.ratio());
     let json: serde_json::Value = serde_json::from_slice(&held.payload.json().unwrap()).unwrap();
     assert_eq!(json["metadata"]["resourceVersion"], "1", "it can still be read");
 }
 
 #[test]
 fn stored_objects_are_reencoded_as_others_arrive() {
-    let mut world = World::new(false);
-    world.arrive(0..3000, 1);
-    let first = Arc::downgrade(&world.dictionaries()[0]);
-    world.arrive(10_000..16_000, 2);
+    let mut fixture = CodecFixture::new(false);
+    fixture.arrive(0..3000, 1);
+    let first = Arc::downgrade(&fixture.dictionaries()[0]);
+    fixture.arrive(10_000..16_000, 2);
     assert!(first.upgrade().is_none(), "no object needs it");
-    let other = world.get(7);
-    let newest = &world.dictionaries()[0];
+    let other = fixture.get(7);
+    let newest = &fixture.dictionaries()[0];
     assert!(Arc::ptr_eq(&other.payload.dictionary().unwrap(), newest));
 }
 
@@ -298,8 +298,8 @@ fn stored_objects_are_reencoded_as_others_arrive() {
 #[test]
 fn raw_payloads_that_arrive_one_after_another_lie_close_together() {
     const LENGTH: usize = 8_000;
-    let mut world = World::new(false);
-    world.arrive(0..3000, 1);
+    let mut fixture = CodecFixture::new(false);
+    fixture.arrive(0..3000, 1);
     let text = |seed: usize| {
         let digest = |part: usize| {
             format!(
@@ -316,9 +316,9 @@ fn raw_payloads_that_arrive_one_after_another_lie_close_together() {
                 "text": text(number),
             });
             let json = json.to_string();
-            let object = world.scanner.object(json.as_bytes(), &[]).unwrap();
+            let object = fixture.scanner.object(json.as_bytes(), &[]).unwrap();
             // Only every tenth is kept.
-            (number % 10 == 0).then(|| world.codec.encode(object, 0, json.as_bytes()))
+            (number % 10 == 0).then(|| fixture.codec.encode(object, 0, json.as_bytes()))
         })
         .collect();
     let mut addresses: Vec<_> = objects

@@ -24,7 +24,7 @@ pub(super) struct Compressor {
     recent: VecDeque<(Weak<StoredObject>, usize)>,
     recent_bytes: usize,
     lifetimes: Lifetimes,
-    compressor: DictionaryCompressor,
+    zstd: DictionaryCompressor,
     newest: Option<Arc<Dictionary>>,
     /// The dictionary before, and since when it is that.
     older: Option<(Arc<Dictionary>, Instant)>,
@@ -72,9 +72,7 @@ impl Compressor {
             if let Some(object) = object.upgrade()
                 && object.payload.dictionary().is_some()
             {
-                object
-                    .payload
-                    .compress(&mut self.compressor, self.newest.as_ref());
+                object.payload.compress(&mut self.zstd, self.newest.as_ref());
             }
             if self.reencoding.is_empty() {
                 self.drop_older();
@@ -103,9 +101,7 @@ impl Compressor {
         if self.newest.is_none() && self.window.objects == 0 {
             self.train(object, store);
         }
-        let kept = object
-            .payload
-            .compress(&mut self.compressor, self.newest.as_ref());
+        let kept = object.payload.compress(&mut self.zstd, self.newest.as_ref());
         self.window.objects += 1;
         self.window.bytes += object.payload.length();
         self.window.kept += kept;

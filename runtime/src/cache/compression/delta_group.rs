@@ -145,7 +145,7 @@ impl DeltaGroups {
         group.difference(json, &mut self.buffer)
     }
 
-    /// Drops groups whose base no object refers to, and small ones that never had a base.
+    /// Drops groups with an unused base, and small ones that never had a base.
     fn drop_unused(&mut self) {
         self.arrivals_since_cleanup = 0;
         // It refers to bases, too.

@@ -84,7 +84,7 @@ fn group_whose_template_changed_gets_another_base_and_one_of_unlike_objects_hard
     assert!(alone < 10, "{alone}");
 }
 
-/// Objects of two groups whose owner digests are equal by chance are compared with one base, and encoded if they are like it.
+/// Objects of two groups with equal owner digests, by chance, are compared with one base, and encoded if they are like it.
 #[test]
 fn object_encoded_against_the_base_of_another_group_decodes() {
     let mut groups = DeltaGroups::default();

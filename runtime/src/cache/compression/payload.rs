@@ -16,12 +16,12 @@ use crate::cache::prefetch;
 /// The JSON of an object. It may be re-encoded in place at any time; readers do not notice.
 #[derive(Debug)]
 pub(in crate::cache) struct Payload {
-    form: RwLock<Form>,
+    form: RwLock<PayloadForm>,
     length: usize,
 }
 
 #[derive(Debug)]
-enum Form {
+enum PayloadForm {
     /// Raw, in memory of its own.
     Raw(Bytes),
     /// Raw, in a block that it shares with other recent payloads: encoded or dropped soon.
@@ -50,7 +50,7 @@ impl Payload {
     /// Raw, in memory of its own.
     pub(in crate::cache) fn new(json: &[u8]) -> Self {
         Self {
-            form: RwLock::new(Form::Raw(Bytes::copy_from_slice(json))),
+            form: RwLock::new(PayloadForm::Raw(Bytes::copy_from_slice(json))),
             length: json.len(),
         }
     }
@@ -59,7 +59,7 @@ impl Payload {
     pub(super) fn raw_in_block(json: Bytes) -> Self {
         Self {
             length: json.len(),
-            form: RwLock::new(Form::RawInBlock(json)),
+            form: RwLock::new(PayloadForm::RawInBlock(json)),
         }
     }
 
@@ -67,15 +67,17 @@ impl Payload {
     pub(super) fn different(length: usize, bytes: Box<[u8]>, base: Base) -> Self {
         Self {
             length,
-            form: RwLock::new(Form::Difference { bytes, base }),
+            form: RwLock::new(PayloadForm::Difference { bytes, base }),
         }
     }
 
     /// Prefetches the beginning of the bytes: the allocator's data beside it is needed to free them.
     pub(in crate::cache) fn prefetch(&self) {
         match &*self.form.read() {
-            Form::Raw(bytes) | Form::RawInBlock(bytes) => prefetch::first(bytes),
-            Form::Compressed { bytes, .. } | Form::Difference { bytes, .. } => prefetch::first(bytes),
+            PayloadForm::Raw(bytes) | PayloadForm::RawInBlock(bytes) => prefetch::first(bytes),
+            PayloadForm::Compressed { bytes, .. } | PayloadForm::Difference { bytes, .. } => {
+                prefetch::first(bytes);
+            }
         }
     }
 
@@ -87,14 +89,14 @@ impl Payload {
     /// The bytes of memory that the JSON takes as it is encoded.
     pub(in crate::cache) fn kept(&self) -> usize {
         match &*self.form.read() {
-            Form::Raw(json) | Form::RawInBlock(json) => json.len(),
-            Form::Compressed { bytes, .. } | Form::Difference { bytes, .. } => bytes.len(),
+            PayloadForm::Raw(json) | PayloadForm::RawInBlock(json) => json.len(),
+            PayloadForm::Compressed { bytes, .. } | PayloadForm::Difference { bytes, .. } => bytes.len(),
         }
     }
 
     /// The JSON. Copied unless it is raw in memory of its own.
     pub(in crate::cache) fn json(&self) -> Result<Bytes, Damaged> {
-        if let Form::Raw(json) = &*self.form.read() {
+        if let PayloadForm::Raw(json) = &*self.form.read() {
             return Ok(json.clone());
         }
         self.decompressed(Vec::new()).map(Bytes::from)
@@ -125,9 +127,9 @@ impl Payload {
         dictionary: Option<&Arc<Dictionary>>,
     ) -> usize {
         let done = match &*self.form.read() {
-            Form::Raw(_) | Form::RawInBlock(_) => false,
-            Form::Compressed { dictionary: used, .. } => is_same_dictionary(used.as_ref(), dictionary),
-            Form::Difference { .. } => true,
+            PayloadForm::Raw(_) | PayloadForm::RawInBlock(_) => false,
+            PayloadForm::Compressed { dictionary: used, .. } => is_same_dictionary(used.as_ref(), dictionary),
+            PayloadForm::Difference { .. } => true,
         };
         if done {
             return self.kept();
@@ -136,13 +138,13 @@ impl Payload {
         let Ok(Some(bytes)) = bytes else {
             // It does not shrink and stays raw.
             let mut form = self.form.write();
-            if let Form::RawInBlock(json) = &*form {
-                *form = Form::Raw(Bytes::copy_from_slice(json));
+            if let PayloadForm::RawInBlock(json) = &*form {
+                *form = PayloadForm::Raw(Bytes::copy_from_slice(json));
             }
             return self.length;
         };
         let kept = bytes.len();
-        *self.form.write() = Form::Compressed {
+        *self.form.write() = PayloadForm::Compressed {
             bytes,
             dictionary: dictionary.cloned(),
         };
@@ -151,38 +153,41 @@ impl Payload {
 
     /// Decodes the payload in place: raw, in memory of its own.
     pub(in crate::cache) fn make_raw(&self) {
-        if matches!(&*self.form.read(), Form::Raw(_)) {
+        if matches!(&*self.form.read(), PayloadForm::Raw(_)) {
             return;
         }
         // Damage is reported when it is read.
         if let Ok(json) = self.decompressed(Vec::new()) {
-            *self.form.write() = Form::Raw(json.into());
+            *self.form.write() = PayloadForm::Raw(json.into());
         }
     }
 
     /// The dictionary that is needed to decode it.
     pub(super) fn dictionary(&self) -> Option<Arc<Dictionary>> {
         match &*self.form.read() {
-            Form::Raw(_) | Form::RawInBlock(_) | Form::Difference { .. } => None,
-            Form::Compressed { dictionary, .. } => dictionary.clone(),
+            PayloadForm::Raw(_) | PayloadForm::RawInBlock(_) | PayloadForm::Difference { .. } => None,
+            PayloadForm::Compressed { dictionary, .. } => dictionary.clone(),
         }
     }
 
     /// Replaces the payload by `bytes`, which must be the difference of its own JSON to `base`.
     pub(super) fn keep_difference(&self, bytes: Box<[u8]>, base: Base) {
-        *self.form.write() = Form::Difference { bytes, base };
+        *self.form.write() = PayloadForm::Difference { bytes, base };
     }
 
     #[cfg(test)]
     pub(super) fn is_raw(&self) -> bool {
-        matches!(&*self.form.read(), Form::Raw(_) | Form::RawInBlock(_))
+        matches!(
+            &*self.form.read(),
+            PayloadForm::Raw(_) | PayloadForm::RawInBlock(_)
+        )
     }
 
     /// The JSON, if the payload is raw.
     pub(in crate::cache) fn raw(&self) -> Option<Bytes> {
         match &*self.form.read() {
-            Form::Raw(json) | Form::RawInBlock(json) => Some(json.clone()),
-            Form::Compressed { .. } | Form::Difference { .. } => None,
+            PayloadForm::Raw(json) | PayloadForm::RawInBlock(json) => Some(json.clone()),
+            PayloadForm::Compressed { .. } | PayloadForm::Difference { .. } => None,
         }
     }
 
@@ -193,9 +198,9 @@ impl Payload {
         to.clear();
         to.reserve(self.length);
         match &*self.form.read() {
-            Form::Raw(json) | Form::RawInBlock(json) => to.extend_from_slice(json),
-            Form::Difference { bytes, base } => restore(base, bytes, &mut to).ok_or(Damaged)?,
-            Form::Compressed { bytes, dictionary } => {
+            PayloadForm::Raw(json) | PayloadForm::RawInBlock(json) => to.extend_from_slice(json),
+            PayloadForm::Difference { bytes, base } => restore(base, bytes, &mut to).ok_or(Damaged)?,
+            PayloadForm::Compressed { bytes, dictionary } => {
                 let length = CONTEXT.with_borrow_mut(|context| match dictionary {
                     Some(dictionary) => dictionary.decompress(context, bytes, &mut to),
                     None => context.decompress(&mut to, bytes).ok(),

@@ -14,7 +14,7 @@ pub(super) const MAX_BATCH_KEYS: usize = 1000;
 #[derive(Debug)]
 pub(super) struct BatchingFifo {
     queue: VecDeque<Delta>,
-    /// Namespaces whose first list was not processed yet.
+    /// Namespaces without a processed list.
     unsynced: HashSet<Namespace>,
     /// The namespace of the list that is being processed.
     in_process: Option<Namespace>,

@@ -23,7 +23,7 @@ pub(super) struct DeltaFifo {
     /// The queued deltas of each key; never an empty list.
     deltas: HashMap<NamespacedName, Vec<Delta>>,
     in_process: Option<InProcess>,
-    /// Namespaces whose first list was not processed yet.
+    /// Namespaces without a processed list.
     unsynced: HashSet<Namespace>,
 }
 
@@ -169,7 +169,7 @@ impl Fifo for DeltaFifo {
                     deltas.push(Delta::Listed { namespace, version });
                 }
                 QueueEntry::Bookmark(namespace, version) => {
-                    deltas.push(Delta::Bookmark { namespace, version })
+                    deltas.push(Delta::Bookmark { namespace, version });
                 }
             }
             match self

@@ -112,7 +112,7 @@ pub(super) struct SharedFifo {
 }
 
 impl SharedFifo {
-    /// `namespaces` are those whose first list is awaited; `store` is the one that the consumer fills.
+    /// `namespaces` are those to be listed; `store` is the one that the consumer fills.
     pub(super) fn new(
         kind: QueueKind,
         namespaces: impl IntoIterator<Item = Namespace>,

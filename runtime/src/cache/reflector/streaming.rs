@@ -14,7 +14,7 @@ use super::{MAX_SILENCE, Reflector, ReflectorStore, TemporaryStore, stored_or_en
 use crate::cache::{
     ListWatchError,
     index::Index,
-    scan::{ScanFailure, WatchEvent},
+    scan::{ScanFailure, ScannedEvent},
     stats::count,
 };
 
@@ -103,7 +103,7 @@ impl<S: ReflectorStore> Reflector<S> {
             .to_owned();
             match self.initial_events(&version).await {
                 Err(StreamingFailure::Failed(error)) if error.is_retryable() => {
-                    self.report_and_back_off(&error).await
+                    self.report_and_back_off(&error).await;
                 }
                 Err(StreamingFailure::Failed(error))
                     if (error.is_expired() || error.is_too_large_version()) && !version.is_empty() =>
@@ -193,16 +193,16 @@ impl<S: ReflectorStore> Reflector<S> {
         count(&self.store.counters().watch_events);
         let store = &*self.store;
         match self.scanner.watch_event(line, |owners| store.prefetch(owners))? {
-            WatchEvent::Added(object) | WatchEvent::Modified(object) => {
+            ScannedEvent::Added(object) | ScannedEvent::Modified(object) => {
                 initial.objects.put(stored_or_encoded(store, object, indexes));
             }
-            WatchEvent::Deleted(object) => initial.objects.delete(object.metadata.name()),
-            WatchEvent::Bookmark {
+            ScannedEvent::Deleted(object) => initial.objects.delete(object.metadata.name()),
+            ScannedEvent::Bookmark {
                 version,
                 ends_initial_events: true,
             } => initial.version = Some(version),
-            WatchEvent::Bookmark { .. } => initial.other_bookmarks += 1,
-            WatchEvent::Error(status) => return Err(ListWatchError::Status(status)),
+            ScannedEvent::Bookmark { .. } => initial.other_bookmarks += 1,
+            ScannedEvent::Error(status) => return Err(ListWatchError::Status(status)),
         }
         Ok(())
     }

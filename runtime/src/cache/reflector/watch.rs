@@ -14,7 +14,7 @@ use crate::cache::{
     ByteStream, ListWatchError, WatchOptions,
     fifo::Delta,
     index::Index,
-    scan::{ScanFailure, WatchEvent},
+    scan::{ScanFailure, ScannedEvent},
     stats::count,
     watch_health::WatchHealth,
 };
@@ -247,25 +247,25 @@ impl<S: ReflectorStore> Reflector<S> {
         count(&self.store.counters().watch_events);
         let store = &*self.store;
         let (delta, object) = match self.scanner.watch_event(line, |owners| store.prefetch(owners))? {
-            WatchEvent::Error(status) => return Err(ListWatchError::Status(status)),
-            WatchEvent::Bookmark { version, .. } => {
+            ScannedEvent::Error(status) => return Err(ListWatchError::Status(status)),
+            ScannedEvent::Bookmark { version, .. } => {
                 *is_unordered = false;
                 let before = self.advance(&version, None);
                 deltas.extend(before.map(|before| self.bookmark(before)));
                 return Ok(());
             }
-            WatchEvent::Added(mut object) => {
+            ScannedEvent::Added(mut object) => {
                 object.metadata.from_watch = !*is_unordered;
                 let object = store.encode(object, indexes);
                 (Delta::Upserted(object.clone()), object)
             }
-            WatchEvent::Modified(mut object) => {
+            ScannedEvent::Modified(mut object) => {
                 *is_unordered = false;
                 object.metadata.from_watch = true;
                 let object = store.encode(object, indexes);
                 (Delta::Upserted(object.clone()), object)
             }
-            WatchEvent::Deleted(object) => {
+            ScannedEvent::Deleted(object) => {
                 *is_unordered = false;
                 let object = store.encode(object, indexes);
                 (Delta::Deleted(object.clone()), object)

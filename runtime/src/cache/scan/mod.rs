@@ -21,4 +21,4 @@ pub(super) use cursor::{Cursor, unquoted};
 pub(super) use list_splitter::ListSplitter;
 pub(super) use object::{ScanError, ScannedObject, Scanner, text};
 pub(super) use scan_failure::ScanFailure;
-pub(super) use watch::WatchEvent;
+pub(super) use watch::ScannedEvent;

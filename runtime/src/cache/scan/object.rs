@@ -229,7 +229,7 @@ impl Scanner {
 #[cfg(any(test, fuzzing))]
 mod raw_objects {
     use super::*;
-    use crate::cache::{compression::Payload, decoder::Decoder, object::StoredObject, scan::WatchEvent};
+    use crate::cache::{compression::Payload, decoder::Decoder, object::StoredObject, scan::ScannedEvent};
 
     impl Scanner {
         pub(in crate::cache) fn object(
@@ -244,19 +244,19 @@ mod raw_objects {
             &mut self,
             line: &[u8],
             indexes: &[Arc<Index>],
-        ) -> Result<WatchEvent<StoredObject>, ScanFailure> {
+        ) -> Result<ScannedEvent<StoredObject>, ScanFailure> {
             Ok(match self.watch_event(line, |_| {})? {
-                WatchEvent::Added(object) => WatchEvent::Added(object.into_raw(indexes)),
-                WatchEvent::Modified(object) => WatchEvent::Modified(object.into_raw(indexes)),
-                WatchEvent::Deleted(object) => WatchEvent::Deleted(object.into_raw(indexes)),
-                WatchEvent::Bookmark {
+                ScannedEvent::Added(object) => ScannedEvent::Added(object.into_raw(indexes)),
+                ScannedEvent::Modified(object) => ScannedEvent::Modified(object.into_raw(indexes)),
+                ScannedEvent::Deleted(object) => ScannedEvent::Deleted(object.into_raw(indexes)),
+                ScannedEvent::Bookmark {
                     version,
                     ends_initial_events,
-                } => WatchEvent::Bookmark {
+                } => ScannedEvent::Bookmark {
                     version,
                     ends_initial_events,
                 },
-                WatchEvent::Error(status) => WatchEvent::Error(status),
+                ScannedEvent::Error(status) => ScannedEvent::Error(status),
             })
         }
     }

@@ -54,11 +54,11 @@ pub(crate) fn check_line(line: &[u8]) {
         return;
     };
     let (event_type, stored) = match &event {
-        WatchEvent::Added(stored) => ("ADDED", Some(stored)),
-        WatchEvent::Modified(stored) => ("MODIFIED", Some(stored)),
-        WatchEvent::Deleted(stored) => ("DELETED", Some(stored)),
-        WatchEvent::Bookmark { .. } => ("BOOKMARK", None),
-        WatchEvent::Error(_) => ("ERROR", None),
+        ScannedEvent::Added(stored) => ("ADDED", Some(stored)),
+        ScannedEvent::Modified(stored) => ("MODIFIED", Some(stored)),
+        ScannedEvent::Deleted(stored) => ("DELETED", Some(stored)),
+        ScannedEvent::Bookmark { .. } => ("BOOKMARK", None),
+        ScannedEvent::Error(_) => ("ERROR", None),
     };
     if let Some(document) = &document {
         assert_eq!(document["type"], event_type);
@@ -66,7 +66,7 @@ pub(crate) fn check_line(line: &[u8]) {
     if let Some(stored) = stored {
         check(stored, document.as_ref().map(|document| &document["object"]));
     }
-    if let (WatchEvent::Bookmark { version, .. }, Some(document)) = (&event, &document) {
+    if let (ScannedEvent::Bookmark { version, .. }, Some(document)) = (&event, &document) {
         assert_eq!(document["object"]["metadata"]["resourceVersion"], **version);
     }
 }

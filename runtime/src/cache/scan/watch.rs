@@ -16,7 +16,7 @@ const INITIAL_EVENTS_END_ANNOTATION: &str = "k8s.io/initial-events-end";
 
 /// A line of a watch; `T` is the object.
 #[derive(Debug)]
-pub(in crate::cache) enum WatchEvent<T> {
+pub(in crate::cache) enum ScannedEvent<T> {
     /// The object is new, or new to the watch.
     Added(T),
     /// The object changed.
@@ -34,7 +34,7 @@ pub(in crate::cache) enum WatchEvent<T> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum EventType {
+enum WatchEventType {
     Added,
     Modified,
     Deleted,
@@ -58,7 +58,7 @@ impl Scanner {
         &'s mut self,
         line: &'s [u8],
         on_owners: impl FnOnce(u64),
-    ) -> Result<WatchEvent<ScannedObject<'s>>, ScanFailure> {
+    ) -> Result<ScannedEvent<ScannedObject<'s>>, ScanFailure> {
         self.try_watch_event(line, on_owners)
             .map_err(|error| ScanFailure::line(error, line))
     }
@@ -67,7 +67,7 @@ impl Scanner {
         &'s mut self,
         line: &'s [u8],
         on_owners: impl FnOnce(u64),
-    ) -> Result<WatchEvent<ScannedObject<'s>>, ScanError> {
+    ) -> Result<ScannedEvent<ScannedObject<'s>>, ScanError> {
         let mut cursor = Cursor::new(text(line)?);
         let mut on_owners = Some(on_owners);
         let mut on_owners = |digest| {
@@ -82,7 +82,7 @@ impl Scanner {
                 "object" if object.is_some() => return Err(ScanError("the object stands twice".into())),
                 "object" => {
                     object = Some(match event_type {
-                        None | Some(EventType::Error) => EventObject::Raw(cursor.value()?),
+                        None | Some(WatchEventType::Error) => EventObject::Raw(cursor.value()?),
                         Some(_) => EventObject::Scanned(self.scan(&mut cursor, &mut on_owners)?),
                     });
                 }
@@ -95,22 +95,22 @@ impl Scanner {
         let missing = |what| ScanError(format!("the {what} of the event is missing"));
         let event_type = event_type.ok_or_else(|| missing("type"))?;
         let found = match object.ok_or_else(|| missing("object"))? {
-            EventObject::Raw(status) if event_type == EventType::Error => return status_of(status),
+            EventObject::Raw(status) if event_type == WatchEventType::Error => return status_of(status),
             EventObject::Raw(object) => self.scan(&mut Cursor::new(object), &mut on_owners)?,
             EventObject::Scanned(found) => found,
         };
         Ok(match event_type {
-            EventType::Added => WatchEvent::Added(self.finish(found)?),
-            EventType::Modified => WatchEvent::Modified(self.finish(found)?),
-            EventType::Deleted => WatchEvent::Deleted(self.finish(found)?),
-            EventType::Bookmark => {
+            WatchEventType::Added => ScannedEvent::Added(self.finish(found)?),
+            WatchEventType::Modified => ScannedEvent::Modified(self.finish(found)?),
+            WatchEventType::Deleted => ScannedEvent::Deleted(self.finish(found)?),
+            WatchEventType::Bookmark => {
                 let (version, annotations) = found.into_bookmark()?;
-                WatchEvent::Bookmark {
+                ScannedEvent::Bookmark {
                     version,
                     ends_initial_events: annotations.is_some_and(end_initial_events),
                 }
             }
-            EventType::Error => return Err(ScanError("the type of the event stands twice".into())),
+            WatchEventType::Error => return Err(ScanError("the type of the event stands twice".into())),
         })
     }
 }
@@ -124,19 +124,19 @@ fn end_initial_events(annotations: &str) -> bool {
     })
 }
 
-fn status_of<T>(raw: &str) -> Result<WatchEvent<T>, ScanError> {
+fn status_of<T>(raw: &str) -> Result<ScannedEvent<T>, ScanError> {
     serde_json::from_str(raw)
-        .map(|status| WatchEvent::Error(Box::new(status)))
+        .map(|status| ScannedEvent::Error(Box::new(status)))
         .map_err(|error| ScanError(format!("the status of an error is none: {error}")))
 }
 
-fn event_type_of(name: &str) -> Result<EventType, ScanError> {
+fn event_type_of(name: &str) -> Result<WatchEventType, ScanError> {
     Ok(match name {
-        "ADDED" => EventType::Added,
-        "MODIFIED" => EventType::Modified,
-        "DELETED" => EventType::Deleted,
-        "BOOKMARK" => EventType::Bookmark,
-        "ERROR" => EventType::Error,
+        "ADDED" => WatchEventType::Added,
+        "MODIFIED" => WatchEventType::Modified,
+        "DELETED" => WatchEventType::Deleted,
+        "BOOKMARK" => WatchEventType::Bookmark,
+        "ERROR" => WatchEventType::Error,
         _ => return Err(ScanError("the type of the event is unknown".into())),
     })
 }
