@@ -68,12 +68,12 @@ fn an_api_server_that_is_away(cluster: &Cluster, project: &Project, binary: &Pat
 /// The operator says what to install, and needs no restart once that is there.
 fn a_definition_that_is_not_installed(cluster: &Cluster, project: &Project, binary: &Path) -> ChildProcess {
     let mut operator = start(cluster, binary, None);
-    wait_for_log(&operator, "does not know Cloud of demo.dev/v1alpha1");
+    wait_for_log(&operator, "does not serve Cloud of demo.dev/v1alpha1");
     let log = operator.log();
     for part in [
         "clouds.demo.dev",
         "kubectl apply -f manifests/crds",
-        "waiting for it",
+        "retrying",
     ] {
         assert!(log.contains(part), "{part:?} is not said: {log}");
     }

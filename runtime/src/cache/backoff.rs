@@ -1,35 +1,35 @@
-//! How long a reflector waits before it tries again.
+//! Reflector backoff: how long a reflector waits before it retries.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-const FIRST: Duration = Duration::from_millis(800);
-const MOST: Duration = Duration::from_secs(30);
-const RESET_AFTER: Duration = Duration::from_mins(2);
+const RELIST_BACKOFF_MIN: Duration = Duration::from_millis(800);
+const RELIST_BACKOFF_MAX: Duration = Duration::from_secs(30);
+/// The backoff starts anew after so long without a retry.
+const RELIST_BACKOFF_RESET_AFTER: Duration = Duration::from_mins(2);
 
-/// How long a reflector waits after a list or a watch that failed, or that ended and is begun anew.
+/// How long a reflector waits after a list or watch that failed, and before it reopens a watch that ended early.
 ///
-/// It is asked before each further try and told nothing else: not why, nor when a try went well. What it says is waited for as it is, zero
-/// too. Each reflector has one of its own; [`ReflectorOptions::backoff`](super::ReflectorOptions::backoff) makes them.
+/// It is called before each retry and learns neither the reason nor successes. The wait is used as it is, without jitter; zero too. Each
+/// reflector has its own, made by [`ReflectorOptions::backoff`](super::ReflectorOptions::backoff).
 pub trait Backoff: Send {
-    /// The wait before the next try. A server that says how long to wait is waited for at least that long.
+    /// The wait before the next retry. A longer `Retry-After` of the server is honored.
     fn next(&mut self) -> Duration;
 }
 
-/// The default: doubles from 0.8 s to 30 s, stretches each wait by up to once its length, and starts anew when it was not asked for two
-/// minutes.
+/// The default backoff: doubles from 0.8 s to 30 s, adds up to 100 % of jitter, and starts anew after two minutes without a retry.
 #[derive(Debug)]
 pub struct ExponentialBackoff {
     next: Duration,
-    asked: Option<Instant>,
+    last_retry: Option<Instant>,
 }
 
 impl Default for ExponentialBackoff {
     fn default() -> Self {
         Self {
-            next: FIRST,
-            asked: None,
+            next: RELIST_BACKOFF_MIN,
+            last_retry: None,
         }
     }
 }
@@ -37,12 +37,12 @@ impl Default for ExponentialBackoff {
 impl Backoff for ExponentialBackoff {
     fn next(&mut self) -> Duration {
         let now = Instant::now();
-        let rested = |asked| now - asked > RESET_AFTER;
-        if self.asked.replace(now).is_some_and(rested) {
-            self.next = FIRST;
+        let is_over = |last_retry| now - last_retry > RELIST_BACKOFF_RESET_AFTER;
+        if self.last_retry.replace(now).is_some_and(is_over) {
+            self.next = RELIST_BACKOFF_MIN;
         }
         let wait = self.next;
-        self.next = (wait * 2).min(MOST);
+        self.next = (wait * 2).min(RELIST_BACKOFF_MAX);
         wait.mul_f64(1.0 + rand::random_range(0.0..1.0))
     }
 }
@@ -52,15 +52,15 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn doubles_with_jitter_to_thirty_seconds_and_resets_after_two_minutes() {
+    async fn backoff_doubles_with_jitter_to_30_s_and_resets_after_two_minutes() {
         let mut backoff = ExponentialBackoff::default();
         for base in [0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30.0, 30.0] {
             let wait = backoff.next().as_secs_f64();
             assert!((base..base * 2.0 + 1e-6).contains(&wait), "{wait} after {base}");
         }
-        tokio::time::advance(RESET_AFTER).await;
-        assert!(backoff.next() >= MOST);
-        tokio::time::advance(RESET_AFTER + Duration::from_millis(1)).await;
-        assert!(backoff.next() < FIRST * 2);
+        tokio::time::advance(RELIST_BACKOFF_RESET_AFTER).await;
+        assert!(backoff.next() >= RELIST_BACKOFF_MAX);
+        tokio::time::advance(RELIST_BACKOFF_RESET_AFTER + Duration::from_millis(1)).await;
+        assert!(backoff.next() < RELIST_BACKOFF_MIN * 2);
     }
 }

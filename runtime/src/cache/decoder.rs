@@ -131,7 +131,7 @@ impl Decoder {
         }
         let mut bad = self.bad.lock();
         for reader in [reader, ANYBODY] {
-            bad.is_over(&(stored.name().clone(), reader));
+            bad.forget(&(stored.name().clone(), reader));
         }
         self.has_bad.store(!bad.is_empty(), Ordering::Relaxed);
     }
@@ -171,7 +171,7 @@ impl Decoder {
                 let mut bad = self.bad.lock();
                 // Before it is unlocked: else who was just mended would say that there is none.
                 self.has_bad.store(true, Ordering::Relaxed);
-                bad.first((stored.name().clone(), reader))
+                bad.first_time((stored.name().clone(), reader))
             };
             if let Some(more) = first {
                 tracing::error!(

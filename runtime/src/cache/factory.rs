@@ -11,8 +11,8 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::{
     IndexSpec, InformerHandle, InformerStats, ListerWatcher, QueueKind, ReflectorOptions, SeedError,
     SharedInformer, StorageMode, api_list_watch::ApiListWatch, decoded_cache::DecodedCacheHandle,
-    fifo::Namespace, freshness::Quorum, seeding, thread::InformerThread, untyped_informer::UntypedInformer,
-    warnings,
+    fifo::Namespace, freshness::FreshnessCheck, seeding, thread::InformerThread,
+    untyped_informer::UntypedInformer, warnings,
 };
 use crate::{ApiResource, CustomKind, Kind, Projection, Scope, View, client::Connection};
 
@@ -353,7 +353,7 @@ impl SharedInformerFactory {
             let namespaces = namespaces(core, &factory_namespaces).into_iter();
             namespaces.map(move |namespace| {
                 let source = sources(core.info(), namespace.as_deref(), &core.options);
-                Quorum::new(core.clone(), namespace, source).reached()
+                FreshnessCheck::new(core.clone(), namespace, source).wait()
             })
         });
         cancel.run_until_cancelled(join_all(waits)).await;
@@ -416,7 +416,11 @@ impl SharedInformerFactory {
             if !core.has_synced() {
                 return Err(format!("waiting for the first list of {}", kind.group_resource()));
             }
-            if let Some(missing) = core.watches.missing_for().filter(|missing| *missing > patience) {
+            if let Some(missing) = core
+                .watch_health
+                .missing_for()
+                .filter(|missing| *missing > patience)
+            {
                 return Err(format!(
                     "no watch of {} for {} s",
                     kind.group_resource(),

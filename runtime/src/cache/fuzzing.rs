@@ -1,4 +1,4 @@
-//! What `cargo xtask fuzz` calls with bytes of its own: each ends in a panic where something that must hold does not.
+//! Entry points of `cargo xtask fuzz`. Each panics if an invariant does not hold.
 
 #![allow(missing_docs, clippy::missing_panics_doc, reason = "no part of the library")]
 
@@ -15,21 +15,21 @@ pub fn line(bytes: &[u8]) {
     }
 }
 
-/// The body of a list, which comes in chunks of the length that the first byte says.
+/// The body of a list, in chunks of the length in the first byte.
 pub fn list(bytes: &[u8]) {
     if let [cut, body @ ..] = bytes {
         oracle::check_list(body, &[usize::from(*cut).max(1)]);
     }
 }
 
-/// The body of a watch, likewise.
+/// The body of a watch, in chunks of the length in the first byte.
 pub fn lines(bytes: &[u8]) {
     if let [cut, body @ ..] = bytes {
         oracle::check_lines(body, &[usize::from(*cut).max(1)]);
     }
 }
 
-/// Two texts, of which each must come back from its difference to the other, and be no panic where it is taken for one.
+/// Two texts: each decodes from its difference to the other, and decoding one as a difference does not panic.
 pub fn differences(bytes: &[u8]) {
     let Some(middle) = memchr::memchr(0, bytes) else {
         return;

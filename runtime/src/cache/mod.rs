@@ -1,13 +1,13 @@
-//! The cache: what the API server holds, kept in memory by a list and a watch, shared by all who read it.
+//! The cache: shared informers, which keep a copy of the API server's objects by a list and a watch.
 //!
-//! The cache keeps bytes; types are views. Start with [`SharedInformerFactory`], which makes a [`SharedInformer`] of a kind; read through
-//! its [`Lister`], be told of changes by an [`EventHandler`].
+//! Start with [`SharedInformerFactory`], which makes a [`SharedInformer`] of a kind. Read objects through its [`Lister`], and changes
+//! through an [`EventHandler`]. The cache keeps bytes, which are decoded as the reader's type when they are read.
 //!
-//! Inside, read `metadata` and `object` first, what all others hand on, and `scan`, which makes them; then in the order in which data flows: `source` →
-//! `reflector` → `fifo` → `store` → `processor` → `core`, which puts them together without types → `informer` → `factory` → `lister`, the
-//! typed skin. `views` is where bytes are decoded, `handler` says what is told of changes.
+//! Inside, read `metadata` and `object` first, then the parts in the order in which data flows: `list_watch` → `reflector` → `scan` →
+//! `compression` (encodes payloads) → `fifo` (the delta queue) → `store` and `indexer` → `processor` (handlers and sinks).
+//! `running_informer` connects them in one task; `untyped_informer` is what it shares with the typed `informer`, `factory` and `lister`.
+//! `decoder` decodes bytes.
 
-mod absorbing;
 mod api_list_watch;
 mod backoff;
 mod compression;
@@ -37,6 +37,7 @@ mod prefetch;
 mod processor;
 mod reflector;
 mod resource_version;
+mod running_informer;
 mod scan;
 mod seeding;
 mod selector;
@@ -65,5 +66,6 @@ pub use metadata::{Metadata, OwnerRef};
 pub use object::{DecodeError, Object};
 pub use processor::HandlerRegistration;
 pub use reflector::ReflectorOptions;
+pub(crate) use resource_version::OrderedVersion;
 pub use stats::InformerStats;
 pub use storage_mode::{StorageMode, Transform};

@@ -1,48 +1,48 @@
-//! What an informer counts of itself.
+//! Statistics of an informer.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},
     time::Duration,
 };
 
-/// Figures of one informer; counters start at zero with the informer and never fall.
+/// Statistics of one informer. Counters start at zero with the informer and never decrease.
 ///
-/// They are read one after the other while the informer runs: each is right, a sum of two may not be. Reading them looks at each object,
-/// for `kept_bytes`.
+/// They are read one after another while the informer runs: each is right, a sum of two may not be. Reading them visits every object, for
+/// `kept_bytes`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct InformerStats {
     /// Objects in the store.
     pub objects: usize,
-    /// Bytes of their JSON.
+    /// Bytes of the objects' JSON.
     pub bytes: usize,
-    /// Bytes that are kept of it: less where objects are compressed.
+    /// Bytes of memory that their JSON takes, less where it is encoded.
     pub kept_bytes: usize,
-    /// Lists that ended well: the first of each namespace, and each relist.
+    /// Lists that succeeded: the first of each namespace, and each relist.
     pub lists: u64,
     /// Lists and watches that failed.
     pub failures: u64,
-    /// WatchHealth that the server accepted.
+    /// Watches that the server accepted.
     pub watches: u64,
-    /// Lines that watches brought, bookmarks among them.
+    /// Events that were received from watches, including bookmarks.
     pub watch_events: u64,
     /// How often an object was decoded.
     pub decodes: u64,
-    /// Versions of objects that did not decode when they were read, or that say something twice in their metadata. Each object is logged
-    /// once, and again when it was mended in between; of more than a thousand no more.
+    /// Versions of objects that did not decode when they were read, or that have duplicate keys in their metadata. Each object is logged once,
+    /// and again after a version that decodes; at most 1,000 objects are logged.
     pub decode_errors: u64,
-    /// Resource versions that went backwards or were no number.
+    /// Resource versions that went backwards or were not numbers.
     pub version_errors: u64,
-    /// Objects that differed in a check of consistency; see [`ReflectorOptions`](super::ReflectorOptions).
+    /// Objects that differed in a consistency check; see [`ReflectorOptions`](super::ReflectorOptions).
     pub inconsistencies: u64,
-    /// How often an index left an object out because a value is of another type than it says, or because its function failed.
+    /// Objects that an index left out because a value has another type than the index, or because its function failed.
     pub index_errors: u64,
-    /// Entries of the queue before the store: with [`QueueKind::Batching`](super::QueueKind) changes and lists, else objects and lists.
+    /// Entries of the delta queue: changes and lists with [`QueueKind::Batching`](super::QueueKind), else objects and lists.
     pub queued: usize,
-    /// Changes that are in the store and that handlers were not yet told of, summed up over all handlers.
+    /// Notifications that are pending, over all handlers: the changes are in the store.
     pub pending: usize,
-    /// Batches that went into the store.
+    /// Batches that were applied to the store.
     pub batches: u64,
-    /// How long that took in all, with telling the sinks, and filling what handlers are told from.
+    /// How long batches took in all, including the sinks' calls and the queueing of notifications.
     pub processing: Duration,
 }
 
@@ -68,7 +68,7 @@ pub(super) struct Counters {
 }
 
 impl Counters {
-    /// What is counted here; the rest is zero.
+    /// The statistics that are counted here; the others are zero.
     pub(super) fn snapshot(&self) -> InformerStats {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         InformerStats {

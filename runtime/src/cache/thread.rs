@@ -1,4 +1,4 @@
-//! The thread that informers run on.
+//! The thread on which informers run.
 
 use std::{io, thread};
 
@@ -11,20 +11,20 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-type Task = BoxFuture<'static, ()>;
+type InformerTask = BoxFuture<'static, ()>;
 
-/// Runs the informers of a factory: on one thread of their own, in a multi-threaded runtime.
+/// Runs the informers of a factory. In a multi-threaded runtime they share one thread of their own.
 ///
-/// An informer allocates what it stores and frees what it replaces. On threads in turn, the system's allocator would take the new from the
-/// memory of one and give the old back to that of another, which keeps it: up to a whole cache for each thread. And a task that blocks one
-/// of the runtime's threads holds up no informer. In a runtime of one thread they run there, with its clock.
+/// An informer allocates objects and frees those that they replace. On several threads, the system's allocator would take new memory from
+/// one thread's arena and return old memory to another's, which keeps it: up to a whole cache for each thread. Also, a task that blocks a
+/// thread of the runtime does not delay informers. In a single-threaded runtime they run on its thread, with its clock.
 #[derive(Default)]
 pub(super) struct InformerThread {
-    tasks: Mutex<Option<UnboundedSender<Task>>>,
+    tasks: Mutex<Option<UnboundedSender<InformerTask>>>,
 }
 
 impl InformerThread {
-    /// Runs a task, which `tracker` counts. Must be called within a runtime, and the task ends with that.
+    /// Spawns a task that `tracker` tracks. Must be called within a runtime; the task ends with it.
     pub(super) fn spawn(&self, tracker: &TaskTracker, task: impl Future<Output = ()> + Send + 'static) {
         let task = tracker.track_future(task).boxed();
         let runtime = Handle::current();
@@ -36,19 +36,21 @@ impl InformerThread {
         if tasks.is_none() {
             match start(&runtime) {
                 Ok(sender) => *tasks = Some(sender),
-                Err(error) => tracing::warn!("no thread for the informers, which share the others: {error}"),
+                Err(error) => tracing::warn!(
+                    "cannot start the informers' thread: {error}; they run on the runtime's threads"
+                ),
             }
         }
         let Some(sender) = &*tasks else {
             runtime.spawn(task);
             return;
         };
-        // Its thread is there as long as the sender, unless the runtime ends.
+        // Fails only when the runtime ends.
         let _ = sender.send(task);
     }
 }
 
-fn start(runtime: &Handle) -> io::Result<UnboundedSender<Task>> {
+fn start(runtime: &Handle) -> io::Result<UnboundedSender<InformerTask>> {
     let (sender, tasks) = unbounded_channel();
     let own = Builder::new_current_thread().enable_all().build()?;
     let (stop, ended) = (CancellationToken::new(), CancellationToken::new());
@@ -59,15 +61,15 @@ fn start(runtime: &Handle) -> io::Result<UnboundedSender<Task>> {
     })?;
     let stop = stop.drop_guard();
     runtime.spawn(async move {
-        // Dropped with the runtime.
+        // Dropped with the runtime, which stops the thread.
         let _stop = stop;
         ended.cancelled().await;
     });
     Ok(sender)
 }
 
-/// Until no more tasks can come, and all have ended.
-async fn run(mut tasks: UnboundedReceiver<Task>) {
+/// Runs tasks until the sender is dropped and all have ended.
+async fn run(mut tasks: UnboundedReceiver<InformerTask>) {
     let mut running = JoinSet::new();
     loop {
         tokio::select! {
@@ -97,7 +99,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn tasks_share_a_thread_of_their_own_and_are_waited_for() {
+    async fn informers_share_a_thread_and_the_tracker_waits_for_them() {
         let (informers, tracker) = (InformerThread::default(), TaskTracker::new());
         let (sender, receiver) = channel();
         for _ in 0..3 {
@@ -113,7 +115,7 @@ mod tests {
         assert_eq!(threads.len(), 3);
         assert!(threads.iter().all(|thread| *thread == threads[0]));
         assert_eq!(threads[0].0.as_deref(), Some("informers"));
-        // Nothing is left of it.
+        // The thread ends.
         drop(informers);
         let alive = || Handle::current().metrics().num_alive_tasks();
         while alive() > 0 {
@@ -122,7 +124,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn in_a_runtime_of_one_thread_they_have_its_clock() {
+    async fn single_threaded_runtime_runs_informers_with_its_clock() {
         let (informers, tracker) = (InformerThread::default(), TaskTracker::new());
         let (sender, receiver) = oneshot::channel();
         let before = Instant::now();
@@ -135,9 +137,9 @@ mod tests {
     }
 
     #[test]
-    fn they_end_with_the_runtime() {
-        struct Told(std::sync::mpsc::Sender<()>);
-        impl Drop for Told {
+    fn informers_end_with_the_runtime() {
+        struct SendOnDrop(std::sync::mpsc::Sender<()>);
+        impl Drop for SendOnDrop {
             fn drop(&mut self) {
                 let _ = self.0.send(());
             }
@@ -145,9 +147,9 @@ mod tests {
         let (sender, receiver) = channel();
         let informers = InformerThread::default();
         let runtime = Builder::new_multi_thread().worker_threads(1).build().unwrap();
-        let (entered, told) = (runtime.enter(), Told(sender));
+        let (entered, on_drop) = (runtime.enter(), SendOnDrop(sender));
         informers.spawn(&TaskTracker::new(), async move {
-            let _told = told;
+            let _on_drop = on_drop;
             pending::<()>().await;
         });
         assert!(receiver.try_recv().is_err());

@@ -6,15 +6,14 @@ use parking_lot::Mutex;
 
 use super::{Priority, keys::KeyHash};
 
-/// So many additions wait to be taken up, at most. Few in tests, so that some find the inbox full.
-const ROOM: usize = if cfg!(test) { 3 } else { 128 };
-
 /// Additions in their order. Whoever looks at the queue's state takes them up first, so nobody can tell them from those that were.
 ///
 /// On lines of its own: it is all that producers touch while workers are busy.
 #[repr(align(128))]
 pub(super) struct Inbox<K> {
     is_empty: AtomicBool,
+    /// Additions that it holds at most.
+    capacity: usize,
     inner: Mutex<Inner<K>>,
 }
 
@@ -32,23 +31,22 @@ pub(super) struct Addition<K> {
     pub(super) at: u64,
 }
 
-impl<K> Default for Inbox<K> {
-    fn default() -> Self {
+impl<K> Inbox<K> {
+    pub(super) fn new(capacity: usize) -> Self {
         Self {
             is_empty: AtomicBool::new(true),
+            capacity,
             inner: Mutex::new(Inner {
                 additions: Vec::new(),
                 is_closed: false,
             }),
         }
     }
-}
 
-impl<K> Inbox<K> {
     /// Puts an addition in. Gives it back if the inbox is closed or full.
     pub(super) fn put(&self, addition: Addition<K>) -> Option<Addition<K>> {
         let mut inner = self.inner.lock();
-        if inner.is_closed || inner.additions.len() == ROOM {
+        if inner.is_closed || inner.additions.len() == self.capacity {
             return Some(addition);
         }
         inner.additions.push(addition);

@@ -2,7 +2,7 @@
 
 use hashbrown::HashTable;
 
-use super::Key;
+use super::{Key, limits::QueueLimits};
 
 /// The number of a place for a key. It stays with the key until the key is removed or [`relocated`](KeyTable::relocate).
 pub(super) type Slot = u32;
@@ -20,10 +20,6 @@ pub(super) fn half(hash: u64) -> KeyHash {
 
 /// So many places are made at a time.
 pub(super) const CHUNK: usize = 64;
-/// So many keys are more than caches hold. Few in tests, so that what is done among many is done there too.
-pub(super) const MANY: usize = if cfg!(test) { 2 } else { 8192 };
-/// Among many, so many are removed at a time.
-pub(super) const BATCH: usize = if cfg!(test) { 3 } else { 64 };
 
 /// A table of small numbers, and the keys in places of their own, in chunks, so that growing copies nothing. All that is known of a key lies
 /// together, for processors hand it to and fro. The place that was freed last is used first: it is still in a cache.
@@ -33,6 +29,7 @@ pub(super) struct KeyTable<K, V> {
     chunks: Vec<Box<[Place<K, V>; CHUNK]>>,
     /// The first free slot; the others follow by their links.
     free: Slot,
+    limits: QueueLimits,
 }
 
 #[derive(Debug)]
@@ -44,13 +41,18 @@ pub(super) struct Place<K, V> {
     pub(super) value: V,
 }
 
-impl<K, V> Default for KeyTable<K, V> {
-    fn default() -> Self {
+impl<K, V> KeyTable<K, V> {
+    pub(super) fn new(limits: QueueLimits) -> Self {
         Self {
             table: HashTable::new(),
             chunks: Vec::new(),
             free: NONE,
+            limits,
         }
+    }
+
+    pub(super) fn limits(&self) -> QueueLimits {
+        self.limits
     }
 }
 
@@ -103,7 +105,7 @@ impl<K: Key, V: Default> KeyTable<K, V> {
 
     /// Has the memory at hand that finding these keys takes. When each is found for itself it is waited for each time; here it comes together.
     pub(super) fn fetch(&self, hashes: impl Iterator<Item = KeyHash>) {
-        if self.len() < MANY {
+        if self.len() < self.limits.many_keys {
             return;
         }
         for hash in hashes {

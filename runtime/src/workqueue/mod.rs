@@ -11,6 +11,7 @@ mod heap;
 mod inbox;
 mod keys;
 mod limiter;
+mod limits;
 mod metrics;
 mod priority;
 mod queue;

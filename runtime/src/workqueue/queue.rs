@@ -11,6 +11,7 @@ use super::{
     clock::Clock,
     inbox::{Addition, Inbox},
     keys::{KeyHash, half},
+    limits::QueueLimits,
     state::{Added, Done, State},
     waiters::{ToWake, Waiters},
     waiting::Wait,
@@ -118,11 +119,19 @@ impl<K: Key> Shared<K> {
 impl<K: Key> WorkQueue<K> {
     /// An empty queue.
     pub fn new(limiter: Box<dyn RateLimiter<K>>, metrics: Arc<dyn QueueMetrics>) -> Self {
+        Self::with_limits(limiter, metrics, QueueLimits::DEFAULT)
+    }
+
+    pub(super) fn with_limits(
+        limiter: Box<dyn RateLimiter<K>>,
+        metrics: Arc<dyn QueueMetrics>,
+        limits: QueueLimits,
+    ) -> Self {
         let is_timed = metrics.is_timed();
         Self {
-            inbox: Inbox::default(),
+            inbox: Inbox::new(limits.inbox_additions),
             shared: Mutex::new(Shared {
-                state: State::new(is_timed),
+                state: State::new(is_timed, limits),
                 waiters: Waiters::default(),
                 is_closed: false,
                 additions: Vec::new(),

@@ -2,7 +2,8 @@
 
 use super::{
     Key, Priority,
-    keys::{BATCH, CHUNK, KeyHash, KeyTable, MANY, NONE, Slot},
+    keys::{CHUNK, KeyHash, KeyTable, NONE, Slot},
+    limits::QueueLimits,
 };
 
 /// The key wants attention.
@@ -58,9 +59,9 @@ macro_rules! fields {
 }
 
 impl<K: Key> Slots<K> {
-    pub(super) fn new(is_timed: bool) -> Self {
+    pub(super) fn new(is_timed: bool, limits: QueueLimits) -> Self {
         Self {
-            keys: KeyTable::default(),
+            keys: KeyTable::new(limits),
             since: Vec::new(),
             is_timed,
             leaving: Vec::new(),
@@ -152,17 +153,23 @@ impl<K: Key> Slots<K> {
         if !self.is_unknown(slot) {
             return None;
         }
-        if self.leaving.is_empty() && self.keys.len() < MANY {
+        let limits = self.keys.limits();
+        if self.leaving.is_empty() && self.keys.len() < limits.many_keys {
             return self.keys.remove(slot);
         }
         let known = &mut self.keys.at_mut(slot).value;
         if !std::mem::replace(&mut known.is_leaving, true) {
             self.leaving.push(slot);
         }
-        if self.leaving.len() >= BATCH.min(self.keys.len()) {
+        if self.leaving.len() >= limits.removal_batch.min(self.keys.len()) {
             self.remove_leaving();
         }
         None
+    }
+
+    /// Drops all keys and their memory.
+    pub(super) fn reset(&mut self) {
+        *self = Self::new(self.is_timed, self.keys.limits());
     }
 
     /// Whether there is no key.

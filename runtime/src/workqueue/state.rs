@@ -6,6 +6,7 @@ use super::{
     Key, Priority,
     due::DueTimes,
     keys::{KeyHash, NONE, Slot},
+    limits::QueueLimits,
     ready::Ready,
     slots::{DIRTY, HELD, PARKED, Slots},
     stats::{Depths, QueueStats},
@@ -40,9 +41,9 @@ struct Held {
 }
 
 impl<K: Key> State<K> {
-    pub(super) fn new(is_timed: bool) -> Self {
+    pub(super) fn new(is_timed: bool, limits: QueueLimits) -> Self {
         Self {
-            slots: Slots::new(is_timed),
+            slots: Slots::new(is_timed, limits),
             ready: Ready::default(),
             held: Vec::new(),
             delayed: DueTimes::default(),
@@ -344,7 +345,7 @@ impl<K: Key> State<K> {
     fn drop_unknown(&mut self, slot: Slot) -> Option<K> {
         let key = self.slots.remove_unknown(slot);
         if self.slots.is_empty() && self.slots.capacity() > KEPT {
-            self.slots = Slots::new(self.slots.is_timed());
+            self.slots.reset();
             self.ready = Ready::default();
         }
         key

@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, task::Waker};
 
-use crate::wake_batch::wake;
+use crate::wake_batch::defer_wake;
 
 /// Tells waiting workers apart.
 pub(super) type Ticket = u64;
@@ -102,8 +102,8 @@ impl ToWake {
     #[inline]
     pub(super) fn wake(self) {
         let Some(first) = self.first else { return };
-        wake(first);
-        self.more.into_iter().for_each(wake);
+        defer_wake(first);
+        self.more.into_iter().for_each(defer_wake);
     }
 
     fn push(&mut self, waker: Waker) {

@@ -321,7 +321,7 @@ async fn versions_that_go_back_or_are_no_number_are_logged_once_and_counted() {
     assert_eq!(informer.stats().version_errors, 5);
     assert_eq!(log.lines("goes back from 60").len(), 1);
     assert_eq!(log.lines("resource version").len(), 2);
-    assert!(log.lines("is no number")[0].contains("default/a"));
+    assert!(log.lines("is not a number")[0].contains("default/a"));
     assert_eq!(
         (informer.stats().failures, informer.lister().list().len()),
         (0, 1)

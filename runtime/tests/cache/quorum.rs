@@ -149,7 +149,7 @@ async fn an_api_server_without_bookmarks_is_waited_for_half_a_minute() {
     let log = Log::start();
     let waited = wait(&factory).await.unwrap();
     assert!((30..40).contains(&waited.as_secs()), "{waited:?}");
-    assert_eq!(log.lines("did not say within").len(), 1);
+    assert_eq!(log.lines("cannot tell within").len(), 1);
     assert!(server.requests().len() < 20);
 }
 
@@ -167,7 +167,7 @@ async fn a_list_that_fails_is_tried_again_at_leisure() {
     let waited = wait(&factory).await.unwrap();
     // 0.5, 1, 2 and 4 seconds, and ten for what was never answered.
     assert_eq!(waited, Duration::from_millis(17_500));
-    assert_eq!(log.lines("cannot ask the API server how up to date").len(), 4);
+    assert_eq!(log.lines("cannot check whether the cache is up to date").len(), 4);
 }
 
 #[tokio::test(start_paused = true)]
@@ -178,7 +178,7 @@ async fn versions_that_are_no_numbers_are_not_waited_for() {
     )]);
     let log = Log::start();
     assert_eq!(wait(&factory).await.unwrap(), Duration::ZERO);
-    assert_eq!(log.lines("is no number").len(), 1);
+    assert_eq!(log.lines("is not a number").len(), 1);
 }
 
 #[tokio::test(start_paused = true)]

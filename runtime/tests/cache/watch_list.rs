@@ -339,7 +339,7 @@ async fn a_server_that_ignores_what_it_was_asked_is_listed_after_half_a_minute()
     let (factory, informer) = started(&server);
     tokio::time::sleep(Duration::from_secs(21)).await;
     assert_eq!(
-        log.lines("the streaming list does not end").len(),
+        log.lines("the streaming list has stalled").len(),
         2,
         "warns every ten seconds"
     );

@@ -1,17 +1,17 @@
-//! What the objects of a kind have in common, so that each is kept without it.
+//! A compression dictionary: what the objects of a kind have in common.
 
 use std::fmt;
 
 use zstd_safe::{CCtx, CDict, DCtx, DDict};
 
-/// Higher levels cost more time than they save memory: measured, see benches/README.md.
-const LEVEL: i32 = 1;
-/// Bytes of a dictionary. Twice as much saved another 1 % of Pods.
-const SIZE: usize = 16 * 1024;
-/// No sample is longer: one that is large would be all there is.
-const LONGEST_SAMPLE: usize = 16 * 1024;
+/// Higher levels cost more time than the memory is worth: see benches/README.md.
+const COMPRESSION_LEVEL: i32 = 1;
+/// Twice as much saved another 1 % of Pods.
+const DICTIONARY_BYTES: usize = 16 * 1024;
+/// Longer samples are truncated: a large one would dominate the dictionary.
+const MAX_SAMPLE_BYTES: usize = 16 * 1024;
 
-/// Trained on objects of one kind. Lives as long as an object that needs it.
+/// A dictionary trained on objects of one kind. It lives as long as a payload needs it.
 pub(super) struct Dictionary {
     compress: CDict<'static>,
     decompress: DDict<'static>,
@@ -24,28 +24,28 @@ impl fmt::Debug for Dictionary {
 }
 
 impl Dictionary {
-    /// None when the samples are too few or too short to say anything.
+    /// Trains a dictionary. None if the samples are too few or too short.
     pub(super) fn train<S: AsRef<[u8]>>(samples: &[S]) -> Option<Self> {
         let samples = samples.iter().map(|sample| {
             let sample = sample.as_ref();
-            &sample[..sample.len().min(LONGEST_SAMPLE)]
+            &sample[..sample.len().min(MAX_SAMPLE_BYTES)]
         });
         let lengths: Vec<usize> = samples.clone().map(<[u8]>::len).collect();
-        let mut trained = Vec::with_capacity(SIZE);
+        let mut trained = Vec::with_capacity(DICTIONARY_BYTES);
         zstd_safe::train_from_buffer(&mut trained, &samples.collect::<Vec<_>>().concat(), &lengths).ok()?;
         Some(Self {
-            compress: CDict::try_create(&trained, LEVEL)?,
+            compress: CDict::try_create(&trained, COMPRESSION_LEVEL)?,
             decompress: DDict::try_create(&trained)?,
         })
     }
 
-    /// Appends to `to` as much as it has room for.
+    /// Appends the decompressed bytes to `to`, within its capacity.
     pub(super) fn decompress(&self, context: &mut DCtx<'_>, bytes: &[u8], to: &mut Vec<u8>) -> Option<usize> {
         context.decompress_using_ddict(to, bytes, &self.decompress).ok()
     }
 }
 
-/// Compresses; keeps its memory from one object to the next.
+/// Compresses payloads. Reuses its memory.
 #[derive(Default)]
 pub(super) struct DictionaryCompressor {
     context: Option<CCtx<'static>>,
@@ -59,7 +59,7 @@ impl fmt::Debug for DictionaryCompressor {
 }
 
 impl DictionaryCompressor {
-    /// None when it would not save an eighth.
+    /// Compresses the JSON. None if that saves less than an eighth.
     pub(super) fn compress(
         &mut self,
         json: &[u8],
@@ -70,12 +70,12 @@ impl DictionaryCompressor {
         self.buffer.reserve(zstd_safe::compress_bound(json.len()));
         let length = match dictionary {
             Some(dictionary) => context.compress_using_cdict(&mut self.buffer, json, &dictionary.compress),
-            None => context.compress(&mut self.buffer, json, LEVEL),
+            None => context.compress(&mut self.buffer, json, COMPRESSION_LEVEL),
         };
         let compressed = &self.buffer[..length.ok()?];
         let pays = compressed.len() < json.len() - json.len() / 8;
         let compressed = pays.then(|| compressed.into());
-        // An object of many megabytes is not worth keeping its room.
+        // The buffer of an object of many megabytes is not kept.
         self.buffer.truncate(0);
         self.buffer.shrink_to(1 << 20);
         compressed

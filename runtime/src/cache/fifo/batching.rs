@@ -7,16 +7,16 @@ use hashbrown::HashSet;
 use super::{Delta, Fifo, Namespace};
 use crate::NamespacedName;
 
-/// The most keys of one batch.
-pub(super) const MAX_BATCH: usize = 1000;
+/// Keys in a batch, at most.
+pub(super) const MAX_BATCH_KEYS: usize = 1000;
 
-/// Keeps every delta, and hands out many at once; what concerns more than one object is a batch of its own. Never reads the store.
+/// Keeps every delta and hands out many at once. A delta about more than one object is a batch of its own. Never reads the store.
 #[derive(Debug)]
 pub(super) struct BatchingFifo {
     queue: VecDeque<Delta>,
-    /// Namespaces whose first list was not yet processed.
+    /// Namespaces without a processed list.
     unsynced: HashSet<Namespace>,
-    /// The namespace whose list is being processed.
+    /// The namespace of the list that is being processed.
     in_process: Option<Namespace>,
 }
 
@@ -30,8 +30,8 @@ impl BatchingFifo {
     }
 }
 
-/// Whether the delta is a batch of its own.
-fn is_alone(delta: &Delta) -> bool {
+/// Whether the delta must be a batch of its own.
+fn is_own_batch(delta: &Delta) -> bool {
     delta.object().is_none() && !matches!(delta, Delta::Bookmark { .. })
 }
 
@@ -45,17 +45,17 @@ impl Fifo for BatchingFifo {
         if let Delta::Replaced { namespace, .. } = front {
             self.in_process = Some(namespace.clone());
         }
-        if is_alone(front) {
+        if is_own_batch(front) {
             return self.queue.pop_front().map(|delta| vec![delta]);
         }
-        // Not more changes than there may be keys: nobody needs to count those.
-        let few = self.queue.len() <= MAX_BATCH;
+        // No more changes than keys are allowed: the keys need not be counted.
+        let is_short = self.queue.len() <= MAX_BATCH_KEYS;
         let mut keys: HashSet<&NamespacedName> = HashSet::new();
         let batched = self.queue.iter().take_while(|delta| {
-            !is_alone(delta)
-                && (few || {
+            !is_own_batch(delta)
+                && (is_short || {
                     keys.extend(delta.object().map(|object| object.name()));
-                    keys.len() <= MAX_BATCH
+                    keys.len() <= MAX_BATCH_KEYS
                 })
         });
         let length = batched.count();

@@ -1,4 +1,4 @@
-//! The textbook DeltaFIFO: what happened to each object, collected.
+//! client-go's DeltaFIFO: the changes of each object, collected.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -12,35 +12,34 @@ use crate::{
 
 /// Collects the deltas of each key, and hands out those of one key at a time, in the order in which keys were queued.
 ///
-/// Of two deletions of one key in a row only one is kept, the one that knows the final state. A replacement is taken apart: the objects
-/// of the list, then a tombstone of every object of the namespace that waits or is known and that the list lacks. A resync is taken apart
-/// into the known objects, without those of which something waits: it would bring back what is about to be replaced.
+/// Of two successive deletions of a key, only the one that knows the final state is kept. A replacement is split into the objects of the
+/// list, then a tombstone for every queued or known object of the namespace that the list lacks. A resync is split into the known objects
+/// without a queued delta: otherwise it would restore objects that are about to be replaced.
 #[derive(Debug)]
 pub(super) struct DeltaFifo {
-    /// What the consumer was told of before: the known objects.
+    /// The known objects: those that the consumer has processed.
     store: Arc<Store>,
-    queue: VecDeque<Place>,
-    /// What waits of each key; never an empty list.
+    queue: VecDeque<QueueEntry>,
+    /// The queued deltas of each key; never an empty list.
     deltas: HashMap<NamespacedName, Vec<Delta>>,
     in_process: Option<InProcess>,
-    /// Namespaces whose first list was not yet processed.
+    /// Namespaces without a processed list.
     unsynced: HashSet<Namespace>,
 }
 
-/// A place in the queue.
 #[derive(Debug)]
-enum Place {
+enum QueueEntry {
     Key(NamespacedName),
-    /// The list of this namespace, of this version, ends here: each of its keys stands before.
+    /// The end of this namespace's list of this version: all its keys are queued before.
     EndOfList(Namespace, Box<str>),
-    /// Each key that changed up to this version stands before.
-    Reached(Namespace, Box<str>),
+    /// Every key that changed up to this version is queued before.
+    Bookmark(Namespace, Box<str>),
 }
 
-/// What was popped and is, as far as we know, not yet in the store.
+/// The batch that was popped and may not be in the store yet.
 #[derive(Debug, Default)]
 struct InProcess {
-    /// The key, and its object when the deltas will have been applied.
+    /// The key, and its object after the deltas were applied.
     key: Option<(NamespacedName, Option<Arc<StoredObject>>)>,
     lists: Vec<Namespace>,
 }
@@ -60,7 +59,7 @@ impl DeltaFifo {
         if let Some(deltas) = self.deltas.get_mut(name) {
             append(deltas, delta);
         } else {
-            self.queue.push_back(Place::Key(name.clone()));
+            self.queue.push_back(QueueEntry::Key(name.clone()));
             self.deltas.insert(name.clone(), vec![delta]);
         }
     }
@@ -71,18 +70,21 @@ impl DeltaFifo {
             let name = object.name().clone();
             self.enqueue(&name, Delta::Upserted(object));
         }
-        let is_gone = |name: &NamespacedName| {
+        let is_unlisted = |name: &NamespacedName| {
             (namespace.is_none() || namespace.as_deref() == name.namespace()) && !listed.contains(name)
         };
-        let waiting = self.deltas.values().filter_map(|deltas| deltas.last()?.object());
-        let mut gone: Vec<Arc<StoredObject>> =
-            waiting.filter(|object| is_gone(object.name())).cloned().collect();
-        gone.extend(self.known(|name| is_gone(name) && !self.deltas.contains_key(name)));
-        for object in gone {
+        let queued = self.deltas.values().filter_map(|deltas| deltas.last()?.object());
+        let mut deleted: Vec<Arc<StoredObject>> = queued
+            .filter(|object| is_unlisted(object.name()))
+            .cloned()
+            .collect();
+        deleted.extend(self.known(|name| is_unlisted(name) && !self.deltas.contains_key(name)));
+        for object in deleted {
             let name = object.name().clone();
             self.enqueue(&name, Delta::DeletedFinalStateUnknown(object));
         }
-        self.queue.push_back(Place::EndOfList(namespace.clone(), version));
+        self.queue
+            .push_back(QueueEntry::EndOfList(namespace.clone(), version));
     }
 
     fn resync(&mut self) {
@@ -92,7 +94,7 @@ impl DeltaFifo {
         }
     }
 
-    /// The store as it will be when what is being processed is in it.
+    /// The objects of the store after the batch in process was applied.
     fn known(&self, pass: impl Fn(&NamespacedName) -> bool) -> Vec<Arc<StoredObject>> {
         let (key, newest) = self.key_in_process().unzip();
         let stored = self.store.all();
@@ -126,10 +128,10 @@ impl Fifo for DeltaFifo {
                 objects,
             } => self.replace(&namespace, version, objects),
             Delta::Listed { namespace, version } => {
-                self.queue.push_back(Place::EndOfList(namespace, version));
+                self.queue.push_back(QueueEntry::EndOfList(namespace, version));
             }
             Delta::Bookmark { namespace, version } => {
-                self.queue.push_back(Place::Reached(namespace, version));
+                self.queue.push_back(QueueEntry::Bookmark(namespace, version));
             }
             Delta::SyncAll => self.resync(),
             Delta::Upserted(ref object) | Delta::Sync(ref object) => {
@@ -138,7 +140,7 @@ impl Fifo for DeltaFifo {
             }
             Delta::Deleted(ref object) | Delta::DeletedFinalStateUnknown(ref object) => {
                 let name = object.name().clone();
-                // What neither waits nor is known was deleted by a relist.
+                // A key that is neither queued nor known was deleted by a relist.
                 if self.deltas.contains_key(&name) || self.is_known(&name) {
                     self.enqueue(&name, delta);
                 }
@@ -149,8 +151,8 @@ impl Fifo for DeltaFifo {
     fn pop(&mut self) -> Option<Vec<Delta>> {
         let mut popped = InProcess::default();
         let mut deltas = Vec::new();
-        let mut place = self.queue.pop_front()?;
-        if let Place::Key(name) = &place {
+        let mut entry = self.queue.pop_front()?;
+        if let QueueEntry::Key(name) = &entry {
             deltas = self.deltas.remove(name).unwrap_or_default();
             let newest = deltas.last().and_then(|delta| match delta {
                 Delta::Upserted(object) | Delta::Sync(object) => Some(object.clone()),
@@ -158,18 +160,23 @@ impl Fifo for DeltaFifo {
             });
             popped.key = Some((name.clone(), newest));
         }
-        // And the marks behind it.
+        // And the marks after it.
         loop {
-            match place {
-                Place::Key(_) => {}
-                Place::EndOfList(namespace, version) => {
+            match entry {
+                QueueEntry::Key(_) => {}
+                QueueEntry::EndOfList(namespace, version) => {
                     popped.lists.push(namespace.clone());
                     deltas.push(Delta::Listed { namespace, version });
                 }
-                Place::Reached(namespace, version) => deltas.push(Delta::Bookmark { namespace, version }),
+                QueueEntry::Bookmark(namespace, version) => {
+                    deltas.push(Delta::Bookmark { namespace, version });
+                }
             }
-            match self.queue.pop_front_if(|place| !matches!(place, Place::Key(_))) {
-                Some(next) => place = next,
+            match self
+                .queue
+                .pop_front_if(|entry| !matches!(entry, QueueEntry::Key(_)))
+            {
+                Some(next) => entry = next,
                 None => break,
             }
         }
@@ -192,7 +199,7 @@ impl Fifo for DeltaFifo {
     }
 }
 
-/// Appends, unless that makes two deletions in a row: then the one stays that knows the final state, or the older one.
+/// Appends a delta. Of two successive deletions, keeps the one that knows the final state, else the older one.
 fn append(deltas: &mut Vec<Delta>, delta: Delta) {
     match (deltas.last_mut(), &delta) {
         (Some(Delta::Deleted(_)), Delta::Deleted(_) | Delta::DeletedFinalStateUnknown(_)) => {}

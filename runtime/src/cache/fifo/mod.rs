@@ -1,4 +1,4 @@
-//! The queue between reflectors and store: what happened, in order.
+//! The delta queue between reflectors and store.
 
 mod batching;
 mod delta_fifo;
@@ -8,62 +8,63 @@ mod tests;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use tokio::sync::Notify;
 
 use self::{batching::BatchingFifo, delta_fifo::DeltaFifo};
 use super::{object::StoredObject, store::Store};
 
 /// Which queue stands between an informer's reflectors and its store.
 ///
-/// Both bring the store to the same state, and of each object both tell a life without a gap. They differ in what stands between:
+/// Both bring the store to the same state, and with both, handlers see every object added, updated and deleted without a gap. They differ
+/// in this:
 ///
 /// | | `Batching` | `DeltaFifo` |
 /// |---|---|---|
-/// | order among objects | as the API server sent them | that of the oldest change that waits |
-/// | a relist | is one change of the store: readers see it whole or not at all | is applied object by object |
-/// | handlers are told of a relist | deletions first, then the others in the order of the list | the list first, then deletions |
-/// | a deletion found by a relist, then seen by the watch | keeps `final_state_known` false | becomes the known one if it still waits |
-/// | a resync | tells of every object | leaves out objects of which a change waits |
+/// | order among objects | as the API server sent them | that of each object's oldest queued change |
+/// | a relist | is one change of the store: readers see all of it or nothing | is applied object by object |
+/// | notifications of a relist | deletions first, then the list in its order | the list in its order, then deletions |
+/// | a deletion found by a relist, then seen by the watch | keeps `final_state_known` false | becomes the known one if it is still queued |
+/// | a resync | delivers every object | skips objects with a queued change |
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum QueueKind {
-    /// Keeps every change in order and applies up to a thousand objects at once. What client-go has since 1.36.
+    /// Keeps every change in order and applies up to 1,000 objects at once. client-go's queue since 1.36.
     #[default]
     Batching,
-    /// Collects the changes of each object and applies one object at a time. What client-go had before; dearer, for comparison.
+    /// Collects the changes of each object and applies one object at a time. client-go's queue before 1.36; it costs more and is here for
+    /// comparison.
     DeltaFifo,
 }
 
-/// The namespace of a reflector; none: all namespaces.
+/// The namespace of a reflector; none for all namespaces.
 pub(super) type Namespace = Option<Arc<str>>;
 
-/// What a reflector saw, or what a queue found out.
+/// A change that a reflector saw or that a queue derived.
 #[derive(Debug, Clone)]
 pub(super) enum Delta {
-    /// The object is there, as this.
+    /// The object was added or changed; this is its state.
     Upserted(Arc<StoredObject>),
-    /// The object is gone; this was its last state.
+    /// The object was deleted; this is its last state.
     Deleted(Arc<StoredObject>),
-    /// The object is gone; this was the last state that is known.
+    /// The object was deleted while no watch saw it; this is the last known state.
     DeletedFinalStateUnknown(Arc<StoredObject>),
-    /// The namespace holds these objects and no others.
+    /// A list: the namespace holds these objects and no others.
     Replaced {
         namespace: Namespace,
-        /// The version of the list.
+        /// The resource version of the list.
         version: Box<str>,
         objects: Vec<Arc<StoredObject>>,
     },
-    /// What a list of this version held was handed out; a queue that hands out its objects one by one says so.
+    /// The end of a list of this version, from a queue that hands out its objects one by one.
     Listed { namespace: Namespace, version: Box<str> },
-    /// Everything of the namespace up to this version was pushed before.
+    /// Every change of the namespace up to this version was pushed before.
     Bookmark { namespace: Namespace, version: Box<str> },
-    /// Nothing happened to the object; whoever resyncs is told of it again.
+    /// A resync of the object, which did not change.
     Sync(Arc<StoredObject>),
-    /// The same for everything in the store.
+    /// A resync of every object in the store.
     SyncAll,
 }
 
 impl Delta {
-    /// The objects that it brings to the store.
+    /// The objects that it adds to the store.
     pub(super) fn objects(&self) -> &[Arc<StoredObject>] {
         match self {
             Self::Upserted(object) => std::slice::from_ref(object),
@@ -72,7 +73,7 @@ impl Delta {
         }
     }
 
-    /// The object, where the delta is about a single one.
+    /// The object of a delta about a single one.
     fn object(&self) -> Option<&Arc<StoredObject>> {
         match self {
             Self::Upserted(object)
@@ -86,33 +87,32 @@ impl Delta {
 
 /// A queue of deltas that hands out batches to one consumer.
 ///
-/// Deltas of one key come in the order in which they were pushed. How many of them reach the consumer is up to the implementation.
+/// Deltas of one key keep the order in which they were pushed. The implementation decides how many of them reach the consumer.
 pub(super) trait Fifo: Send {
     /// Appends a delta.
     fn push(&mut self, delta: Delta);
 
-    /// Takes the next deltas; none when nothing is queued. They count as processed only after [`processed`](Self::processed), which
-    /// must be called before the next `pop`. A batch may be empty: then it only moves [`has_synced`](Self::has_synced).
+    /// Takes the next batch; none if nothing is queued. [`processed`](Self::processed) must be called before the next `pop`. An empty batch
+    /// only changes [`has_synced`](Self::has_synced).
     fn pop(&mut self) -> Option<Vec<Delta>>;
 
-    /// The batch that was popped last is in the store, and everybody was told.
+    /// Marks the batch that was popped last as stored and distributed.
     fn processed(&mut self);
 
     /// Whether the first list of each namespace was processed.
     fn has_synced(&self) -> bool;
 
-    /// How many entries are queued.
+    /// The number of queued entries.
     fn len(&self) -> usize;
 }
 
-/// A [`Fifo`] that tasks share.
+/// A [`Fifo`] that the informer and its statistics share.
 pub(super) struct SharedFifo {
     fifo: Mutex<Box<dyn Fifo>>,
-    pushed: Notify,
 }
 
 impl SharedFifo {
-    /// `namespaces` are those of which a list is awaited; `store` is the one that the consumer fills.
+    /// `namespaces` are those to be listed; `store` is the one that the consumer fills.
     pub(super) fn new(
         kind: QueueKind,
         namespaces: impl IntoIterator<Item = Namespace>,
@@ -124,7 +124,6 @@ impl SharedFifo {
         };
         Self {
             fifo: Mutex::new(fifo),
-            pushed: Notify::new(),
         }
     }
 
@@ -133,22 +132,14 @@ impl SharedFifo {
         for delta in deltas {
             fifo.push(delta);
         }
-        drop(fifo);
-        self.pushed.notify_one();
     }
 
-    /// Waits for the next batch. Cancel safe. For one consumer.
-    pub(super) async fn pop(&self) -> Vec<Delta> {
-        loop {
-            let batch = self.fifo.lock().pop();
-            if let Some(batch) = batch {
-                return batch;
-            }
-            self.pushed.notified().await;
-        }
+    /// See [`Fifo::pop`].
+    pub(super) fn pop(&self) -> Option<Vec<Delta>> {
+        self.fifo.lock().pop()
     }
 
-    /// See [`Fifo::processed`]; says whether all namespaces have synced.
+    /// See [`Fifo::processed`]; returns whether all namespaces have synced.
     pub(super) fn processed(&self) -> bool {
         let mut fifo = self.fifo.lock();
         fifo.processed();

@@ -12,11 +12,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use tokio::{
-    runtime::Handle,
-    task::coop::consume_budget,
-    time::{Instant, Interval, MissedTickBehavior, interval_at},
-};
+use tokio::{runtime::Handle, task::coop::consume_budget, time::Instant};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use self::registration::HandlerRegistration;
@@ -44,8 +40,6 @@ pub(super) enum Listener {
 pub(super) struct Processor {
     registrations: Arc<Registrations>,
     listeners: Vec<Running>,
-    /// When it is looked who resyncs; none before somebody wants to.
-    checks: Option<Interval>,
     handlers: Handlers,
 }
 
@@ -76,7 +70,6 @@ impl Processor {
         Self {
             registrations,
             listeners: Vec::new(),
-            checks: None,
             handlers,
         }
     }
@@ -95,13 +88,6 @@ impl Processor {
             }
             running.told();
             self.listeners.push(running);
-        }
-        if self.checks.is_none()
-            && let Some(period) = self.registrations.check()
-        {
-            let mut checks = interval_at(Instant::now() + period, period);
-            checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-            self.checks = Some(checks);
         }
     }
 
@@ -128,16 +114,6 @@ impl Processor {
             way,
             registration,
             schedule: Schedule::new(resync, Instant::now()),
-        }
-    }
-
-    /// Waits until it is time to [`begin_resync`](Self::begin_resync). Cancel safe.
-    pub(super) async fn resync_due(&mut self) {
-        match &mut self.checks {
-            Some(checks) => {
-                checks.tick().await;
-            }
-            None => std::future::pending().await,
         }
     }
 

@@ -199,7 +199,7 @@ impl Registrations {
         self.state.lock().waiting.pop_front()
     }
 
-    pub(super) fn check(&self) -> Option<Duration> {
+    pub(in crate::cache) fn check(&self) -> Option<Duration> {
         self.state.lock().check
     }
 

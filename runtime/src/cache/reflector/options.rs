@@ -1,4 +1,4 @@
-//! What can be chosen about how reflectors list and watch.
+//! Options of reflectors: how they list and watch.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -9,27 +9,26 @@ use crate::{
     panics::caught,
 };
 
-/// Switches [`ReflectorOptions::check_consistency`] on when it is `true`.
-const CONSISTENCY_CHECK: &str = "KUBEWRIGHT_CACHE_CONSISTENCY_CHECK";
+/// The environment variable that switches [`ReflectorOptions::check_consistency`] on if it is `true`.
+const CONSISTENCY_CHECK_VARIABLE: &str = "KUBEWRIGHT_CACHE_CONSISTENCY_CHECK";
 
 /// How the reflectors of a factory's informers list and watch. The defaults are client-go's.
 ///
-/// Whatever is chosen, the cache comes to hold what the API server has; this is about what that costs, and whom. An informer keeps what it
-/// was started with.
+/// They change the cost for server and client, not the contents of the cache. An informer keeps the options that it was started with.
 #[derive(Clone)]
 pub struct ReflectorOptions {
-    /// Lists come as streams where the server can do that (on by default): a list costs the server several times its length in memory,
-    /// a stream next to nothing. A server that cannot, or that does not say when all objects have come, is listed instead: at once when it
-    /// refuses, after half a minute of silence when it ignores the question; it is asked again after an hour.
+    /// Whether to use streaming lists, where the server supports them (on by default). An ordinary list costs the server several times its
+    /// length in memory, a stream almost nothing. If the server rejects it, an ordinary list follows at once; if it ignores the parameter,
+    /// after half a minute of silence. Streaming is tried again after an hour.
     pub streaming_lists: bool,
-    /// Objects in a page of each list. None: 500 where the server does not answer from its cache anyway, else the list comes whole.
-    /// Pages are always read from the server's storage, which costs it far more than its cache: choose with care.
+    /// Objects in a page of an ordinary list. None: 500 where the server would not use its watch cache anyway, else the whole list.
+    /// Pages are always read from the server's storage, which costs far more than its watch cache: set this with care.
     pub page_size: Option<u32>,
-    /// For how long a watch that ends with an internal error is begun again before a new list is tried. Zero (the default): not at all.
+    /// For how long a watch that ends with an internal error is reopened before a relist. Zero (the default): relist at once.
     pub max_internal_error_retry: Duration,
-    /// After each list, list again at the very same version and compare names, uids and versions. What differs is logged as an error and
+    /// After each list, list again at exactly the same version and compare names, uids and versions. Differences are logged as an error and
     /// counted in [`InformerStats::inconsistencies`](crate::cache::InformerStats::inconsistencies). For tests: it costs a full list.
-    /// Off by default unless the environment says `KUBEWRIGHT_CACHE_CONSISTENCY_CHECK=true`.
+    /// Off by default unless the environment has `KUBEWRIGHT_CACHE_CONSISTENCY_CHECK=true`.
     pub check_consistency: bool,
     /// Makes each reflector's backoff; [`ExponentialBackoff`] by default.
     pub backoff: Arc<dyn Fn() -> Box<dyn Backoff> + Send + Sync>,
@@ -41,13 +40,13 @@ impl Default for ReflectorOptions {
             streaming_lists: true,
             page_size: None,
             max_internal_error_retry: Duration::ZERO,
-            check_consistency: is_on(std::env::var(CONSISTENCY_CHECK).ok().as_deref()),
+            check_consistency: is_on(std::env::var(CONSISTENCY_CHECK_VARIABLE).ok().as_deref()),
             backoff: Arc::new(|| Box::new(ExponentialBackoff::default())),
         }
     }
 }
 
-/// Whether a variable switches something on.
+/// Whether the value of a variable switches an option on.
 fn is_on(value: Option<&str>) -> bool {
     value == Some("true")
 }
@@ -65,29 +64,29 @@ impl fmt::Debug for ReflectorOptions {
 
 type Callback = Arc<dyn Fn(&ListWatchError) + Send + Sync>;
 
-/// Who is told of the failures of an informer's lists and watches.
+/// The user's handler of failed lists and watches.
 #[derive(Default)]
 pub(in crate::cache) struct ErrorHandler(Mutex<Option<Callback>>);
 
 impl ErrorHandler {
-    /// Replaces the handler, unless `is_started` says that it is too late. Says whether it did.
+    /// Replaces the handler, unless the informer `is_started`. Returns whether it was replaced.
     pub(in crate::cache) fn set(&self, callback: Callback, is_started: impl FnOnce() -> bool) -> bool {
-        // Reflectors look after the start was noted: what is set here is seen by them, or refused.
-        let mut place = self.0.lock();
+        // Reflectors read it after the start: they see this handler, or it is refused.
+        let mut callback_slot = self.0.lock();
         let is_early = !is_started();
         if is_early {
-            *place = Some(callback);
+            *callback_slot = Some(callback);
         }
         is_early
     }
 
-    /// Tells the handler; its panic ends there.
-    pub(super) fn tell(&self, error: &ListWatchError) {
+    /// Calls the handler; contains its panics.
+    pub(in crate::cache) fn call(&self, error: &ListWatchError) {
         let Some(callback) = self.0.lock().clone() else {
             return;
         };
         if let Err(panic) = caught(|| callback(error)) {
-            tracing::error!("the error handler of an informer panicked: {panic}");
+            tracing::error!("the error handler of an informer panicked: {panic}; the informer goes on");
         }
     }
 }
@@ -97,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_but_true_switches_the_check_on() {
+    fn only_true_switches_the_check_on() {
         for (value, expected) in [
             (Some("true"), true),
             (Some("false"), false),

@@ -1,55 +1,58 @@
-//! JSON text in blocks of 64 bytes: where strings begin and end and which brackets stand outside of them, a bit a byte.
+//! Finds the ends of strings and containers in JSON, in blocks of 64 bytes with one bit per byte.
 //!
-//! A block that cannot hold the end of what is skipped costs two counts of bits; only the others are walked bracket by bracket.
-//! A backslash escapes a quote wherever it stands; outside of strings no JSON has one.
+//! A block that cannot contain the end of a container costs two bit counts; only the others are searched bracket by bracket. A backslash
+//! escapes a quote anywhere; valid JSON has none outside of strings.
 //!
-//! Long containers are walked with what the processor has, found out when the program runs: an operator is built for any of its kind.
+//! Long containers are skipped with the processor's widest instructions, which are detected at run time: operators are built for any
+//! processor of the architecture.
 
 use fearless_simd::{Level, Simd, dispatch, prelude::*, u8x64};
 
-const BLOCK: usize = 64;
+const BLOCK_BYTES: usize = 64;
 
-const EVEN: u64 = 0x5555_5555_5555_5555;
+/// The even bits.
+const EVEN_BITS: u64 = 0x5555_5555_5555_5555;
 
-/// Reads a text that may come in pieces, each block once. What is asked for must not lie before the last block that was read.
+/// Reads a text in one or more chunks, each block once. A search must not begin before the block that was read last.
 #[derive(Debug, Default)]
 pub(super) struct Blocks {
-    /// How many blocks of the piece were read.
+    /// Blocks of the chunk that were read.
     count: usize,
-    /// The last of them.
+    /// The block that was read last.
     last: Block,
     carry: Carry,
 }
 
-/// What stands in a block; the lowest bit is the first byte.
+/// The structure of a block; the lowest bit is the first byte.
 #[derive(Debug, Clone, Copy, Default)]
 struct Block {
-    /// The quotes that begin and end strings.
+    /// Quotes that begin and end strings.
     quotes: u64,
     backslashes: u64,
-    /// Brackets of both kinds, outside of strings.
+    /// Opening brackets and braces outside of strings.
     opens: u64,
     closes: u64,
 }
 
-/// What the text so far means for the block that follows.
+/// The state at the end of a block.
 #[derive(Debug, Clone, Copy, Default)]
 struct Carry {
-    /// All bits within a string, else none.
+    /// All bits if the next block begins within a string, else none.
     in_string: u64,
-    /// The lowest bit when the block's first byte is escaped, else none.
+    /// The lowest bit if the first byte of the next block is escaped, else none.
     escaped: u64,
 }
 
 impl Blocks {
-    /// Behind the string in which `at` stands, and whether there are backslashes from there on; none when the text does not end it.
+    /// The end of the string that contains `at`, behind its quote, and whether it has backslashes from `at` on. None if the text does not end
+    /// it.
     #[inline]
     pub(super) fn string_end(&mut self, text: &[u8], at: usize) -> Option<(usize, bool)> {
-        // Mostly it ends in the block in which it began.
-        if at / BLOCK < self.count
-            && let (string, Some(end)) = self.last.string(!0 << (at % BLOCK))
+        // Most strings end in the block in which they begin.
+        if at / BLOCK_BYTES < self.count
+            && let (string, Some(end)) = self.last.string(!0 << (at % BLOCK_BYTES))
         {
-            return Some((at - at % BLOCK + end, self.last.backslashes & string != 0));
+            return Some((at - at % BLOCK_BYTES + end, self.last.backslashes & string != 0));
         }
         self.long_string_end(text, at)
     }
@@ -60,31 +63,32 @@ impl Blocks {
             let within = self.seek(text, at);
             let (string, end) = self.last.string(within);
             has_backslash |= self.last.backslashes & string != 0;
-            at -= at % BLOCK;
+            at -= at % BLOCK_BYTES;
             if let Some(end) = end {
                 return Some((at + end, has_backslash));
             }
-            at += BLOCK;
+            at += BLOCK_BYTES;
         }
         None
     }
 
-    /// Behind the container that is open `depth` brackets deep at `at`; none when the piece does not end it, with the depth at its end.
-    pub(super) fn container_end(&mut self, piece: &[u8], at: usize, depth: &mut usize) -> Option<usize> {
-        if at >= piece.len() {
+    /// The end of the container that is open at `at`, behind its bracket; `depth` is the nesting depth there. None if the chunk does not end
+    /// it; then `depth` is that at the end of the chunk.
+    pub(super) fn container_end(&mut self, chunk: &[u8], at: usize, depth: &mut usize) -> Option<usize> {
+        if at >= chunk.len() {
             return None;
         }
-        let within = self.seek(piece, at);
+        let within = self.seek(chunk, at);
         if let Some(bit) = self.last.balance(within, depth) {
-            return Some(at - at % BLOCK + bit + 1);
+            return Some(at - at % BLOCK_BYTES + bit + 1);
         }
-        let start = self.count * BLOCK;
-        let (blocks, rest) = piece.get(start..).unwrap_or_default().as_chunks();
+        let start = self.count * BLOCK_BYTES;
+        let (blocks, rest) = chunk.get(start..).unwrap_or_default().as_chunks();
         let end = dispatch!(Level::new(), simd => self.carry.end_of(simd, blocks, depth));
         if let Some((index, block, bit)) = end {
             self.count += index + 1;
             self.last = block;
-            return Some(start + index * BLOCK + bit + 1);
+            return Some(start + index * BLOCK_BYTES + bit + 1);
         }
         self.count += blocks.len();
         if rest.is_empty() {
@@ -92,34 +96,34 @@ impl Blocks {
         }
         self.read(rest);
         let bit = self.last.balance(!0, depth)?;
-        Some(start + blocks.len() * BLOCK + bit + 1)
+        Some(start + blocks.len() * BLOCK_BYTES + bit + 1)
     }
 
-    /// What follows continues the piece that was read to its end.
-    pub(super) fn next_piece(&mut self) {
+    /// Continues with the next chunk, after the present one was read to its end.
+    pub(super) fn next_chunk(&mut self) {
         self.count = 0;
     }
 
-    /// Reads up to the block of `at`. The bits of that byte and of those behind it.
+    /// Reads up to the block of `at`. Returns a mask of that byte and those after it.
     #[inline]
-    fn seek(&mut self, piece: &[u8], at: usize) -> u64 {
-        while self.count <= at / BLOCK {
-            self.read(&piece[self.count * BLOCK..]);
+    fn seek(&mut self, chunk: &[u8], at: usize) -> u64 {
+        while self.count <= at / BLOCK_BYTES {
+            self.read(&chunk[self.count * BLOCK_BYTES..]);
         }
-        !0 << (at % BLOCK)
+        !0 << (at % BLOCK_BYTES)
     }
 
-    fn read(&mut self, piece: &[u8]) {
+    fn read(&mut self, chunk: &[u8]) {
         self.count += 1;
-        self.last = match piece.first_chunk() {
+        self.last = match chunk.first_chunk() {
             Some(bytes) => dispatch!(Level::baseline(), simd => self.carry.block(simd, bytes)),
-            None => self.carry.rest(piece),
+            None => self.carry.rest(chunk),
         };
     }
 }
 
 impl Carry {
-    /// The block in which `depth` becomes zero: its position, itself, and the bit.
+    /// The block in which `depth` becomes zero: its position, the block, and the bit.
     #[expect(
         clippy::inline_always,
         reason = "compiled for each kind of processor where it is dispatched"
@@ -128,10 +132,10 @@ impl Carry {
     fn end_of<S: Simd>(
         &mut self,
         simd: S,
-        blocks: &[[u8; BLOCK]],
+        blocks: &[[u8; BLOCK_BYTES]],
         depth: &mut usize,
     ) -> Option<(usize, Block, usize)> {
-        // Copies, which the compiler keeps in registers.
+        // Local copies, which the compiler keeps in registers.
         let (mut carry, mut deep) = (*self, *depth);
         let mut end = None;
         for (index, bytes) in blocks.iter().enumerate() {
@@ -147,23 +151,23 @@ impl Carry {
 
     #[expect(clippy::inline_always, reason = "as above")]
     #[inline(always)]
-    fn block<S: Simd>(&mut self, simd: S, bytes: &[u8; BLOCK]) -> Block {
+    fn block<S: Simd>(&mut self, simd: S, bytes: &[u8; BLOCK_BYTES]) -> Block {
         self.read(simd, bytes).0
     }
 
-    /// What is left behind the last whole block.
+    /// Reads the bytes after the last whole block.
     fn rest(&mut self, bytes: &[u8]) -> Block {
-        let mut padded = [0; BLOCK];
+        let mut padded = [0; BLOCK_BYTES];
         padded[..bytes.len()].copy_from_slice(bytes);
         let (block, escaped) = dispatch!(Level::baseline(), simd => self.read(simd, &padded));
         self.escaped = escaped >> bytes.len() & 1;
         block
     }
 
-    /// The block, and which of its bytes other than backslashes are escaped.
+    /// The block, and its escaped bytes other than backslashes.
     #[expect(clippy::inline_always, reason = "as above")]
     #[inline(always)]
-    fn read<S: Simd>(&mut self, simd: S, bytes: &[u8; BLOCK]) -> (Block, u64) {
+    fn read<S: Simd>(&mut self, simd: S, bytes: &[u8; BLOCK_BYTES]) -> (Block, u64) {
         let [quotes, backslashes, opens, closes] = classes(simd, bytes);
         let escaped = self.escaped_by(backslashes);
         let quotes = quotes & !escaped;
@@ -183,20 +187,20 @@ impl Carry {
         if backslashes == 0 {
             return std::mem::take(&mut self.escaped);
         }
-        // An escaped backslash belongs to no run. A run escapes the byte behind it if its length is odd.
+        // An escaped backslash belongs to no run. A run of odd length escapes the byte after it.
         let runs = backslashes & !self.escaped;
         let starts = runs & !(runs << 1);
-        // To add its start to a run clears it and sets the bit behind it. If the length is odd, that is odd for an even start, and vice versa.
-        let behind_even = runs.wrapping_add(starts & EVEN);
-        let (behind_odd, leaves) = runs.overflowing_add(starts & !EVEN);
-        let escaped = (behind_even & !EVEN | behind_odd & EVEN) & !runs | self.escaped;
+        // Adding its start to a run clears it and sets the bit after it. If the length is odd, that bit is odd for an even start, and vice versa.
+        let after_even = runs.wrapping_add(starts & EVEN_BITS);
+        let (after_odd, leaves) = runs.overflowing_add(starts & !EVEN_BITS);
+        let escaped = (after_even & !EVEN_BITS | after_odd & EVEN_BITS) & !runs | self.escaped;
         self.escaped = u64::from(leaves);
         escaped
     }
 }
 
 impl Block {
-    /// The bytes in `within` before the first quote, and which is the byte behind that.
+    /// The bytes in `within` before the first quote, and the position after that quote.
     #[inline]
     fn string(&self, within: u64) -> (u64, Option<usize>) {
         let quotes = self.quotes & within;
@@ -207,7 +211,7 @@ impl Block {
         )
     }
 
-    /// Follows the brackets of the bytes in `within`. The bit at which `depth`, which is not zero, becomes zero, if it does.
+    /// Counts the brackets of the bytes in `within`. Returns the bit at which `depth`, which is not zero, becomes zero.
     #[inline]
     fn balance(&self, within: u64, depth: &mut usize) -> Option<usize> {
         let (opens, closes) = (self.opens & within, self.closes & within);
@@ -238,12 +242,12 @@ impl Block {
     }
 }
 
-/// Where quotes, backslashes, opening and closing brackets stand.
+/// The positions of quotes, backslashes, opening and closing brackets.
 #[expect(clippy::inline_always, reason = "as above")]
 #[inline(always)]
-fn classes<S: Simd>(simd: S, bytes: &[u8; BLOCK]) -> [u64; 4] {
+fn classes<S: Simd>(simd: S, bytes: &[u8; BLOCK_BYTES]) -> [u64; 4] {
     let bytes = u8x64::simd_from(simd, *bytes);
-    // The brackets of one side differ in this bit only, and no other byte becomes one by it.
+    // Brackets and braces differ only in this bit, and no other byte becomes one of them.
     let folded = bytes | 0x20;
     let found = [
         bytes.simd_eq(b'"'),
@@ -254,7 +258,7 @@ fn classes<S: Simd>(simd: S, bytes: &[u8; BLOCK]) -> [u64; 4] {
     found.map(SimdMask::to_bitmask)
 }
 
-/// Whether the number of bits up to and with each is odd.
+/// For each bit, whether the number of set bits up to and including it is odd.
 #[inline]
 fn parity(bits: u64) -> u64 {
     let bits = bits ^ bits << 1;
@@ -271,14 +275,14 @@ mod tests {
 
     use super::*;
 
-    /// Byte by byte: the quotes of strings, and the brackets outside of them as what they add to the depth.
-    struct Plain {
+    /// The reference: quotes of strings and brackets outside of them, byte by byte.
+    struct ByteByByte {
         text: Vec<u8>,
         quotes: Vec<bool>,
         brackets: Vec<i8>,
     }
 
-    impl Plain {
+    impl ByteByByte {
         fn new(text: Vec<u8>) -> Self {
             let (mut in_string, mut escaped) = (false, false);
             let (mut quotes, mut brackets) = (Vec::new(), Vec::new());
@@ -316,8 +320,8 @@ mod tests {
         }
     }
 
-    /// What is found of JSON where it is dense, runs of backslashes, and texts over several blocks, often at the border of a block.
-    fn garbage() -> impl Strategy<Value = Vec<u8>> {
+    /// Dense JSON syntax, runs of backslashes and long strings, often at the end of a block.
+    fn structural_bytes() -> impl Strategy<Value = Vec<u8>> {
         let dense = prop::collection::vec(prop::sample::select(br#"""\\{}[]:,a "#.to_vec()), 0..40);
         let run = (1usize..140, prop::sample::select(br"\\[{}] a".to_vec()));
         let run = run.prop_map(|(count, byte)| vec![byte; count]);
@@ -329,7 +333,7 @@ mod tests {
             for (part, is_at_border) in parts {
                 text.extend(part);
                 if is_at_border {
-                    text.resize(text.len().next_multiple_of(BLOCK), b' ');
+                    text.resize(text.len().next_multiple_of(BLOCK_BYTES), b' ');
                 }
             }
             text
@@ -340,11 +344,11 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(2000))]
 
         #[test]
-        fn it_finds_what_is_found_byte_by_byte(
-            text in garbage(),
+        fn blocks_agree_with_a_byte_by_byte_search(
+            text in structural_bytes(),
             steps in prop::collection::vec((0usize..80, prop::option::of(1usize..9)), 1..20),
         ) {
-            let plain = Plain::new(text);
+            let plain = ByteByByte::new(text);
             let (mut blocks, mut at) = (Blocks::default(), 0);
             for (skipped, depth) in steps {
                 at = (at + skipped).min(plain.text.len());
@@ -367,25 +371,25 @@ mod tests {
         }
 
         #[test]
-        fn a_container_ends_where_it_does_however_the_text_is_torn(
-            text in garbage(),
+        fn container_end_does_not_depend_on_chunks(
+            text in structural_bytes(),
             depth in 1usize..9,
             cuts in prop::collection::vec(1usize..150, 1..9),
         ) {
             let (mut found, mut expected) = (depth, depth);
-            let plain = Plain::new(text);
+            let plain = ByteByByte::new(text);
             let end = plain.container_end(0, &mut expected);
-            let (mut blocks, mut rest, mut torn) = (Blocks::default(), &*plain.text, None);
+            let (mut blocks, mut rest, mut chunked_end) = (Blocks::default(), &*plain.text, None);
             for cut in cuts.iter().cycle() {
-                let (piece, after) = rest.split_at((*cut).min(rest.len()));
-                torn = blocks.container_end(piece, 0, &mut found);
-                if torn.is_some() || after.is_empty() {
+                let (chunk, after) = rest.split_at((*cut).min(rest.len()));
+                chunked_end = blocks.container_end(chunk, 0, &mut found);
+                if chunked_end.is_some() || after.is_empty() {
                     break;
                 }
-                blocks.next_piece();
+                blocks.next_chunk();
                 rest = after;
             }
-            prop_assert_eq!(torn.map(|end| plain.text.len() - rest.len() + end), end);
+            prop_assert_eq!(chunked_end.map(|end| plain.text.len() - rest.len() + end), end);
             if end.is_none() {
                 prop_assert_eq!(found, expected);
             }
@@ -393,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn quotes_and_backslashes_count_wherever_they_stand_to_the_border_of_a_block() {
+    fn escaped_quotes_are_recognized_across_block_boundaries() {
         for before in 0..130 {
             for backslashes in 0..70 {
                 let text = format!("{}{}\"a\"}}", " ".repeat(before), "\\".repeat(backslashes));

@@ -1,7 +1,7 @@
-//! A cursor over JSON text that skips what nobody asks for.
+//! A cursor over JSON text that skips values.
 //!
-//! It never recurses: the depth of the input costs no stack. Of what it skips it checks no more than strings and the balance of brackets:
-//! what is wrong inside shows when the object is decoded.
+//! It does not recurse: nested input uses no stack. In skipped values it checks only strings and the balance of brackets; other errors
+//! show when the object is decoded.
 
 use std::{borrow::Cow, fmt::Display};
 
@@ -22,7 +22,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The key of the next entry of an object, with the cursor on its value; none behind the last. `first` must be true for the first.
+    /// The key of the next entry of an object; the cursor is on its value afterwards. None after the last. `first` must be true before the
+    /// first entry.
     pub(in crate::cache) fn entry(&mut self, first: &mut bool) -> Result<Option<Cow<'a, str>>, ScanError> {
         if !self.next_of(b'{', b'}', first)? {
             return Ok(None);
@@ -32,12 +33,12 @@ impl<'a> Cursor<'a> {
         Ok(Some(key))
     }
 
-    /// Whether the array has another element, with the cursor on it. `first` must be true for the first.
+    /// Moves to the next element of an array; false after the last. `first` must be true before the first element.
     pub(in crate::cache) fn element(&mut self, first: &mut bool) -> Result<bool, ScanError> {
         self.next_of(b'[', b']', first)
     }
 
-    /// The text of the next value, which is skipped.
+    /// Skips the next value and returns its text.
     pub(in crate::cache) fn value(&mut self) -> Result<&'a str, ScanError> {
         let first = self.peek();
         let start = self.at;
@@ -48,7 +49,7 @@ impl<'a> Cursor<'a> {
             Some(b'{' | b'[') => self.skip_container()?,
             Some(b'-' | b'0'..=b'9' | b't' | b'f' | b'n') => {
                 let rest = &self.bytes()[start..];
-                // No quote, or what is a string would be another matter to the cursor than to the blocks.
+                // Without quotes: the cursor and the blocks must agree on where strings are.
                 let end = rest.iter().position(
                     |byte| !matches!(byte, b'-' | b'+' | b'.' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z'),
                 );
@@ -72,17 +73,17 @@ impl<'a> Cursor<'a> {
         Ok(Cow::Borrowed(&self.text[start + 1..self.at - 1]))
     }
 
-    /// How many bytes were read.
+    /// The position in the text, in bytes.
     pub(in crate::cache) fn position(&self) -> usize {
         self.at
     }
 
-    /// What was read since a position.
+    /// The text from `position` to the cursor.
     pub(in crate::cache) fn since(&self, position: usize) -> &'a str {
         &self.text[position..self.at]
     }
 
-    /// Nothing but white space is left.
+    /// Fails unless only white space is left.
     pub(in crate::cache) fn end(&mut self) -> Result<(), ScanError> {
         match self.peek() {
             None => Ok(()),
@@ -94,7 +95,7 @@ impl<'a> Cursor<'a> {
         self.text.as_bytes()
     }
 
-    /// The next byte that is no white space; the cursor stands on it.
+    /// Moves to the next byte that is not white space and returns it.
     #[inline]
     fn peek(&mut self) -> Option<u8> {
         loop {
@@ -137,7 +138,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// From the opening quote to behind the closing one. Whether there are backslashes between them.
+    /// Moves from the opening quote to after the closing one. Returns whether the string has backslashes.
     #[inline]
     fn skip_string(&mut self) -> Result<bool, ScanError> {
         let end = self.blocks.string_end(self.text.as_bytes(), self.at + 1);
@@ -146,7 +147,7 @@ impl<'a> Cursor<'a> {
         Ok(has_backslash)
     }
 
-    /// From the opening bracket to behind the one that balances it.
+    /// Moves from the opening bracket to after the matching one.
     fn skip_container(&mut self) -> Result<(), ScanError> {
         let end = self
             .blocks
@@ -169,7 +170,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// What a JSON string says; none when it is no string.
+/// The value of a JSON string; none if it is not a string.
 pub(in crate::cache) fn unquoted(raw: &str) -> Option<Cow<'_, str>> {
     let inner = raw.strip_prefix('"')?.strip_suffix('"')?;
     if inner.contains('\\') {

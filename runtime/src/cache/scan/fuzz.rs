@@ -1,4 +1,4 @@
-//! Damaged watch lines and lists: the scan refuses them, or finds what a parser finds.
+//! Damaged watch lines and lists: the scanner rejects them, or agrees with a JSON parser.
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use proptest::{prelude::*, sample::Index};
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::Kind as _;
 
-/// An object as servers send it, its parts shifted by the length of an annotation.
+/// An object as servers send it; the length of the annotation shifts what follows.
 fn object(name: &str, annotation: &str) -> String {
     let fields = json!({"f:data": {".": {}, "k:{\"name\":\"a\\b\"}": {"f:x": {}}, "f:ü": {}}});
     let metadata = json!({"resourceVersion": "17", "generation": 3, "finalizers": ["a.b/c"], "annotations": {"a": annotation},
@@ -50,26 +50,26 @@ enum Damage {
 
 impl Damage {
     fn apply(&self, bytes: &mut Vec<u8>) {
-        let place = |index: &Index| index.index(bytes.len() + 1);
+        let position = |index: &Index| index.index(bytes.len() + 1);
         match self {
             Self::Flip(at, bits) => {
-                let at = place(at);
+                let at = position(at);
                 if let Some(byte) = bytes.get_mut(at) {
                     *byte ^= bits;
                 }
             }
             Self::Delete(at, length) => {
-                let at = place(at);
+                let at = position(at);
                 bytes.drain(at..(at + length).min(bytes.len()));
             }
             Self::Duplicate(from, length, to) => {
-                let (from, to) = (place(from), place(to));
+                let (from, to) = (position(from), position(to));
                 let copy = bytes[from..(from + length).min(bytes.len())].to_vec();
                 bytes.splice(to..to, copy);
             }
-            Self::Truncate(at) => bytes.truncate(place(at)),
+            Self::Truncate(at) => bytes.truncate(position(at)),
             Self::Insert(at, what) => {
-                let at = place(at);
+                let at = position(at);
                 bytes.splice(at..at, what.iter().copied());
             }
         }
@@ -99,14 +99,14 @@ fn damage() -> impl Strategy<Value = Vec<Damage>> {
         b"\"items\":[{}],",
         b"\"type\":\"DELETED\",",
     ];
-    let place = any::<Index>;
+    let position = any::<Index>;
     let length = || prop_oneof![3 => 1usize..4, 1 => 1usize..200];
     let one = prop_oneof![
-        (place(), 1u8..=255).prop_map(|(at, bits)| Damage::Flip(at, bits)),
-        (place(), length()).prop_map(|(at, length)| Damage::Delete(at, length)),
-        (place(), length(), place()).prop_map(|(from, length, to)| Damage::Duplicate(from, length, to)),
-        place().prop_map(Damage::Truncate),
-        (place(), prop::sample::select(&FRAGMENTS[..])).prop_map(|(at, what)| Damage::Insert(at, what)),
+        (position(), 1u8..=255).prop_map(|(at, bits)| Damage::Flip(at, bits)),
+        (position(), length()).prop_map(|(at, length)| Damage::Delete(at, length)),
+        (position(), length(), position()).prop_map(|(from, length, to)| Damage::Duplicate(from, length, to)),
+        position().prop_map(Damage::Truncate),
+        (position(), prop::sample::select(&FRAGMENTS[..])).prop_map(|(at, what)| Damage::Insert(at, what)),
     ];
     prop::collection::vec(one, 0..4)
 }
@@ -124,7 +124,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]
 
     #[test]
-    fn a_damaged_line_is_refused_or_means_what_a_parser_reads(
+    fn damaged_line_is_rejected_or_read_as_a_parser_does(
         event_type in prop::sample::select(&["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"][..]),
         annotation in annotation(),
         damage in damage(),
@@ -138,7 +138,7 @@ proptest! {
     }
 
     #[test]
-    fn a_damaged_list_is_refused_or_means_what_a_parser_reads(
+    fn damaged_list_is_rejected_or_read_as_a_parser_does(
         annotations in prop::collection::vec(annotation(), 0..4),
         damage in damage(),
         cuts in cuts(),
@@ -149,7 +149,7 @@ proptest! {
     }
 
     #[test]
-    fn a_damaged_body_is_cut_where_its_lines_end(
+    fn damaged_body_is_split_at_line_ends(
         annotations in prop::collection::vec(annotation(), 0..4),
         damage in damage(),
         cuts in cuts(),
@@ -161,7 +161,7 @@ proptest! {
 }
 
 #[test]
-fn what_is_whole_is_accepted_wherever_the_blocks_begin() {
+fn valid_input_is_accepted_at_any_block_offset() {
     for length in 0..130 {
         let annotation = "\\".repeat(length);
         check_line_that_parses(&parsed(&line("ADDED", &annotation)).unwrap());
@@ -191,7 +191,7 @@ fn objects_of_a_megabyte_and_of_64_levels_are_scanned() {
 }
 
 #[test]
-fn what_is_compressed_is_refused() {
+fn compressed_bytes_are_rejected() {
     let gzip = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xab\x56\x2a\xa9\x2c\x48\x55\xb2";
     let mut scanner = Scanner::new(&ConfigMap::info());
     assert!(scanner.watch_line(gzip, &[]).is_err());
@@ -199,9 +199,9 @@ fn what_is_compressed_is_refused() {
     assert!(cut(gzip, &[5]).is_err());
 }
 
-/// A list that hides its items, or has them twice, must not look like an empty one: all that is cached would be deleted.
+/// A list with an escaped or duplicate items key must not look empty: the whole cache would be deleted.
 #[test]
-fn items_that_are_hidden_or_doubled_are_refused() {
+fn list_with_escaped_or_duplicate_items_is_rejected() {
     for items in [
         r#""it\u0065ms":[{}]"#,
         r#""items":[{}],"items":[]"#,
@@ -218,9 +218,9 @@ fn items_that_are_hidden_or_doubled_are_refused() {
     }
 }
 
-/// Found by the fuzzer. What is not read is not looked at.
+/// Found by the fuzzer: skipped values are not checked.
 #[test]
-fn half_a_character_around_the_items_does_no_harm() {
+fn half_a_surrogate_pair_around_the_items_is_accepted() {
     let body = br#"{"items":[{}],"note":"\ud800","metadata":{"resourceVersion":"9"}}"#;
     assert!(parsed(body).is_none());
     check_list(body, &[7]);

@@ -1,11 +1,11 @@
-//! Leaves out of a value what a projection does not want.
+//! Prunes a value to the paths of a projection.
 
 use super::{ScanError, cursor::Cursor, object::write_key};
 use crate::cache::storage_mode::Paths;
 
-/// Appends to `kept` what the paths want of the value on which the cursor stands. No deeper than the paths are.
+/// Appends the value at the cursor to `kept`, pruned to the paths. Recurses as deep as the paths.
 ///
-/// A value of another type than the paths say is kept whole: whoever reads it says what is wrong.
+/// A value of another type than the paths expect is kept whole: decoding it reports the error.
 pub(super) fn prune(cursor: &mut Cursor<'_>, paths: &Paths, kept: &mut Vec<u8>) -> Result<(), ScanError> {
     let value = cursor.value()?;
     let (mut inner, mut first) = (Cursor::new(value), true);

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::{server::Server, *};
 use crate::{
     Kind as _,
-    cache::scan::{Scanner, WatchEvent},
+    cache::scan::{ScannedEvent, Scanner},
 };
 
 fn scan(object: &str) -> Result<super::super::object::StoredObject, String> {
@@ -131,11 +131,11 @@ fn a_line_may_have_its_object_first() {
             &[],
         )
         .unwrap();
-    assert!(matches!(event, WatchEvent::Deleted(object) if *object.metadata.name() == name("a")));
+    assert!(matches!(event, ScannedEvent::Deleted(object) if *object.metadata.name() == name("a")));
     let event = scanner
         .watch_line(br#"{"object":{"kind":"Status","code":410},"type":"ERROR"}"#, &[])
         .unwrap();
-    assert!(matches!(event, WatchEvent::Error(status) if status.code == 410));
+    assert!(matches!(event, ScannedEvent::Error(status) if status.code == 410));
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn only_the_annotation_that_says_true_ends_the_initial_events() {
         let event = Scanner::new(&ConfigMap::info())
             .watch_line(line.as_bytes(), &[])
             .unwrap();
-        let WatchEvent::Bookmark {
+        let ScannedEvent::Bookmark {
             version,
             ends_initial_events,
         } = event

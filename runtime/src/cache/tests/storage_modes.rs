@@ -229,10 +229,7 @@ async fn a_kind_is_sensitive_for_all_its_informers_whoever_made_them() {
     started(before.clone(), &factory).await;
     let error = restricted.lister().get(&name("a")).unwrap_err().to_string();
     assert!(!error.contains("4711"), "{error}");
-    assert!(
-        other_version.core.settling.fresh().is_none(),
-        "it would be compressed"
-    );
+    assert!(other_version.core.codec.is_off(), "it would be compressed");
     for informer in [before, after] {
         let error = informer.lister().get(&name("a")).unwrap_err().to_string();
         assert!(!error.contains("4711"), "{error}");
@@ -253,8 +250,8 @@ fn many() -> Arc<Server> {
 fn is_raw<K: View>(informer: &SharedInformer<K>) -> bool {
     let stats = informer.stats();
     assert_eq!((stats.objects, stats.failures), (2000, 0));
-    let settling = &informer.core.settling;
-    stats.kept_bytes == stats.bytes && settling.exemplars() == 0 && !settling.has_dictionary()
+    let codec = &informer.core.codec;
+    stats.kept_bytes == stats.bytes && codec.base_bytes() == 0 && !codec.has_dictionary()
 }
 
 #[tokio::test(start_paused = true)]
@@ -296,7 +293,7 @@ async fn what_was_compressed_before_it_was_stored_is_raw_when_it_is_sensitive() 
     let (late, core, arrived) = (factory.clone(), informer.core.clone(), AtomicUsize::new(0));
     informer.add_index_function("late", move |_| {
         if arrived.fetch_add(1, Ordering::Relaxed) == 1500 {
-            assert!(core.settling.has_dictionary() && core.stats().objects == 0);
+            assert!(core.codec.has_dictionary() && core.stats().objects == 0);
             late.custom::<Datum>();
         }
         Ok::<_, String>(vec![])
@@ -384,7 +381,8 @@ async fn a_late_index_of_what_a_projection_left_out_is_refused_and_one_of_its_pa
     assert_eq!(lister.index_values("datum"), [IndexKey::from("1")]);
     assert_eq!(lister.by_index("datum", "1").len(), 1);
     assert_eq!(lister.by_index("other", "y").len(), 0);
-    let refusals = log.lines("index other of ConfigMap stays empty: data.other is not among what is kept");
+    let refusals =
+        log.lines("index other of ConfigMap stays empty: the stored objects do not contain data.other");
     assert_eq!(refusals.len(), 1);
 }
 

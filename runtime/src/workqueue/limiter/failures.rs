@@ -10,7 +10,8 @@ use parking_lot::Mutex;
 
 use crate::workqueue::{
     Key,
-    keys::{BATCH, KeyHash, KeyTable, MANY, half},
+    keys::{KeyHash, KeyTable, half},
+    limits::QueueLimits,
 };
 
 /// Counts failures by key; a key without any takes no memory.
@@ -30,11 +31,17 @@ struct Counts<K> {
 
 impl<K> Default for Failures<K> {
     fn default() -> Self {
+        Self::new(QueueLimits::DEFAULT)
+    }
+}
+
+impl<K> Failures<K> {
+    pub(super) fn new(limits: QueueLimits) -> Self {
         Self {
             hasher: DefaultHashBuilder::default(),
             is_empty: AtomicBool::new(true),
             counts: Mutex::new(Counts {
-                keys: KeyTable::default(),
+                keys: KeyTable::new(limits),
                 forgotten: Vec::new(),
             }),
         }
@@ -98,9 +105,10 @@ impl<K: Key> Counts<K> {
 
     /// Answers the key if it was forgotten at once.
     fn forget(&mut self, hash: KeyHash, key: &K) -> Option<K> {
-        if self.keys.len() > MANY {
+        let limits = self.keys.limits();
+        if self.keys.len() > limits.many_keys {
             self.forgotten.push((hash, key.clone()));
-            if self.forgotten.len() == BATCH {
+            if self.forgotten.len() == limits.removal_batch {
                 self.forget_all();
             }
             return None;
@@ -111,7 +119,7 @@ impl<K: Key> Counts<K> {
         let slot = self.keys.find(hash, key)?;
         let dropped = self.keys.remove(slot);
         if self.keys.len() == 0 && self.keys.capacity() > KEPT {
-            self.keys = KeyTable::default();
+            self.keys = KeyTable::new(limits);
         }
         dropped
     }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::*;
-use crate::wake_batch::{tests::Counted, together};
+use crate::wake_batch::{batch_wakes, tests::WakeCounter};
 
 /// client-go: TestBasic
 #[tokio::test(start_paused = true)]
@@ -190,16 +190,16 @@ async fn a_cancelled_get_loses_no_key() {
     assert_eq!(got, (0..2000).collect::<Vec<_>>());
 }
 
-/// A worker that sleeps is woken when all that is added together is there, and not for each key.
+/// A sleeping worker is woken when all keys of the batch were added, not for each key.
 #[tokio::test]
-async fn a_worker_is_woken_once_for_what_is_added_together() {
-    let (queue, worker) = (queue::<usize>(), Arc::new(Counted::default()));
+async fn worker_is_woken_once_for_keys_that_are_added_in_a_batch() {
+    let (queue, worker) = (queue::<usize>(), Arc::new(WakeCounter::default()));
     let waker = Waker::from(worker.clone());
     let mut cx = Context::from_waker(&waker);
     let woken = || worker.wakes();
     let mut get = pin!(queue.get());
     assert!(get.as_mut().poll(&mut cx).is_pending());
-    together(|| {
+    batch_wakes(|| {
         (0..100).for_each(|key| queue.add(key));
         assert_eq!(woken(), 0);
     });

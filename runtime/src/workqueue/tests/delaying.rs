@@ -115,7 +115,7 @@ async fn an_endless_delay_is_no_panic() {
 #[tokio::test(start_paused = true)]
 async fn failures_of_a_key_delay_it() {
     let limiter = ItemExponential::new(millis(1), Duration::from_secs(1));
-    let queue = WorkQueue::new(Box::new(limiter), Arc::new(NoQueueMetrics));
+    let queue = WorkQueue::with_limits(Box::new(limiter), Arc::new(NoQueueMetrics), QueueLimits::SMALL);
     for (key, delay) in [("one", 1), ("one", 2), ("two", 1), ("two", 2)] {
         assert_eq!(queue.add_rate_limited(key), millis(delay));
     }

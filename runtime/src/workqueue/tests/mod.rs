@@ -10,6 +10,7 @@ use tokio::{
 
 use super::{
     ItemExponential, NoQueueMetrics, Priority, QueueMetrics, QueueStats, WorkQueue, default_limiter,
+    limits::QueueLimits,
 };
 
 mod basic;
@@ -27,9 +28,11 @@ fn millis(millis: u64) -> Duration {
 }
 
 fn queue<K: super::Key>() -> Arc<WorkQueue<K>> {
-    Arc::new(WorkQueue::new(
-        Box::new(default_limiter()),
+    let limiter = Box::new(default_limiter());
+    Arc::new(WorkQueue::with_limits(
+        limiter,
         Arc::new(NoQueueMetrics),
+        QueueLimits::SMALL,
     ))
 }
 

@@ -16,7 +16,7 @@ use tokio::{
     time::{Instant, advance, sleep, timeout},
 };
 
-use super::super::{ItemExponential, NoQueueMetrics, Priority, WorkQueue};
+use super::super::{ItemExponential, NoQueueMetrics, Priority, WorkQueue, limits::QueueLimits};
 
 const KEYS: usize = 5;
 const WORKERS: usize = 3;
@@ -238,7 +238,7 @@ impl Model {
 
 fn new_queue() -> WorkQueue<usize> {
     let limiter = ItemExponential::new(Duration::from_millis(5), Duration::from_secs(1));
-    WorkQueue::new(Box::new(limiter), Arc::new(NoQueueMetrics))
+    WorkQueue::with_limits(Box::new(limiter), Arc::new(NoQueueMetrics), QueueLimits::SMALL)
 }
 
 /// What a get answers without waiting; the outer option is none when it would wait.

@@ -1,11 +1,11 @@
-//! The ordered queue.
+//! The batching queue.
 //!
 //! Upstream's queue has a mode without atomic replacements, in which one batch never holds a key twice and a list is cut into batches; the
-//! cases of TestRealFIFO_PopMultipleDeltaInBatch that are about these have no counterpart: our store applies a batch in order, so a key
-//! may come twice, and a list is one delta. TestRealFIFO_PopBrokenItemsInBatch is about objects without a key, which no delta can hold:
-//! the scan refuses them before (`a_line_whose_object_cannot_be_identified_ends_the_watch_and_costs_a_list`).
+//! cases of TestRealFIFO_PopMultipleDeltaInBatch for that mode have no counterpart: our store applies a batch in order, so a key may
+//! occur twice, and a list is one delta. TestRealFIFO_PopBrokenItemsInBatch is about objects without a key, which no delta can hold:
+//! the scanner rejects them (`a_line_whose_object_cannot_be_identified_ends_the_watch_and_costs_a_list`).
 
-use super::{super::batching::MAX_BATCH, *};
+use super::{super::batching::MAX_BATCH_KEYS, *};
 
 fn fifo() -> BatchingFifo {
     BatchingFifo::new([None])
@@ -13,20 +13,20 @@ fn fifo() -> BatchingFifo {
 
 /// client-go: TestRealFIFO_PopMultipleDeltaInBatch (split due to batch size).
 #[test]
-fn a_batch_has_at_most_a_thousand_keys_however_often_each_comes() {
+fn batch_has_at_most_1000_keys_however_often_each_occurs() {
     let mut fifo = fifo();
-    for number in 0..=MAX_BATCH {
+    for number in 0..=MAX_BATCH_KEYS {
         let object = object(&format!("o{number}"), 1);
         fifo.push(Delta::Upserted(object.clone()));
         fifo.push(Delta::Deleted(object));
     }
     let mut pop = || fifo.pop().map(|batch| batch.len());
-    assert_eq!([pop(), pop(), pop()], [Some(2 * MAX_BATCH), Some(2), None]);
+    assert_eq!([pop(), pop(), pop()], [Some(2 * MAX_BATCH_KEYS), Some(2), None]);
 }
 
 /// client-go: TestRealFIFO_PopMultipleDeltaInBatch, TestRealFIFO_ReplaceAtomic, TestRealFIFO_ReplaceAtomicPop, TestRealFIFO_ResyncAtomic.
 #[test]
-fn lists_and_resyncs_are_batches_of_their_own_in_their_place() {
+fn lists_and_resyncs_are_batches_of_their_own_in_order() {
     for (pushed, popped) in [
         ("", ""),
         ("[]", "[]"),
@@ -46,9 +46,9 @@ fn lists_and_resyncs_are_batches_of_their_own_in_their_place() {
     }
 }
 
-/// client-go: TestRealFIFO_HasSynced; there, a change without a list counts, too, which no reflector ever sends.
+/// client-go: TestRealFIFO_HasSynced; there, a change without a list counts too, which no reflector sends.
 #[test]
-fn a_list_syncs_once_it_is_processed() {
+fn namespace_has_synced_when_its_list_was_processed() {
     let [one, two]: [Namespace; 2] = [Some("one".into()), Some("two".into())];
     let replaced = |namespace: &Namespace| Delta::Replaced {
         namespace: namespace.clone(),
@@ -69,22 +69,8 @@ fn a_list_syncs_once_it_is_processed() {
     assert_eq!(synced, [false, false, false, false, false, false, false, true]);
 }
 
-/// client-go: TestRealFIFO_basic.
-#[tokio::test(start_paused = true)]
-async fn a_consumer_sleeps_until_something_is_pushed() {
-    for kind in [QueueKind::Batching, QueueKind::DeltaFifo] {
-        let fifo = Arc::new(SharedFifo::new(kind, [None], &Arc::default()));
-        let consumer = fifo.clone();
-        let consumer = tokio::spawn(async move { consumer.pop().await.len() });
-        tokio::time::sleep(std::time::Duration::from_secs(1)).await;
-        assert!(!consumer.is_finished());
-        fifo.push([parse("+a1"), parse("-a2")]);
-        assert_eq!(consumer.await.unwrap(), 2);
-    }
-}
-
 #[test]
-fn a_mark_is_part_of_a_batch() {
+fn bookmark_is_part_of_a_batch() {
     let mut fifo = BatchingFifo::new([None]);
     push(&mut fifo, "+a1, <1, +b2, <2, ~, <3");
     assert_eq!(drain(&mut fifo), "+a1 <1 +b2 <2 | ~ | <3");

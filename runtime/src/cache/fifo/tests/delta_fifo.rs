@@ -1,13 +1,13 @@
-//! The textbook queue, as client-go's delta_fifo_test.go pins it.
+//! DeltaFIFO, as client-go's delta_fifo_test.go specifies it.
 //!
-//! Of upstream's tests these have no counterpart:
+//! These of client-go's tests have no counterpart:
 //! - TestDeltaFIFO_transformer: nothing is transformed in the queue.
-//! - TestDeltaFIFO_ReplaceDeltaType and TestDeltaFIFO_ReplaceMakesDeletionsReplaced: there is one kind of delta for an object that is
-//!   there, wherever it was seen.
+//! - TestDeltaFIFO_ReplaceDeltaType and TestDeltaFIFO_ReplaceMakesDeletionsReplaced: one kind of delta stands for an object
+//!   that exists, whether a list or a watch saw it.
 //! - TestDeltaFIFO_enqueueingNoLister, and the cases without a lister of others: there is always a store; it may be empty.
-//! - TestDeltaFIFO_KeyOf: each object carries its key.
+//! - TestDeltaFIFO_KeyOf: each object has its key.
 //! - TestDeltaFIFO_PopShouldUnblockWhenClosed: waiting is cancelled by dropping it.
-//! - of TestDeltaFIFO_HasSynced the case of an addition without a list: we have synced by lists only.
+//! - of TestDeltaFIFO_HasSynced the case of an addition without a list: only lists count here.
 
 use super::*;
 
@@ -23,7 +23,7 @@ fn check(known: &str, pushed: &str, popped: &str) {
 
 /// client-go: TestDeltaFIFO_basic, TestDeltaFIFO_detectLineJumpers.
 #[test]
-fn keys_come_in_the_order_in_which_they_were_queued() {
+fn keys_are_popped_in_the_order_in_which_they_were_queued() {
     let mut fifo = fifo("");
     push(&mut fifo, "+a10, +b1, +a11, +a13, +c30");
     assert_eq!(pop(&mut fifo).unwrap(), "+a10 +a11 +a13");
@@ -34,24 +34,24 @@ fn keys_come_in_the_order_in_which_they_were_queued() {
 /// client-go: TestDeltaFIFO_addUpdate, TestDeltaFIFO_addReplace, TestDeltaFIFO_DeleteExistingNonPropagated,
 /// TestDeltaFIFO_enqueueingWithLister.
 #[test]
-fn what_happened_to_a_key_is_collected() {
+fn deltas_of_a_key_are_collected() {
     check("", "+a10, +a12, -a15", "+a10 +a12 -a15");
     check("", "+a10, [+a15]", "+a10 +a15");
     check("a5 b6 c7", "+a10, +b15, -c20", "+a10 | +b15 | -c20");
-    // What neither waits nor is known was deleted before.
+    // A key that is neither queued nor known was deleted before.
     check("a5", "-b1", "");
     check("", "+a1, -a2, -a3", "+a1 -a2");
 }
 
 /// client-go: TestDeltaFIFO_replaceWithDeleteDeltaIn.
 #[test]
-fn a_list_brings_back_what_a_deletion_waits_for() {
+fn list_re_adds_a_key_whose_deletion_is_queued() {
     check("a1", "-a1, [+a2]", "-a1 +a2");
 }
 
 /// client-go: TestDeltaFIFOW_ReplaceMakesDeletionsForObjectsOnlyInQueue.
 #[test]
-fn a_list_makes_a_tombstone_of_what_only_waits() {
+fn list_adds_tombstones_for_keys_that_are_only_queued() {
     for (pushed, popped) in [
         ("+a2, []", "+a2 ?a2"),
         ("+a2, [+a2], []", "+a2 +a2 ?a2"),
@@ -59,7 +59,7 @@ fn a_list_makes_a_tombstone_of_what_only_waits() {
         ("+a2, [+a2], [+a2], []", "+a2 +a2 +a2 ?a2"),
         ("+a2, [], []", "+a2 ?a2"),
         ("+a2, -a2, +a3, []", "+a2 -a2 +a3 ?a3"),
-        // The one that knows the final state.
+        // The deletion that knows the final state is kept.
         ("+a2, [], -a3", "+a2 -a3"),
         ("+a2, [], -a3, -a4", "+a2 -a3"),
     ] {
@@ -69,7 +69,7 @@ fn a_list_makes_a_tombstone_of_what_only_waits() {
 
 /// client-go: TestDeltaFIFO_ReplaceMakesDeletions.
 #[test]
-fn a_list_makes_a_tombstone_of_what_waits_or_is_known() {
+fn list_adds_tombstones_for_queued_and_known_keys() {
     for (pushed, popped) in [
         ("-c10, [+a5]", "-c10 | +a5 | ?b6"),
         ("+c10, [+a5]", "+c10 ?c10 | +a5 | ?b6"),
@@ -82,7 +82,7 @@ fn a_list_makes_a_tombstone_of_what_waits_or_is_known() {
 
 /// client-go: TestDeltaFIFO_Resync, TestDeltaFIFO_ResyncNonExisting, TestDeltaFIFO_UpdateResyncRace.
 #[test]
-fn a_resync_leaves_out_what_waits() {
+fn resync_skips_keys_with_queued_deltas() {
     check("a5", "~", "~a5");
     check("a5", "~, ~, +a6", "~a5 +a6");
     check("a5", "-a10, ~", "-a10");
@@ -92,14 +92,14 @@ fn a_resync_leaves_out_what_waits() {
 
 /// client-go: TestDeltaFIFO_HasSynced, TestDeltaFIFO_HasSyncedCorrectOnDeletion; there, a key counts before it is processed.
 #[test]
-fn a_list_has_synced_when_each_of_its_keys_was_processed() {
+fn namespace_has_synced_when_every_key_of_its_list_was_processed() {
     for (known, pushed, batches) in [
         ("", "[]", 1),
         ("", "[+a1 +b2]", 2),
         ("", "[+a1 +a2]", 1),
         ("a5 b6", "[+a5]", 2),
         ("", "+a1, [+a1 +b2], +c3", 2),
-        // A second list does not put it off.
+        // A second list does not delay it.
         ("", "[+a1], [+a1 +b2]", 1),
     ] {
         let mut fifo = fifo(known);
@@ -114,11 +114,11 @@ fn a_list_has_synced_when_each_of_its_keys_was_processed() {
     }
 }
 
-/// What upstream's lock holds together: the queue knows what its consumer has in hand.
+/// client-go holds its lock while a batch is processed; here the queue knows which batch that is.
 #[test]
-fn what_is_being_processed_is_known_and_what_it_deletes_is_not() {
+fn key_in_process_is_known_unless_it_is_being_deleted() {
     for (known, popped, pushed, then) in [
-        // In the store only after this.
+        // In the store only afterwards.
         ("", "+a1", "[]", "?a1"),
         ("", "+a1", "-a2", "-a2"),
         ("", "+a1", "~", "~a1"),
@@ -142,7 +142,7 @@ fn what_is_being_processed_is_known_and_what_it_deletes_is_not() {
 }
 
 #[test]
-fn a_list_of_one_namespace_says_nothing_of_another() {
+fn list_of_one_namespace_deletes_nothing_of_another() {
     let info = k8s_openapi::api::core::v1::ConfigMap::info();
     let object = |namespace: &str, name: &str| {
         let json = json!({"metadata": {"name": name, "namespace": namespace, "resourceVersion": "1"}});
@@ -173,9 +173,9 @@ fn a_list_of_one_namespace_says_nothing_of_another() {
     assert!(!fifo.has_synced());
 }
 
-/// A key may overtake a mark; the mark never overtakes a key.
+/// A key may overtake a bookmark; a bookmark never overtakes a key.
 #[test]
-fn a_version_is_reached_once_everything_before_it_was_handed_out() {
+fn bookmark_is_popped_after_every_key_before_it() {
     check("", "+a1, <1, +b2, <2", "+a1 <1 | +b2 <2");
     check("", "+a1, +b2, <2, +a3, <3", "+a1 +a3 | +b2 <2 <3");
     let mut fifo = DeltaFifo::new([None], Arc::default());

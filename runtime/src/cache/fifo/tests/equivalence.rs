@@ -1,4 +1,4 @@
-//! Whichever queue: the same store in the end, and the same life of each object.
+//! Both queues lead to the same store, and to the same events of each object.
 
 use std::collections::BTreeMap;
 
@@ -10,19 +10,19 @@ use crate::cache::store::StoreEvent;
 #[derive(Debug, Clone)]
 enum Operation {
     Put(u8),
-    /// The version that is there again.
+    /// The present version again.
     Repeat(u8),
     Delete(u8),
-    /// A list of what is there, after these changed unseen.
+    /// A list, after these changes that no watch saw.
     Relist {
         put: Vec<u8>,
         deleted: Vec<u8>,
     },
     Resync,
     Bookmark,
-    /// The consumers take so many batches.
+    /// The consumers process so many batches.
     Pop(u8),
-    /// Takes a batch, and has it processed only at the next of these.
+    /// Pops a batch, which is processed at the next pop.
     PopSlowly,
 }
 
@@ -41,12 +41,12 @@ fn operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// A queue, its store, and what a handler would have been told.
+/// A queue, its store, and the events that a handler would have received.
 struct Side {
     fifo: Box<dyn Fifo>,
     store: Arc<Store>,
-    in_hand: Option<Vec<Delta>>,
-    told: BTreeMap<String, Vec<StoreEvent>>,
+    popped: Option<Vec<Delta>>,
+    events: BTreeMap<String, Vec<StoreEvent>>,
 }
 
 impl Side {
@@ -59,15 +59,15 @@ impl Side {
         Self {
             fifo,
             store,
-            in_hand: None,
-            told: BTreeMap::new(),
+            popped: None,
+            events: BTreeMap::new(),
         }
     }
 
     fn finish(&mut self) {
-        if let Some(batch) = self.in_hand.take() {
+        if let Some(batch) = self.popped.take() {
             for change in self.store.apply(batch, true) {
-                self.told
+                self.events
                     .entry(change.name().to_string())
                     .or_default()
                     .push(change);
@@ -76,11 +76,11 @@ impl Side {
         }
     }
 
-    /// Whether there was one.
+    /// Returns whether there was a batch.
     fn pop(&mut self) -> bool {
         self.finish();
-        self.in_hand = self.fifo.pop();
-        self.in_hand.is_some()
+        self.popped = self.fifo.pop();
+        self.popped.is_some()
     }
 
     fn contents(&self) -> BTreeMap<String, String> {
@@ -91,10 +91,10 @@ impl Side {
             .collect()
     }
 
-    /// The version that each object was told of first and last; none: it is gone.
+    /// The first and the last version of each object's events; none if it was deleted. Fails if its events have a gap.
     fn ends(&self) -> Result<BTreeMap<&str, (String, Option<String>)>, TestCaseError> {
         let mut ends = BTreeMap::new();
-        for (name, changes) in &self.told {
+        for (name, changes) in &self.events {
             let (mut first, mut now) = (None, None);
             for change in changes {
                 now = match (change, now) {
@@ -191,12 +191,12 @@ fn run(operations: Vec<Operation>) -> Result<(), TestCaseError> {
         while side.pop() {}
         prop_assert!(side.fifo.has_synced());
         prop_assert_eq!(side.contents(), truth.clone());
-        let told: BTreeMap<String, String> = side
+        let last_versions: BTreeMap<String, String> = side
             .ends()?
             .into_iter()
             .filter_map(|(name, (_, last))| Some((name.to_owned(), last?)))
             .collect();
-        prop_assert_eq!(told, truth.clone());
+        prop_assert_eq!(last_versions, truth.clone());
     }
     prop_assert_eq!(sides[0].store.version(None), sides[1].store.version(None));
     prop_assert_eq!(sides[0].ends()?, sides[1].ends()?);
@@ -206,9 +206,9 @@ fn run(operations: Vec<Operation>) -> Result<(), TestCaseError> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// client-go: TestReplaceEvents compares its own two modes so.
+    /// client-go: TestReplaceEvents compares its two modes in this way.
     #[test]
-    fn both_queues_tell_the_same_life_of_each_object(operations in prop::collection::vec(operation(), 1..60)) {
+    fn both_queues_lead_to_the_same_events_of_each_object(operations in prop::collection::vec(operation(), 1..60)) {
         run(operations)?;
     }
 }

@@ -1,4 +1,4 @@
-//! Both queues, each alone and beside the other.
+//! Both queues, each alone and compared with the other.
 //!
 //! Deltas are written as `+a2` (object `a` is there in version 2), `-a2` (deleted), `?a2` (a tombstone), `~a2` (a sync), `[+a2 +b1]` (a
 //! list) and `~` (a resync). Batches that were popped are joined by ` | `.
@@ -63,7 +63,7 @@ fn show(delta: &Delta) -> String {
         Delta::Sync(known) => format!("~{}", object(known)),
         Delta::SyncAll => "~".into(),
         Delta::Bookmark { version, .. } => format!("<{version}"),
-        // Of the tests, only those of versions look at it.
+        // Shown only in the tests of versions.
         Delta::Listed { .. } => String::new(),
         Delta::Replaced { objects, .. } => {
             let objects: Vec<_> = objects.iter().map(|new| format!("+{}", object(new))).collect();
