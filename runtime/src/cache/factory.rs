@@ -9,10 +9,9 @@ use parking_lot::Mutex;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    IndexSpec, InformerHandle, InformerStats, ListerWatcher, QueueKind, ReflectorOptions, SeedError,
+    IndexError, IndexSpec, InformerHandle, InformerStats, ListerWatcher, QueueKind, ReflectorOptions,
     SharedInformer, StorageMode, api_list_watch::ApiListWatch, decoded_cache::DecodedCacheHandle,
-    fifo::Namespace, freshness::Quorum, seeding, thread::InformerThread, untyped_informer::UntypedInformer,
-    warnings,
+    fifo::Namespace, freshness::Quorum, thread::InformerThread, untyped_informer::UntypedInformer, warnings,
 };
 use crate::{ApiResource, CustomKind, Kind, Projection, Scope, View, client::Connection};
 
@@ -225,17 +224,13 @@ impl SharedInformerFactory {
         SharedInformer::over(core)
     }
 
-    /// Adds indexes to the informer of a kind; one whose name is there already is left alone.
-    pub fn indexed<K: Kind>(&self, indexes: &[IndexSpec]) -> SharedInformer<K> {
-        self.indexed_with(InformerOptions::default(), indexes)
-    }
-
-    fn indexed_with<K: Kind>(&self, options: InformerOptions, indexes: &[IndexSpec]) -> SharedInformer<K> {
-        let informer = self.with::<K>(options);
+    /// Returns the informer of a kind with these indexes; see [`SharedInformer::add_index`] for why it fails.
+    pub fn indexed<K: Kind>(&self, indexes: &[IndexSpec]) -> Result<SharedInformer<K>, IndexError> {
+        let informer = self.of::<K>();
         for index in indexes {
-            informer.add_index(index);
+            informer.add_index(index)?;
         }
-        informer
+        Ok(informer)
     }
 
     /// The informer of a custom kind, with the indexes that its derive names; remembers the kind for [`custom_kinds`](Self::custom_kinds).
@@ -264,7 +259,14 @@ impl SharedInformerFactory {
             state.sensitive.push(info);
         }
         drop(state);
-        self.indexed_with(options, K::indexes())
+        let informer = self.with::<K>(options);
+        for index in K::indexes() {
+            // The derive has checked the path: only an index of the same name and another path, added by hand before, fails here.
+            if let Err(error) = informer.add_index(index) {
+                tracing::error!("{error}");
+            }
+        }
+        informer
     }
 
     /// The custom kinds of which informers were made.
@@ -427,18 +429,18 @@ impl SharedInformerFactory {
         Ok(())
     }
 
-    /// Puts an object into the store of each informer of its kind whose namespaces and selectors it matches, as
-    /// [`SharedInformer::seed`] does. Says how many those were.
-    pub fn seed(&self, info: &ApiResource, object: &serde_json::Value) -> Result<usize, SeedError> {
-        let factory_namespaces = self.shared.state.lock().namespaces.clone();
-        let mut seeded = 0;
-        for core in self.cores().iter().filter(|core| core.info() == info) {
-            if seeding::matches(&core.options, &namespaces(core, &factory_namespaces), object) {
-                core.seed(object)?;
-                seeded += 1;
-            }
-        }
-        Ok(seeded)
+    /// Returns each informer with the namespaces that it lists; [`None`] is all namespaces.
+    pub(super) fn informers_with_namespaces(&self) -> Vec<(Arc<UntypedInformer>, Vec<Namespace>)> {
+        let State {
+            informers,
+            namespaces: factory_namespaces,
+            ..
+        } = self.shared.state.lock().clone();
+        let with_namespaces = informers.into_iter().map(|core| {
+            let namespaces = namespaces(&core, &factory_namespaces);
+            (core, namespaces)
+        });
+        with_namespaces.collect()
     }
 
     fn cores(&self) -> Vec<Arc<UntypedInformer>> {

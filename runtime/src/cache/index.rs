@@ -50,6 +50,9 @@ pub struct IndexSpec {
     pub value_type: IndexType,
 }
 
+/// The name of the index over the uids of controller owner references.
+pub(super) const CONTROLLER_UID_INDEX: &str = "metadata.ownerReferences[controller].uid";
+
 /// The value of an index. Values of different types are never equal: `"1"` does not find `1`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum IndexKey {
@@ -83,6 +86,15 @@ pub struct IndexPathError {
     path: String,
     problem: &'static str,
     at: usize,
+}
+
+/// An index could not be added; the informer has the indexes that it had before.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("index {index} of {kind} was not added: {problem}")]
+pub struct IndexError {
+    pub(super) kind: String,
+    pub(super) index: String,
+    pub(super) problem: String,
 }
 
 impl IndexPath {
@@ -154,6 +166,8 @@ pub(super) type IndexFunction =
 enum Source {
     Path(IndexPath, IndexType),
     Function(IndexFunction),
+    /// The uid of the controller owner reference, from the metadata.
+    ControllerUid,
 }
 
 impl Index {
@@ -168,6 +182,22 @@ impl Index {
         Self::new(name, Source::Function(function))
     }
 
+    /// The index that backs [`Lister::owned_by`](super::Lister::owned_by).
+    pub(super) fn by_controller_uid() -> Self {
+        Self::new(CONTROLLER_UID_INDEX, Source::ControllerUid)
+    }
+
+    /// Whether both indexes hold the same values. Never true for two functions, which cannot be compared.
+    pub(super) fn is_equivalent(&self, other: &Self) -> bool {
+        match (&self.source, &other.source) {
+            (Source::Path(path, value_type), Source::Path(other_path, other_type)) => {
+                path == other_path && value_type == other_type
+            }
+            (Source::ControllerUid, Source::ControllerUid) => true,
+            _ => false,
+        }
+    }
+
     fn new(name: &str, source: Source) -> Self {
         Self {
             name: name.into(),
@@ -180,7 +210,7 @@ impl Index {
     pub(super) fn path(&self) -> Option<&[PathSegment]> {
         match &self.source {
             Source::Path(path, _) => Some(&path.0),
-            Source::Function(_) => None,
+            Source::Function(_) | Source::ControllerUid => None,
         }
     }
 
@@ -192,11 +222,20 @@ impl Index {
 
     /// The keys of an object, each once. An absent value, and `null`, is none. Calls the user's function: hold no lock.
     pub(super) fn keys(&self, object: &Arc<StoredObject>) -> Box<[IndexKey]> {
-        let Source::Function(function) = &self.source else {
-            let keys = object
-                .payload
-                .with_json(|json| self.path_keys(json, object.name(), &mut Recent::default()));
-            return keys.ok().flatten().unwrap_or_default();
+        let function = match &self.source {
+            Source::Path(..) => {
+                let keys = object
+                    .payload
+                    .with_json(|json| self.path_keys(json, object.name(), &mut Recent::default()));
+                return keys.ok().flatten().unwrap_or_default();
+            }
+            Source::ControllerUid => {
+                let controller = object.metadata.controller().into_iter();
+                return controller
+                    .map(|owner| IndexKey::String(owner.uid.clone()))
+                    .collect();
+            }
+            Source::Function(function) => function,
         };
         let problem = match function(object) {
             Ok(mut keys) => {

@@ -3,8 +3,8 @@
 use std::{any::type_name, fmt, marker::PhantomData, sync::Arc, time::Duration};
 
 use super::{
-    Change, Deleted, EventHandler, HandlerOptions, HandlerRegistration, IndexKey, IndexSpec, InformerHandle,
-    InformerOptions, InformerStats, ListWatchError, Lister, Object,
+    Change, Deleted, EventHandler, HandlerOptions, HandlerRegistration, IndexError, IndexKey, IndexSpec,
+    InformerHandle, InformerOptions, InformerStats, ListWatchError, Lister, Object,
     index::Index,
     processor::{Handler, Listener},
     store::StoreEvent,
@@ -113,22 +113,25 @@ impl<K: View> SharedInformer<K> {
             .listen(Listener::Sink(Box::new(sink)), options, "a sink")
     }
 
-    /// Adds an index, also after start: what is in the store is indexed at once. One of the same name is left as it is. A path that is none,
-    /// or that [`IndexSpec`] cannot promise to fill, is logged as an error, and its index finds nothing.
-    pub fn add_index(&self, index: &IndexSpec) {
-        self.core.add_index(index);
+    /// Adds an index, before or after the start: objects in the store are indexed at once. Adding the same index again does nothing.
+    ///
+    /// Fails, and adds nothing, if the path does not parse, if another index has the name, or if the informer keeps only a
+    /// [projection](super::StorageMode::Projection) without that path and already holds objects.
+    pub fn add_index(&self, index: &IndexSpec) -> Result<(), IndexError> {
+        self.core.add_index(index)
     }
 
-    /// Adds an index whose values `function` says, as [`add_index`](Self::add_index) does.
+    /// Adds an index whose values `function` computes, before or after the start. Fails if another index has the name.
     ///
-    /// It is called once for each version of an object, without a lock. One that reads only metadata is cheap; one that decodes pays for
-    /// it with each object that arrives: prefer a path. What it fails for, or panics at, is left out of the index and counted in
-    /// [`InformerStats::index_errors`].
+    /// `function` is called once for each version of an object, without a lock. A function that reads only metadata is cheap; one that
+    /// decodes costs a decoding of each object that arrives: prefer a path. An object for which it fails or panics is left out of the
+    /// index and counted in [`InformerStats::index_errors`].
     pub fn add_index_function<I, E>(
         &self,
         name: &str,
         function: impl Fn(&Object<K>) -> Result<I, E> + Send + Sync + 'static,
-    ) where
+    ) -> Result<(), IndexError>
+    where
         I: IntoIterator<Item = IndexKey>,
         E: fmt::Display,
     {
@@ -142,9 +145,7 @@ impl<K: View> SharedInformer<K> {
             let found = found.unwrap_or_else(|panic| Err(format!("it panicked: {panic}")));
             found.map_err(|problem| views.quotable(problem))
         };
-        self.core
-            .store
-            .add_index(Index::by_function(name, Box::new(function)));
+        self.core.add(Index::by_function(name, Box::new(function)))
     }
 
     /// The resource version up to which the store holds everything: that of the list and watch of `namespace` where the informer has one
@@ -184,11 +185,6 @@ impl<K: View> SharedInformer<K> {
         self.core.stats()
     }
 
-    /// Puts an object into the store, as a test does, and counts the informer as synced. Nobody is told. The informer should not be started.
-    pub fn seed(&self, json: &serde_json::Value) -> Result<(), SeedError> {
-        self.core.seed(json)
-    }
-
     fn typed(handler: impl EventHandler<K>) -> Handler {
         let object = |stored: &Arc<_>| Object::<K>::new(Arc::clone(stored));
         Box::new(move |change, is_in_initial_list| match change {
@@ -209,11 +205,3 @@ impl<K: View> SharedInformer<K> {
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("the informer of {0} has started: set it up before")]
 pub struct AlreadyStarted(String);
-
-/// An object cannot be put into a store, which is as it was.
-#[derive(Debug, Clone, thiserror::Error)]
-#[error("this is no {kind} that a cache could hold: {problem}")]
-pub struct SeedError {
-    pub(super) kind: String,
-    pub(super) problem: String,
-}

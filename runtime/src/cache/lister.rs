@@ -5,9 +5,10 @@ use std::{fmt, marker::PhantomData, sync::Arc, vec};
 use kube::core::Selector;
 
 use super::{
-    DecodeError, IndexKey, Metadata, Object,
+    DecodeError, IndexKey, Metadata, Object, Owner,
+    index::{CONTROLLER_UID_INDEX, Index},
+    label_selector::LabelRequirements,
     object::StoredObject,
-    selector::Requirements,
     tree::{self, Tree},
     untyped_informer::UntypedInformer,
 };
@@ -52,9 +53,32 @@ pub enum LookupError {
         /// The name asked for.
         name: NamespacedName,
     },
-    /// The object is there and is no `K`.
+    /// The object is in the cache, but its bytes do not decode as `K`.
     #[error(transparent)]
     Decode(#[from] DecodeError),
+    /// The informer has no index of that name.
+    #[error(
+        "the informer of {kind} has no index {index:?}, only {indexes:?}; add it with `SharedInformer::add_index` before the lookup"
+    )]
+    UnknownIndex {
+        /// The kind of the informer.
+        kind: String,
+        /// The name of the missing index.
+        index: String,
+        /// The names of the indexes that the informer has.
+        indexes: Vec<String>,
+    },
+    /// The owner has no uid: it was not read from an API server.
+    #[error(
+        "cannot look up the {kind} objects that {owner} owns: the owner has no uid; pass an owner that was read from the API server or the \
+         cache, and give objects that a test seeds a `metadata.uid`"
+    )]
+    OwnerWithoutUid {
+        /// The kind of the objects that were looked up.
+        kind: String,
+        /// Namespace and name of the owner.
+        owner: NamespacedName,
+    },
 }
 
 impl LookupError {
@@ -185,7 +209,7 @@ impl<K: View> Lister<K> {
 
     /// The objects whose labels match.
     pub fn select(&self, selector: &Selector) -> Items<K> {
-        let requirements = Requirements::of(selector);
+        let requirements = LabelRequirements::of(selector);
         Items::some(&self.core.store.all(), |metadata| {
             requirements.match_labels(metadata)
         })
@@ -199,22 +223,93 @@ impl<K: View> Lister<K> {
         }
     }
 
-    /// The objects that have `value` in the index `index`, found by hash, in no particular order; none when there is no such index.
-    pub fn by_index(&self, index: &str, value: impl Into<IndexKey>) -> Items<K> {
-        Items::all(self.core.store.by_index(index, &value.into()))
+    /// Returns the objects that have `value` in the index, in no particular order. Costs one hash lookup.
+    ///
+    /// An index that the informer does not have is a [`LookupError::UnknownIndex`].
+    pub fn by_index(&self, index: &str, value: impl Into<IndexKey>) -> Result<Items<K>, LookupError> {
+        self.index_snapshot(index, &value.into()).map(Items::all)
     }
 
-    /// The names of the objects that have `value` in the index, sorted; none when there is no such index.
-    pub fn index_keys(&self, index: &str, value: impl Into<IndexKey>) -> Vec<NamespacedName> {
-        self.core.store.index_keys(index, &value.into())
+    /// As [`by_index`](Self::by_index), for listers that a derive generates: their informers have the index. Empty without it.
+    #[doc(hidden)]
+    pub fn by_derived_index(&self, index: &str, value: impl Into<IndexKey>) -> Items<K> {
+        Items::all(self.core.store.by_index(index, &value.into()).unwrap_or_default())
     }
 
-    /// The values of the index that an object has, sorted, each once; none when there is no such index.
-    pub fn index_values(&self, index: &str) -> Vec<IndexKey> {
-        self.core.store.index_values(index)
+    /// Returns the sorted names of the objects that have `value` in the index.
+    ///
+    /// An index that the informer does not have is a [`LookupError::UnknownIndex`].
+    pub fn index_keys(
+        &self,
+        index: &str,
+        value: impl Into<IndexKey>,
+    ) -> Result<Vec<NamespacedName>, LookupError> {
+        let names = self.core.store.index_keys(index, &value.into());
+        names.ok_or_else(|| self.unknown_index(index))
     }
 
-    /// The names of the indexes, in the order in which they were added. That of namespaces, which is always there, has none:
+    /// Returns the values that objects have in the index, sorted, each once.
+    ///
+    /// An index that the informer does not have is a [`LookupError::UnknownIndex`].
+    pub fn index_values(&self, index: &str) -> Result<Vec<IndexKey>, LookupError> {
+        let values = self.core.store.index_values(index);
+        values.ok_or_else(|| self.unknown_index(index))
+    }
+
+    /// Returns the objects that `owner` controls: those whose controller owner reference (`controller: true`) has its uid.
+    ///
+    /// This is the owner that `.owns(…)` maps changes to. Other owner references do not count. The lookup is by uid, so that objects of a
+    /// deleted owner with the same name are not returned. Only objects in the owner's namespace are returned, or, of a cluster-scoped
+    /// owner, those of all namespaces.
+    ///
+    /// The index over owner uids is added to the informer by the first call, which reads the metadata of each cached object once. From then
+    /// on a call costs one hash lookup. An informer of which this is never called pays nothing for it.
+    ///
+    /// An owner without a uid is a [`LookupError::OwnerWithoutUid`].
+    ///
+    /// ```
+    /// # use k8s_openapi::api::{apps::v1::ReplicaSet, core::v1::Pod};
+    /// # use kubewright::cache::{Lister, LookupError};
+    /// fn count(pods: &Lister<Pod>, owner: &ReplicaSet) -> Result<usize, LookupError> {
+    ///     Ok(pods.owned_by(owner)?.len())
+    /// }
+    /// ```
+    pub fn owned_by(&self, owner: &impl Owner) -> Result<Items<K>, LookupError> {
+        let name = owner.owner_name();
+        let Some(uid) = owner.owner_uid().filter(|uid| !uid.is_empty()) else {
+            return Err(LookupError::OwnerWithoutUid {
+                kind: self.core.info().kind.to_string(),
+                owner: name,
+            });
+        };
+        let (store, uid) = (&self.core.store, IndexKey::from(uid));
+        let owned = match store.by_index(CONTROLLER_UID_INDEX, &uid) {
+            Some(owned) => owned,
+            None => {
+                store.add_index(Index::by_controller_uid());
+                self.index_snapshot(CONTROLLER_UID_INDEX, &uid)?
+            }
+        };
+        Ok(match name.namespace() {
+            Some(namespace) => Items::some(&owned, |metadata| metadata.name().namespace() == Some(namespace)),
+            None => Items::all(owned),
+        })
+    }
+
+    fn index_snapshot(&self, index: &str, value: &IndexKey) -> Result<Tree, LookupError> {
+        let objects = self.core.store.by_index(index, value);
+        objects.ok_or_else(|| self.unknown_index(index))
+    }
+
+    fn unknown_index(&self, index: &str) -> LookupError {
+        LookupError::UnknownIndex {
+            kind: self.core.info().kind.to_string(),
+            index: index.to_owned(),
+            indexes: self.indexes(),
+        }
+    }
+
+    /// Returns the names of the indexes, in the order in which they were added. The index of namespaces, which always exists, has no name:
     /// [`namespace`](Self::namespace) reads it.
     pub fn indexes(&self) -> Vec<String> {
         let indexes = self.core.store.indexes();
@@ -257,9 +352,20 @@ impl<K: View> NamespaceLister<K> {
         Items::all(self.lister.core.store.of_namespace(&self.namespace))
     }
 
-    /// Those whose labels match.
+    /// Returns the objects of the namespace that have `value` in the index, in no particular order.
+    ///
+    /// It walks the objects that have the value in any namespace. An index that the informer does not have is a
+    /// [`LookupError::UnknownIndex`].
+    pub fn by_index(&self, index: &str, value: impl Into<IndexKey>) -> Result<Items<K>, LookupError> {
+        let found = self.lister.index_snapshot(index, &value.into())?;
+        Ok(Items::some(&found, |metadata| {
+            metadata.name().namespace().unwrap_or_default() == &*self.namespace
+        }))
+    }
+
+    /// Returns the objects of the namespace whose labels match.
     pub fn select(&self, selector: &Selector) -> Items<K> {
-        let (core, requirements) = (&self.lister.core, Requirements::of(selector));
+        let (core, requirements) = (&self.lister.core, LabelRequirements::of(selector));
         Items::some(&core.store.of_namespace(&self.namespace), |metadata| {
             requirements.match_labels(metadata)
         })

@@ -116,28 +116,28 @@ impl Store {
         self.inner.read().namespaces.get(namespace)
     }
 
-    /// The objects that have the value in the index.
-    pub(super) fn by_index(&self, index: &str, key: &IndexKey) -> Tree {
+    /// The objects that have the value in the index; none if there is no such index.
+    pub(super) fn by_index(&self, index: &str, key: &IndexKey) -> Option<Tree> {
         let inner = self.inner.read();
-        inner.index(index).map(|sets| sets.get(key)).unwrap_or_default()
+        inner.index(index).map(|objects| objects.get(key))
     }
 
-    /// The names of the objects that have the value in the index, sorted.
-    pub(super) fn index_keys(&self, index: &str, key: &IndexKey) -> Vec<NamespacedName> {
-        let objects = self.by_index(index, key);
+    /// The sorted names of the objects that have the value in the index; none if there is no such index.
+    pub(super) fn index_keys(&self, index: &str, key: &IndexKey) -> Option<Vec<NamespacedName>> {
+        let objects = self.by_index(index, key)?;
         let mut names: Vec<_> = objects.iter().map(|object| object.name().clone()).collect();
         names.sort_unstable();
-        names
+        Some(names)
     }
 
-    /// The values of the index, sorted.
-    pub(super) fn index_values(&self, index: &str) -> Vec<IndexKey> {
+    /// The sorted values of the index; none if there is no such index.
+    pub(super) fn index_values(&self, index: &str) -> Option<Vec<IndexKey>> {
         let mut values = {
             let inner = self.inner.read();
-            inner.index(index).map(Indexer::keys).unwrap_or_default()
+            inner.index(index).map(Indexer::keys)?
         };
         values.sort_unstable();
-        values
+        Some(values)
     }
 
     pub(super) fn indexes(&self) -> Vec<Arc<Index>> {
@@ -145,9 +145,9 @@ impl Store {
         inner.indexes.iter().map(|(index, _)| index.clone()).collect()
     }
 
-    /// Adds an index and fills it. Says whether it is new: one of the same name is left as it is.
+    /// Adds an index and fills it. An index of the same name is left as it is; returns false if that one has another definition.
     ///
-    /// The index's function is called without a lock, so changes come in between: what they brought is looked at in another round.
+    /// The index's function is called without a lock. Objects that arrive meanwhile are indexed in another round.
     pub(super) fn add_index(&self, index: Index) -> bool {
         let index = Arc::new(index);
         // By address; the pointer keeps the address from being used again.
@@ -159,8 +159,8 @@ impl Store {
                 known.insert(Arc::as_ptr(&object), (object, keys));
             }
             let mut inner = self.inner.write();
-            if inner.index(&index.name).is_some() {
-                return false;
+            if let Some((existing, _)) = inner.indexes.iter().find(|(known, _)| known.name == index.name) {
+                return existing.is_equivalent(&index);
             }
             let objects = inner.objects.clone();
             unknown.extend(

@@ -8,12 +8,11 @@ use std::{
 
 use futures::{FutureExt as _, StreamExt as _, stream::FuturesUnordered};
 use parking_lot::Mutex;
-use serde_json::json;
 use tokio::{runtime::Handle, sync::watch, time::Instant};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    HandlerOptions, InformerOptions, InformerStats, ListerWatcher, QueueKind, SeedError, StorageMode,
+    HandlerOptions, IndexError, InformerOptions, InformerStats, ListerWatcher, QueueKind, StorageMode,
     absorbing::absorbing,
     compression::{Compressor, Encoder},
     decoded_cache::DecodedCacheHandle,
@@ -23,7 +22,6 @@ use super::{
     object::StoredObject,
     processor::{HandlerRegistration, Handlers, Listener, Processor, Registrations},
     reflector::{ErrorHandler, Reflector, ReflectorOptions},
-    scan::Scanner,
     stats::{Counters, count},
     storage_mode::Paths,
     store::{Store, StoreEvent},
@@ -56,7 +54,6 @@ pub(super) struct UntypedInformer {
     fifo: OnceLock<Arc<SharedFifo>>,
     /// The period of handlers that name none.
     resync: Mutex<Option<Duration>>,
-    seeding: Mutex<Scanner>,
 }
 
 impl UntypedInformer {
@@ -73,7 +70,6 @@ impl UntypedInformer {
             store: Arc::default(),
             settling: Arc::new(Compressor::new(sensitive || options.storage == StorageMode::Raw)),
             pin: (options.storage == StorageMode::Decoded).then_some(Decoder::pin::<V>),
-            seeding: Mutex::new(Scanner::keeping(views.clone(), &options.storage)),
             options,
             views,
             counters,
@@ -154,23 +150,40 @@ impl UntypedInformer {
         }
     }
 
-    pub(super) fn add_index(&self, spec: &IndexSpec) {
-        let problem = match Index::by_path(spec) {
-            Ok(index) if self.can_fill(&index) => {
-                self.store.add_index(index);
-                return;
-            }
-            Ok(_) => format!(
-                "{} is not among what is kept of the objects that are there; add the index before the informer starts, or keep that, too",
-                spec.path
-            ),
-            Err(error) => error.to_string(),
-        };
-        tracing::error!(
-            "index {} of {} stays empty: {problem}",
-            spec.name,
-            self.info().kind
-        );
+    /// Adds an index by path and fills it.
+    pub(super) fn add_index(&self, spec: &IndexSpec) -> Result<(), IndexError> {
+        match Index::by_path(spec) {
+            Ok(index) if self.can_fill(&index) => self.add(index),
+            Ok(_) => Err(self.index_error(
+                spec.name,
+                format!(
+                    "the projection that the informer keeps lacks {}; add the index before the informer starts, or add the path to the \
+                     projection",
+                    spec.path
+                ),
+            )),
+            Err(error) => Err(self.index_error(spec.name, error.to_string())),
+        }
+    }
+
+    /// Adds an index and fills it, unless another one has its name.
+    pub(super) fn add(&self, index: Index) -> Result<(), IndexError> {
+        let name = index.name.clone();
+        if self.store.add_index(index) {
+            return Ok(());
+        }
+        Err(self.index_error(
+            &name,
+            "another index has this name; choose another name".to_owned(),
+        ))
+    }
+
+    fn index_error(&self, index: &str, problem: String) -> IndexError {
+        IndexError {
+            kind: self.info().kind.to_string(),
+            index: index.to_owned(),
+            problem,
+        }
     }
 
     /// Whether an index finds all that is in the store: what a projection leaves out is seen once, when the object arrives.
@@ -221,24 +234,9 @@ impl UntypedInformer {
         }
     }
 
-    /// Puts an object into the store without telling anybody, and counts the informer as synced.
-    pub(super) fn seed(&self, json: &serde_json::Value) -> Result<(), SeedError> {
-        let indexes = self.store.indexes();
-        let sent = match self.options.storage {
-            StorageMode::Metadata => json!({
-                "apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": json["metadata"],
-            }),
-            _ => json.clone(),
-        };
-        let object = self.seeding.lock().object(sent.to_string().as_bytes(), &indexes);
-        let object = object.map_err(|error| SeedError {
-            kind: self.info().kind.to_string(),
-            problem: error.to_string(),
-        })?;
-        let object = self.arrived(object, &indexes);
-        self.store.apply(vec![Delta::Upserted(object)], false);
+    /// Marks the first list as being in the store.
+    pub(super) fn set_synced(&self) {
         self.synced.send_replace(true);
-        Ok(())
     }
 
     /// What runs the informer, in one task; nothing, if it was started before. Must be called within a runtime, whose threads run handlers.

@@ -177,7 +177,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn after_ten_minutes_it_is_said_that_nobody_reads_what_there_is() {
         let core = seeded();
-        core.add_index(&TEAM);
+        core.add_index(&TEAM).unwrap();
         object(&core).annotation("a");
         let started = Instant::now();
         let hint = unread(core).await.unwrap();
@@ -204,7 +204,7 @@ mod tests {
         let needs: [fn(&Arc<UntypedInformer>); 3] = [
             |core| drop(object(core).decode().unwrap()),
             |core| drop(object(core).json()),
-            |core| core.add_index(&NODE),
+            |core| core.add_index(&NODE).unwrap(),
         ];
         for need in needs {
             let core = seeded();

@@ -186,7 +186,7 @@ async fn an_object_that_an_index_refuses_costs_its_batch_nothing() {
         let factory = server.factory();
         factory.set_queue(queue);
         let informer = factory.of::<ConfigMap>();
-        informer.add_index(&DATUM);
+        informer.add_index(&DATUM).unwrap();
         let seen = Diary::default();
         informer.add_sink(seen.sink());
         factory.start();
@@ -197,7 +197,10 @@ async fn an_object_that_an_index_refuses_costs_its_batch_nothing() {
         server.put(&config_map("c", "x"));
         settle().await;
         assert_eq!(seen.take(), ["add a", "add b", "add c"]);
-        let indexed = informer.lister().index_keys("datum", IndexKey::from("x"));
+        let indexed = informer
+            .lister()
+            .index_keys("datum", IndexKey::from("x"))
+            .unwrap();
         assert_eq!(
             (indexed, informer.stats().index_errors),
             (vec![name("a"), name("c")], 1)

@@ -195,11 +195,12 @@ fn a_bookmark_that_says_something_twice_is_refused() {
 fn depth_without_end_is_survived_and_does_not_decode() {
     let deep = format!("{}1{}", "{\"a\":[".repeat(100_000), "]}".repeat(100_000));
     let informer = Server::new().factory().of::<ConfigMap>();
-    informer.add_index(&IndexSpec {
+    let index = IndexSpec {
         name: "a",
         path: "data.a[*].a",
         value_type: IndexType::String,
-    });
+    };
+    informer.add_index(&index).unwrap();
     let object =
         format!(r#"{{"data":{deep},"metadata":{{"name":"a","namespace":"default","annotations":{deep}}}}}"#);
     let stored = scan(&object).unwrap();

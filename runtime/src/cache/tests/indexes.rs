@@ -27,7 +27,7 @@ const TEAM: IndexSpec = IndexSpec {
 
 fn pods(indexes: &[IndexSpec]) -> SharedInformer<Pod> {
     let factory = server::Server::new().factory();
-    factory.indexed(indexes)
+    factory.indexed(indexes).unwrap()
 }
 
 fn pod(name: &str, node: &str, ports: &[i32]) -> Value {
@@ -43,10 +43,11 @@ fn pod(name: &str, node: &str, ports: &[i32]) -> Value {
 
 fn found(pods: &SharedInformer<Pod>, index: &str, value: impl Into<IndexKey>) -> Vec<String> {
     let value = value.into();
-    let keys = pods.lister().index_keys(index, &value);
+    let keys = pods.lister().index_keys(index, &value).unwrap();
     let mut listed: Vec<_> = pods
         .lister()
         .by_index(index, value)
+        .unwrap()
         .map(|pod| pod.unwrap().metadata.name.clone().unwrap())
         .collect();
     listed.sort();
@@ -71,7 +72,6 @@ fn an_object_stands_under_each_of_its_values_and_moves_when_they_change() {
     assert_eq!(found(&pods, "ports", 80), ["b"]);
     assert_eq!(found(&pods, "ports", 8080), ["a"]);
     assert_eq!(found(&pods, "ports", "80"), [""; 0]);
-    assert_eq!(found(&pods, "no such index", "n1"), [""; 0]);
 }
 
 /// client-go: TestCacheTransactionShouldIndexErrors: there the error is the caller's; here the object is in the store, and in no more of that
@@ -109,7 +109,7 @@ fn an_object_with_a_value_of_another_type_is_left_out_of_that_index_logged_once_
         assert_eq!(pods.stats().index_errors, errors, "{name}");
     }
     assert_eq!(pods.lister().list().len(), 9);
-    let named = |index, value: IndexKey| pods.lister().index_keys(index, &value).len();
+    let named = |index, value: IndexKey| pods.lister().index_keys(index, &value).unwrap().len();
     assert_eq!(named("node", "n1".into()), 4);
     assert_eq!(named("ports", 80.into()), 0);
     for (index, first) in [("node", "default/number"), ("ports", "default/no-list")] {
@@ -130,24 +130,77 @@ fn an_object_with_a_value_of_another_type_is_left_out_of_that_index_logged_once_
 fn an_index_that_is_added_late_is_filled() {
     let pods = pods(&[NODE]);
     pods.seed(&pod("a", "n1", &[80])).unwrap();
-    pods.add_index(&PORTS);
+    pods.add_index(&PORTS).unwrap();
     assert_eq!(found(&pods, "ports", 80), ["a"]);
     // What is older than the index leaves it again.
     pods.seed(&pod("a", "n1", &[81])).unwrap();
     assert_eq!(found(&pods, "ports", 80), [""; 0]);
     assert_eq!(found(&pods, "ports", 81), ["a"]);
-    // One of the same name is left as it is; a bad path leaves the index empty.
-    pods.add_index(&IndexSpec {
+}
+
+/// client-go: TestAddIndexers' conflict, and ByIndex's error for an unknown index.
+#[test]
+fn conflicting_bad_and_unknown_indexes_are_errors_that_name_them() {
+    let pods = pods(&[NODE, PORTS]);
+    pods.seed(&pod("a", "n1", &[81])).unwrap();
+    pods.add_index(&PORTS).unwrap();
+    let conflict = IndexSpec {
         name: "ports",
         ..NODE
-    });
-    assert_eq!(found(&pods, "ports", 81), ["a"]);
-    pods.add_index(&IndexSpec {
+    };
+    let bad = IndexSpec {
         name: "bad",
         path: "spec..x",
         value_type: IndexType::String,
-    });
-    assert_eq!(found(&pods, "bad", "n1"), [""; 0]);
+    };
+    for (index, problem) in [
+        (
+            conflict,
+            "index ports of Pod was not added: another index has this name",
+        ),
+        (bad, "index bad of Pod was not added: index path \"spec..x\""),
+    ] {
+        let error = pods.add_index(&index).unwrap_err().to_string();
+        assert!(error.starts_with(problem), "{error}");
+    }
+    assert_eq!(found(&pods, "ports", 81), ["a"]);
+    let lister = pods.lister();
+    for error in [
+        lister.by_index("bad", "n1").unwrap_err(),
+        lister.index_keys("bad", "n1").unwrap_err(),
+        lister.index_values("bad").unwrap_err(),
+        lister.namespace("default").by_index("bad", "n1").unwrap_err(),
+    ] {
+        let text = error.to_string();
+        assert!(!error.is_not_found(), "{text}");
+        assert!(
+            text.starts_with("the informer of Pod has no index \"bad\", only [\"node\", \"ports\"]"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn namespace_lister_reads_an_index_of_its_namespace_only() {
+    let pods = pods(&[NODE]);
+    for (namespace, name) in [("one", "a"), ("one", "b"), ("two", "a")] {
+        let mut pod = pod(name, "n1", &[]);
+        pod["metadata"]["namespace"] = namespace.into();
+        pods.seed(&pod).unwrap();
+    }
+    let count = |namespace: &str, node: &str| {
+        let found = pods.lister().namespace(namespace).by_index("node", node);
+        found.unwrap().len()
+    };
+    assert_eq!(
+        [
+            count("one", "n1"),
+            count("two", "n1"),
+            count("three", "n1"),
+            count("one", "n2")
+        ],
+        [2, 1, 0, 0]
+    );
 }
 
 #[test]

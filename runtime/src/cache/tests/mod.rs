@@ -9,6 +9,7 @@ pub(crate) mod support;
 mod bad_input;
 mod factory;
 mod indexes;
+mod owners;
 mod storage_modes;
 mod store;
 

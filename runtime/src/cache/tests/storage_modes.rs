@@ -173,7 +173,7 @@ async fn an_error_of_a_sensitive_object_does_not_quote_it() {
 }
 
 #[derive(Debug, serde::Deserialize)]
-struct Datum {
+pub(super) struct Datum {
     data: BTreeMap<String, String>,
 }
 
@@ -294,13 +294,15 @@ async fn what_was_compressed_before_it_was_stored_is_raw_when_it_is_sensitive() 
     let factory = server.factory();
     let informer = factory.of::<ConfigMap>();
     let (late, core, arrived) = (factory.clone(), informer.core.clone(), AtomicUsize::new(0));
-    informer.add_index_function("late", move |_| {
-        if arrived.fetch_add(1, Ordering::Relaxed) == 1500 {
-            assert!(core.settling.has_dictionary() && core.stats().objects == 0);
-            late.custom::<Datum>();
-        }
-        Ok::<_, String>(vec![])
-    });
+    informer
+        .add_index_function("late", move |_| {
+            if arrived.fetch_add(1, Ordering::Relaxed) == 1500 {
+                assert!(core.settling.has_dictionary() && core.stats().objects == 0);
+                late.custom::<Datum>();
+            }
+            Ok::<_, String>(vec![])
+        })
+        .unwrap();
     let informer = started(informer, &factory).await;
     assert!(is_raw(&informer));
     assert_eq!(informer.stats().index_errors, 0);
@@ -316,10 +318,12 @@ async fn what_code_of_users_says_of_sensitive_objects_is_not_logged() {
         let factory = server.factory();
         let transform = Transform::new(|object| panic!("a transform read {}", object["data"]["datum"]));
         let informer = factory.with::<ConfigMap>(keeping(StorageMode::Transformed(transform)));
-        informer.add_index_function("words", |object| {
-            let (_, datum) = entry(&object.decode().unwrap());
-            Err::<Vec<_>, _>(format!("an index read {datum}"))
-        });
+        informer
+            .add_index_function("words", |object| {
+                let (_, datum) = entry(&object.decode().unwrap());
+                Err::<Vec<_>, _>(format!("an index read {datum}"))
+            })
+            .unwrap();
         if is_sensitive {
             factory.custom::<Datum>();
         }
@@ -344,9 +348,9 @@ async fn a_projected_informer_keeps_its_paths_and_indexes_the_rest() {
     server.put(&object);
     let factory = server.factory();
     let informer = factory.projected::<Datum>();
-    informer.add_index(&OTHER);
+    informer.add_index(&OTHER).unwrap();
     let informer = started(informer, &factory).await;
-    let found: Vec<_> = informer.lister().by_index("other", "x").collect();
+    let found: Vec<_> = informer.lister().by_index("other", "x").unwrap().collect();
     assert_eq!(found[0].as_ref().unwrap().data, pairs(&[("datum", "1")]));
     let object = informer.lister().object(&name("a")).unwrap();
     let expected = json!({
@@ -369,23 +373,27 @@ async fn a_late_index_of_what_a_projection_left_out_is_refused_and_one_of_its_pa
     server.put(&object);
     let factory = server.factory();
     let informer = started(factory.projected::<Datum>(), &factory).await;
-    let log = Log::start();
-    informer.add_index(&OTHER);
-    informer.add_index(&IndexSpec {
+    let error = informer.add_index(&OTHER).unwrap_err().to_string();
+    assert!(
+        error.starts_with(
+            "index other of ConfigMap was not added: the projection that the informer keeps lacks data.other"
+        ),
+        "{error}"
+    );
+    let datum = IndexSpec {
         name: "datum",
         path: "data.datum",
         value_type: IndexType::String,
-    });
+    };
+    informer.add_index(&datum).unwrap();
     object["data"]["other"] = "y".into();
     server.put(&object);
     settle().await;
     let lister = informer.lister();
     assert_eq!(lister.indexes(), ["datum"]);
-    assert_eq!(lister.index_values("datum"), [IndexKey::from("1")]);
-    assert_eq!(lister.by_index("datum", "1").len(), 1);
-    assert_eq!(lister.by_index("other", "y").len(), 0);
-    let refusals = log.lines("index other of ConfigMap stays empty: data.other is not among what is kept");
-    assert_eq!(refusals.len(), 1);
+    assert_eq!(lister.index_values("datum").unwrap(), [IndexKey::from("1")]);
+    assert_eq!(lister.by_index("datum", "1").unwrap().len(), 1);
+    assert!(lister.by_index("other", "y").is_err());
 }
 
 #[tokio::test(start_paused = true)]
@@ -509,16 +517,21 @@ async fn a_function_indexes_before_and_after_start_and_its_failures_are_counted(
     };
     let factory = server.factory();
     let informer = factory.of::<ConfigMap>();
-    informer.add_index_function("early", words);
+    informer.add_index_function("early", words).unwrap();
     let informer = started(informer, &factory).await;
-    informer.add_index_function("late", words);
-    // The name is taken.
-    informer.add_index_function("late", |_| Ok::<_, String>(vec!["z".into()]));
+    informer.add_index_function("late", words).unwrap();
+    let conflict = informer.add_index_function("late", |_| Ok::<_, String>(vec!["z".into()]));
+    assert!(
+        conflict
+            .unwrap_err()
+            .to_string()
+            .contains("another index has this name")
+    );
     server.put(&config_map("e", "y,y"));
     server.put(&config_map("b", "x"));
     settle().await;
     for index in ["early", "late"] {
-        let names = |key: &str| informer.lister().index_keys(index, key);
+        let names = |key: &str| informer.lister().index_keys(index, key).unwrap();
         assert_eq!(
             (names("x"), names("y")),
             (vec![name("a"), name("b")], vec![name("a"), name("e")]),

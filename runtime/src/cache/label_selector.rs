@@ -6,9 +6,9 @@ use super::Metadata;
 
 /// A label selector, ready to be matched against many objects.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Requirements(Vec<Expression>);
+pub(super) struct LabelRequirements(Vec<Expression>);
 
-impl Requirements {
+impl LabelRequirements {
     pub(super) fn of(selector: &Selector) -> Self {
         Self(selector.clone().into_iter().collect())
     }
@@ -137,8 +137,8 @@ mod tests {
                 )],
             ),
         ] {
-            let requirements = Requirements::parse(text).unwrap();
-            assert_eq!(requirements, Requirements(expected.clone()), "{text}");
+            let requirements = LabelRequirements::parse(text).unwrap();
+            assert_eq!(requirements, LabelRequirements(expected.clone()), "{text}");
             let selector: Selector = expected.into_iter().collect();
             for labels in &objects {
                 let owned = labels
@@ -146,7 +146,7 @@ mod tests {
                     .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
                     .collect();
                 assert_eq!(
-                    Requirements::of(&selector).match_labels(&labelled(labels)),
+                    LabelRequirements::of(&selector).match_labels(&labelled(labels)),
                     selector.matches(&owned),
                     "{text} {labels:?}"
                 );
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn what_is_no_selector_is_refused() {
         for text in ["=a", "a=b c", "a in b", "a in (b", "a)(", "a near (b)", "!"] {
-            assert_eq!(Requirements::parse(text), None, "{text}");
+            assert_eq!(LabelRequirements::parse(text), None, "{text}");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{InformerOptions, fifo::Namespace, selector::Requirements};
+use super::{InformerOptions, fifo::Namespace, label_selector::LabelRequirements};
 
 /// Whether an informer with these options, of these namespaces, would list the object.
 pub(super) fn matches(options: &InformerOptions, namespaces: &[Namespace], object: &Value) -> bool {
@@ -17,7 +17,8 @@ pub(super) fn matches(options: &InformerOptions, namespaces: &[Namespace], objec
 
 fn labels_match(selector: &str, object: &Value) -> bool {
     let labels = &object["metadata"]["labels"];
-    Requirements::parse(selector).is_some_and(|requirements| requirements.matches(|key| labels[key].as_str()))
+    LabelRequirements::parse(selector)
+        .is_some_and(|requirements| requirements.matches(|key| labels[key].as_str()))
 }
 
 /// `metadata.name=a,spec.nodeName!=b`; an absent field counts as empty, as API servers have it.
