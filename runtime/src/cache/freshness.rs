@@ -151,7 +151,7 @@ impl Quorum {
     }
 
     fn scanner(&self) -> Scanner {
-        Scanner::keeping(self.core.views.clone(), &self.core.options.storage)
+        Scanner::keeping(self.core.decoder.clone(), &self.core.options.storage)
     }
 
     /// Whether the store holds just these, in these versions.
@@ -160,7 +160,7 @@ impl Quorum {
             Some(namespace) => self.core.store.of_namespace(namespace),
             None => self.core.store.all(),
         };
-        let is_known = |object: &StoredObject| self.core.store.known(&object.metadata).is_some();
+        let is_known = |object: &StoredObject| self.core.store.get_same_version(&object.metadata).is_some();
         there.len() == objects.len() && objects.iter().all(is_known)
     }
 

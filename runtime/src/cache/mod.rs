@@ -1,11 +1,11 @@
-//! The cache: what the API server holds, kept in memory by a list and a watch, shared by all who read it.
+//! The cache: shared informers that list and watch the API server, and listers that read their stores.
 //!
-//! The cache keeps bytes; types are views. Start with [`SharedInformerFactory`], which makes a [`SharedInformer`] of a kind; read through
-//! its [`Lister`], be told of changes by an [`EventHandler`].
+//! The cache stores JSON bytes and decodes an object when it is read. Start with [`SharedInformerFactory`], which makes a
+//! [`SharedInformer`] of a kind. Read objects through its [`Lister`]; receive changes with an [`EventHandler`].
 //!
-//! Inside, read `metadata` and `object` first, what all others hand on, and `scan`, which makes them; then in the order in which data flows: `source` →
-//! `reflector` → `fifo` → `store` → `processor` → `core`, which puts them together without types → `informer` → `factory` → `lister`, the
-//! typed skin. `views` is where bytes are decoded, `handler` says what is told of changes.
+//! Inside, read `metadata` and `object` first, the data types of all other modules, and `scan`, which parses them. Then follow the data:
+//! `list_watch` → `reflector` → `fifo` (delta queue) → `store`, with `index` and `indexer` → `processor`, which calls handlers (`handler`).
+//! `untyped_informer` connects these without type parameters. `informer`, `factory` and `lister` are the typed layer; `decoder` decodes.
 
 mod absorbing;
 mod api_list_watch;

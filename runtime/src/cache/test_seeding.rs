@@ -19,7 +19,7 @@ pub struct SeedError {
 }
 
 impl SharedInformerFactory {
-    /// Puts an object into the store of each informer of its kind whose namespaces and selectors it matches, as
+    /// Puts an object into the store of each informer of its kind that selects it by namespace, labels and fields, as
     /// [`SharedInformer::seed`] does. Returns the number of those informers.
     pub fn seed(&self, info: &ApiResource, object: &Value) -> Result<usize, SeedError> {
         let mut seeded = 0;
@@ -38,7 +38,7 @@ impl<K: View> SharedInformer<K> {
     ///
     /// Fails if the object has no name, or if the informer has started: then only its reflector writes the store.
     pub fn seed(&self, json: &Value) -> Result<(), SeedError> {
-        self.core.seed(json)
+        self.untyped.seed(json)
     }
 }
 
@@ -58,7 +58,7 @@ impl UntypedInformer {
             }),
             _ => json.clone(),
         };
-        let object = Scanner::keeping(self.views.clone(), &self.options.storage)
+        let object = Scanner::keeping(self.decoder.clone(), &self.options.storage)
             .object(sent.to_string().as_bytes(), &indexes)
             .map_err(|problem| error(problem.to_string()))?;
         let object = self.arrived(object, &indexes);

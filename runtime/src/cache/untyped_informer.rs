@@ -16,7 +16,7 @@ use super::{
     absorbing::absorbing,
     compression::{Compressor, Encoder},
     decoded_cache::DecodedCacheHandle,
-    decoder::{ANYBODY, Decoder},
+    decoder::{ANY_TYPE, Decoder},
     fifo::{Delta, Namespace, SharedFifo},
     index::{Index, IndexSpec},
     object::StoredObject,
@@ -41,8 +41,8 @@ pub(super) struct UntypedInformer {
     pub(super) store: Arc<Store>,
     pub(super) settling: Arc<Compressor>,
     /// Decodes what arrives.
-    pin: Option<fn(&Decoder, &StoredObject)>,
-    pub(super) views: Arc<Decoder>,
+    decode_on_arrival: Option<fn(&Decoder, &StoredObject)>,
+    pub(super) decoder: Arc<Decoder>,
     pub(super) counters: Arc<Counters>,
     pub(super) error_handler: ErrorHandler,
     pub(super) watches: WatchHealth,
@@ -61,17 +61,18 @@ impl UntypedInformer {
     pub(super) fn new<V: View>(
         info: ApiResource,
         options: InformerOptions,
-        hot: Arc<DecodedCacheHandle>,
+        decoded_cache: Arc<DecodedCacheHandle>,
     ) -> Self {
         let counters = Arc::new(Counters::default());
         let sensitive = options.sensitive || info.is_secret();
-        let views = Arc::new(Decoder::new(info, sensitive, counters.clone(), hot));
+        let decoder = Arc::new(Decoder::new(info, sensitive, counters.clone(), decoded_cache));
         Self {
             store: Arc::default(),
             settling: Arc::new(Compressor::new(sensitive || options.storage == StorageMode::Raw)),
-            pin: (options.storage == StorageMode::Decoded).then_some(Decoder::pin::<V>),
+            decode_on_arrival: (options.storage == StorageMode::Decoded)
+                .then_some(Decoder::decode_on_arrival::<V>),
             options,
-            views,
+            decoder,
             counters,
             error_handler: ErrorHandler::default(),
             watches: WatchHealth::default(),
@@ -84,7 +85,7 @@ impl UntypedInformer {
     }
 
     pub(super) fn info(&self) -> &ApiResource {
-        self.views.info()
+        self.decoder.info()
     }
 
     pub(super) fn has_synced(&self) -> bool {
@@ -112,7 +113,7 @@ impl UntypedInformer {
 
     /// The kind's objects hold what must not stand anywhere else: from now on, and what is there, too.
     pub(super) fn mark_sensitive(&self) {
-        self.views.mark_sensitive();
+        self.decoder.mark_sensitive();
         self.settling.switch_off(&self.store);
     }
 
@@ -192,7 +193,7 @@ impl UntypedInformer {
             return true;
         };
         let is_empty = !self.is_started() && self.store.all().is_empty();
-        is_empty || Paths::new(paths).is_ok_and(|paths| index.path().is_none_or(|path| paths.hold(path)))
+        is_empty || Paths::new(paths).is_ok_and(|paths| index.path().is_none_or(|path| paths.contain(path)))
     }
 
     /// A new object, before it is queued: indexed, and reported if it is defective. Older ones may be compressed instead of it.
@@ -200,10 +201,10 @@ impl UntypedInformer {
         let object = Arc::new(object);
         object.index(indexes);
         if let Some(defect) = &object.defect {
-            self.views.report(&object, ANYBODY, defect);
+            self.decoder.report(&object, ANY_TYPE, defect);
         }
-        if let Some(pin) = self.pin {
-            pin(&self.views, &object);
+        if let Some(decode_on_arrival) = self.decode_on_arrival {
+            decode_on_arrival(&self.decoder, &object);
         }
         self.settling.arrived(&object, &self.store);
         object
@@ -213,7 +214,7 @@ impl UntypedInformer {
     pub(super) fn needs_bodies(&self) -> bool {
         let is_decoded = self.counters.decodes.load(Ordering::Relaxed) > 0;
         is_decoded
-            || self.views.was_json_read()
+            || self.decoder.was_json_read()
             || self.store.indexes().iter().any(|index| index.needs_body())
     }
 
@@ -308,18 +309,18 @@ impl UntypedInformer {
                 together(|| {
                     for change in some {
                         if let Some(old) = change.outdated() {
-                            old.slot.clear();
+                            old.decoded.clear();
                         }
                         self.settling.check(change.object());
-                        processor.tell(change, !has_synced);
+                        processor.distribute(change, !has_synced);
                     }
                 });
-                processor.told();
+                processor.flush();
             }
             self.was_told();
             if fifo.processed() && !has_synced {
                 has_synced = true;
-                processor.synced();
+                processor.set_synced();
                 self.synced.send_replace(true);
             }
             self.count_batch(started);

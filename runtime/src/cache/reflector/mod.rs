@@ -69,7 +69,7 @@ impl Reflector {
         fifo: Arc<SharedFifo>,
         options: ReflectorOptions,
     ) -> Self {
-        let scanner = Scanner::keeping(core.views.clone(), &core.options.storage);
+        let scanner = Scanner::keeping(core.decoder.clone(), &core.options.storage);
         Self {
             scanner: scanner.into_fresh(core.fresh()),
             complaints: FailureLog::new(core.info(), namespace.as_deref()),

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     NamespacedName, Scope,
     cache::{
-        interner::{Asked, Recent},
+        interner::{HashedText, Interner},
         metadata::{Identity, Labels, Metadata, OwnerRef},
     },
 };
@@ -34,9 +34,9 @@ pub(in crate::cache) struct Found<'a> {
     annotations: Option<&'a str>,
     generation: Option<i64>,
     is_deleting: bool,
-    labels: Option<Asked<'a>>,
-    finalizers: Option<Asked<'a>>,
-    owner_references: Option<Asked<'a>>,
+    labels: Option<HashedText<'a>>,
+    finalizers: Option<HashedText<'a>>,
+    owner_references: Option<HashedText<'a>>,
     /// Which other kind it is than expected.
     stranger: Option<String>,
     /// What makes the object undecodable as whatever type.
@@ -49,10 +49,10 @@ pub(in crate::cache) struct Found<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Shared {
     /// Namespaces, kinds, values of indexes.
-    pub(super) texts: Recent<str>,
-    labels: Recent<Labels>,
-    finalizers: Recent<[Box<str>]>,
-    owner_references: Recent<[OwnerRef]>,
+    pub(super) texts: Interner<str>,
+    labels: Interner<Labels>,
+    finalizers: Interner<[Box<str>]>,
+    owner_references: Interner<[OwnerRef]>,
     /// Where names are put together.
     name: String,
 }
@@ -74,9 +74,9 @@ impl<'a> Found<'a> {
             "deletionTimestamp" => self.is_deleting = value != "null",
             _ if value == "null" => {}
             "annotations" => self.annotations = Some(value),
-            "labels" => self.labels = Some(shared.labels.ask(value)),
-            "finalizers" => self.finalizers = Some(shared.finalizers.ask(value)),
-            "ownerReferences" => self.owner_references = Some(shared.owner_references.ask(value)),
+            "labels" => self.labels = Some(shared.labels.hash_text(value)),
+            "finalizers" => self.finalizers = Some(shared.finalizers.hash_text(value)),
+            "ownerReferences" => self.owner_references = Some(shared.owner_references.hash_text(value)),
             _ => {}
         }
     }
@@ -92,7 +92,7 @@ impl<'a> Found<'a> {
 
     /// A digest of the owner references, as far as they came.
     pub(super) fn owners(&self) -> Option<u64> {
-        self.owner_references.map(Asked::digest)
+        self.owner_references.map(HashedText::digest)
     }
 
     /// A bookmark's version and annotations. Fails where a parser may read something else.
@@ -169,8 +169,8 @@ fn digest(text: &str) -> [u8; 6] {
 
 /// A part of the metadata, read once for all objects that have the same text. What cannot be read is a defect.
 fn part<T: ?Sized>(
-    asked: Option<Asked<'_>>,
-    recent: &mut Recent<T>,
+    asked: Option<HashedText<'_>>,
+    recent: &mut Interner<T>,
     read: impl FnOnce(&str) -> Result<Arc<T>, &'static str>,
     defect: &mut Option<Box<str>>,
 ) -> Option<Arc<T>> {
@@ -203,12 +203,12 @@ fn finalizers(text: &str) -> Result<Arc<[Box<str>]>, &'static str> {
     Ok(finalizers.into())
 }
 
-fn owner_references(text: &str, texts: &mut Recent<str>) -> Result<Arc<[OwnerRef]>, &'static str> {
+fn owner_references(text: &str, texts: &mut Interner<str>) -> Result<Arc<[OwnerRef]>, &'static str> {
     let references: Vec<Reference<'_>> =
         serde_json::from_str(text).map_err(|_| "metadata.ownerReferences is no list of references")?;
     let shared = references.into_iter().map(|reference| OwnerRef {
-        api_version: texts.share(&reference.api_version),
-        kind: texts.share(&reference.kind),
+        api_version: texts.intern(&reference.api_version),
+        kind: texts.intern(&reference.kind),
         name: reference.name.into(),
         uid: reference.uid.into(),
         controller: reference.controller == Some(true),

@@ -59,7 +59,7 @@ pub(in crate::cache) struct Scanner {
     transform: Option<Transform>,
     transform_failed: bool,
     /// Who reads the objects, and knows whether what is said of one may quote it.
-    views: Arc<Decoder>,
+    decoder: Arc<Decoder>,
     /// What is kept of the object that is being scanned.
     kept: Vec<u8>,
     /// What becomes of objects that may be compressed.
@@ -71,12 +71,12 @@ impl Scanner {
     /// A scanner that keeps everything.
     #[cfg(any(test, fuzzing))]
     pub(in crate::cache) fn new(info: &crate::ApiResource) -> Self {
-        let views = Decoder::new(info.clone(), false, Arc::default(), Arc::default());
-        Self::keeping(Arc::new(views), &StorageMode::Raw)
+        let decoder = Decoder::new(info.clone(), false, Arc::default(), Arc::default());
+        Self::keeping(Arc::new(decoder), &StorageMode::Raw)
     }
 
-    pub(in crate::cache) fn keeping(views: Arc<Decoder>, keep: &StorageMode) -> Self {
-        let info = views.info();
+    pub(in crate::cache) fn keeping(decoder: Arc<Decoder>, keep: &StorageMode) -> Self {
+        let info = decoder.info();
         let (api_version, kind) = match keep {
             StorageMode::Metadata => ("meta.k8s.io/v1".into(), "PartialObjectMetadata".into()),
             _ => (info.api_version(), info.kind.to_string()),
@@ -98,7 +98,7 @@ impl Scanner {
             paths,
             transform,
             transform_failed: false,
-            views,
+            decoder,
             kept: Vec::new(),
             fresh: None,
             shared: Shared::default(),
@@ -203,7 +203,7 @@ impl Scanner {
     ) -> Result<Listed, ScanError> {
         let text = found.text;
         let described = found.metadata(self.scope, &mut self.shared)?;
-        Ok(match store.known(&described.0) {
+        Ok(match store.get_same_version(&described.0) {
             Some(known) => Listed::Known(known),
             None => Listed::New(self.keep(text, described, indexes)),
         })
@@ -223,7 +223,7 @@ impl Scanner {
                 Err(problem) if !self.transform_failed => {
                     self.transform_failed = true;
                     let (kind, name) = (&self.kind, metadata.name());
-                    let problem = self.views.quotable(problem);
+                    let problem = self.decoder.quotable(problem);
                     tracing::error!(
                         "the transform of {kind} failed for {name}, which is kept as it came: {problem}"
                     );
@@ -235,7 +235,7 @@ impl Scanner {
             Some(fresh) => fresh.payload(&metadata, &self.kept),
             None => Payload::new(&self.kept),
         };
-        let mut object = StoredObject::new(self.views.clone(), metadata, payload, defect);
+        let mut object = StoredObject::new(self.decoder.clone(), metadata, payload, defect);
         let json = whole.map_or(&*self.kept, str::as_bytes);
         let keys = indexes
             .iter()

@@ -57,7 +57,7 @@ fn found(pods: &SharedInformer<Pod>, index: &str, value: impl Into<IndexKey>) ->
 
 /// client-go: TestThreadSafeStoreIndexingFunctionsWithMultipleValues.
 #[test]
-fn an_object_stands_under_each_of_its_values_and_moves_when_they_change() {
+fn object_is_indexed_by_each_value_and_reindexed_when_they_change() {
     let pods = pods(&[NODE, PORTS, HOST, TEAM]);
     pods.seed(&pod("a", "n1", &[80, 443, 80])).unwrap();
     pods.seed(&pod("b", "n1", &[80])).unwrap();
@@ -74,10 +74,9 @@ fn an_object_stands_under_each_of_its_values_and_moves_when_they_change() {
     assert_eq!(found(&pods, "ports", "80"), [""; 0]);
 }
 
-/// client-go: TestCacheTransactionShouldIndexErrors: there the error is the caller's; here the object is in the store, and in no more of that
-/// index.
+/// client-go: TestCacheTransactionShouldIndexErrors: there the caller gets the error; here the object is stored, but not in that index.
 #[test]
-fn an_object_with_a_value_of_another_type_is_left_out_of_that_index_logged_once_and_counted() {
+fn value_of_another_type_is_left_out_of_the_index_logged_once_and_counted() {
     let log = Log::start();
     let pods = pods(&[NODE, PORTS]);
     for (name, spec, errors) in [
@@ -97,7 +96,7 @@ fn an_object_with_a_value_of_another_type_is_left_out_of_that_index_logged_once_
         ),
         ("no-object", json!({"nodeName": "n1", "containers": [5]}), 3),
         ("no-spec", json!("text"), 5),
-        // What stands before the bad value does not count either.
+        // Values before the bad one do not count either.
         (
             "mixed",
             json!({"nodeName": "n1", "containers": [{"ports": [{"containerPort": 80}, {"containerPort": "http"}]}]}),
@@ -113,10 +112,10 @@ fn an_object_with_a_value_of_another_type_is_left_out_of_that_index_logged_once_
     assert_eq!(named("node", "n1".into()), 4);
     assert_eq!(named("ports", 80.into()), 0);
     for (index, first) in [("node", "default/number"), ("ports", "default/no-list")] {
-        let lines = log.lines(&format!("index {index} leaves"));
+        let lines = log.lines(&format!("index {index} leaves out"));
         assert!(lines.len() == 1 && lines[0].contains(first), "{lines:?}");
     }
-    // One that is indexed already leaves the index when it goes bad, and comes back.
+    // An indexed object leaves the index when its value becomes bad, and returns when it is corrected.
     for (port, found) in [(json!(80), 1), (json!("x"), 0), (json!(80), 1)] {
         let mut pod = pod("later", "n2", &[]);
         pod["spec"]["containers"] = json!([{"ports": [{"containerPort": port}]}]);
@@ -125,14 +124,14 @@ fn an_object_with_a_value_of_another_type_is_left_out_of_that_index_logged_once_
     }
 }
 
-/// client-go: TestAddIndexerAfterStart and its kin.
+/// client-go: TestAddIndexerAfterStart and similar ones.
 #[test]
-fn an_index_that_is_added_late_is_filled() {
+fn index_added_after_the_start_is_filled() {
     let pods = pods(&[NODE]);
     pods.seed(&pod("a", "n1", &[80])).unwrap();
     pods.add_index(&PORTS).unwrap();
     assert_eq!(found(&pods, "ports", 80), ["a"]);
-    // What is older than the index leaves it again.
+    // An object that is older than the index is removed from its old values.
     pods.seed(&pod("a", "n1", &[81])).unwrap();
     assert_eq!(found(&pods, "ports", 80), [""; 0]);
     assert_eq!(found(&pods, "ports", 81), ["a"]);
@@ -204,7 +203,7 @@ fn namespace_lister_reads_an_index_of_its_namespace_only() {
 }
 
 #[test]
-fn paths_are_read_or_refused_with_the_place() {
+fn paths_parse_or_fail_with_the_position() {
     use PathSegment::{Elements, Field};
     let field = |name: &str| Field(name.into());
     for (path, expected) in [

@@ -79,12 +79,12 @@ async fn adopted_and_orphaned_objects_move_with_their_controller_reference() {
         let mut object = config_map("a", "1");
         object["metadata"]["ownerReferences"] = owners.into();
         server.put(&object);
-        settle().await;
+        run_until_idle().await;
         let count = |owner: &ReplicaSet| lister.owned_by(owner).unwrap().len();
         assert_eq!((count(&one), count(&two)), (of_one, of_two));
     }
     server.delete("default", "a");
-    settle().await;
+    run_until_idle().await;
     assert_eq!(lister.owned_by(&one).unwrap().len(), 0);
 }
 
@@ -127,7 +127,7 @@ fn owners_are_typed_objects_cached_objects_and_metadata_and_need_a_uid() {
     let node = json!({"apiVersion": "v1", "kind": "Node", "name": "n", "uid": "2", "controller": true});
     pods.seed(&pod("one", "a", &[reference(&owner, true)])).unwrap();
     for namespace in ["one", "two"] {
-        pods.seed(&pod(namespace, "mirror", std::slice::from_ref(&node)))
+        pods.seed(&pod(namespace, "checker", std::slice::from_ref(&node)))
             .unwrap();
     }
     let lister = pods.lister();
@@ -139,7 +139,7 @@ fn owners_are_typed_objects_cached_objects_and_metadata_and_need_a_uid() {
     assert_eq!(owned(&lister, cached.metadata()), ["one/a"]);
     // A cluster-scoped owner owns objects of all namespaces.
     let node = nodes.lister().get(&NamespacedName::cluster("n")).unwrap();
-    assert_eq!(owned(&lister, &*node), ["one/mirror", "two/mirror"]);
+    assert_eq!(owned(&lister, &*node), ["one/checker", "two/checker"]);
 
     let unsaved = ReplicaSet {
         metadata: kube::core::ObjectMeta {

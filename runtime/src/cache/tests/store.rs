@@ -1,4 +1,4 @@
-//! The store against a plain map.
+//! Property tests of the store against a map.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -41,18 +41,18 @@ struct Model {
 #[derive(Debug, Clone)]
 enum Operation {
     Put(u8, u8, Vec<i64>),
-    /// The version that is there again.
+    /// The stored version again.
     Repeat(u8),
     Delete(u8),
-    /// Deletes without knowing the final state.
-    Lose(u8),
-    /// Keeps these as they are, brings those, drops the rest of the namespace, or of all.
+    /// A deletion with DeletedFinalStateUnknown.
+    DeleteUnknown(u8),
+    /// A relist: keeps some objects, adds or changes others, and deletes the rest of the namespace, or of all.
     Replace {
         namespace: Option<u8>,
         kept: u8,
         new: Vec<(u8, u8)>,
     },
-    /// Tells one object again.
+    /// Resyncs one object.
     Sync(u8),
     SyncAll,
 }
@@ -61,7 +61,7 @@ enum Operation {
 enum Step {
     Batch(Vec<Operation>),
     AddIndex,
-    /// From now on somebody resyncs, or nobody does.
+    /// Whether a listener resyncs from now on.
     Resyncing(bool),
 }
 
@@ -81,18 +81,18 @@ fn operation() -> impl Strategy<Value = Operation> {
         2 => (0u8..8).prop_map(Operation::Delete),
         1 => (proptest::option::of(0u8..2), any::<u8>(), prop::collection::vec((0u8..8, 0u8..3), 0..3))
             .prop_map(|(namespace, kept, new)| Operation::Replace { namespace, kept, new }),
-        1 => (0u8..8).prop_map(Operation::Lose),
+        1 => (0u8..8).prop_map(Operation::DeleteUnknown),
         1 => (0u8..8).prop_map(Operation::Sync),
         1 => Just(Operation::SyncAll),
     ]
 }
 
-/// Keys of two namespaces, in turn.
+/// Returns a name, alternately in one of two namespaces.
 fn namespaced_name(key: u8) -> NamespacedName {
     NamespacedName::namespaced(format!("ns{}", key % 2), format!("o{key}"))
 }
 
-struct World {
+struct StoreModel {
     store: Store,
     model: HashMap<NamespacedName, Model>,
     scanner: Scanner,
@@ -100,7 +100,7 @@ struct World {
     is_resyncing: bool,
 }
 
-impl World {
+impl StoreModel {
     fn stored(&mut self, name: &NamespacedName, model: &Model) -> Arc<StoredObject> {
         let json = json!({
             "metadata": {"name": name.name(), "namespace": name.namespace(), "resourceVersion": model.version.to_string()},
@@ -122,7 +122,7 @@ impl World {
         }
     }
 
-    /// Applies a batch to both; returns what the store says and what the model says, each without order among objects.
+    /// Applies a batch to both; returns the changes of the store and those of the model, sorted.
     fn apply(&mut self, step: Step) -> (Vec<String>, Vec<String>) {
         let operations = match step {
             Step::Batch(operations) => operations,
@@ -140,7 +140,7 @@ impl World {
         let deltas = deltas.filter_map(|operation| self.delta(operation, &mut expected));
         let batch = deltas.collect();
         let changes = self.store.apply(batch, self.is_resyncing).into_iter();
-        let told = changes.map(|change| match change {
+        let actual = changes.map(|change| match change {
             StoreEvent::Added(new) => format!("add {}", new.metadata.name()),
             unchanged if unchanged.is_unchanged() => format!("again {}", unchanged.name()),
             StoreEvent::Updated { new, .. } => format!("update {}", new.metadata.name()),
@@ -149,13 +149,13 @@ impl World {
                 final_state_known,
             } => format!("delete {} {final_state_known}", old.metadata.name()),
         });
-        let mut told: Vec<_> = told.collect();
-        told.sort();
+        let mut actual: Vec<_> = actual.collect();
+        actual.sort();
         expected.sort();
-        (told, expected)
+        (actual, expected)
     }
 
-    /// Changes the model.
+    /// Applies an operation to the model, and returns its delta.
     fn delta(&mut self, operation: Operation, expected: &mut Vec<String>) -> Option<Delta> {
         Some(match operation {
             Operation::Put(key, datum, all) => {
@@ -180,7 +180,7 @@ impl World {
                 expected.extend(self.model.remove(&name).map(|_| format!("delete {name} true")));
                 Delta::Deleted(self.stored(&name, &model))
             }
-            Operation::Lose(key) => {
+            Operation::DeleteUnknown(key) => {
                 let (name, model) = (namespaced_name(key), self.fresh(0, vec![]));
                 expected.extend(self.model.remove(&name).map(|_| format!("delete {name} false")));
                 Delta::DeletedFinalStateUnknown(self.stored(&name, &model))
@@ -336,18 +336,18 @@ proptest! {
     fn the_store_and_its_indexes_equal_a_plain_map(steps in prop::collection::vec(step(), 1..40)) {
         let store = Store::default();
         store.add_index(Index::by_path(&DATUM).unwrap());
-        let mut world = World { store, model: HashMap::new(), scanner: Scanner::new(&ConfigMap::info()), versions: 0, is_resyncing: false };
+        let mut model_store = StoreModel { store, model: HashMap::new(), scanner: Scanner::new(&ConfigMap::info()), versions: 0, is_resyncing: false };
         for step in steps {
-            let (told, expected) = world.apply(step);
-            prop_assert_eq!(told, expected);
-            world.check()?;
+            let (actual, expected) = model_store.apply(step);
+            prop_assert_eq!(actual, expected);
+            model_store.check()?;
         }
     }
 }
 
-/// A batch is seen whole or not at all, in each index too, however late that was added.
+/// Readers see a batch completely or not at all, also in indexes that are added meanwhile.
 #[test]
-fn readers_see_a_pair_whole_while_it_changes_and_indexes_are_added() {
+fn readers_see_batches_atomically_while_indexes_are_added() {
     const ROUNDS: u64 = 2000;
     let store = Store::default();
     store.add_index(Index::by_path(&DATUM).unwrap());
