@@ -109,6 +109,7 @@ pub mod client;
 pub mod controller;
 pub mod events;
 mod kind;
+mod line_decoder;
 pub mod manager;
 mod namespaced_name;
 mod panics;

@@ -134,7 +134,7 @@ impl Decoder {
         }
         let mut failing = self.failing.lock();
         for type_name in [type_name, ANY_TYPE] {
-            failing.is_over(&(stored.name().clone(), type_name));
+            failing.forget(&(stored.name().clone(), type_name));
         }
         self.has_failing.store(!failing.is_empty(), Ordering::Relaxed);
     }
@@ -181,7 +181,7 @@ impl Decoder {
                 let mut failing = self.failing.lock();
                 // Set while the lock is held: otherwise a concurrent `clear_failure` could reset it.
                 self.has_failing.store(true, Ordering::Relaxed);
-                failing.first((stored.name().clone(), type_name))
+                failing.first_time((stored.name().clone(), type_name))
             };
             if let Some(more) = first {
                 tracing::error!(

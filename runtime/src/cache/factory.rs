@@ -11,7 +11,8 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::{
     IndexError, IndexSpec, InformerHandle, InformerStats, ListerWatcher, QueueKind, ReflectorOptions,
     SharedInformer, StorageMode, api_list_watch::ApiListWatch, decoded_cache::DecodedCacheHandle,
-    fifo::Namespace, freshness::Quorum, thread::InformerThread, untyped_informer::UntypedInformer, warnings,
+    fifo::Namespace, freshness::FreshnessCheck, thread::InformerThread, untyped_informer::UntypedInformer,
+    warnings,
 };
 use crate::{ApiResource, CustomKind, Kind, Projection, Scope, View, client::Connection};
 
@@ -371,7 +372,7 @@ impl SharedInformerFactory {
             let namespaces = namespaces(informer, &factory_namespaces).into_iter();
             namespaces.map(move |namespace| {
                 let source = list_watch(informer.info(), namespace.as_deref(), &informer.options);
-                Quorum::new(informer.clone(), namespace, source).reached()
+                FreshnessCheck::new(informer.clone(), namespace, source).wait()
             })
         });
         cancel.run_until_cancelled(join_all(waits)).await;
@@ -444,7 +445,7 @@ impl SharedInformerFactory {
                 return Err(format!("waiting for the first list of {}", kind.group_resource()));
             }
             if let Some(missing) = informer
-                .watches
+                .watch_health
                 .missing_for()
                 .filter(|missing| *missing > max_watch_gap)
             {

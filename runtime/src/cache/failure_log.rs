@@ -1,4 +1,4 @@
-//! What a reflector says of failures: clearly, with the mend, and not at every try.
+//! The log of a reflector's failures: with the fix, and without repeating each retry.
 
 use std::time::Duration;
 
@@ -7,34 +7,35 @@ use tokio::time::Instant;
 use super::{ListWatchError, log_once::LogOnce};
 use crate::{ApiResource, NamespacedName};
 
-/// A failure that lasts is warned of again after this time.
-const AGAIN_AFTER: Duration = Duration::from_mins(5);
+/// How often a failure that persists is logged.
+const REPEAT_INTERVAL: Duration = Duration::from_mins(5);
 
-/// Warns of a failure once, and again when it lasts; of bad data once for each object, and not again while the process runs.
+/// Makes the warnings about failed lists and watches. A failure is logged once, and again if it persists; an unusable object once in the
+/// life of the process.
 #[derive(Debug)]
 pub(super) struct FailureLog {
     kind: String,
     resource: String,
-    place: String,
-    /// When each was last warned of.
-    last: Vec<(Failure, Instant)>,
-    /// The objects that cannot be used.
-    bad: LogOnce<String>,
-    /// What was said of versions.
-    said: Vec<VersionFault>,
+    /// The informer, for messages.
+    informer: String,
+    /// When each failure was logged last.
+    logged: Vec<(FailureClass, Instant)>,
+    bad_objects: LogOnce<String>,
+    logged_version_faults: Vec<VersionFault>,
 }
 
-/// What a resource version should not be.
+/// A property that resource versions must not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum VersionFault {
-    /// It is less than one that came before.
+    /// It is less than one before.
     Backwards,
-    /// It is no decimal number.
-    NoNumber,
+    /// It is not a decimal number.
+    NotANumber,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Failure {
+/// Failures of one class are logged as one.
+enum FailureClass {
     NotInstalled,
     Forbidden,
     Unreachable,
@@ -45,79 +46,79 @@ enum Failure {
 impl FailureLog {
     pub(super) fn new(info: &ApiResource, namespace: Option<&str>) -> Self {
         let resource = info.group_resource();
-        let place = match namespace {
+        let informer = match namespace {
             Some(namespace) => format!("informer of {resource} in namespace {namespace}"),
             None => format!("informer of {resource}"),
         };
         Self {
             kind: format!("{} of {}", info.kind, info.api_version()),
             resource,
-            place,
-            last: Vec::new(),
-            bad: LogOnce::default(),
-            said: Vec::new(),
+            informer,
+            logged: Vec::new(),
+            bad_objects: LogOnce::default(),
+            logged_version_faults: Vec::new(),
         }
     }
 
-    /// Which informer this is about.
-    pub(super) fn place(&self) -> &str {
-        &self.place
+    /// The informer, for messages.
+    pub(super) fn informer(&self) -> &str {
+        &self.informer
     }
 
-    /// What to warn of; nothing when it was warned of a moment ago.
-    pub(super) fn about(&mut self, error: &ListWatchError) -> Option<String> {
+    /// The warning to log about a failure; none if it was logged lately.
+    pub(super) fn warning(&mut self, error: &ListWatchError) -> Option<String> {
         if let ListWatchError::BadObject { object, .. } = error {
-            let more = self.bad.first(object.clone())?;
-            return Some(format!("{}: {error}; listing anew{more}", self.place));
+            let more = self.bad_objects.first_time(object.clone())?;
+            return Some(format!("{}: {error}; relisting{more}", self.informer));
         }
         let failure = match error {
-            error if error.is_not_found() => Failure::NotInstalled,
-            error if error.is_forbidden() => Failure::Forbidden,
-            ListWatchError::Unreachable { .. } => Failure::Unreachable,
-            ListWatchError::Malformed(_) => Failure::Malformed,
-            _ => Failure::Other,
+            error if error.is_not_found() => FailureClass::NotInstalled,
+            error if error.is_forbidden() => FailureClass::Forbidden,
+            ListWatchError::Unreachable { .. } => FailureClass::Unreachable,
+            ListWatchError::Malformed(_) => FailureClass::Malformed,
+            _ => FailureClass::Other,
         };
         let now = Instant::now();
-        self.last.retain(|(_, at)| now - *at < AGAIN_AFTER);
-        if self.last.iter().any(|(last, _)| *last == failure) {
+        self.logged.retain(|(_, at)| now - *at < REPEAT_INTERVAL);
+        if self.logged.iter().any(|(logged, _)| *logged == failure) {
             return None;
         }
-        self.last.push((failure, now));
+        self.logged.push((failure, now));
         let Self {
-            place,
+            informer,
             kind,
             resource,
             ..
         } = self;
         Some(match failure {
-            Failure::NotInstalled => format!(
-                "{place}: the API server does not know {kind}: its CustomResourceDefinition {resource} is not installed, or does not \
-                 serve this version; install it (`kubectl apply -f manifests/crds`); waiting for it"
+            FailureClass::NotInstalled => format!(
+                "{informer}: the API server does not serve {kind}: its CustomResourceDefinition {resource} is not installed, or does not \
+                 serve this version; install it (`kubectl apply -f manifests/crds`); retrying"
             ),
-            Failure::Forbidden => format!(
-                "{place}: {error}; allow the operator to list and watch {resource} (`kubewright generate`, then \
-                 `kubectl apply -f manifests/rbac`); trying again"
+            FailureClass::Forbidden => format!(
+                "{informer}: {error}; allow the operator to list and watch {resource} (`kubewright generate`, then \
+                 `kubectl apply -f manifests/rbac`); retrying"
             ),
-            Failure::Unreachable => {
-                format!("{place}: {error}; check its address and that it runs; trying again")
+            FailureClass::Unreachable => {
+                format!("{informer}: {error}; check its address and that it runs; retrying")
             }
-            Failure::Malformed => format!("{place}: {error}; listing anew"),
-            Failure::Other => format!("{place}: {error}; trying again"),
+            FailureClass::Malformed => format!("{informer}: {error}; relisting"),
+            FailureClass::Other => format!("{informer}: {error}; retrying"),
         })
     }
 
-    /// What to warn of, once for each fault: a server that does this does it with every version.
-    pub(super) fn about_version(
+    /// The warning to log about a resource version. Each fault is logged once: such a server does it with every version.
+    pub(super) fn version_warning(
         &mut self,
         fault: VersionFault,
         last: &str,
         version: &str,
         object: Option<&NamespacedName>,
     ) -> Option<String> {
-        if self.said.contains(&fault) {
+        if self.logged_version_faults.contains(&fault) {
             return None;
         }
-        self.said.push(fault);
+        self.logged_version_faults.push(fault);
         let of = object.map_or_else(
             || "of a list or a bookmark".to_owned(),
             |name| format!("of {name}"),
@@ -125,21 +126,21 @@ impl FailureLog {
         let version: String = version.chars().take(100).collect();
         let what = match fault {
             VersionFault::Backwards => format!("goes back from {last}"),
-            VersionFault::NoNumber => "is no number".to_owned(),
+            VersionFault::NotANumber => "is not a number".to_owned(),
         };
         Some(format!(
-            "{}: the resource version {version:?} {of} {what}; it is followed, and not spoken of again",
-            self.place
+            "{}: the resource version {version:?} {of} {what}; using it; this is not logged again",
+            self.informer
         ))
     }
 
-    /// A watch was accepted. Says whether something had been warned of that this mends.
-    pub(super) fn settled(&mut self) -> bool {
-        // The others come between watches that are accepted.
-        let before = self.last.len();
-        self.last
-            .retain(|(failure, _)| [Failure::Malformed, Failure::Other].contains(failure));
-        self.last.len() < before
+    /// Notes that a watch was accepted. Returns whether that ends a failure that was logged.
+    pub(super) fn recovered(&mut self) -> bool {
+        // These two occur between watches that are accepted.
+        let before = self.logged.len();
+        self.logged
+            .retain(|(failure, _)| [FailureClass::Malformed, FailureClass::Other].contains(failure));
+        self.logged.len() < before
     }
 }
 
@@ -150,7 +151,7 @@ mod tests {
     use super::*;
     use crate::Scope;
 
-    fn complaints() -> FailureLog {
+    fn failure_log() -> FailureLog {
         let info = ApiResource {
             group: "demo.dev".into(),
             version: "v1".into(),
@@ -162,11 +163,11 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn warns_once_with_the_mend_and_again_after_five_minutes() {
-        let mut complaints = complaints();
+    async fn failure_is_logged_with_the_fix_and_again_after_five_minutes() {
+        let mut failure_log = failure_log();
         let missing =
             ListWatchError::Status(Box::new(Status::failure("404 page not found", "").with_code(404)));
-        let warning = complaints.about(&missing).unwrap();
+        let warning = failure_log.warning(&missing).unwrap();
         for part in [
             "foos.demo.dev",
             "namespace shop",
@@ -176,70 +177,75 @@ mod tests {
             assert!(warning.contains(part), "{warning}");
         }
         tokio::time::advance(Duration::from_secs(299)).await;
-        assert_eq!(complaints.about(&missing), None);
+        assert_eq!(failure_log.warning(&missing), None);
         tokio::time::advance(Duration::from_secs(1)).await;
-        assert_eq!(complaints.about(&missing), Some(warning));
+        assert_eq!(failure_log.warning(&missing), Some(warning));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn another_failure_and_one_after_a_recovery_are_warned_of_at_once() {
-        let mut complaints = complaints();
+    async fn another_failure_and_one_after_recovery_are_logged_at_once() {
+        let mut failure_log = failure_log();
         let away = ListWatchError::Unreachable {
             message: "connection refused".into(),
             refused: true,
         };
         let forbidden = ListWatchError::Status(Box::new(Status::failure("no", "Forbidden").with_code(403)));
-        assert!(complaints.about(&away).unwrap().contains("connection refused"));
-        assert!(complaints.about(&forbidden).unwrap().contains("manifests/rbac"));
-        // One that comes and goes in turn with another is the same as before.
-        assert!(complaints.about(&away).is_none());
-        assert!(complaints.about(&forbidden).is_none());
-        assert!(complaints.settled() && !complaints.settled());
-        assert!(complaints.about(&away).is_some());
+        assert!(failure_log.warning(&away).unwrap().contains("connection refused"));
+        assert!(
+            failure_log
+                .warning(&forbidden)
+                .unwrap()
+                .contains("manifests/rbac")
+        );
+        // Failures that alternate are not new.
+        assert!(failure_log.warning(&away).is_none());
+        assert!(failure_log.warning(&forbidden).is_none());
+        assert!(failure_log.recovered() && !failure_log.recovered());
+        assert!(failure_log.warning(&away).is_some());
     }
 
     #[test]
-    fn each_fault_of_versions_is_spoken_of_once() {
-        let mut complaints = complaints();
+    fn each_version_fault_is_logged_once() {
+        let mut failure_log = failure_log();
         let name = NamespacedName::namespaced("shop", "web");
-        let warning = complaints
-            .about_version(VersionFault::Backwards, "9", "8", Some(&name))
+        let warning = failure_log
+            .version_warning(VersionFault::Backwards, "9", "8", Some(&name))
             .unwrap();
         assert!(
             warning.contains("shop/web") && warning.contains("\"8\""),
             "{warning}"
         );
         assert_eq!(
-            complaints.about_version(VersionFault::Backwards, "8", "7", None),
+            failure_log.version_warning(VersionFault::Backwards, "8", "7", None),
             None
         );
         let long = "x".repeat(1000);
-        let warning = complaints
-            .about_version(VersionFault::NoNumber, "8", &long, None)
+        let warning = failure_log
+            .version_warning(VersionFault::NotANumber, "8", &long, None)
             .unwrap();
         assert!(warning.len() < 300, "{warning}");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn bad_data_between_good_watches_is_not_warned_of_each_time() {
-        let mut complaints = complaints();
+    async fn malformed_data_between_good_watches_is_not_logged_each_time() {
+        let mut failure_log = failure_log();
         let bad = ListWatchError::Malformed("metadata.name is missing".into());
-        assert!(complaints.about(&bad).is_some());
-        assert!(!complaints.settled());
-        assert_eq!(complaints.about(&bad), None);
+        assert!(failure_log.warning(&bad).is_some());
+        assert!(!failure_log.recovered());
+        assert_eq!(failure_log.warning(&bad), None);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_object_that_cannot_be_used_is_named_once() {
-        let mut complaints = complaints();
+    async fn unusable_object_is_logged_once() {
+        let mut failure_log = failure_log();
         let bad = |object: &str| ListWatchError::BadObject {
             object: object.into(),
             problem: "it is no UTF-8".into(),
         };
         for object in ["shop/spy", "shop/other"] {
-            assert!(complaints.about(&bad(object)).unwrap().contains(object));
+            assert!(failure_log.warning(&bad(object)).unwrap().contains(object));
         }
-        tokio::time::advance(10 * AGAIN_AFTER).await;
-        assert_eq!(complaints.about(&bad("shop/spy")), None);
+        tokio::time::advance(10 * REPEAT_INTERVAL).await;
+        assert_eq!(failure_log.warning(&bad("shop/spy")), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Whether a store holds what the API server had at a moment, not only what its watch has brought so far.
+//! Waits until a store holds everything that the API server's storage had at a moment, and not only what its watch cache had sent.
 
 use std::{cmp::Ordering, sync::Arc, time::Duration};
 
@@ -6,46 +6,47 @@ use futures::{StreamExt as _, TryStreamExt as _};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{
-    ListOptions, ListWatchError, ListerWatcher, WatchOptions,
+    ListOptions, ListWatchError, ListerWatcher, Metadata, WatchOptions,
     fifo::Namespace,
-    object::StoredObject,
     resource_version,
-    scan::{Lines, ListSplitter, Scanner, WatchEvent},
+    scan::{ListSplitter, WatchEvent},
     untyped_informer::UntypedInformer,
 };
+use crate::line_decoder::LineDecoder;
 
-/// How often it is looked whether the store has caught up.
-const LOOK: Duration = Duration::from_millis(20);
-/// So long the API server may take for a list of one object.
-const ANSWER: Duration = Duration::from_secs(10);
-/// A watch that ends after this time brings a bookmark two seconds before: API servers otherwise send one a minute.
+/// How often the store's version is compared.
+const STORE_POLL_INTERVAL: Duration = Duration::from_millis(20);
+/// How long the API server may take for a list of one object.
+const LIST_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long the probing watch runs. API servers send its bookmark two seconds before it ends, instead of after a minute.
 const PROBE_SECONDS: u32 = 3;
-/// So long an API server that says neither yes nor no is asked.
-const UNDECIDED: Duration = Duration::from_secs(30);
-const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+/// How long probes are repeated that do not decide.
+const PROBING_TIMEOUT: Duration = Duration::from_secs(30);
+const LIST_RETRY_BACKOFF_MIN: Duration = Duration::from_millis(500);
+const LIST_RETRY_BACKOFF_MAX: Duration = Duration::from_secs(10);
 
-/// One namespace of an informer, or all, and where it comes from.
-pub(super) struct Quorum {
-    core: Arc<UntypedInformer>,
+/// Waits for the freshness of one namespace of an informer, or of all.
+pub(super) struct FreshnessCheck {
+    informer: Arc<UntypedInformer>,
     namespace: Namespace,
     source: Arc<dyn ListerWatcher>,
 }
 
-/// What the API server answered.
-struct Listed {
+/// A list of at most one object, from the API server's storage.
+struct QuorumList {
     version: String,
-    /// All objects that there are; none where there are more than it listed.
-    all: Option<Vec<StoredObject>>,
+    /// The metadata of all objects; none if there are more than one.
+    complete: Option<Vec<Metadata>>,
 }
 
-impl Quorum {
+impl FreshnessCheck {
     pub(super) fn new(
-        core: Arc<UntypedInformer>,
+        informer: Arc<UntypedInformer>,
         namespace: Namespace,
         source: Arc<dyn ListerWatcher>,
     ) -> Self {
         Self {
-            core,
+            informer,
             namespace,
             source,
         }
@@ -53,51 +54,53 @@ impl Quorum {
 
     /// Returns once the store holds everything that the API server had when this was called.
     ///
-    /// The version of a quorum list says how far that is. An idle kind does not get there by itself for up to a minute, because its version
-    /// moves only with bookmarks while those of other kinds go on. Where the list of one object has all that there is, the store is compared
-    /// with it. Else a second, short watch from the store's version is opened: either its bookmark says that nothing happened since, or it
-    /// shows how far the store must get.
-    pub(super) async fn reached(self) {
-        self.core.wait_for_sync().await;
-        let Listed { version: quorum, all } = self.ask().await;
-        if all.is_some_and(|all| self.is_all(&all)) {
+    /// A quorum list has the version to wait for. The store of an idle kind does not reach it for up to a minute, because its version moves
+    /// only with bookmarks while other kinds are written. If the list of one object is complete, it is compared with the store. Else a second,
+    /// short watch from the store's version decides: its bookmark shows that nothing changed, or its events show how far the store must get.
+    pub(super) async fn wait(self) {
+        self.informer.wait_for_sync().await;
+        let QuorumList {
+            version: quorum,
+            complete,
+        } = self.list_until_answered().await;
+        if complete.is_some_and(|complete| self.store_equals(&complete)) {
             return;
         }
         if !resource_version::is_number(&quorum) {
             tracing::warn!(
-                "{}: the API server's resource version {quorum:?} is no number: it cannot be waited for",
-                self.place()
+                "{}: cannot wait for the API server's resource version {quorum:?}: it is not a number; going on with the cache as it is",
+                self.describe()
             );
             return;
         }
-        let (began, mut wanted) = (Instant::now(), None);
+        let (started, mut wanted) = (Instant::now(), None);
         loop {
-            if self.has(wanted.as_deref().unwrap_or(&quorum)) {
+            if self.has_reached(wanted.as_deref().unwrap_or(&quorum)) {
                 return;
             }
             if wanted.is_some() {
-                sleep(LOOK).await;
-            } else if began.elapsed() > UNDECIDED {
-                // As every other client does always. What is written is still checked by the API server.
+                sleep(STORE_POLL_INTERVAL).await;
+            } else if started.elapsed() > PROBING_TIMEOUT {
+                // As every other client always does. The API server still checks the versions that are written.
                 tracing::warn!(
-                    "{}: the API server did not say within {UNDECIDED:?} whether the cache is up to date; going on with what it holds",
-                    self.place()
+                    "{}: cannot tell within {PROBING_TIMEOUT:?} whether the cache is up to date: the API server sent no bookmark; \
+                     going on with the cache as it is",
+                    self.describe()
                 );
                 return;
             } else {
-                let probe = self.probe(&quorum);
-                let arrived = async {
-                    while !self.has(&quorum) {
-                        sleep(LOOK).await;
+                let reached = async {
+                    while !self.has_reached(&quorum) {
+                        sleep(STORE_POLL_INTERVAL).await;
                     }
                 };
                 tokio::select! {
                     biased;
-                    () = arrived => return,
-                    probed = probe => match probed {
+                    () = reached => return,
+                    probed = self.probe(&quorum) => match probed {
                         Ok(version) => wanted = version,
                         Err(error) => {
-                            tracing::debug!("{}: {error}", self.place());
+                            tracing::debug!("{}: {error}", self.describe());
                             sleep(Duration::from_secs(1)).await;
                         }
                     },
@@ -106,84 +109,80 @@ impl Quorum {
         }
     }
 
-    /// A list of one object, from the API server's storage.
-    async fn ask(&self) -> Listed {
-        let (mut pause, mut said) = (Duration::from_millis(500), None);
+    async fn list_until_answered(&self) -> QuorumList {
+        let (mut backoff, mut logged) = (LIST_RETRY_BACKOFF_MIN, None);
         loop {
-            let failure = match timeout(ANSWER, self.list()).await {
-                Ok(Ok(listed)) => return listed,
+            let failure = match timeout(LIST_TIMEOUT, self.list()).await {
+                Ok(Ok(list)) => return list,
                 Ok(Err(error)) => error.to_string(),
-                Err(_) => "no answer".to_owned(),
+                Err(_) => format!("no answer within {LIST_TIMEOUT:?}"),
             };
-            if said.as_ref() != Some(&failure) {
+            if logged.as_ref() != Some(&failure) {
                 tracing::warn!(
-                    "{}: cannot ask the API server how up to date the cache is, trying again: {failure}",
-                    self.place()
+                    "{}: cannot check whether the cache is up to date: {failure}; retrying",
+                    self.describe()
                 );
-                said = Some(failure);
+                logged = Some(failure);
             }
-            sleep(pause).await;
-            pause = (pause * 2).min(LONGEST_PAUSE);
+            sleep(backoff).await;
+            backoff = (backoff * 2).min(LIST_RETRY_BACKOFF_MAX);
         }
     }
 
-    async fn list(&self) -> Result<Listed, ListWatchError> {
+    async fn list(&self) -> Result<QuorumList, ListWatchError> {
         let options = ListOptions {
             limit: Some(1),
             ..ListOptions::default()
         };
         let mut body = self.source.list(options).await?;
-        let (mut cutter, mut scanner, mut objects) = (ListSplitter::new(), self.scanner(), Vec::new());
+        let (mut splitter, mut scanner) = (ListSplitter::new(), self.informer.scanner());
+        let mut objects = Vec::new();
         while let Some(chunk) = body.try_next().await? {
-            cutter.push(&chunk, |item| {
-                // One that the informer could not read is none that it has.
-                objects.push(scanner.object(item, &[]).ok());
+            splitter.push(&chunk, |item| {
+                // None: the store lacks an object that the informer cannot read.
+                let object = scanner.item(item, |_| {}).ok();
+                objects.push(object.map(|object| object.metadata));
                 Ok(())
             })?;
         }
-        let list = cutter.finish()?;
-        let is_whole = list.continue_token.is_none_or(|token| token.is_empty());
-        let all = is_whole.then(|| objects.into_iter().collect()).flatten();
-        Ok(Listed {
+        let list = splitter.finish()?;
+        let is_complete = list.continue_token.is_none_or(|token| token.is_empty());
+        Ok(QuorumList {
             version: list.resource_version,
-            all,
+            complete: is_complete.then(|| objects.into_iter().collect()).flatten(),
         })
     }
 
-    fn scanner(&self) -> Scanner {
-        Scanner::keeping(self.core.decoder.clone(), &self.core.options.storage)
-    }
-
-    /// Whether the store holds just these, in these versions.
-    fn is_all(&self, objects: &[StoredObject]) -> bool {
-        let there = match &self.namespace {
-            Some(namespace) => self.core.store.of_namespace(namespace),
-            None => self.core.store.all(),
+    /// Whether the store holds exactly these objects in these versions.
+    fn store_equals(&self, objects: &[Metadata]) -> bool {
+        let store = &self.informer.store;
+        let stored = match &self.namespace {
+            Some(namespace) => store.of_namespace(namespace),
+            None => store.all(),
         };
-        let is_known = |object: &StoredObject| self.core.store.get_same_version(&object.metadata).is_some();
-        there.len() == objects.len() && objects.iter().all(is_known)
+        stored.len() == objects.len()
+            && objects
+                .iter()
+                .all(|object| store.get_same_version(object).is_some())
     }
 
-    /// How far the store must get to hold all up to `quorum`; none when the watch ended without saying so.
+    /// The version that the store must reach to hold everything up to `quorum`; none if the watch ended without deciding.
     async fn probe(&self, quorum: &str) -> Result<Option<String>, ListWatchError> {
-        let mut version = self
-            .core
-            .store
-            .version(self.namespace.as_deref())
-            .unwrap_or_default();
+        let version = self.informer.store.version(self.namespace.as_deref());
+        let mut version = version.unwrap_or_default();
         let options = WatchOptions {
             resource_version: version.clone(),
             timeout_seconds: PROBE_SECONDS,
             send_initial_events: false,
         };
-        let patience = Duration::from_secs(u64::from(PROBE_SECONDS) + 2);
+        let deadline = Duration::from_secs(u64::from(PROBE_SECONDS) + 2);
         let watched = async {
             let mut body = self.source.watch(options).await?;
-            let (mut lines, mut scanner) = (Lines::default(), self.scanner());
+            let (mut lines, mut scanner) = (LineDecoder::default(), self.informer.scanner());
             let mut is_decided = false;
             while let Some(chunk) = body.next().await {
                 let read = lines.push(&chunk?, |line| {
-                    match scanner.watch_line(line, &[])? {
+                    match scanner.watch_event(line, |_| {})? {
                         WatchEvent::Error(status) => return Err(ListWatchError::Status(status)),
                         WatchEvent::Bookmark { version: reached, .. } => {
                             is_decided |= is_at_least(&reached, quorum);
@@ -207,17 +206,17 @@ impl Quorum {
             }
             Ok(None)
         };
-        timeout(patience, watched).await.unwrap_or(Ok(None))
+        timeout(deadline, watched).await.unwrap_or(Ok(None))
     }
 
-    /// Whether the store holds everything up to the version. One that is no number cannot be waited for.
-    fn has(&self, wanted: &str) -> bool {
-        let version = self.core.store.version(self.namespace.as_deref());
+    /// Whether the store holds everything up to the version; also true for versions without an order, which cannot be waited for.
+    fn has_reached(&self, wanted: &str) -> bool {
+        let version = self.informer.store.version(self.namespace.as_deref());
         version.is_none_or(|version| resource_version::compare(&version, wanted) != Some(Ordering::Less))
     }
 
-    fn place(&self) -> String {
-        let kind = self.core.info().group_resource();
+    fn describe(&self) -> String {
+        let kind = self.informer.info().group_resource();
         match &self.namespace {
             Some(namespace) => format!("{kind} in namespace {namespace}"),
             None => kind,

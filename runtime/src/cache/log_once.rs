@@ -1,11 +1,11 @@
-//! What was spoken of, so that it is not spoken of again.
+//! A log-once set: reports each key the first time it is seen.
 
 use std::{collections::HashSet, hash::Hash};
 
-/// So much is remembered. What comes then is not spoken of: a kind whose objects are all bad would fill a log, and the memory.
-const MOST: usize = 1000;
+/// Keys that are remembered. Further keys are not logged: a kind whose objects are all bad would fill the log and the memory.
+const MAX_KEYS: usize = 1000;
 
-/// Things of which each is spoken of once.
+/// The keys that were logged.
 #[derive(Debug)]
 pub(super) struct LogOnce<T>(HashSet<T>);
 
@@ -16,20 +16,20 @@ impl<T> Default for LogOnce<T> {
 }
 
 impl<T: Eq + Hash> LogOnce<T> {
-    /// What to say behind it, if it is to be spoken of now.
-    pub(super) fn first(&mut self, thing: T) -> Option<&'static str> {
-        if self.0.len() >= MOST || !self.0.insert(thing) {
+    /// Adds a key. Returns the end of its log line if it is to be logged: it is new, and there are not too many.
+    pub(super) fn first_time(&mut self, key: T) -> Option<&'static str> {
+        if self.0.len() >= MAX_KEYS || !self.0.insert(key) {
             return None;
         }
         Some(match self.0.len() {
-            MOST => "; no more of these are logged, only counted",
+            MAX_KEYS => "; no more of these are logged, only counted",
             _ => "",
         })
     }
 
-    /// It is over, and spoken of if it comes again.
-    pub(super) fn is_over(&mut self, thing: &T) {
-        self.0.remove(thing);
+    /// Removes a key, which is logged again the next time.
+    pub(super) fn forget(&mut self, key: &T) {
+        self.0.remove(key);
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -42,13 +42,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_is_spoken_of_once_until_it_is_over_and_of_many_no_more() {
-        let mut said = LogOnce::default();
-        assert_eq!((said.first(0), said.first(0)), (Some(""), None));
-        said.is_over(&0);
-        assert!(said.is_empty());
-        let spoken: Vec<_> = (0..2 * MOST).filter_map(|thing| said.first(thing)).collect();
-        assert_eq!(spoken.len(), MOST);
-        assert!(spoken[MOST - 1].contains("only counted") && spoken[..MOST - 1].concat().is_empty());
+    fn each_key_is_logged_once_until_it_is_forgotten_and_the_number_of_keys_is_bounded() {
+        let mut keys = LogOnce::default();
+        assert_eq!((keys.first_time(0), keys.first_time(0)), (Some(""), None));
+        keys.forget(&0);
+        assert!(keys.is_empty());
+        let logged: Vec<_> = (0..2 * MAX_KEYS).filter_map(|key| keys.first_time(key)).collect();
+        assert_eq!(logged.len(), MAX_KEYS);
+        assert!(logged[MAX_KEYS - 1].contains("only counted") && logged[..MAX_KEYS - 1].concat().is_empty());
     }
 }

@@ -7,7 +7,6 @@
 //! `list_watch` → `reflector` → `fifo` (delta queue) → `store`, with `index` and `indexer` → `processor`, which calls handlers (`handler`).
 //! `untyped_informer` connects these without type parameters. `informer`, `factory` and `lister` are the typed layer; `decoder` decodes.
 
-mod absorbing;
 mod api_list_watch;
 mod backoff;
 mod compression;
@@ -39,6 +38,7 @@ mod prefetch;
 mod processor;
 mod reflector;
 mod resource_version;
+mod running_informer;
 mod scan;
 mod selector_match;
 mod stats;
@@ -68,6 +68,7 @@ pub use object::{DecodeError, Object};
 pub use owner::Owner;
 pub use processor::HandlerRegistration;
 pub use reflector::ReflectorOptions;
+pub(crate) use resource_version::OrderedVersion;
 pub use stats::InformerStats;
 pub use storage_mode::{StorageMode, Transform};
 pub use test_seeding::SeedError;

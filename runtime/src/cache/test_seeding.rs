@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::{
-    SharedInformer, SharedInformerFactory, StorageMode, fifo::Delta, scan::Scanner, selector_match,
+    SharedInformer, SharedInformerFactory, StorageMode, fifo::Delta, selector_match,
     untyped_informer::UntypedInformer,
 };
 use crate::{ApiResource, View};
@@ -58,10 +58,12 @@ impl UntypedInformer {
             }),
             _ => json.clone(),
         };
-        let object = Scanner::keeping(self.decoder.clone(), &self.options.storage)
-            .object(sent.to_string().as_bytes(), &indexes)
+        let sent = sent.to_string();
+        let mut scanner = self.scanner();
+        let scanned = scanner
+            .item(sent.as_bytes(), |_| {})
             .map_err(|problem| error(problem.to_string()))?;
-        let object = self.arrived(object, &indexes);
+        let object = self.encode(scanned, &indexes);
         self.store.apply(vec![Delta::Upserted(object)], false);
         self.set_synced();
         Ok(())

@@ -1,83 +1,84 @@
-//! One informer without types: reflectors, queue, store and listeners put together.
+//! One informer without types: what typed informers, listers and the running informer share.
 
 use std::{
-    panic::AssertUnwindSafe,
-    sync::{Arc, OnceLock, atomic::Ordering},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
-use futures::{FutureExt as _, StreamExt as _, stream::FuturesUnordered};
 use parking_lot::Mutex;
-use tokio::{runtime::Handle, sync::watch, time::Instant};
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio::sync::watch;
 
 use super::{
-    HandlerOptions, IndexError, InformerOptions, InformerStats, ListerWatcher, QueueKind, StorageMode,
-    absorbing::absorbing,
-    compression::{Compressor, Encoder},
+    HandlerOptions, IndexError, InformerOptions, InformerStats, StorageMode,
+    compression::{Payload, PayloadCodec},
     decoded_cache::DecodedCacheHandle,
     decoder::{ANY_TYPE, Decoder},
-    fifo::{Delta, Namespace, SharedFifo},
+    fifo::SharedFifo,
     index::{Index, IndexSpec},
     object::StoredObject,
-    processor::{HandlerRegistration, Handlers, Listener, Processor, Registrations},
-    reflector::{ErrorHandler, Reflector, ReflectorOptions},
-    stats::{Counters, count},
+    processor::{HandlerRegistration, Listener, Registrations},
+    reflector::ErrorHandler,
+    scan::{ScannedObject, Scanner},
+    stats::Counters,
     storage_mode::Paths,
-    store::{Store, StoreEvent},
+    store::Store,
     watch_health::WatchHealth,
 };
-use crate::{ApiResource, View, panics, wake_batch::together};
+use crate::{ApiResource, View};
 
-/// After so many changes other tasks get their turn.
-const CHANGES_AT_A_TIME: usize = 1000;
+/// Called after a batch was stored and distributed.
+type BatchHook = Arc<dyn Fn() + Send + Sync>;
 
-/// Called when everybody was told of a batch.
-type Hook = Arc<dyn Fn() + Send + Sync>;
-
-/// What every [`SharedInformer`](super::SharedInformer) and [`Lister`](super::Lister) of one store points at.
+/// What every [`SharedInformer`](super::SharedInformer) and [`Lister`](super::Lister) of one store refers to.
+///
+/// [`start`](Self::start) makes the future that fills it.
 pub(super) struct UntypedInformer {
     pub(super) options: InformerOptions,
     pub(super) store: Arc<Store>,
-    pub(super) settling: Arc<Compressor>,
-    /// Decodes what arrives.
+    pub(super) codec: PayloadCodec,
+    /// Decodes each object when it arrives, with `StorageMode::Decoded`.
     decode_on_arrival: Option<fn(&Decoder, &StoredObject)>,
+    /// Whether the failure of a transform was logged.
+    transform_failed: AtomicBool,
     pub(super) decoder: Arc<Decoder>,
     pub(super) counters: Arc<Counters>,
     pub(super) error_handler: ErrorHandler,
-    pub(super) watches: WatchHealth,
-    registrations: Arc<Registrations>,
-    /// Called when everybody was told of a batch.
-    told: Mutex<Arc<[Hook]>>,
+    pub(super) watch_health: Arc<WatchHealth>,
+    pub(super) registrations: Arc<Registrations>,
+    batch_hooks: Mutex<Arc<[BatchHook]>>,
     synced: watch::Sender<bool>,
-    /// Set by the start.
+    /// Set when the informer starts.
     fifo: OnceLock<Arc<SharedFifo>>,
-    /// The period of handlers that name none.
+    /// The resync period of handlers that set none.
     resync: Mutex<Option<Duration>>,
 }
 
 impl UntypedInformer {
-    /// `V` is what objects are decoded as when they arrive, where that is wanted.
+    /// `V` is the type that objects are decoded as when they arrive, with `StorageMode::Decoded`.
     pub(super) fn new<V: View>(
         info: ApiResource,
         options: InformerOptions,
         decoded_cache: Arc<DecodedCacheHandle>,
     ) -> Self {
-        let counters = Arc::new(Counters::default());
+        let (store, counters) = (Arc::<Store>::default(), Arc::new(Counters::default()));
         let sensitive = options.sensitive || info.is_secret();
         let decoder = Arc::new(Decoder::new(info, sensitive, counters.clone(), decoded_cache));
         Self {
-            store: Arc::default(),
-            settling: Arc::new(Compressor::new(sensitive || options.storage == StorageMode::Raw)),
+            codec: PayloadCodec::new(store.clone(), sensitive || options.storage == StorageMode::Raw),
+            store,
             decode_on_arrival: (options.storage == StorageMode::Decoded)
                 .then_some(Decoder::decode_on_arrival::<V>),
+            transform_failed: AtomicBool::new(false),
             options,
             decoder,
             counters,
             error_handler: ErrorHandler::default(),
-            watches: WatchHealth::default(),
+            watch_health: Arc::default(),
             registrations: Arc::default(),
-            told: Mutex::new(Arc::new([])),
+            batch_hooks: Mutex::new(Arc::new([])),
             synced: watch::Sender::new(false),
             fifo: OnceLock::new(),
             resync: Mutex::default(),
@@ -88,19 +89,31 @@ impl UntypedInformer {
         self.decoder.info()
     }
 
+    /// Whether the first list of every namespace was stored and distributed to the sinks.
     pub(super) fn has_synced(&self) -> bool {
         *self.synced.borrow()
     }
 
-    /// Waits for the first list. Cancel safe.
+    pub(super) fn set_synced(&self) {
+        self.synced.send_replace(true);
+    }
+
+    /// Waits for [`has_synced`](Self::has_synced). Cancel safe.
     pub(super) async fn wait_for_sync(&self) {
         // The sender lives as long as `self`.
         let _ = self.synced.subscribe().wait_for(|synced| *synced).await;
     }
 
-    /// What becomes of objects that may be compressed.
-    pub(super) fn fresh(&self) -> Option<Encoder> {
-        self.settling.fresh()
+    /// A scanner for the objects of this informer.
+    pub(super) fn scanner(&self) -> Scanner {
+        Scanner::for_mode(self.info(), &self.options.storage)
+    }
+
+    /// Sets the queue of an informer that starts. None if it was started before.
+    pub(super) fn set_started(&self, queue: SharedFifo) -> Option<Arc<SharedFifo>> {
+        let queue = Arc::new(queue);
+        self.fifo.set(queue.clone()).ok()?;
+        Some(queue)
     }
 
     pub(super) fn is_started(&self) -> bool {
@@ -111,18 +124,18 @@ impl UntypedInformer {
         self.registrations.is_stopped()
     }
 
-    /// The kind's objects hold what must not stand anywhere else: from now on, and what is there, too.
+    /// Marks the kind as sensitive: its objects are kept raw from now on, those in the store too, and no error quotes them.
     pub(super) fn mark_sensitive(&self) {
         self.decoder.mark_sensitive();
-        self.settling.switch_off(&self.store);
+        self.codec.switch_off();
     }
 
-    /// After this time handlers are resynced that are added afterwards and do not say themselves.
+    /// Sets the resync period of handlers that are added afterwards and set none.
     pub(super) fn set_resync(&self, period: Option<Duration>) {
         *self.resync.lock() = period;
     }
 
-    /// `name` is that of the listener, for the log.
+    /// Adds a handler or a sink. `name` is for logs.
     pub(super) fn listen(
         &self,
         listener: Listener,
@@ -137,20 +150,20 @@ impl UntypedInformer {
         self.registrations.add(listener, options, name)
     }
 
-    /// Calls `hook` after each batch, when it is in the store and the sinks were told of it. It must be quick.
-    pub(super) fn after_each_batch(&self, hook: Hook) {
-        let mut told = self.told.lock();
-        *told = told.iter().cloned().chain([hook]).collect();
+    /// Calls `hook` after each batch, when it is in the store and every sink has seen it. It must be quick.
+    pub(super) fn after_each_batch(&self, hook: BatchHook) {
+        let mut hooks = self.batch_hooks.lock();
+        *hooks = hooks.iter().cloned().chain([hook]).collect();
     }
 
-    /// Everybody was told of what is in the store.
-    fn was_told(&self) {
-        let hooks = self.told.lock().clone();
+    pub(super) fn call_batch_hooks(&self) {
+        let hooks = self.batch_hooks.lock().clone();
         for hook in hooks.iter() {
             hook();
         }
     }
 
+    /// Adds an index, and fills it with the objects in the store.
     /// Adds an index by path and fills it.
     pub(super) fn add_index(&self, spec: &IndexSpec) -> Result<(), IndexError> {
         match Index::by_path(spec) {
@@ -187,7 +200,7 @@ impl UntypedInformer {
         }
     }
 
-    /// Whether an index finds all that is in the store: what a projection leaves out is seen once, when the object arrives.
+    /// Whether an index can find every stored object. Paths outside of a projection can only be read when an object arrives.
     fn can_fill(&self, index: &Index) -> bool {
         let StorageMode::Projection(paths) = self.options.storage else {
             return true;
@@ -196,9 +209,20 @@ impl UntypedInformer {
         is_empty || Paths::new(paths).is_ok_and(|paths| index.path().is_none_or(|path| paths.contain(path)))
     }
 
-    /// A new object, before it is queued: indexed, and reported if it is defective. Older ones may be compressed instead of it.
-    pub(super) fn arrived(&self, object: StoredObject, indexes: &[Arc<Index>]) -> Arc<StoredObject> {
-        let object = Arc::new(object);
+    /// Makes the stored form of an object that was scanned: transformed, indexed and encoded. Reports it if it does not decode.
+    pub(super) fn encode(&self, mut scanned: ScannedObject<'_>, indexes: &[Arc<Index>]) -> Arc<StoredObject> {
+        let transformed = self.transform(&scanned);
+        let json = transformed.as_deref().unwrap_or(scanned.json);
+        let keys = scanned.index_keys(indexes, json);
+        let ScannedObject {
+            metadata,
+            defect,
+            owners,
+            ..
+        } = scanned;
+        let mut object = StoredObject::new(self.decoder.clone(), metadata, Payload::default(), defect);
+        *object.indexed.get_mut() = keys;
+        let object = self.codec.encode(object, owners, json);
         object.index(indexes);
         if let Some(defect) = &object.defect {
             self.decoder.report(&object, ANY_TYPE, defect);
@@ -206,11 +230,28 @@ impl UntypedInformer {
         if let Some(decode_on_arrival) = self.decode_on_arrival {
             decode_on_arrival(&self.decoder, &object);
         }
-        self.settling.arrived(&object, &self.store);
         object
     }
 
-    /// Whether metadata alone would not do: something was decoded or read as JSON, or is looked up by what is not metadata.
+    /// The JSON that the informer's transform makes of an object; none without a transform, or if it fails.
+    fn transform(&self, object: &ScannedObject<'_>) -> Option<Vec<u8>> {
+        let StorageMode::Transformed(transform) = &self.options.storage else {
+            return None;
+        };
+        let transformed = transform.apply(object.json);
+        if let Err(problem) = &transformed
+            && !self.transform_failed.swap(true, Ordering::Relaxed)
+        {
+            let (kind, name) = (&self.info().kind, object.metadata.name());
+            let problem = self.decoder.quotable(problem.clone());
+            tracing::error!(
+                "the transform of {kind} failed for {name}, which is stored untransformed: {problem}; further failures are not logged"
+            );
+        }
+        transformed.ok()
+    }
+
+    /// Whether the informer's users need more than metadata: an object was decoded or read as JSON, or an index needs its body.
     pub(super) fn needs_bodies(&self) -> bool {
         let is_decoded = self.counters.decodes.load(Ordering::Relaxed) > 0;
         is_decoded
@@ -227,109 +268,11 @@ impl UntypedInformer {
         InformerStats {
             objects,
             bytes,
-            kept_bytes: kept_bytes + self.settling.exemplars(),
+            kept_bytes: kept_bytes + self.codec.base_bytes(),
             index_errors: index_errors.sum(),
             queued: self.fifo.get().map_or(0, |fifo| fifo.len()),
             pending: self.registrations.pending(),
             ..self.counters.snapshot()
         }
-    }
-
-    /// Marks the first list as being in the store.
-    pub(super) fn set_synced(&self) {
-        self.synced.send_replace(true);
-    }
-
-    /// What runs the informer, in one task; nothing, if it was started before. Must be called within a runtime, whose threads run handlers.
-    pub(super) fn start(
-        self: &Arc<Self>,
-        sources: Vec<(Namespace, Arc<dyn ListerWatcher>)>,
-        queue: QueueKind,
-        options: &ReflectorOptions,
-        tracker: &TaskTracker,
-        cancel: &CancellationToken,
-    ) -> Option<impl Future<Output = ()> + Send + 'static> {
-        let namespaces = sources.iter().map(|(namespace, _)| namespace.clone());
-        let fifo = Arc::new(SharedFifo::new(queue, namespaces, &self.store));
-        self.fifo.set(fifo.clone()).ok()?;
-        let parts = FuturesUnordered::new();
-        self.watches.start(sources.len());
-        for (namespace, source) in sources {
-            let reflector = Reflector::new(self.clone(), source, namespace, fifo.clone(), options.clone());
-            parts.push(reflector.run().boxed());
-        }
-        let handlers = Handlers {
-            tracker: tracker.clone(),
-            runtime: Handle::current(),
-            cancel: cancel.clone(),
-        };
-        let processor = Processor::new(self.registrations.clone(), handlers);
-        parts.push(self.clone().process(fifo, processor).boxed());
-        let cancel = cancel.clone();
-        let core = self.clone();
-        // One task: what a reflector has read is in the store before anything else is read.
-        Some(async move {
-            let ended = cancel.run_until_cancelled(absorbing(parts.collect::<()>()));
-            if let Err(panic) = AssertUnwindSafe(ended).catch_unwind().await {
-                let (kind, panic) = (&core.info().kind, panics::message(&*panic));
-                tracing::error!(
-                    "the informer of {kind} panicked, and its cache stays as it is from now on, so that probes will fail: {panic}"
-                );
-            }
-        })
-    }
-
-    /// Moves batches from the queue to the store, then tells the listeners. The only writer of the store, and the only one who tells.
-    async fn process(self: Arc<Self>, fifo: Arc<SharedFifo>, mut processor: Processor) {
-        let mut has_synced = false;
-        loop {
-            let replay = || self.store.all().iter().cloned().map(StoreEvent::Added).collect();
-            processor.adopt(replay, has_synced);
-            let batch = tokio::select! {
-                biased;
-                () = self.registrations.changed() => continue,
-                () = processor.resync_due() => {
-                    if processor.begin_resync() {
-                        fifo.push([Delta::SyncAll]);
-                    }
-                    continue;
-                }
-                batch = fifo.pop() => batch,
-                () = self.settling.may_move() => {
-                    self.settling.move_some();
-                    continue;
-                }
-            };
-            let started = Instant::now();
-            let changes = self.store.apply(batch, processor.is_resyncing());
-            for (position, some) in changes.chunks(CHANGES_AT_A_TIME).enumerate() {
-                if position > 0 {
-                    tokio::task::yield_now().await;
-                }
-                together(|| {
-                    for change in some {
-                        if let Some(old) = change.outdated() {
-                            old.decoded.clear();
-                        }
-                        self.settling.check(change.object());
-                        processor.distribute(change, !has_synced);
-                    }
-                });
-                processor.flush();
-            }
-            self.was_told();
-            if fifo.processed() && !has_synced {
-                has_synced = true;
-                processor.set_synced();
-                self.synced.send_replace(true);
-            }
-            self.count_batch(started);
-        }
-    }
-
-    fn count_batch(&self, started: Instant) {
-        count(&self.counters.batches);
-        let nanos = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        self.counters.processing_nanos.fetch_add(nanos, Ordering::Relaxed);
     }
 }

@@ -1,6 +1,8 @@
 //! Watching a collection: what happens after a version, as it happens.
 
-use bytes::{Buf as _, Bytes, BytesMut};
+use std::collections::VecDeque;
+
+use bytes::Bytes;
 use futures::{
     StreamExt as _,
     stream::{self, BoxStream},
@@ -17,10 +19,7 @@ use super::{
     may::MayWatch,
     request::{ApiRequest, PreparedRequest},
 };
-use crate::Kind;
-
-/// No line is longer: etcd takes objects of one and a half megabytes, unless it is told otherwise.
-const LONGEST: usize = 64 << 20;
+use crate::{Kind, line_decoder::LineDecoder};
 
 /// What a watch tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,9 +73,9 @@ impl<K: Kind, V> TypedClient<K, V> {
 struct Watch {
     call: ApiRequest,
     body: Body,
-    buffer: BytesMut,
-    /// How much of the buffer has no line's end.
-    searched: usize,
+    decoder: LineDecoder,
+    /// Complete lines that were received.
+    lines: VecDeque<Bytes>,
 }
 
 impl Watch {
@@ -85,8 +84,8 @@ impl Watch {
         Ok(Self {
             call,
             body,
-            buffer: BytesMut::new(),
-            searched: 0,
+            decoder: LineDecoder::default(),
+            lines: VecDeque::new(),
         })
     }
 
@@ -106,24 +105,21 @@ impl Watch {
 
     async fn line(&mut self) -> Result<Option<Bytes>, ClientErrorCause> {
         loop {
-            if let Some(end) = memchr::memchr(b'\n', &self.buffer[self.searched..]) {
-                let line = self.buffer.split_to(self.searched + end).freeze();
-                self.buffer.advance(1);
-                self.searched = 0;
-                if line.trim_ascii().is_empty() {
-                    continue;
-                }
+            if let Some(line) = self.lines.pop_front() {
                 return Ok(Some(line));
             }
-            self.searched = self.buffer.len();
-            if self.searched > LONGEST {
-                let why = format!("a line of the watch is longer than {LONGEST} bytes");
-                return Err(ClientErrorCause::Unanswered(kube::Error::Service(why.into())));
+            if let Err(error) = self.decoder.check_length() {
+                return Err(ClientErrorCause::Unanswered(kube::Error::Service(error.into())));
             }
             match self.body.frame().await {
                 Some(Ok(frame)) => {
                     if let Ok(data) = frame.into_data() {
-                        self.buffer.extend_from_slice(&data);
+                        let lines = &mut self.lines;
+                        let pushed: Result<(), std::convert::Infallible> = self.decoder.push(&data, |line| {
+                            lines.push_back(Bytes::copy_from_slice(line));
+                            Ok(())
+                        });
+                        pushed.unwrap_or_else(|never| match never {});
                     }
                 }
                 Some(Err(error)) => return Err(ClientErrorCause::Unanswered(error)),

@@ -8,7 +8,7 @@ use kubewright::cache::InformerOptions;
 use crate::support::{log::Log, server::Server, *};
 
 const ALL_SECRETS: &str = "all Secrets of the cluster";
-const NEVER_DECODED: &str = "`metadata_only` would do";
+const NEVER_DECODED: &str = "use `metadata_only`, which transfers";
 
 #[tokio::test(start_paused = true)]
 async fn factory_warns_about_all_secrets_and_second_watches_at_start() {

@@ -1,29 +1,29 @@
-//! One JSON text as its difference to another that is much alike.
+//! Delta encoding: a JSON text as its difference to a similar one.
 //!
-//! Replicas of one template differ in names, addresses and times, an object and its next version in less. To find that is a comparison of
-//! bytes from left to right, a tenth of the work of a general compressor, and to undo it is copying.
+//! Replicas of one template differ in names, addresses and times. Encoding compares bytes from left to right, a tenth of the work of a
+//! general compressor; decoding copies.
 //!
-//! A difference is a row of steps, each three numbers and some text: copy so many bytes of the other, skip so many, insert so many that
-//! follow. Numbers are written in seven bits a byte, the least first.
+//! A difference is a sequence of steps. Each step has three numbers and some text: bytes to copy from the base, bytes to skip in the base,
+//! and bytes to insert, which follow. Numbers are little-endian base 128.
 
 use memchr::{memchr, memchr_iter};
 
-/// After a difference so many bytes must be alike again.
-const ALIKE: usize = 8;
-/// So many bytes are compared at a time.
-const BLOCK: usize = 32;
-const WORD: usize = 8;
-/// So many quotes on either side are tried as the place where the texts are alike again.
-const QUOTES: usize = 16;
+/// Bytes that must be equal after a difference.
+const MIN_EQUAL_BYTES: usize = 8;
+/// Bytes that are compared at a time.
+const COMPARED_BYTES: usize = 32;
+const WORD_BYTES: usize = 8;
+/// Quotes on either side that are tried as the place from which the texts are equal again.
+const MAX_QUOTES: usize = 16;
 
-/// Appends the difference from `from` to `to`. False, and `out` as it was, if that would be longer than `limit`.
+/// Appends to `out` the difference that leads from `from` to `to`. Returns false and leaves `out` as it was if it is longer than `limit`.
 pub(in crate::cache) fn difference(from: &[u8], to: &[u8], limit: usize, out: &mut Vec<u8>) -> bool {
     let start = out.len();
     let (mut at, mut there) = (0, 0);
     while at < to.len() {
-        let copy = alike(&from[there..], &to[at..]);
+        let copy = common_prefix(&from[there..], &to[at..]);
         let (rest_from, rest) = (&from[there + copy..], &to[at + copy..]);
-        let (skip, insert) = next_alike(rest_from, rest);
+        let (skip, insert) = next_equal(rest_from, rest);
         number(copy, out);
         number(skip, out);
         number(insert, out);
@@ -38,7 +38,7 @@ pub(in crate::cache) fn difference(from: &[u8], to: &[u8], limit: usize, out: &m
     true
 }
 
-/// Appends what `difference` makes of `from`. None if it is no difference to `from`.
+/// Appends the text that `difference` encodes relative to `from`. None if it is no difference to `from`.
 pub(in crate::cache) fn restore(from: &[u8], mut difference: &[u8], to: &mut Vec<u8>) -> Option<()> {
     let mut there = 0_usize;
     while !difference.is_empty() {
@@ -54,53 +54,62 @@ pub(in crate::cache) fn restore(from: &[u8], mut difference: &[u8], to: &mut Vec
     Some(())
 }
 
-/// How many bytes are the same at the beginning.
-fn alike(one: &[u8], other: &[u8]) -> usize {
-    // Most of a replica is the same: many bytes at a time, which the compiler compares at once.
-    let blocks = one.as_chunks::<BLOCK>().0.iter().zip(other.as_chunks().0);
-    let same = BLOCK * blocks.take_while(|(one, other)| one == other).count();
-    let (one, other) = (&one[same..], &other[same..]);
-    let words = one.as_chunks::<WORD>().0.iter().zip(other.as_chunks().0);
-    let mut alike = same;
+/// The length of the common prefix.
+fn common_prefix(one: &[u8], other: &[u8]) -> usize {
+    // Most of a replica is equal: blocks that the compiler compares with vector instructions.
+    let blocks = one
+        .as_chunks::<COMPARED_BYTES>()
+        .0
+        .iter()
+        .zip(other.as_chunks().0);
+    let in_blocks = COMPARED_BYTES * blocks.take_while(|(one, other)| one == other).count();
+    let (one, other) = (&one[in_blocks..], &other[in_blocks..]);
+    let words = one.as_chunks::<WORD_BYTES>().0.iter().zip(other.as_chunks().0);
+    let mut equal = in_blocks;
     for (word, other_word) in words {
         let differing = u64::from_le_bytes(*word) ^ u64::from_le_bytes(*other_word);
         if differing != 0 {
-            return alike + (differing.trailing_zeros() / u8::BITS) as usize;
+            return equal + (differing.trailing_zeros() / u8::BITS) as usize;
         }
-        alike += WORD;
+        equal += WORD_BYTES;
     }
-    let rest = one.iter().zip(other).skip(alike - same);
-    alike + rest.take_while(|(one, other)| one == other).count()
+    let rest = one.iter().zip(other).skip(equal - in_blocks);
+    equal + rest.take_while(|(one, other)| one == other).count()
 }
 
-/// Whether they are alike for some bytes, or to the end.
-fn begin_alike(one: &[u8], other: &[u8]) -> bool {
-    match (one.first_chunk::<ALIKE>(), other.first_chunk::<ALIKE>()) {
+/// Whether they are equal for some bytes, or to the end.
+fn are_equal_at_start(one: &[u8], other: &[u8]) -> bool {
+    match (
+        one.first_chunk::<MIN_EQUAL_BYTES>(),
+        other.first_chunk::<MIN_EQUAL_BYTES>(),
+    ) {
         (Some(one), Some(other)) => one == other,
         _ => one == other,
     }
 }
 
-/// How much of either is passed over before they are alike again: all of it, if they never are.
-fn next_alike(one: &[u8], other: &[u8]) -> (usize, usize) {
-    // The end of most texts: without that, looking for what is alike there took as long as all the rest.
+/// Bytes to skip on either side until they are equal again: all of them if they never are.
+fn next_equal(one: &[u8], other: &[u8]) -> (usize, usize) {
+    // The end of most texts: without this, the search there takes as long as everything else.
     if one.is_empty() || other.is_empty() {
         return (one.len(), other.len());
     }
-    // A text of the same length, as most that are random have.
+    // Values of the same length, such as random suffixes and uids.
     if let Some(end) = memchr(b'"', other)
-        && one.get(end..).is_some_and(|one| begin_alike(one, &other[end..]))
+        && one
+            .get(end..)
+            .is_some_and(|one| are_equal_at_start(one, &other[end..]))
     {
         return (end, end);
     }
     let (mut ones, mut others) = (Quotes::of(one), Quotes::of(other));
-    // The nearest places first.
-    for distance in 0..2 * QUOTES {
-        for step in distance.saturating_sub(QUOTES - 1)..=distance.min(QUOTES - 1) {
+    // The nearest quotes first.
+    for distance in 0..2 * MAX_QUOTES {
+        for step in distance.saturating_sub(MAX_QUOTES - 1)..=distance.min(MAX_QUOTES - 1) {
             let (Some(skip), Some(insert)) = (ones.get(step), others.get(distance - step)) else {
                 continue;
             };
-            if begin_alike(&one[skip..], &other[insert..]) {
+            if are_equal_at_start(&one[skip..], &other[insert..]) {
                 return (skip, insert);
             }
         }
@@ -108,10 +117,10 @@ fn next_alike(one: &[u8], other: &[u8]) -> (usize, usize) {
     (one.len(), other.len())
 }
 
-/// The places of the first quotes of a text, found when they are asked for.
+/// The positions of the first quotes of a text, found on demand.
 struct Quotes<'t> {
     next: memchr::Memchr<'t>,
-    found: [usize; QUOTES],
+    found: [usize; MAX_QUOTES],
     count: usize,
     is_over: bool,
 }
@@ -120,7 +129,7 @@ impl<'t> Quotes<'t> {
     fn of(text: &'t [u8]) -> Self {
         Self {
             next: memchr_iter(b'"', text),
-            found: [0; QUOTES],
+            found: [0; MAX_QUOTES],
             count: 0,
             is_over: false,
         }

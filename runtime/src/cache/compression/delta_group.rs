@@ -1,8 +1,8 @@
-//! Which objects are kept as differences, and to what.
+//! Delta groups: objects that are kept as their difference to one of their group.
 //!
-//! A family are the objects that one controller made, or all of the kind that none made. When several of a family have come, one is its
-//! exemplar; the others are kept as their difference to it, where they are alike: those that come later at once, the earlier ones when their
-//! time has come.
+//! A group are the objects of one controller, or all of the kind that have none. When several of a group have arrived, one becomes its
+//! base. The others are kept as their difference to it where they are alike: later ones when they arrive, earlier ones when they are
+//! no longer recent.
 
 use std::{hash::BuildHasher as _, sync::Arc};
 
@@ -10,313 +10,175 @@ use hashbrown::{DefaultHashBuilder, HashMap};
 
 use crate::cache::{Metadata, OwnerRef, prefetch};
 
-use super::{delta_encoding::difference, group_cache::GroupCache};
+use super::{
+    delta_encoding::difference,
+    group_cache::GroupCache,
+    policy::{
+        GROUP_CLEANUP_ARRIVALS, GROUP_MEMBERS_BEFORE_BASE, MAX_BASES_PART, MAX_DIFFERENCE_PART,
+        MAX_MEMBERS_BEFORE_BASE, MIN_BASES_BYTES, POOR_BASE_FACTOR, is_poor_base,
+    },
+};
 
-/// An exemplar is not worth its room before so many objects of its family have come.
-const MEMBERS: u32 = 4;
-/// After an exemplar that fitted few, so many times more must come before the next one is chosen, up to `PATIENT`.
-const SLOWER: u32 = 4;
-const PATIENT: u32 = 1 << 14;
-/// A difference longer than this part of the object is none: the dictionary does as well.
-const PART: usize = 5;
-/// Exemplars take this part of the bytes of what came, and no less than `LEAST`.
-const SHARE: usize = 8;
-const LEAST: usize = 256 * 1024;
-/// Families are looked through when so many objects have come, and as many as there are families.
-const FORGOTTEN_AFTER: usize = 10_000;
-
-/// The JSON of what others are kept as differences to.
+/// The JSON of the object that others of its group are kept as differences to.
 pub(super) type Base = Arc<[u8]>;
 
-/// The steps, and from what they lead to the object.
+/// An encoded difference, and the base that it refers to.
 type Difference = (Box<[u8]>, Base);
 
-/// The families of a kind.
+/// The delta groups of an informer.
 #[derive(Debug, Default)]
-pub(super) struct Families {
+pub(super) struct DeltaGroups {
     hasher: DefaultHashBuilder,
-    known: HashMap<u64, DeltaGroup>,
-    shortcuts: GroupCache,
-    /// Of the exemplars.
-    bytes: usize,
+    /// By a digest of the controller's uid.
+    groups: HashMap<u64, DeltaGroup>,
+    cache: GroupCache,
+    /// Bytes of all bases.
+    base_bytes: usize,
     buffer: Vec<u8>,
-    /// So many came since families were forgotten.
-    arrived: usize,
-    /// Of all that ever came.
+    arrivals_since_cleanup: usize,
+    /// Bytes of all objects that ever arrived.
     arrived_bytes: usize,
-    /// Of what is in the store.
+    /// Bytes of all objects in the store.
     stored_bytes: usize,
 }
 
 #[derive(Debug)]
 struct DeltaGroup {
-    exemplar: Option<Base>,
-    /// So many are to come before there is an exemplar.
-    wait: u32,
-    /// How long it waited for this one.
-    waited: u32,
-    fitted: u32,
-    failed: u32,
-    /// Of the object that came last: one that changes over and over is no family.
-    last: u64,
+    base: Option<Base>,
+    /// Objects that must arrive before one becomes the base.
+    members_missing: u32,
+    /// What that was at first.
+    members_before_base: u32,
+    /// Objects that are like the base.
+    matched: u32,
+    differed: u32,
+    /// A digest of the name that arrived last: an object that changes over and over is no group.
+    last_name: u64,
 }
 
 impl DeltaGroup {
-    const fn waiting(wait: u32) -> Self {
+    const fn without_base(members_before_base: u32) -> Self {
         Self {
-            exemplar: None,
-            wait,
-            waited: wait,
-            fitted: 0,
-            failed: 0,
-            last: 0,
+            base: None,
+            members_missing: members_before_base,
+            members_before_base,
+            matched: 0,
+            differed: 0,
+            last_name: 0,
         }
     }
 
-    /// The difference to the exemplar, if there is one that fits.
+    /// The difference to the base, if it is short.
     fn difference(&mut self, json: &[u8], buffer: &mut Vec<u8>) -> Option<Difference> {
-        let exemplar = self.exemplar.as_ref()?;
+        let base = self.base.as_ref()?;
         buffer.clear();
-        if !difference(exemplar, json, json.len() / PART, buffer) {
+        if !difference(base, json, json.len() / MAX_DIFFERENCE_PART, buffer) {
             return None;
         }
-        self.fitted = self.fitted.saturating_add(1);
-        Some((buffer.as_slice().into(), exemplar.clone()))
-    }
-
-    /// Whether the exemplar fits hardly any.
-    fn is_poor(&self) -> bool {
-        self.failed > 8 + 2 * self.fitted
+        self.matched = self.matched.saturating_add(1);
+        Some((buffer.as_slice().into(), base.clone()))
     }
 }
 
-impl Families {
-    /// Takes note of the length of all objects in the store.
-    pub(super) fn stored(&mut self, bytes: usize) {
+impl DeltaGroups {
+    /// Sets the bytes of all objects in the store: bases may take a part of it.
+    pub(super) fn set_stored_bytes(&mut self, bytes: usize) {
         self.stored_bytes = bytes;
     }
 
-    /// A new object as its difference to its family's exemplar, if that is short.
+    /// Encodes an object that arrives as its difference to its group's base, if that is short. It may become the base.
     ///
     /// `owners` is a digest of its owner references.
-    pub(super) fn at_once(&mut self, owners: u64, metadata: &Metadata, json: &[u8]) -> Option<Difference> {
-        self.arrived += 1;
+    pub(super) fn encode_arriving(
+        &mut self,
+        owners: u64,
+        metadata: &Metadata,
+        json: &[u8],
+    ) -> Option<Difference> {
+        self.arrivals_since_cleanup += 1;
         self.arrived_bytes = self.arrived_bytes.saturating_add(json.len());
-        if self.arrived >= FORGOTTEN_AFTER.max(self.known.len()) {
-            self.forget_unused();
+        if self.arrivals_since_cleanup >= GROUP_CLEANUP_ARRIVALS.max(self.groups.len()) {
+            self.drop_unused();
         }
-        let shortcut = self.shortcuts.get(owners).map(|shortcut| shortcut.family);
-        let number = shortcut.unwrap_or_else(|| self.family_of(metadata.controller()));
-        let family = self
-            .known
+        let cached = self.cache.get(owners).map(|cached| cached.group);
+        let number = cached.unwrap_or_else(|| self.group_of(metadata.controller()));
+        let group = self
+            .groups
             .entry(number)
-            .or_insert_with(|| DeltaGroup::waiting(MEMBERS));
-        if family.exemplar.is_none() {
+            .or_insert_with(|| DeltaGroup::without_base(GROUP_MEMBERS_BEFORE_BASE));
+        if group.base.is_none() {
             let name = self.hasher.hash_one(metadata.name());
-            family.wait -= u32::from(family.last != name && family.wait > 0);
-            family.last = name;
-            if family.wait > 0 {
+            group.members_missing -= u32::from(group.last_name != name && group.members_missing > 0);
+            group.last_name = name;
+            if group.members_missing > 0 {
                 return None;
             }
             // During the first list the store is empty.
-            let all = match self.stored_bytes {
+            let all_bytes = match self.stored_bytes {
                 0 => self.arrived_bytes,
-                all => all,
+                stored => stored,
             };
-            if self.bytes + json.len() > LEAST.max(all / SHARE) {
+            if self.base_bytes + json.len() > MIN_BASES_BYTES.max(all_bytes / MAX_BASES_PART) {
                 return None;
             }
-            self.bytes += json.len();
-            family.exemplar = Some(json.into());
+            self.base_bytes += json.len();
+            group.base = Some(json.into());
         }
-        let difference = family.difference(json, &mut self.buffer);
-        if let Some((_, exemplar)) = &difference {
-            self.shortcuts.set(owners, number, exemplar);
+        let difference = group.difference(json, &mut self.buffer);
+        if let Some((_, base)) = &difference {
+            self.cache.set(owners, number, base);
         } else {
-            family.failed += 1;
-            if family.is_poor() {
-                self.bytes -= family.exemplar.as_ref().map_or(0, |exemplar| exemplar.len());
-                *family = DeltaGroup::waiting((family.waited * SLOWER).min(PATIENT));
-                self.shortcuts.forget();
+            group.differed += 1;
+            if is_poor_base(group.matched, group.differed) {
+                self.base_bytes -= group.base.as_ref().map_or(0, |base| base.len());
+                let members = group.members_before_base * POOR_BASE_FACTOR;
+                *group = DeltaGroup::without_base(members.min(MAX_MEMBERS_BEFORE_BASE));
+                self.cache.clear();
             }
         }
         difference
     }
 
-    /// The same of an object that came some time ago: its family may have an exemplar now.
-    pub(super) fn later(&mut self, metadata: &Metadata, json: &[u8]) -> Option<Difference> {
-        let family = self.known.get_mut(&self.family_of(metadata.controller()))?;
-        family.difference(json, &mut self.buffer)
+    /// Encodes an object that arrived earlier: its group may have a base by now.
+    pub(super) fn encode_stored(&mut self, metadata: &Metadata, json: &[u8]) -> Option<Difference> {
+        let group = self.groups.get_mut(&self.group_of(metadata.controller()))?;
+        group.difference(json, &mut self.buffer)
     }
 
-    /// Forgets families of which no object is left, and those that never came to something.
-    fn forget_unused(&mut self) {
-        self.arrived = 0;
-        // They hold exemplars, too.
-        self.shortcuts.forget();
-        let bytes = &mut self.bytes;
-        self.known.retain(|_, family| match &family.exemplar {
-            Some(exemplar) if Arc::strong_count(exemplar) == 1 => {
-                *bytes -= exemplar.len();
+    /// Drops groups whose base no object refers to, and small ones that never had a base.
+    fn drop_unused(&mut self) {
+        self.arrivals_since_cleanup = 0;
+        // It refers to bases, too.
+        self.cache.clear();
+        let base_bytes = &mut self.base_bytes;
+        self.groups.retain(|_, group| match &group.base {
+            Some(base) if Arc::strong_count(base) == 1 => {
+                *base_bytes -= base.len();
                 false
             }
             Some(_) => true,
-            // Others are to be waited for longer.
-            None => family.waited > MEMBERS,
+            // A group that had a poor base goes on waiting for the next.
+            None => group.members_before_base > GROUP_MEMBERS_BEFORE_BASE,
         });
     }
 
-    /// The bytes of all exemplars.
+    /// Bytes of all bases.
     pub(super) fn bytes(&self) -> usize {
-        self.bytes
+        self.base_bytes
     }
 
-    /// Has the processor read meanwhile what an object with these owners will be compared with.
-    pub(super) fn fetch(&self, owners: u64) {
-        if let Some(shortcut) = self.shortcuts.get(owners) {
-            prefetch::text(&shortcut.exemplar);
+    /// Prefetches the base of the objects with these owner references.
+    pub(super) fn prefetch(&self, owners: u64) {
+        if let Some(cached) = self.cache.get(owners) {
+            prefetch::text(&cached.base);
         }
     }
 
-    fn family_of(&self, controller: Option<&OwnerRef>) -> u64 {
+    fn group_of(&self, controller: Option<&OwnerRef>) -> u64 {
         self.hasher.hash_one(controller.map(|owner| &owner.uid))
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::{super::delta_encoding::restore, *};
-    use crate::{
-        Kind as _,
-        cache::{object::StoredObject, scan::Scanner},
-    };
-
-    /// A Pod of a controller, or of none; `template` says what it shares with others.
-    fn pod(number: usize, owner: Option<usize>, template: usize) -> StoredObject {
-        let digest = |seed: usize| format!("{:016x}", seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
-        let owner = owner.map(|owner| {
-            json!([{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "rs", "uid": digest(owner), "controller": true}])
-        });
-        let environment: Vec<_> = (0..40)
-            .map(|entry| json!({"name": digest(template * 1000 + entry), "value": digest(template * 2000 + entry)}))
-            .collect();
-        let pod = json!({
-            "metadata": {
-                "namespace": "shop", "name": format!("p{number}"), "uid": digest(number + 77), "resourceVersion": "1",
-                "ownerReferences": owner,
-            },
-            "spec": {"containers": [{"name": "c", "env": environment}]},
-        });
-        let mut scanner = Scanner::new(&k8s_openapi::api::core::v1::Pod::info());
-        scanner.object(pod.to_string().as_bytes(), &[]).unwrap()
-    }
-
-    fn owners(pod: &StoredObject) -> u64 {
-        let uid = pod.metadata.controller().map_or("0", |owner| &owner.uid);
-        u64::from_str_radix(uid, 16).unwrap()
-    }
-
-    fn arrive(families: &mut Families, pod: &StoredObject) -> Option<Difference> {
-        let json = pod.payload.raw().unwrap();
-        let difference = families.at_once(owners(pod), &pod.metadata, &json);
-        if let Some((bytes, exemplar)) = &difference {
-            let mut restored = Vec::new();
-            restore(exemplar, bytes, &mut restored).unwrap();
-            assert_eq!(restored, json);
-            assert!(bytes.len() < json.len() / 20, "{} of {}", bytes.len(), json.len());
-        }
-        difference
-    }
-
-    #[test]
-    fn each_family_has_an_exemplar_once_it_is_large_enough() {
-        let mut families = Families::default();
-        for number in 0..100 {
-            for owner in [None, Some(1), Some(2)] {
-                let template = owner.unwrap_or_default();
-                let pod = pod(number, owner, template);
-                let kept = arrive(&mut families, &pod);
-                assert_eq!(kept.is_some(), number + 1 >= MEMBERS as usize, "{number}");
-            }
-        }
-        assert_eq!(families.known.len(), 3);
-    }
-
-    #[test]
-    fn an_object_that_changes_over_and_over_is_no_family() {
-        let mut families = Families::default();
-        let pod = pod(1, Some(1), 1);
-        assert!((0..100).all(|_| arrive(&mut families, &pod).is_none()));
-    }
-
-    #[test]
-    fn a_family_whose_template_changed_gets_another_exemplar_and_one_without_any_is_left_alone() {
-        let mut families = Families::default();
-        let mut kept = |numbers: std::ops::Range<usize>, template: &dyn Fn(usize) -> usize| {
-            let arrived = numbers.map(|number| arrive(&mut families, &pod(number, None, template(number))));
-            arrived.flatten().count()
-        };
-        assert!(kept(0..50, &|_| 1) > 40);
-        assert!(kept(50..400, &|_| 2) > 200, "they are alike again");
-        // From here on no two are alike: hardly anybody is made an exemplar.
-        let alone = kept(1000..3000, &|number| number);
-        assert!(alone < 10, "{alone}");
-    }
-
-    /// Those of two families whose digests are the same by chance are compared with one exemplar, and kept as a difference if they fit.
-    #[test]
-    fn what_is_compared_with_another_familys_exemplar_is_not_lost() {
-        let mut families = Families::default();
-        for number in 0..200 {
-            let pod = pod(number, Some(number % 2), number % 2);
-            let json = pod.payload.raw().unwrap();
-            if let Some((bytes, exemplar)) = families.at_once(7, &pod.metadata, &json) {
-                let mut restored = Vec::new();
-                restore(&exemplar, &bytes, &mut restored).unwrap();
-                assert_eq!(restored, json);
-            }
-        }
-    }
-
-    #[test]
-    fn a_family_for_which_there_was_no_room_has_its_exemplar_as_soon_as_there_is() {
-        let mut families = Families::default();
-        let mut kept = |numbers: std::ops::Range<usize>, owner: usize, all: usize| {
-            families.stored(all);
-            let arrived = numbers.map(|number| {
-                let pod = pod(number, Some(owner), owner);
-                families.at_once(owners(&pod), &pod.metadata, &pod.payload.raw().unwrap())
-            });
-            arrived.flatten().count()
-        };
-        for owner in 0..300 {
-            kept(0..10, owner, 1);
-        }
-        assert_eq!(kept(10..20, 299, 1), 0, "no room");
-        assert_eq!(kept(20..30, 299, 1 << 30), 10);
-    }
-
-    #[test]
-    fn exemplars_take_a_bounded_room_and_go_when_nobody_needs_them() {
-        let mut families = Families::default();
-        families.stored(1);
-        let mut all = Vec::new();
-        for owner in 0..1000 {
-            for number in 0..10 {
-                all.extend(arrive(
-                    &mut families,
-                    &pod(owner * 10 + number, Some(owner), owner),
-                ));
-            }
-            assert!(families.bytes() <= LEAST);
-        }
-        assert!(families.bytes() > LEAST / 2 && all.len() > 100);
-        families.forget_unused();
-        assert!(families.bytes() > LEAST / 2);
-        drop(all);
-        families.forget_unused();
-        assert_eq!(families.bytes(), 0);
-    }
-}
+#[path = "delta_group_tests.rs"]
+mod tests;

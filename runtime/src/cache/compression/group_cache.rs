@@ -1,65 +1,64 @@
-//! To which family an object belongs, by what its owner references look like.
+//! Finds the delta group of an object by a digest of its owner references.
 
 use super::delta_group::Base;
 
-/// Pairs of shortcuts at first, and at most.
-const FEWEST: usize = 16;
-const MOST: usize = 2048;
+const MIN_PAIRS: usize = 16;
+const MAX_PAIRS: usize = 2048;
 
-/// The families of the owner references that came lately, by a digest of those. To find a family by its controller's uid is to wait for
-/// memory four times, one after another, before the first byte of its exemplar is known.
+/// The groups of recent owner references, by their digest. To find a group by its controller's uid takes four dependent reads of memory
+/// before the first byte of its base is known.
 ///
-/// Some are forgotten. Where two digests are the same by chance, an object is compared with the exemplar of another family, which then
-/// does not fit.
+/// A cache: entries are displaced. Where two digests are equal by chance, an object is compared with the base of another group, and is not
+/// like it.
 #[derive(Debug, Default)]
 pub(super) struct GroupCache {
     /// The newer one of each pair first.
-    pairs: Vec<[Option<Shortcut>; 2]>,
-    /// So many were displaced since all were forgotten.
+    pairs: Vec<[Option<CachedGroup>; 2]>,
+    /// Entries that were displaced since the cache was cleared.
     displaced: usize,
 }
 
 #[derive(Debug)]
-pub(super) struct Shortcut {
+pub(super) struct CachedGroup {
     owners: u64,
-    pub(super) family: u64,
-    pub(super) exemplar: Base,
+    pub(super) group: u64,
+    pub(super) base: Base,
 }
 
 impl GroupCache {
-    pub(super) fn get(&self, owners: u64) -> Option<&Shortcut> {
-        let pair = self.pairs.get(self.place(owners))?;
+    pub(super) fn get(&self, owners: u64) -> Option<&CachedGroup> {
+        let pair = self.pairs.get(self.position(owners))?;
         pair.iter().flatten().find(|known| known.owners == owners)
     }
 
-    pub(super) fn set(&mut self, owners: u64, family: u64, exemplar: &Base) {
+    pub(super) fn set(&mut self, owners: u64, group: u64, base: &Base) {
         if self.get(owners).is_some() {
             return;
         }
-        if self.displaced >= self.pairs.len() && self.pairs.len() < MOST {
-            let pairs = (2 * self.pairs.len()).max(FEWEST);
+        if self.displaced >= self.pairs.len() && self.pairs.len() < MAX_PAIRS {
+            let pairs = (2 * self.pairs.len()).max(MIN_PAIRS);
             self.pairs.resize_with(pairs, Default::default);
-            self.forget();
+            self.clear();
         }
-        let place = self.place(owners);
-        if let Some([newer, older]) = self.pairs.get_mut(place) {
-            let new = Shortcut {
+        let position = self.position(owners);
+        if let Some([newer, older]) = self.pairs.get_mut(position) {
+            let new = CachedGroup {
                 owners,
-                family,
-                exemplar: exemplar.clone(),
+                group,
+                base: base.clone(),
             };
             let displaced = std::mem::replace(older, newer.replace(new));
             self.displaced += usize::from(displaced.is_some());
         }
     }
 
-    /// Lets go of all exemplars.
-    pub(super) fn forget(&mut self) {
+    /// Drops all entries and the references to bases that they hold.
+    pub(super) fn clear(&mut self) {
         self.pairs.fill_with(Default::default);
         self.displaced = 0;
     }
 
-    fn place(&self, owners: u64) -> usize {
+    fn position(&self, owners: u64) -> usize {
         usize::try_from(owners % self.pairs.len().max(1) as u64).unwrap_or_default()
     }
 }
@@ -73,32 +72,32 @@ mod tests {
     }
 
     #[test]
-    fn most_of_those_that_come_again_are_known_and_none_is_another() {
-        let exemplar: Base = b"{}".as_slice().into();
-        let mut shortcuts = GroupCache::default();
+    fn most_recent_groups_are_found_and_never_another() {
+        let base: Base = b"{}".as_slice().into();
+        let mut cache = GroupCache::default();
         let mut known = 0;
         for round in 0..20 {
-            for family in 0..400 {
-                let found = shortcuts.get(digest(family)).map(|shortcut| shortcut.family);
-                assert!(found.is_none_or(|found| found == family));
+            for group in 0..400 {
+                let found = cache.get(digest(group)).map(|cached| cached.group);
+                assert!(found.is_none_or(|found| found == group));
                 known += usize::from(round >= 10 && found.is_some());
-                shortcuts.set(digest(family), family, &exemplar);
+                cache.set(digest(group), group, &base);
             }
         }
         assert!(known > 4000 * 9 / 10, "{known} of 4000");
-        assert!(shortcuts.pairs.len() < MOST);
-        shortcuts.forget();
-        assert_eq!(Base::strong_count(&exemplar), 1);
-        assert!(shortcuts.get(digest(1)).is_none());
+        assert!(cache.pairs.len() < MAX_PAIRS);
+        cache.clear();
+        assert_eq!(Base::strong_count(&base), 1);
+        assert!(cache.get(digest(1)).is_none());
     }
 
     #[test]
-    fn they_take_a_bounded_room() {
-        let exemplar: Base = b"{}".as_slice().into();
-        let mut shortcuts = GroupCache::default();
-        for family in 0..100_000 {
-            shortcuts.set(digest(family), family, &exemplar);
+    fn cache_takes_bounded_memory() {
+        let base: Base = b"{}".as_slice().into();
+        let mut cache = GroupCache::default();
+        for group in 0..100_000 {
+            cache.set(digest(group), group, &base);
         }
-        assert_eq!(shortcuts.pairs.len(), MOST);
+        assert_eq!(cache.pairs.len(), MAX_PAIRS);
     }
 }

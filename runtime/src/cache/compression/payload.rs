@@ -1,4 +1,4 @@
-//! The bytes of one object.
+//! The JSON of one object, raw or encoded.
 
 use std::{cell::RefCell, sync::Arc};
 
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::cache::prefetch;
 
-/// The JSON of an object: raw at first, later perhaps compressed, in place and unseen by readers.
+/// The JSON of an object. It may be re-encoded in place at any time; readers do not notice.
 #[derive(Debug)]
 pub(in crate::cache) struct Payload {
     form: RwLock<Form>,
@@ -22,27 +22,32 @@ pub(in crate::cache) struct Payload {
 
 #[derive(Debug)]
 enum Form {
+    /// Raw, in memory of its own.
     Raw(Bytes),
-    /// Raw, in a block that it shares with others: not for long.
-    Encoder(Bytes),
+    /// Raw, in a block that it shares with other recent payloads: encoded or dropped soon.
+    RawInBlock(Bytes),
     Compressed {
         bytes: Box<[u8]>,
-        /// None: compressed by itself.
+        /// None: compressed without a dictionary.
         dictionary: Option<Arc<Dictionary>>,
     },
-    /// The difference to another object.
-    Different {
-        bytes: Box<[u8]>,
-        from: Base,
-    },
+    /// The difference to the base of the object's delta group.
+    Difference { bytes: Box<[u8]>, base: Base },
 }
 
-/// Compressed bytes that do not give back what they were made of: memory or the library is broken.
+/// Encoded bytes that do not decode to what was encoded: the memory or the library is broken.
 #[derive(Debug, thiserror::Error)]
 #[error("the cached bytes do not decompress")]
 pub(in crate::cache) struct Damaged;
 
+impl Default for Payload {
+    fn default() -> Self {
+        Self::new(&[])
+    }
+}
+
 impl Payload {
+    /// Raw, in memory of its own.
     pub(in crate::cache) fn new(json: &[u8]) -> Self {
         Self {
             form: RwLock::new(Form::Raw(Bytes::copy_from_slice(json))),
@@ -50,44 +55,44 @@ impl Payload {
         }
     }
 
-    /// To be compressed before long.
-    pub(super) fn fresh(json: Bytes) -> Self {
+    /// Raw, in a block that is shared with other payloads.
+    pub(super) fn raw_in_block(json: Bytes) -> Self {
         Self {
             length: json.len(),
-            form: RwLock::new(Form::Encoder(json)),
+            form: RwLock::new(Form::RawInBlock(json)),
         }
     }
 
-    /// Kept as the difference of the JSON, which is so long, to another object.
-    pub(super) fn different(length: usize, bytes: Box<[u8]>, from: Base) -> Self {
+    /// The difference to `base`; `length` is that of the JSON.
+    pub(super) fn different(length: usize, bytes: Box<[u8]>, base: Base) -> Self {
         Self {
             length,
-            form: RwLock::new(Form::Different { bytes, from }),
+            form: RwLock::new(Form::Difference { bytes, base }),
         }
     }
 
-    /// Has the processor read the beginning of what is kept: beside it stands what is looked at when it is freed.
+    /// Prefetches the beginning of the bytes: the allocator's data beside it is needed to free them.
     pub(in crate::cache) fn prefetch(&self) {
         match &*self.form.read() {
-            Form::Raw(bytes) | Form::Encoder(bytes) => prefetch::first(bytes),
-            Form::Compressed { bytes, .. } | Form::Different { bytes, .. } => prefetch::first(bytes),
+            Form::Raw(bytes) | Form::RawInBlock(bytes) => prefetch::first(bytes),
+            Form::Compressed { bytes, .. } | Form::Difference { bytes, .. } => prefetch::first(bytes),
         }
     }
 
-    /// Bytes of the JSON.
+    /// The length of the JSON in bytes.
     pub(in crate::cache) fn length(&self) -> usize {
         self.length
     }
 
-    /// Bytes that are kept of it.
+    /// The bytes of memory that the JSON takes as it is encoded.
     pub(in crate::cache) fn kept(&self) -> usize {
         match &*self.form.read() {
-            Form::Raw(json) | Form::Encoder(json) => json.len(),
-            Form::Compressed { bytes, .. } | Form::Different { bytes, .. } => bytes.len(),
+            Form::Raw(json) | Form::RawInBlock(json) => json.len(),
+            Form::Compressed { bytes, .. } | Form::Difference { bytes, .. } => bytes.len(),
         }
     }
 
-    /// The JSON, in memory of its own where it is not kept raw for good.
+    /// The JSON. Copied unless it is raw in memory of its own.
     pub(in crate::cache) fn json(&self) -> Result<Bytes, Damaged> {
         if let Form::Raw(json) = &*self.form.read() {
             return Ok(json.clone());
@@ -95,7 +100,7 @@ impl Payload {
         self.decompressed(Vec::new()).map(Bytes::from)
     }
 
-    /// Hands the JSON to `read`, without a lock. Memory for it is kept from one read of the thread to the next.
+    /// Calls `read` with the JSON, without a lock. The thread reuses the memory that it is decoded into.
     pub(in crate::cache) fn with_json<R>(&self, read: impl FnOnce(&[u8]) -> R) -> Result<R, Damaged> {
         thread_local! {
             static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
@@ -103,7 +108,7 @@ impl Payload {
         if let Some(json) = self.raw() {
             return Ok(read(&json));
         }
-        // Taken out: `read` may come here again.
+        // Taken out: `read` may call this function again.
         let scratch = SCRATCH.take();
         let json = self.decompressed(scratch)?;
         let result = read(&json);
@@ -113,25 +118,25 @@ impl Payload {
         Ok(result)
     }
 
-    /// Compresses the JSON, unless that was done with this dictionary. Says how many bytes it takes now.
+    /// Compresses the JSON unless it is compressed with this dictionary or a difference. Returns how many bytes it takes now.
     pub(super) fn compress(
         &self,
         compressor: &mut DictionaryCompressor,
         dictionary: Option<&Arc<Dictionary>>,
     ) -> usize {
         let done = match &*self.form.read() {
-            Form::Raw(_) | Form::Encoder(_) => false,
-            Form::Compressed { dictionary: used, .. } => same(used.as_ref(), dictionary),
-            Form::Different { .. } => true,
+            Form::Raw(_) | Form::RawInBlock(_) => false,
+            Form::Compressed { dictionary: used, .. } => is_same_dictionary(used.as_ref(), dictionary),
+            Form::Difference { .. } => true,
         };
         if done {
             return self.kept();
         }
         let bytes = self.with_json(|json| compressor.compress(json, dictionary));
         let Ok(Some(bytes)) = bytes else {
-            // What does not shrink stays raw.
+            // It does not shrink and stays raw.
             let mut form = self.form.write();
-            if let Form::Encoder(json) = &*form {
+            if let Form::RawInBlock(json) = &*form {
                 *form = Form::Raw(Bytes::copy_from_slice(json));
             }
             return self.length;
@@ -144,38 +149,40 @@ impl Payload {
         kept
     }
 
-    /// From now on it is kept as it is, in memory of its own.
+    /// Decodes the payload in place: raw, in memory of its own.
     pub(in crate::cache) fn make_raw(&self) {
         if matches!(&*self.form.read(), Form::Raw(_)) {
             return;
         }
-        // What is damaged is said to be so when it is read.
+        // Damage is reported when it is read.
         if let Ok(json) = self.decompressed(Vec::new()) {
             *self.form.write() = Form::Raw(json.into());
         }
     }
 
-    /// The dictionary that is needed to read it.
+    /// The dictionary that is needed to decode it.
     pub(super) fn dictionary(&self) -> Option<Arc<Dictionary>> {
         match &*self.form.read() {
-            Form::Raw(_) | Form::Encoder(_) | Form::Different { .. } => None,
+            Form::Raw(_) | Form::RawInBlock(_) | Form::Difference { .. } => None,
             Form::Compressed { dictionary, .. } => dictionary.clone(),
         }
     }
 
-    /// From now on it is kept as this, which must be the difference of its own JSON.
-    pub(super) fn keep_difference(&self, bytes: Box<[u8]>, from: Base) {
-        *self.form.write() = Form::Different { bytes, from };
+    /// Replaces the payload by `bytes`, which must be the difference of its own JSON to `base`.
+    pub(super) fn keep_difference(&self, bytes: Box<[u8]>, base: Base) {
+        *self.form.write() = Form::Difference { bytes, base };
     }
 
+    #[cfg(test)]
     pub(super) fn is_raw(&self) -> bool {
-        matches!(&*self.form.read(), Form::Raw(_) | Form::Encoder(_))
+        matches!(&*self.form.read(), Form::Raw(_) | Form::RawInBlock(_))
     }
 
+    /// The JSON, if the payload is raw.
     pub(in crate::cache) fn raw(&self) -> Option<Bytes> {
         match &*self.form.read() {
-            Form::Raw(json) | Form::Encoder(json) => Some(json.clone()),
-            Form::Compressed { .. } | Form::Different { .. } => None,
+            Form::Raw(json) | Form::RawInBlock(json) => Some(json.clone()),
+            Form::Compressed { .. } | Form::Difference { .. } => None,
         }
     }
 
@@ -186,8 +193,8 @@ impl Payload {
         to.clear();
         to.reserve(self.length);
         match &*self.form.read() {
-            Form::Raw(json) | Form::Encoder(json) => to.extend_from_slice(json),
-            Form::Different { bytes, from } => restore(from, bytes, &mut to).ok_or(Damaged)?,
+            Form::Raw(json) | Form::RawInBlock(json) => to.extend_from_slice(json),
+            Form::Difference { bytes, base } => restore(base, bytes, &mut to).ok_or(Damaged)?,
             Form::Compressed { bytes, dictionary } => {
                 let length = CONTEXT.with_borrow_mut(|context| match dictionary {
                     Some(dictionary) => dictionary.decompress(context, bytes, &mut to),
@@ -204,7 +211,7 @@ impl Payload {
     }
 }
 
-fn same(one: Option<&Arc<Dictionary>>, other: Option<&Arc<Dictionary>>) -> bool {
+fn is_same_dictionary(one: Option<&Arc<Dictionary>>, other: Option<&Arc<Dictionary>>) -> bool {
     one.map(Arc::as_ptr) == other.map(Arc::as_ptr)
 }
 
@@ -221,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_is_what_was_put_in_however_it_is_kept() {
+    fn payload_decodes_to_its_json_in_every_form() {
         let texts: Vec<Vec<u8>> = (0..300).map(text).collect();
         let dictionary = Dictionary::train(&texts).map(Arc::new).unwrap();
         let other = Dictionary::train(&texts[100..]).map(Arc::new).unwrap();
@@ -238,14 +245,14 @@ mod tests {
                 let kept = payload.compress(&mut compressor, dictionary);
                 assert_eq!(kept, payload.kept());
                 assert!(kept < text.len() / 2, "{kept} of {}", text.len());
-                assert!(same(payload.dictionary().as_ref(), dictionary));
+                assert!(is_same_dictionary(payload.dictionary().as_ref(), dictionary));
                 read(&payload);
             }
         }
     }
 
     #[test]
-    fn what_does_not_shrink_stays_raw_and_what_is_alike_shrinks_by_itself() {
+    fn payload_that_does_not_shrink_stays_raw_and_a_repetitive_one_shrinks_without_a_dictionary() {
         let mut compressor = DictionaryCompressor::default();
         let short = Payload::new(b"{\"a\":1}");
         assert_eq!(short.compress(&mut compressor, None), 7);
@@ -261,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_may_read_another() {
+    fn reader_may_read_another_payload() {
         let payloads = [Payload::new(&[b'a'; 500]), Payload::new(&[b'b'; 600])];
         for payload in &payloads {
             payload.compress(&mut DictionaryCompressor::default(), None);

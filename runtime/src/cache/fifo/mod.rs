@@ -8,7 +8,6 @@ mod tests;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use tokio::sync::Notify;
 
 use self::{batching::BatchingFifo, delta_fifo::DeltaFifo};
 use super::{object::StoredObject, store::Store};
@@ -108,7 +107,6 @@ pub(super) trait Fifo: Send {
 /// A [`Fifo`] that tasks share.
 pub(super) struct SharedFifo {
     fifo: Mutex<Box<dyn Fifo>>,
-    pushed: Notify,
 }
 
 impl SharedFifo {
@@ -124,7 +122,6 @@ impl SharedFifo {
         };
         Self {
             fifo: Mutex::new(fifo),
-            pushed: Notify::new(),
         }
     }
 
@@ -133,19 +130,11 @@ impl SharedFifo {
         for delta in deltas {
             fifo.push(delta);
         }
-        drop(fifo);
-        self.pushed.notify_one();
     }
 
-    /// Waits for the next batch. Cancel safe. For one consumer.
-    pub(super) async fn pop(&self) -> Vec<Delta> {
-        loop {
-            let batch = self.fifo.lock().pop();
-            if let Some(batch) = batch {
-                return batch;
-            }
-            self.pushed.notified().await;
-        }
+    /// See [`Fifo::pop`].
+    pub(super) fn pop(&self) -> Option<Vec<Delta>> {
+        self.fifo.lock().pop()
     }
 
     /// See [`Fifo::processed`]; says whether all namespaces have synced.

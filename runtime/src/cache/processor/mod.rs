@@ -12,11 +12,7 @@ mod resync;
 
 use std::sync::Arc;
 
-use tokio::{
-    runtime::Handle,
-    task::coop::consume_budget,
-    time::{Instant, Interval, MissedTickBehavior, interval_at},
-};
+use tokio::{runtime::Handle, task::coop::consume_budget, time::Instant};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use self::registration::HandlerRegistration;
@@ -44,8 +40,6 @@ pub(super) enum Listener {
 pub(super) struct Processor {
     registrations: Arc<Registrations>,
     listeners: Vec<RunningListener>,
-    /// The timer of the resync check period; none before a listener has a resync period.
-    resync_checks: Option<Interval>,
     handlers: Handlers,
 }
 
@@ -77,7 +71,6 @@ impl Processor {
         Self {
             registrations,
             listeners: Vec::new(),
-            resync_checks: None,
             handlers,
         }
     }
@@ -96,13 +89,6 @@ impl Processor {
             }
             running.flush();
             self.listeners.push(running);
-        }
-        if self.resync_checks.is_none()
-            && let Some(period) = self.registrations.resync_check_period()
-        {
-            let mut resync_checks = interval_at(Instant::now() + period, period);
-            resync_checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-            self.resync_checks = Some(resync_checks);
         }
     }
 
@@ -129,16 +115,6 @@ impl Processor {
             dispatch,
             registration,
             schedule: ResyncSchedule::new(resync, Instant::now()),
-        }
-    }
-
-    /// Waits for the next resync check: then call [`begin_resync`](Self::begin_resync). Cancel safe.
-    pub(super) async fn resync_due(&mut self) {
-        match &mut self.resync_checks {
-            Some(resync_checks) => {
-                resync_checks.tick().await;
-            }
-            None => std::future::pending().await,
         }
     }
 

@@ -202,7 +202,7 @@ impl Registrations {
     }
 
     /// Returns the resync check period (client-go's resyncCheckPeriod); none before a listener has a resync period.
-    pub(super) fn resync_check_period(&self) -> Option<Duration> {
+    pub(in crate::cache) fn resync_check_period(&self) -> Option<Duration> {
         self.state.lock().resync_check_period
     }
 

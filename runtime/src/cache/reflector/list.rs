@@ -1,26 +1,29 @@
-//! Lists in pages, or whole where the server answers from its cache.
+//! Lists: whole from the server's watch cache, or in pages from its storage.
 
 use std::sync::Arc;
 
-use super::{Reflector, SILENCE, TemporaryStore, in_time, next};
+use super::{
+    MAX_SILENCE, Reflector, ReflectorStore, TemporaryStore, next_chunk, response_in_time, stored_or_encoded,
+};
 use crate::cache::{
     ListOptions, ListWatchError,
     index::Index,
-    scan::{ListSplitter, Listed},
+    scan::{ListSplitter, ScannedObject},
 };
 
+/// Objects in a page, where the server would return a page or read its storage anyway.
 const PAGE_SIZE: u32 = 500;
 
-/// A list, put together of its pages.
+/// A list, collected from its pages.
 #[derive(Default)]
-struct List {
+struct CollectedList {
     objects: TemporaryStore,
     version: String,
     pages: usize,
 }
 
-impl Reflector {
-    /// Puts the whole list into the queue as one replacement.
+impl<S: ReflectorStore> Reflector<S> {
+    /// Lists, and replaces the store's objects of the namespace at once.
     pub(super) async fn list(&mut self) -> Result<(), ListWatchError> {
         let version = match &*self.version {
             _ if self.version_unavailable => String::new(),
@@ -29,7 +32,7 @@ impl Reflector {
         };
         let first = ["", "0"].contains(&&*version);
         let listed = match self.list_at(&version).await {
-            // The last: of a version that is none, which the server itself may have sent.
+            // Invalid: a version that the server itself may have sent.
             Err(error)
                 if error.is_expired() || error.is_too_large_version() || (error.is_invalid() && !first) =>
             {
@@ -38,17 +41,17 @@ impl Reflector {
             }
             listed => listed?,
         };
-        self.paged |= version == "0" && listed.pages > 1;
-        self.gathered(listed.objects, &listed.version).await;
+        self.is_paging |= version == "0" && listed.pages > 1;
+        self.replace(listed.objects, &listed.version).await;
         Ok(())
     }
 
-    /// Lists in pages where the server does not answer from its cache anyway; a page that expired costs a full list.
-    async fn list_at(&mut self, version: &str) -> Result<List, ListWatchError> {
-        let pages_by_itself = self.paged || ["", "0"].contains(&version);
+    /// Lists in pages where the server does not use its watch cache anyway. If a page has expired, lists in one response.
+    async fn list_at(&mut self, version: &str) -> Result<CollectedList, ListWatchError> {
+        let reads_storage = self.is_paging || ["", "0"].contains(&version);
         let first = ListOptions {
             resource_version: version.to_owned(),
-            limit: self.options.page_size.or(pages_by_itself.then_some(PAGE_SIZE)),
+            limit: self.options.page_size.or(reads_storage.then_some(PAGE_SIZE)),
             ..ListOptions::default()
         };
         match self.pages(first.clone()).await {
@@ -60,13 +63,13 @@ impl Reflector {
         .map_err(|(_, error)| error)
     }
 
-    /// An error comes with whether it was that of a later page.
-    async fn pages(&mut self, mut options: ListOptions) -> Result<List, (bool, ListWatchError)> {
-        let mut listed = List::default();
+    /// Lists all pages. An error has a flag: whether a later page than the first failed.
+    async fn pages(&mut self, mut options: ListOptions) -> Result<CollectedList, (bool, ListWatchError)> {
+        let mut listed = CollectedList::default();
         loop {
             let objects = &mut listed.objects;
-            let page = self.page(options.clone(), |reflector, indexes, object| {
-                objects.put(reflector.listed(object, indexes));
+            let page = self.page(options.clone(), |store, object, indexes| {
+                objects.put(stored_or_encoded(store, object, indexes));
             });
             let (version, next) = page.await.map_err(|error| (listed.pages > 0, error))?;
             listed.pages += 1;
@@ -76,10 +79,10 @@ impl Reflector {
             match next {
                 None => return Ok(listed),
                 token if token == options.continue_token => {
-                    let stuck = "each page of the list points at itself as the next".to_owned();
+                    let stuck = "a page of the list names itself as the next page".to_owned();
                     return Err((true, ListWatchError::Malformed(stuck)));
                 }
-                // Later pages are of the first one's version, which the token carries.
+                // The token has the version of the first page.
                 token => {
                     options = ListOptions {
                         resource_version: String::new(),
@@ -95,19 +98,25 @@ impl Reflector {
     pub(super) async fn page(
         &mut self,
         options: ListOptions,
-        mut each: impl FnMut(&Self, &[Arc<Index>], Listed),
+        mut each: impl FnMut(&S, ScannedObject<'_>, &[Arc<Index>]),
     ) -> Result<(String, Option<String>), ListWatchError> {
-        let indexes = self.core.store.indexes();
-        let mut body = in_time(self.source.list(options)).await?;
-        let mut cutter = ListSplitter::new();
-        while let Some(chunk) = next(&mut body, SILENCE).await? {
-            cutter.push(&chunk, |item| {
-                let object = self.scanner.listed(item, &indexes, &self.core.store)?;
-                each(self, &indexes, object);
+        let Self {
+            store,
+            scanner,
+            source,
+            ..
+        } = self;
+        let indexes = store.indexes();
+        let mut body = response_in_time(source.list(options)).await?;
+        let mut splitter = ListSplitter::new();
+        while let Some(chunk) = next_chunk(&mut body, MAX_SILENCE).await? {
+            splitter.push(&chunk, |item| {
+                let object = scanner.item(item, |owners| store.prefetch(owners))?;
+                each(store, object, &indexes);
                 Ok(())
             })?;
         }
-        let envelope = cutter.finish()?;
+        let envelope = splitter.finish()?;
         Ok((envelope.resource_version, envelope.continue_token))
     }
 }

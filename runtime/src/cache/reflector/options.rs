@@ -82,7 +82,7 @@ impl ErrorHandler {
     }
 
     /// Tells the handler; its panic ends there.
-    pub(super) fn tell(&self, error: &ListWatchError) {
+    pub(in crate::cache) fn tell(&self, error: &ListWatchError) {
         let Some(callback) = self.0.lock().clone() else {
             return;
         };

@@ -1,35 +1,42 @@
-//! Streaming lists: a watch that begins with all objects, says when that was all, and goes on.
+//! Streaming lists (`sendInitialEvents`): a watch that begins with all objects, marks their end with a bookmark, and continues.
 //!
-//! The server needs not build the list in its memory. One that cannot do this says so (422, or 400), or ignores what it was asked for and
-//! begins an ordinary watch, which never says that it was all; client-go waits for ever then. Here a list follows at once in the first case,
-//! and in the second after half a minute of silence, or a second bookmark that does not say it. Such a server is not asked again for
-//! an hour; it may have been upgraded then. After anything else that cannot be mended by waiting a list follows, too, and the next
-//! time a stream is tried again.
+//! The server does not have to build the list in memory. A server without streaming lists answers 422 or 400, or ignores the parameter
+//! and opens an ordinary watch, which never sends the bookmark; client-go waits for ever then. Here an ordinary list follows at once in the
+//! first case, and in the second after half a minute of silence or a second bookmark without the annotation. Streaming is tried again
+//! after an hour, when the server may have been upgraded. After other failures that a retry cannot fix, an ordinary list follows too, and
+//! the next relist tries a stream again.
 
 use std::{sync::Arc, time::Duration};
 
 use tokio::time::{Instant, timeout};
 
-use super::{Reflector, SILENCE, TemporaryStore, watch::Stream};
-use crate::cache::{ListWatchError, index::Index, scan::WatchEvent, stats::count};
+use super::{MAX_SILENCE, Reflector, ReflectorStore, TemporaryStore, stored_or_encoded, watch::WatchStream};
+use crate::cache::{
+    ListWatchError,
+    index::Index,
+    scan::{ScanFailure, WatchEvent},
+    stats::count,
+};
 
-const WARN_EVERY: Duration = Duration::from_secs(10);
-/// After so much silence the end of the initial events is not waited for.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// As many bookmarks, a minute apart, that do not end the initial events show that none will.
-const OTHER_BOOKMARKS: u32 = 2;
-/// After so many streams that ended too early a list is tried.
-const TORN: u32 = 2;
-const ASK_AGAIN: Duration = Duration::from_hours(1);
+/// How often a warning is logged while the initial events stall.
+const STALL_WARNING_INTERVAL: Duration = Duration::from_secs(10);
+/// How long the initial events may stall before an ordinary list follows.
+const MAX_STALL: Duration = Duration::from_secs(30);
+/// Bookmarks without the annotation, a minute apart, that show that the server ignores `sendInitialEvents`.
+const MAX_OTHER_BOOKMARKS: u32 = 2;
+/// Streams that broke off before an ordinary list follows.
+const MAX_BROKEN_STREAMS: u32 = 2;
+/// When a server without streaming lists is asked for one again.
+const STREAMING_RETRY_INTERVAL: Duration = Duration::from_hours(1);
 
-/// Why a list did not come as a stream.
-enum Failure {
-    /// The server does not know how.
+/// Why a streaming list failed.
+enum StreamingFailure {
+    /// The server does not support streaming lists.
     Unsupported(String),
     Failed(ListWatchError),
 }
 
-impl From<ListWatchError> for Failure {
+impl From<ListWatchError> for StreamingFailure {
     fn from(error: ListWatchError) -> Self {
         if error.is_invalid() {
             Self::Unsupported(error.to_string())
@@ -39,46 +46,54 @@ impl From<ListWatchError> for Failure {
     }
 }
 
-/// The initial events so far.
+/// The initial events that were received.
 #[derive(Default)]
-struct Initial {
+struct InitialEvents {
     objects: TemporaryStore,
     other_bookmarks: u32,
     /// The version of the bookmark that ended them.
     version: Option<Box<str>>,
-    /// Whole lines that came with the last of them.
-    rest: Vec<u8>,
+    /// Complete lines that were received with the last of them.
+    next_lines: Vec<u8>,
 }
 
-impl Reflector {
-    /// Puts the whole list into the queue as one replacement and returns the stream, to go on with; none when a list is needed instead.
-    pub(super) async fn stream_list_if_possible(&mut self) -> Result<Option<Stream>, ListWatchError> {
-        let is_unsupported = self.unstreamed_until.is_some_and(|until| Instant::now() < until);
+impl<S: ReflectorStore> Reflector<S> {
+    /// Replaces the store's objects of the namespace by a streaming list, and returns the stream, which continues as a watch. None if an
+    /// ordinary list is needed instead.
+    pub(super) async fn stream_list_if_possible(&mut self) -> Result<Option<WatchStream>, ListWatchError> {
+        let is_unsupported = self
+            .streaming_retry_at
+            .is_some_and(|retry_at| Instant::now() < retry_at);
         if is_unsupported || !self.options.streaming_lists {
             return Ok(None);
         }
         match self.stream_list().await {
             Ok(stream) => return Ok(Some(stream)),
-            // A list would not reach it either.
-            Err(Failure::Failed(error @ ListWatchError::Unreachable { .. })) => return Err(error),
-            Err(Failure::Failed(error)) => {
-                // After a refusal the list will show what is wrong.
+            // An ordinary list would not reach it either.
+            Err(StreamingFailure::Failed(error @ ListWatchError::Unreachable { .. })) => return Err(error),
+            Err(StreamingFailure::Failed(error)) => {
+                // The ordinary list will report a status.
                 if !matches!(error, ListWatchError::Status(_)) {
-                    self.failed(&error);
+                    self.report(&error);
                 }
-                tracing::debug!("{}: no streaming list, listing: {error}", self.complaints.place());
+                tracing::debug!(
+                    "{}: streaming list failed, listing instead: {error}",
+                    self.failure_log.informer()
+                );
             }
-            Err(Failure::Unsupported(why)) => {
-                let place = self.complaints.place();
-                tracing::debug!("{place}: the server knows no streaming lists, listing: {why}");
-                self.unstreamed_until = Some(Instant::now() + ASK_AGAIN);
+            Err(StreamingFailure::Unsupported(why)) => {
+                let place = self.failure_log.informer();
+                tracing::debug!(
+                    "{place}: the server does not support streaming lists, listing instead: {why}"
+                );
+                self.streaming_retry_at = Some(Instant::now() + STREAMING_RETRY_INTERVAL);
             }
         }
         Ok(None)
     }
 
-    async fn stream_list(&mut self) -> Result<Stream, Failure> {
-        let mut torn = 0;
+    async fn stream_list(&mut self) -> Result<WatchStream, StreamingFailure> {
+        let mut broken = 0;
         loop {
             let version = if self.version_unavailable {
                 ""
@@ -87,94 +102,101 @@ impl Reflector {
             }
             .to_owned();
             match self.initial_events(&version).await {
-                Err(Failure::Failed(error)) if error.asks_to_wait() => self.failed_and_waits(&error).await,
-                Err(Failure::Failed(error))
+                Err(StreamingFailure::Failed(error)) if error.asks_to_wait() => {
+                    self.report_and_back_off(&error).await
+                }
+                Err(StreamingFailure::Failed(error))
                     if (error.is_expired() || error.is_too_large_version()) && !version.is_empty() =>
                 {
                     self.version_unavailable = true;
                 }
-                Err(Failure::Failed(error @ ListWatchError::Broken(_))) if torn + 1 < TORN => {
-                    torn += 1;
-                    self.failed_and_waits(&error).await;
+                Err(StreamingFailure::Failed(error @ ListWatchError::Broken(_)))
+                    if broken + 1 < MAX_BROKEN_STREAMS =>
+                {
+                    broken += 1;
+                    self.report_and_back_off(&error).await;
                 }
                 result => return result,
             }
         }
     }
 
-    async fn initial_events(&mut self, version: &str) -> Result<Stream, Failure> {
-        // A proxy may hold back the head of a response until the first byte of its body.
-        let Ok(opened) = timeout(PATIENCE, self.open(version, true)).await else {
-            return Err(Failure::Unsupported(format!(
+    async fn initial_events(&mut self, version: &str) -> Result<WatchStream, StreamingFailure> {
+        // A proxy may hold back the response's head until the first byte of its body.
+        let Ok(opened) = timeout(MAX_STALL, self.open(version, true)).await else {
+            return Err(StreamingFailure::Unsupported(format!(
                 "no answer within {} s",
-                PATIENCE.as_secs()
+                MAX_STALL.as_secs()
             )));
         };
         let mut stream = opened?;
-        let mut initial = Initial::default();
-        let mut heard = Instant::now();
+        let mut initial = InitialEvents::default();
+        let mut last_chunk_at = Instant::now();
         let version = loop {
             let chunk = if let Some(chunk) = stream.next_now() {
                 chunk
-            } else if let Ok(chunk) = timeout(WARN_EVERY, stream.next(SILENCE)).await {
+            } else if let Ok(chunk) = timeout(STALL_WARNING_INTERVAL, stream.next(MAX_SILENCE)).await {
                 chunk
             } else {
-                self.is_silent(heard.elapsed())?;
+                self.check_stall(last_chunk_at.elapsed())?;
                 continue;
             };
             let Some(chunk) = chunk? else {
-                return Err(ListWatchError::Broken("it ended before all objects had come".to_owned()).into());
+                return Err(
+                    ListWatchError::Broken("it ended before the initial events did".to_owned()).into(),
+                );
             };
-            heard = Instant::now();
-            let indexes = self.core.store.indexes();
-            let mut taken = Ok(());
+            last_chunk_at = Instant::now();
+            let indexes = self.store.indexes();
+            let mut received = Ok(());
             let _ = stream.lines.push(&chunk, |line| {
-                taken = self.initial_line(line, &indexes, &mut initial);
-                taken.as_ref().map_err(drop).copied()
+                received = self.initial_event(line, &indexes, &mut initial);
+                received.as_ref().map_err(drop).copied()
             });
-            taken?;
-            stream.lines.check().map_err(ListWatchError::from)?;
+            received?;
+            ScanFailure::check_line_length(&stream.lines).map_err(ListWatchError::from)?;
             if let Some(version) = initial.version.take() {
                 break version;
             }
-            if initial.other_bookmarks >= OTHER_BOOKMARKS {
-                let why = "bookmarks come that do not end the initial events";
-                return Err(Failure::Unsupported(why.to_owned()));
+            if initial.other_bookmarks >= MAX_OTHER_BOOKMARKS {
+                let why = "bookmarks arrive that do not end the initial events";
+                return Err(StreamingFailure::Unsupported(why.to_owned()));
             }
         };
-        stream.goes_on(initial.rest);
-        self.gathered(initial.objects, &version).await;
+        stream.continue_as_watch(initial.next_lines);
+        self.replace(initial.objects, &version).await;
         Ok(stream)
     }
 
-    fn is_silent(&self, silence: Duration) -> Result<(), Failure> {
+    fn check_stall(&self, silence: Duration) -> Result<(), StreamingFailure> {
         let seconds = silence.as_secs();
-        if silence >= PATIENCE {
-            let why = format!("nothing came for {seconds} s, and nothing said that these were all objects");
-            return Err(Failure::Unsupported(why));
+        if silence >= MAX_STALL {
+            let why = format!("no data for {seconds} s, and no bookmark that ends the initial events");
+            return Err(StreamingFailure::Unsupported(why));
         }
-        let place = self.complaints.place();
-        tracing::warn!("{place}: the streaming list does not end: nothing came for {seconds} s; waiting");
+        let place = self.failure_log.informer();
+        tracing::warn!("{place}: the streaming list has stalled: no data for {seconds} s; waiting");
         Ok(())
     }
 
-    fn initial_line(
+    fn initial_event(
         &mut self,
         line: &[u8],
         indexes: &[Arc<Index>],
-        initial: &mut Initial,
+        initial: &mut InitialEvents,
     ) -> Result<(), ListWatchError> {
         if initial.version.is_some() {
-            initial.rest.extend_from_slice(line);
-            initial.rest.push(b'\n');
+            initial.next_lines.extend_from_slice(line);
+            initial.next_lines.push(b'\n');
             return Ok(());
         }
-        count(&self.core.counters.watch_events);
-        match self.scanner.list_line(line, indexes, &self.core.store)? {
+        count(&self.store.counters().watch_events);
+        let store = &*self.store;
+        match self.scanner.watch_event(line, |owners| store.prefetch(owners))? {
             WatchEvent::Added(object) | WatchEvent::Modified(object) => {
-                initial.objects.put(self.listed(object, indexes));
+                initial.objects.put(stored_or_encoded(store, object, indexes));
             }
-            WatchEvent::Deleted(object) => initial.objects.delete(object.metadata().name()),
+            WatchEvent::Deleted(object) => initial.objects.delete(object.metadata.name()),
             WatchEvent::Bookmark {
                 version,
                 ends_initial_events: true,

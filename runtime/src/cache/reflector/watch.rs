@@ -1,103 +1,108 @@
-//! WatchHealth: the changes after a version, line by line.
+//! Watches: the changes after a resource version, line by line.
 
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use futures::{FutureExt as _, StreamExt as _};
-use tokio::time::{Instant, sleep};
-
-use super::{Reflector, SILENCE, in_time, next};
-use crate::cache::{
-    ByteStream, ListWatchError, WatchOptions,
-    absorbing::give_way,
-    fifo::Delta,
-    index::Index,
-    scan::{Lines, WatchEvent},
-    stats::count,
-    untyped_informer::UntypedInformer,
+use tokio::{
+    task::yield_now,
+    time::{Instant, sleep},
 };
 
-/// The server ends a watch after a time between these, so that not all clients come back at once.
-const WATCH_SECONDS: std::ops::Range<u32> = 300..600;
-/// After so many changes the queue is told, whatever there is yet.
-const MOST_AT_ONCE: usize = 256;
-const VERY_SHORT: Duration = Duration::from_secs(1);
-/// After so long without one, an internal error begins a new row of them.
-const INTERNAL_ERRORS_REST: Duration = Duration::from_mins(1);
+use super::{MAX_SILENCE, Reflector, ReflectorStore, next_chunk, response_in_time};
+use crate::cache::{
+    ByteStream, ListWatchError, WatchOptions,
+    fifo::Delta,
+    index::Index,
+    scan::{ScanFailure, WatchEvent},
+    stats::count,
+    watch_health::WatchHealth,
+};
+use crate::line_decoder::LineDecoder;
+
+/// The range of the requested watch timeout: random, so that clients do not reconnect all at once.
+const WATCH_TIMEOUT_SECONDS: std::ops::Range<u32> = 300..600;
+/// Changes that are applied at once; more are left in the response.
+const MAX_BATCH: usize = 256;
+/// A watch that ends sooner backs off; one without an event has failed.
+const MIN_WATCH_DURATION: Duration = Duration::from_secs(1);
+/// After so long without an internal error, the next one starts a new retry period.
+const INTERNAL_ERROR_RESET_AFTER: Duration = Duration::from_mins(1);
 
 /// A watch that the server accepted.
-pub(super) struct Stream {
+pub(super) struct WatchStream {
     body: ByteStream,
-    pub(super) lines: Lines,
-    /// Whole lines that came before what `body` will bring.
-    first: Vec<u8>,
+    pub(super) lines: LineDecoder,
+    /// Complete lines that were received before the rest of `body`.
+    first_lines: Vec<u8>,
     started: Instant,
-    /// When the server will have ended the watch, and a while later.
-    end: Instant,
+    /// When the watch is given up if the server has not ended it.
+    deadline: Instant,
     events: u64,
-    /// A watch from no version begins with the objects in no order: their versions say nothing.
-    unordered: bool,
-    _open: Open,
+    /// Whether its events so far are the existing objects, in no order: their versions must not be followed. So begins a watch without a
+    /// version.
+    is_unordered: bool,
+    _open: OpenWatch,
 }
 
-/// A watch that is open, for whoever asks how the informer is.
-struct Open(Arc<UntypedInformer>);
+/// Counts as an open watch until it is dropped.
+struct OpenWatch(Arc<WatchHealth>);
 
-impl Open {
-    fn new(core: &Arc<UntypedInformer>) -> Self {
-        core.watches.opened();
-        Self(core.clone())
+impl OpenWatch {
+    fn new(health: &Arc<WatchHealth>) -> Self {
+        health.opened();
+        Self(health.clone())
     }
 }
 
-impl Drop for Open {
+impl Drop for OpenWatch {
     fn drop(&mut self) {
-        self.0.watches.ended();
+        self.0.ended();
     }
 }
 
-impl Stream {
-    /// The next piece; none when the watch has ended.
-    pub(super) async fn next(&mut self, patience: Duration) -> Result<Option<Bytes>, ListWatchError> {
-        let left = self.end.saturating_duration_since(Instant::now());
-        next(&mut self.body, patience.min(left)).await
+impl WatchStream {
+    /// The next chunk; none when the watch has ended.
+    pub(super) async fn next(&mut self, max_silence: Duration) -> Result<Option<Bytes>, ListWatchError> {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        next_chunk(&mut self.body, max_silence.min(left)).await
     }
 
-    /// The next piece, if it is there already.
+    /// The next chunk, if it was received already.
     pub(super) fn next_now(&mut self) -> Option<Result<Option<Bytes>, ListWatchError>> {
         self.body.next().now_or_never().map(Option::transpose)
     }
 
-    /// From here on it is an ordinary watch, of which these lines have come.
-    pub(super) fn goes_on(&mut self, first: Vec<u8>) {
+    /// Makes an ordinary watch of a streaming list whose initial events have ended. `lines` are its first.
+    pub(super) fn continue_as_watch(&mut self, lines: Vec<u8>) {
         self.started = Instant::now();
-        self.first = first;
-        self.unordered = false;
+        self.first_lines = lines;
+        self.is_unordered = false;
     }
 }
 
-impl Reflector {
-    /// WatchHealth, beginning with `stream`. Returns without an error when the last version is no longer served.
+impl<S: ReflectorStore> Reflector<S> {
+    /// Watches, starting with `stream`, and reconnects. Returns without an error when the last version has expired (410 Gone).
     pub(super) async fn watch_until_expired(
         &mut self,
-        mut stream: Option<Stream>,
+        mut stream: Option<WatchStream>,
     ) -> Result<(), ListWatchError> {
-        let mut internal_errors = InternalErrors::within(self.options.max_internal_error_retry);
+        let mut internal_errors = InternalErrorRetry::new(self.options.max_internal_error_retry);
         loop {
             let watched = match stream.take() {
-                Some(stream) => self.follow(stream).await,
+                Some(stream) => self.handle_watch(stream).await,
                 None => self.watch().await,
             };
             match watched {
                 Ok(()) => {}
-                Err(error) if error.asks_to_wait() => self.failed_and_waits(&error).await,
-                Err(error) if error.is_internal() && internal_errors.may_try_again() => {
-                    self.failed_and_waits(&error).await;
+                Err(error) if error.asks_to_wait() => self.report_and_back_off(&error).await,
+                Err(error) if error.is_internal() && internal_errors.may_retry() => {
+                    self.report_and_back_off(&error).await;
                 }
                 Err(error) if error.is_expired() => {
                     tracing::debug!(
                         "{}: the watch's version has expired: {error}",
-                        self.complaints.place()
+                        self.failure_log.informer()
                     );
                     return Ok(());
                 }
@@ -108,81 +113,82 @@ impl Reflector {
 
     async fn watch(&mut self) -> Result<(), ListWatchError> {
         let stream = self.open(&self.version.clone(), false).await?;
-        self.follow(stream).await
+        self.handle_watch(stream).await
     }
 
+    /// Opens a watch from `version`.
     pub(super) async fn open(
         &mut self,
         version: &str,
         send_initial_events: bool,
-    ) -> Result<Stream, ListWatchError> {
+    ) -> Result<WatchStream, ListWatchError> {
         let started = Instant::now();
-        let timeout_seconds = rand::random_range(WATCH_SECONDS);
+        let timeout_seconds = rand::random_range(WATCH_TIMEOUT_SECONDS);
         let options = WatchOptions {
             resource_version: version.to_owned(),
             timeout_seconds,
             send_initial_events,
         };
-        let body = in_time(self.source.watch(options)).await?;
-        count(&self.core.counters.watches);
-        if self.complaints.settled() {
-            tracing::info!("{}: watching", self.complaints.place());
+        let body = response_in_time(self.source.watch(options)).await?;
+        count(&self.store.counters().watches);
+        if self.failure_log.recovered() {
+            tracing::info!("{}: watching", self.failure_log.informer());
         }
-        Ok(Stream {
+        Ok(WatchStream {
             body,
-            lines: Lines::default(),
-            first: Vec::new(),
+            lines: LineDecoder::default(),
+            first_lines: Vec::new(),
             started,
-            end: started + Duration::from_secs(timeout_seconds.into()) + SILENCE,
+            deadline: started + Duration::from_secs(timeout_seconds.into()) + MAX_SILENCE,
             events: 0,
-            unordered: ["", "0"].contains(&version),
-            _open: Open::new(&self.core),
+            is_unordered: ["", "0"].contains(&version),
+            _open: OpenWatch::new(self.store.watch_health()),
         })
     }
 
-    /// Returns without an error when the next watch can go on from the last version.
-    async fn follow(&mut self, mut stream: Stream) -> Result<(), ListWatchError> {
-        let first = std::mem::take(&mut stream.first);
-        let (mut deltas, mut told) = (Vec::new(), self.version.clone());
-        let mut ended = self.lines(
-            &mut Lines::default(),
+    /// Applies the events of a watch. Returns without an error if the next watch can continue from the last version.
+    async fn handle_watch(&mut self, mut stream: WatchStream) -> Result<(), ListWatchError> {
+        let first = std::mem::take(&mut stream.first_lines);
+        let (mut deltas, mut applied_version) = (Vec::new(), self.version.clone());
+        let mut result = self.read_lines(
+            &mut LineDecoder::default(),
             &first,
             &mut stream.events,
-            &mut stream.unordered,
+            &mut stream.is_unordered,
             &mut deltas,
         );
-        while ended.is_ok() {
-            // What is there already is taken along: to wake the others for each event would cost more than the events.
+        while result.is_ok() {
+            // Chunks that were received already are applied at once: to wake workers for each event would cost more than the event.
             let chunk = match stream.next_now() {
-                Some(chunk) if deltas.len() < MOST_AT_ONCE => chunk,
+                Some(chunk) if deltas.len() < MAX_BATCH => chunk,
                 Some(chunk) => {
-                    self.push(&mut deltas, &mut told);
-                    // Else what is queued would grow as long as the server sends faster than this reads.
-                    give_way().await;
+                    self.apply(&mut deltas, &mut applied_version).await;
+                    // The server may send faster than this reads: other tasks get their turn.
+                    yield_now().await;
                     chunk
                 }
                 None => {
-                    self.push(&mut deltas, &mut told);
-                    stream.next(SILENCE).await
+                    self.apply(&mut deltas, &mut applied_version).await;
+                    stream.next(MAX_SILENCE).await
                 }
             };
             let chunk = chunk.unwrap_or_else(|error| {
-                tracing::debug!("{}: {error}; watching on", self.complaints.place());
+                tracing::debug!("{}: {error}; continuing the watch", self.failure_log.informer());
                 None
             });
             let Some(chunk) = chunk else { break };
-            ended = self.lines(
+            result = self.read_lines(
                 &mut stream.lines,
                 &chunk,
                 &mut stream.events,
-                &mut stream.unordered,
+                &mut stream.is_unordered,
                 &mut deltas,
             );
         }
-        // What came before a bad line counts.
-        self.push(&mut deltas, &mut told);
-        ended?;
-        if stream.started.elapsed() < VERY_SHORT {
+        // Also the events before a bad line.
+        self.apply(&mut deltas, &mut applied_version).await;
+        result?;
+        if stream.started.elapsed() < MIN_WATCH_DURATION {
             if stream.events == 0 {
                 return Err(ListWatchError::VeryShortWatch);
             }
@@ -191,108 +197,112 @@ impl Reflector {
         Ok(())
     }
 
-    /// Puts the changes into the queue, and how far they go: `told` is how far the queue knows.
-    fn push(&self, deltas: &mut Vec<Delta>, told: &mut String) {
-        if *told != self.version {
-            told.clone_from(&self.version);
-            deltas.push(self.reached(self.version.as_str().into()));
+    /// Applies the changes and the version that they reach, if it is another than `applied_version`, which the store has.
+    async fn apply(&mut self, deltas: &mut Vec<Delta>, applied_version: &mut String) {
+        if *applied_version != self.version {
+            applied_version.clone_from(&self.version);
+            deltas.push(self.bookmark(self.version.as_str().into()));
         }
         if !deltas.is_empty() {
-            // Its memory is for those that come next.
-            self.fifo.push(deltas.drain(..));
+            // Drained: the next changes use the same memory.
+            self.store.apply(deltas.drain(..)).await;
         }
     }
 
-    /// Appends what the lines say to `deltas`, up to the first bad line, and how far that is.
-    fn lines(
+    /// Appends the changes of the lines that `chunk` completes to `deltas`, up to the first bad line.
+    fn read_lines(
         &mut self,
-        lines: &mut Lines,
+        lines: &mut LineDecoder,
         chunk: &[u8],
         events: &mut u64,
-        unordered: &mut bool,
+        is_unordered: &mut bool,
         deltas: &mut Vec<Delta>,
     ) -> Result<(), ListWatchError> {
-        let indexes = self.core.store.indexes();
-        let mut ended = Ok(());
+        let indexes = self.store.indexes();
+        let mut result = Ok(());
         let _ = lines.push(chunk, |line| {
             *events += 1;
-            ended = self.line(line, &indexes, deltas, unordered);
-            ended.as_ref().map_err(drop).copied()
+            result = self.read_event(line, &indexes, deltas, is_unordered);
+            result.as_ref().map_err(drop).copied()
         });
-        ended?;
-        Ok(lines.check()?)
+        result?;
+        Ok(ScanFailure::check_line_length(lines)?)
     }
 
-    fn reached(&self, version: Box<str>) -> Delta {
+    fn bookmark(&self, version: Box<str>) -> Delta {
         Delta::Bookmark {
             namespace: self.namespace.clone(),
             version,
         }
     }
 
-    /// Appends what a line says to `deltas`.
-    fn line(
+    /// Appends the change of a line to `deltas`.
+    fn read_event(
         &mut self,
         line: &[u8],
         indexes: &[Arc<Index>],
         deltas: &mut Vec<Delta>,
-        unordered: &mut bool,
+        is_unordered: &mut bool,
     ) -> Result<(), ListWatchError> {
-        count(&self.core.counters.watch_events);
-        let (delta, object) = match self.scanner.watch_line(line, indexes)? {
+        count(&self.store.counters().watch_events);
+        let store = &*self.store;
+        let (delta, object) = match self.scanner.watch_event(line, |owners| store.prefetch(owners))? {
             WatchEvent::Error(status) => return Err(ListWatchError::Status(status)),
             WatchEvent::Bookmark { version, .. } => {
-                *unordered = false;
+                *is_unordered = false;
                 let before = self.advance(&version, None);
-                deltas.extend(before.map(|before| self.reached(before)));
+                deltas.extend(before.map(|before| self.bookmark(before)));
                 return Ok(());
             }
             WatchEvent::Added(mut object) => {
-                object.metadata.from_watch = !*unordered;
-                let object = self.core.arrived(object, indexes);
+                object.metadata.from_watch = !*is_unordered;
+                let object = store.encode(object, indexes);
                 (Delta::Upserted(object.clone()), object)
             }
             WatchEvent::Modified(mut object) => {
-                *unordered = false;
+                *is_unordered = false;
                 object.metadata.from_watch = true;
-                let object = self.core.arrived(object, indexes);
+                let object = store.encode(object, indexes);
                 (Delta::Upserted(object.clone()), object)
             }
             WatchEvent::Deleted(object) => {
-                *unordered = false;
-                let object = self.core.arrived(object, indexes);
+                *is_unordered = false;
+                let object = store.encode(object, indexes);
                 (Delta::Deleted(object.clone()), object)
             }
         };
-        if !*unordered {
+        if !*is_unordered {
             let before = self.advance(object.metadata.resource_version(), Some(object.name()));
-            // What was reached counts for the store, though not for what is asked for next.
-            deltas.extend(before.map(|before| self.reached(before)));
+            // The store has reached that version, though the next watch continues from the lower one.
+            deltas.extend(before.map(|before| self.bookmark(before)));
         }
         deltas.push(delta);
         Ok(())
     }
 }
 
-/// Internal errors in a row, and for how long they are put up with.
-struct InternalErrors {
-    bound: Duration,
-    /// When the first and the last of the row were.
-    row: Option<(Instant, Instant)>,
+/// Limits for how long internal errors are retried.
+struct InternalErrorRetry {
+    max_duration: Duration,
+    /// When the first and the last error of the present retry period were.
+    period: Option<(Instant, Instant)>,
 }
 
-impl InternalErrors {
-    fn within(bound: Duration) -> Self {
-        Self { bound, row: None }
+impl InternalErrorRetry {
+    fn new(max_duration: Duration) -> Self {
+        Self {
+            max_duration,
+            period: None,
+        }
     }
 
-    fn may_try_again(&mut self) -> bool {
+    fn may_retry(&mut self) -> bool {
         let now = Instant::now();
-        let first = match self.row {
-            Some((first, last)) if now - last < INTERNAL_ERRORS_REST => first,
+        let first = match self.period {
+            Some((first, last)) if now - last < INTERNAL_ERROR_RESET_AFTER => first,
             _ => now,
         };
-        self.row = Some((first, now));
-        !self.bound.is_zero() && now - first <= self.bound
+        self.period = Some((first, now));
+        !self.max_duration.is_zero() && now - first <= self.max_duration
     }
 }

@@ -1,37 +1,41 @@
-//! Cuts the body of a list into its items as it arrives.
+//! Splits the body of a list into its items as it arrives.
 
 use serde::{Deserialize, de::IgnoredAny};
 
-use super::{blocks::Blocks, line_decoder::LONGEST, object::ScanError, scan_failure::ScanFailure};
+use super::{blocks::Blocks, object::ScanError, scan_failure::ScanFailure};
+use crate::line_decoder::MAX_LINE_BYTES;
 
-/// Hands out the items of a list one by one; keeps no more than one item and what surrounds them.
+/// Bytes of the longest accepted item.
+const MAX_ITEM_BYTES: usize = MAX_LINE_BYTES;
+
+/// Hands out the items of a list one by one. Buffers at most one item and the list without its items.
 ///
-/// It only counts brackets: what an item is worth, the [`Scanner`](super::Scanner) says.
+/// It only counts brackets; the [`Scanner`](super::Scanner) checks the items.
 #[derive(Debug)]
 pub(in crate::cache) struct ListSplitter {
     /// The list without its items.
     envelope: Vec<u8>,
-    /// The beginning of an item whose end has not arrived.
+    /// The beginning of the item that is being received.
     partial: Vec<u8>,
-    /// How many brackets deep that is; zero between items.
+    /// The nesting depth within that item; zero between items.
     item_depth: usize,
     blocks: Blocks,
-    /// Of the envelope.
+    /// The nesting depth within the envelope.
     depth: usize,
     in_string: bool,
     escaped: bool,
-    /// Where in the envelope the last text of the list's own level begins, behind its quote, and its length.
-    text: (usize, usize),
-    /// The last byte between items that is no white space; none outside of the items.
+    /// The start and the length of the last string in the envelope, without its quotes.
+    last_string: (usize, usize),
+    /// The last byte between items that is not white space; none outside of the items.
     between: Option<u8>,
 }
 
-/// What surrounds the items.
+/// The list without its items.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::cache) struct Envelope {
-    /// The version of the whole list; empty when the server names none.
+    /// The resource version of the list; empty if the server sends none.
     pub(in crate::cache) resource_version: String,
-    /// How to ask for the next page.
+    /// The token for the next page.
     pub(in crate::cache) continue_token: Option<String>,
 }
 
@@ -45,7 +49,7 @@ impl ListSplitter {
             depth: 0,
             in_string: false,
             escaped: false,
-            text: (0, 0),
+            last_string: (0, 0),
             between: None,
         }
     }
@@ -68,7 +72,7 @@ impl ListSplitter {
                     continue;
                 }
                 (Some(b'}'), b',') => self.between = Some(b','),
-                (None, _) | (Some(b'[' | b'}'), b']') => self.envelope(byte),
+                (None, _) | (Some(b'[' | b'}'), b']') => self.push_envelope(byte),
                 _ => return Err(ScanError("an item of the list is no object".into()).into()),
             }
             chunk = rest;
@@ -76,8 +80,8 @@ impl ListSplitter {
         Ok(())
     }
 
-    /// Hands out the item, which begins with `chunk` or before it, if it ends there; looks for the end from `at` on.
-    /// What follows the item.
+    /// Hands out the item, which began with `chunk` or before, if `chunk` ends it; searches for the end from `at` on. Returns the rest of
+    /// `chunk`.
     fn item<'c>(
         &mut self,
         chunk: &'c [u8],
@@ -87,8 +91,10 @@ impl ListSplitter {
         let Some(end) = self.blocks.container_end(chunk, at, &mut self.item_depth) else {
             self.blocks.next_piece();
             self.partial.extend_from_slice(chunk);
-            if self.partial.len() > LONGEST {
-                let error = ScanError(format!("an item of the list is longer than {LONGEST} bytes"));
+            if self.partial.len() > MAX_ITEM_BYTES {
+                let error = ScanError(format!(
+                    "an item of the list is longer than {MAX_ITEM_BYTES} bytes"
+                ));
                 return Err(ScanFailure::item(error, &self.partial));
             }
             return Ok(&[]);
@@ -105,12 +111,12 @@ impl ListSplitter {
         Ok(rest)
     }
 
-    /// The list without its items, once the body has ended.
+    /// The list without its items, to be called when the body has ended. Fails if it is incomplete or no list.
     pub(in crate::cache) fn finish(self) -> Result<Envelope, ScanError> {
         #[derive(Deserialize)]
         struct List {
             metadata: Option<ListMeta>,
-            // They must be there, though a list without items may say `null`.
+            // Required, but `null` is an empty list.
             #[serde(deserialize_with = "Option::deserialize")]
             items: Option<Vec<IgnoredAny>>,
         }
@@ -135,8 +141,8 @@ impl ListSplitter {
         })
     }
 
-    /// Takes a byte that is not of the items.
-    fn envelope(&mut self, byte: u8) {
+    /// Adds a byte outside of the items.
+    fn push_envelope(&mut self, byte: u8) {
         self.envelope.push(byte);
         self.between = None;
         if self.in_string {
@@ -145,7 +151,7 @@ impl ListSplitter {
                 b'\\' => self.escaped = true,
                 b'"' => {
                     self.in_string = false;
-                    self.text.1 = self.envelope.len().saturating_sub(self.text.0 + 1);
+                    self.last_string.1 = self.envelope.len().saturating_sub(self.last_string.0 + 1);
                 }
                 _ => {}
             }
@@ -154,11 +160,11 @@ impl ListSplitter {
         match byte {
             b'"' => {
                 self.in_string = true;
-                self.text.0 = self.envelope.len();
+                self.last_string.0 = self.envelope.len();
             }
             b'{' | b'[' => {
                 self.depth += 1;
-                if byte == b'[' && self.depth == 2 && self.last_text() == b"items" {
+                if byte == b'[' && self.depth == 2 && self.last_string() == b"items" {
                     self.between = Some(byte);
                 }
             }
@@ -167,8 +173,8 @@ impl ListSplitter {
         }
     }
 
-    fn last_text(&self) -> &[u8] {
-        let (start, length) = self.text;
+    fn last_string(&self) -> &[u8] {
+        let (start, length) = self.last_string;
         self.envelope.get(start..start + length).unwrap_or_default()
     }
 }
@@ -179,20 +185,20 @@ mod tests {
 
     use super::*;
 
-    fn cut(body: &str, size: usize) -> Result<(Vec<String>, Envelope), ScanFailure> {
-        let mut cutter = ListSplitter::new();
+    fn split(body: &str, size: usize) -> Result<(Vec<String>, Envelope), ScanFailure> {
+        let mut splitter = ListSplitter::new();
         let mut items = Vec::new();
         for chunk in body.as_bytes().chunks(size) {
-            cutter.push(chunk, |item| {
+            splitter.push(chunk, |item| {
                 items.push(String::from_utf8(item.to_vec()).unwrap());
                 Ok(())
             })?;
         }
-        Ok((items, cutter.finish()?))
+        Ok((items, splitter.finish()?))
     }
 
     #[test]
-    fn items_are_cut_wherever_they_stand_and_the_body_is_torn() {
+    fn items_are_split_wherever_they_are_and_the_body_is_cut() {
         let items = [
             r#"{"a":"]}[{\"","items":[{}]}"#,
             r#"{ "b" : [ 1, {"c":{}} ] }"#,
@@ -209,8 +215,8 @@ mod tests {
             ),
         ] {
             for size in 1..body.len() {
-                let (cut, envelope) = cut(&body, size).unwrap();
-                assert_eq!(cut, items, "{size}");
+                let (split_items, envelope) = split(&body, size).unwrap();
+                assert_eq!(split_items, items, "{size}");
                 assert_eq!(
                     envelope,
                     Envelope {
@@ -227,7 +233,7 @@ mod tests {
         for items in ["null", "[]", "[ ]"] {
             let body = format!(r#"{{"items":{items},"metadata":{{"resourceVersion":"1","continue":""}}}}"#);
             assert_eq!(
-                cut(&body, 3).unwrap(),
+                split(&body, 3).unwrap(),
                 (
                     vec![],
                     Envelope {
@@ -240,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_is_an_error() {
+    fn body_that_is_no_list_is_an_error() {
         for body in [
             "",
             "[]",
@@ -250,25 +256,25 @@ mod tests {
             r#"{"metadata":{},"items":[{}"#,
             r#"{"metadata":{},"items":[{}]"#,
         ] {
-            assert!(cut(body, 4).is_err(), "{body}");
+            assert!(split(body, 4).is_err(), "{body}");
         }
     }
 
     #[test]
-    fn an_item_without_an_end_is_refused_by_its_name() {
-        let mut cutter = ListSplitter::new();
+    fn item_that_is_too_long_is_reported_with_its_name() {
+        let mut splitter = ListSplitter::new();
         let begin =
             br#"{"items":[{"data":{"name":"x"},"metadata":{"labels":{"name":"y"},"name":"spy","namespace":"shop"},"#;
-        cutter.push(begin, |_| Ok(())).unwrap();
-        let chunk = vec![b' '; LONGEST];
-        let refused = cutter.push(&chunk, |_| Ok(())).unwrap_err();
-        assert_eq!(refused.object.as_deref(), Some("shop/spy"), "{refused}");
+        splitter.push(begin, |_| Ok(())).unwrap();
+        let chunk = vec![b' '; MAX_ITEM_BYTES];
+        let failure = splitter.push(&chunk, |_| Ok(())).unwrap_err();
+        assert_eq!(failure.object.as_deref(), Some("shop/spy"), "{failure}");
     }
 
     proptest! {
         #[test]
-        fn nothing_makes_the_cutter_panic(body in r#"[\[\]{}",:\\items a1]{0,60}"#, size in 1usize..9) {
-            let _ = cut(&body, size);
+        fn no_input_panics(body in r#"[\[\]{}",:\\items a1]{0,60}"#, size in 1usize..9) {
+            let _ = split(&body, size);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the scan extracts of `metadata`.
+//! Extracts the metadata of an object while it is scanned.
 
 use std::{
     borrow::Cow,
@@ -21,86 +21,86 @@ use crate::{
     },
 };
 
-/// What was found of one object so far.
+/// The values of `metadata` that were found so far, as they are in the JSON.
 #[derive(Debug, Default)]
-pub(in crate::cache) struct Found<'a> {
+pub(in crate::cache) struct RawMetadata<'a> {
     /// The whole object as it came.
     pub(super) text: &'a str,
     name: Option<Cow<'a, str>>,
     namespace: Option<Cow<'a, str>>,
     uid: Option<Cow<'a, str>>,
     resource_version: Option<Cow<'a, str>>,
-    /// As they stand in the JSON.
+    /// The JSON of the map.
     annotations: Option<&'a str>,
     generation: Option<i64>,
     is_deleting: bool,
     labels: Option<HashedText<'a>>,
     finalizers: Option<HashedText<'a>>,
     owner_references: Option<HashedText<'a>>,
-    /// Which other kind it is than expected.
-    stranger: Option<String>,
-    /// What makes the object undecodable as whatever type.
+    /// Which other type it is than the requested one.
+    other_type: Option<String>,
+    /// Why the object does not decode as any type.
     defect: Option<Box<str>>,
-    /// The key that identifies the object and has two values.
-    ambiguous: Option<&'static str>,
+    /// An identifying key that has two values.
+    ambiguous_key: Option<&'static str>,
 }
 
-/// What objects have in common, kept from one to the next.
+/// Shares equal values among objects.
 #[derive(Debug, Default)]
-pub(super) struct Shared {
-    /// Namespaces, kinds, values of indexes.
+pub(super) struct Interners {
+    /// Namespaces, kinds, index values.
     pub(super) texts: Interner<str>,
     labels: Interner<Labels>,
     finalizers: Interner<[Box<str>]>,
     owner_references: Interner<[OwnerRef]>,
-    /// Where names are put together.
+    /// A buffer for names.
     name: String,
 }
 
-impl<'a> Found<'a> {
-    /// Takes one entry of `metadata`.
-    pub(super) fn take(&mut self, key: &str, value: &'a str, shared: &Shared) {
+impl<'a> RawMetadata<'a> {
+    /// Sets one entry of `metadata`.
+    pub(super) fn set(&mut self, key: &str, value: &'a str, interners: &Interners) {
         match key {
-            "name" => set(&mut self.name, "name", value, &mut self.ambiguous),
-            "namespace" => set(&mut self.namespace, "namespace", value, &mut self.ambiguous),
-            "uid" => set(&mut self.uid, "uid", value, &mut self.ambiguous),
-            "resourceVersion" => set(
+            "name" => set_once(&mut self.name, "name", value, &mut self.ambiguous_key),
+            "namespace" => set_once(&mut self.namespace, "namespace", value, &mut self.ambiguous_key),
+            "uid" => set_once(&mut self.uid, "uid", value, &mut self.ambiguous_key),
+            "resourceVersion" => set_once(
                 &mut self.resource_version,
                 "resourceVersion",
                 value,
-                &mut self.ambiguous,
+                &mut self.ambiguous_key,
             ),
             "generation" => self.generation = value.parse().ok(),
             "deletionTimestamp" => self.is_deleting = value != "null",
             _ if value == "null" => {}
             "annotations" => self.annotations = Some(value),
-            "labels" => self.labels = Some(shared.labels.hash_text(value)),
-            "finalizers" => self.finalizers = Some(shared.finalizers.hash_text(value)),
-            "ownerReferences" => self.owner_references = Some(shared.owner_references.hash_text(value)),
+            "labels" => self.labels = Some(interners.labels.hash_text(value)),
+            "finalizers" => self.finalizers = Some(interners.finalizers.hash_text(value)),
+            "ownerReferences" => self.owner_references = Some(interners.owner_references.hash_text(value)),
             _ => {}
         }
     }
 
-    pub(super) fn stands_twice(&mut self, key: &str) {
+    pub(super) fn set_duplicate_key(&mut self, key: &str) {
         self.defect
             .get_or_insert_with(|| format!("the key {key} stands twice").into());
     }
 
-    pub(super) fn is_stranger(&mut self, what: String) {
-        self.stranger.get_or_insert(what);
+    pub(super) fn set_other_type(&mut self, problem: String) {
+        self.other_type.get_or_insert(problem);
     }
 
-    /// A digest of the owner references, as far as they came.
+    /// A digest of the owner references, if they were read.
     pub(super) fn owners(&self) -> Option<u64> {
         self.owner_references.map(HashedText::digest)
     }
 
-    /// A bookmark's version and annotations. Fails where a parser may read something else.
-    pub(super) fn bookmark(self) -> Result<(Box<str>, Option<&'a str>), ScanError> {
+    /// The resource version and the annotations of a bookmark. Fails where a JSON parser may read something else.
+    pub(super) fn into_bookmark(self) -> Result<(Box<str>, Option<&'a str>), ScanError> {
         if let Some(defect) = self.defect {
             return Err(ScanError(format!("of a bookmark, {defect}")));
         }
-        if let Some(key) = self.ambiguous {
+        if let Some(key) = self.ambiguous_key {
             return Err(two_values(key));
         }
         let version = self
@@ -109,24 +109,24 @@ impl<'a> Found<'a> {
         Ok((version.into(), self.annotations))
     }
 
-    /// The metadata, and what makes the object undecodable. Fails when the object cannot be identified.
-    pub(super) fn metadata(
+    /// The metadata, and why the object does not decode, if so. Fails if the object cannot be identified.
+    pub(super) fn into_metadata(
         mut self,
         scope: Scope,
-        shared: &mut Shared,
+        interners: &mut Interners,
     ) -> Result<(Metadata, Option<Box<str>>), ScanError> {
-        if let Some(stranger) = self.stranger {
-            return Err(ScanError(stranger));
+        if let Some(problem) = self.other_type {
+            return Err(ScanError(problem));
         }
-        if let Some(key) = self.ambiguous {
+        if let Some(key) = self.ambiguous_key {
             return Err(two_values(key));
         }
-        let name = present("name", self.name)?;
+        let name = required("name", self.name)?;
         let name = match scope {
             Scope::Cluster => NamespacedName::cluster(name),
             Scope::Namespaced => {
-                let namespace = present("namespace", self.namespace)?;
-                NamespacedName::written(&namespace, &name, &mut shared.name)
+                let namespace = required("namespace", self.namespace)?;
+                NamespacedName::written(&namespace, &name, &mut interners.name)
             }
         };
         let (uid, version) = (
@@ -142,12 +142,12 @@ impl<'a> Found<'a> {
                 is_deleting: self.is_deleting,
                 from_watch: false,
                 annotations: digest(self.annotations.unwrap_or("{}")),
-                labels: part(self.labels, &mut shared.labels, labels, defect),
-                finalizers: part(self.finalizers, &mut shared.finalizers, finalizers, defect),
-                owner_references: part(
+                labels: intern(self.labels, &mut interners.labels, labels, defect),
+                finalizers: intern(self.finalizers, &mut interners.finalizers, finalizers, defect),
+                owner_references: intern(
                     self.owner_references,
-                    &mut shared.owner_references,
-                    |text| owner_references(text, &mut shared.texts),
+                    &mut interners.owner_references,
+                    |text| owner_references(text, &mut interners.texts),
                     defect,
                 ),
             },
@@ -160,23 +160,23 @@ fn two_values(key: &str) -> ScanError {
     ScanError(format!("metadata.{key} stands twice, with two values"))
 }
 
-/// Equal texts have equal digests, and others hardly ever.
+/// A digest: equal for equal texts, different for almost all others.
 fn digest(text: &str) -> [u8; 6] {
     static HASHER: LazyLock<DefaultHashBuilder> = LazyLock::new(DefaultHashBuilder::default);
     let hash = HASHER.hash_one(text).to_le_bytes();
     std::array::from_fn(|position| hash[position])
 }
 
-/// A part of the metadata, read once for all objects that have the same text. What cannot be read is a defect.
-fn part<T: ?Sized>(
+/// A part of the metadata, parsed once for all objects with the same text. Text that does not parse is a defect.
+fn intern<T: ?Sized>(
     asked: Option<HashedText<'_>>,
-    recent: &mut Interner<T>,
-    read: impl FnOnce(&str) -> Result<Arc<T>, &'static str>,
+    interner: &mut Interner<T>,
+    parse: impl FnOnce(&str) -> Result<Arc<T>, &'static str>,
     defect: &mut Option<Box<str>>,
 ) -> Option<Arc<T>> {
     let asked = asked.filter(|asked| !["{}", "[]"].contains(&asked.text()))?;
-    match recent.get_or_make(asked, read) {
-        Ok(read) => Some(read),
+    match interner.get_or_make(asked, parse) {
+        Ok(parsed) => Some(parsed),
         Err(problem) => {
             defect.get_or_insert_with(|| problem.into());
             None
@@ -204,7 +204,7 @@ fn finalizers(text: &str) -> Result<Arc<[Box<str>]>, &'static str> {
 }
 
 fn owner_references(text: &str, texts: &mut Interner<str>) -> Result<Arc<[OwnerRef]>, &'static str> {
-    let references: Vec<Reference<'_>> =
+    let references: Vec<RawOwnerReference<'_>> =
         serde_json::from_str(text).map_err(|_| "metadata.ownerReferences is no list of references")?;
     let shared = references.into_iter().map(|reference| OwnerRef {
         api_version: texts.intern(&reference.api_version),
@@ -216,27 +216,28 @@ fn owner_references(text: &str, texts: &mut Interner<str>) -> Result<Arc<[OwnerR
     Ok(shared.collect())
 }
 
-fn set<'a>(
+/// Sets an identifying value; a second, different value is ambiguous.
+fn set_once<'a>(
     place: &mut Option<Cow<'a, str>>,
     key: &'static str,
     value: &'a str,
-    ambiguous: &mut Option<&'static str>,
+    ambiguous_key: &mut Option<&'static str>,
 ) {
     let value = unquoted(value);
     if place.is_some() && *place != value {
-        *ambiguous = Some(key);
+        *ambiguous_key = Some(key);
     }
     *place = value;
 }
 
-fn present<'a>(key: &str, value: Option<Cow<'a, str>>) -> Result<Cow<'a, str>, ScanError> {
+fn required<'a>(key: &str, value: Option<Cow<'a, str>>) -> Result<Cow<'a, str>, ScanError> {
     let value = value.filter(|value| !value.is_empty());
     value.ok_or_else(|| ScanError(format!("metadata.{key} is missing or no text")))
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Reference<'a> {
+struct RawOwnerReference<'a> {
     #[serde(borrow)]
     api_version: Cow<'a, str>,
     #[serde(borrow)]

@@ -1,94 +1,90 @@
-//! What the scan makes of one object.
+//! Scans one object: cuts its bytes out and extracts its metadata.
 
 use std::{borrow::Cow, sync::Arc};
 
 use super::{
     cursor::{Cursor, unquoted},
-    metadata::{Found, Shared},
+    metadata::{Interners, RawMetadata},
     prune::prune,
     scan_failure::ScanFailure,
 };
 use crate::{
-    Scope,
+    ApiResource, Scope,
     cache::{
-        StorageMode, Transform,
-        compression::{Encoder, Payload},
-        decoder::Decoder,
-        index::Index,
-        metadata::Metadata,
-        object::StoredObject,
-        storage_mode::Paths,
-        store::Store,
+        IndexKey, StorageMode, index::Index, interner::Interner, metadata::Metadata, storage_mode::Paths,
     },
 };
 
-/// Bytes that stand for no object of the kind that was asked for.
+/// Bytes that are no object of the requested kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub(in crate::cache) struct ScanError(pub(super) String);
 
-/// What a list brings.
+/// An object that was scanned. It borrows the scanner's buffer until the next is scanned.
 #[derive(Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "there is one at a time, which goes into an Arc"
-)]
-pub(in crate::cache) enum Listed {
-    New(StoredObject),
-    /// It is in the store in this version.
-    Known(Arc<StoredObject>),
+pub(in crate::cache) struct ScannedObject<'s> {
+    pub(in crate::cache) metadata: Metadata,
+    /// Why the object does not decode as any type, if the scan found a reason.
+    pub(in crate::cache) defect: Option<Box<str>>,
+    /// A digest of the owner references; zero without any.
+    pub(in crate::cache) owners: u64,
+    /// The JSON: it has `apiVersion` and `kind` but no `managedFields`, and of a projection only the wanted paths.
+    pub(in crate::cache) json: &'s [u8],
+    /// The whole object as it was sent, if `json` is a projection.
+    whole: Option<&'s str>,
+    interned_texts: &'s mut Interner<str>,
 }
 
-impl Listed {
-    pub(in crate::cache) fn metadata(&self) -> &Metadata {
-        match self {
-            Self::New(object) => &object.metadata,
-            Self::Known(object) => &object.metadata,
-        }
+impl ScannedObject<'_> {
+    /// The object's keys in `indexes`; none where a function finds them. They are read from the whole object of a projection, else from
+    /// `json`.
+    pub(in crate::cache) fn index_keys(
+        &mut self,
+        indexes: &[Arc<Index>],
+        json: &[u8],
+    ) -> Vec<Option<Box<[IndexKey]>>> {
+        let json = self.whole.map_or(json, str::as_bytes);
+        let keys = indexes
+            .iter()
+            .map(|index| index.path_keys(json, self.metadata.name(), self.interned_texts));
+        keys.collect()
     }
 }
 
-/// Scans objects of one kind. Keeps a buffer from one to the next.
+/// Scans objects of one kind. Reuses its buffer.
 #[derive(Debug)]
 pub(in crate::cache) struct Scanner {
     api_version: String,
     kind: String,
     scope: Scope,
-    /// Only these paths are kept.
+    /// The paths of a projection.
     paths: Option<Paths>,
-    transform: Option<Transform>,
-    transform_failed: bool,
-    /// Who reads the objects, and knows whether what is said of one may quote it.
-    decoder: Arc<Decoder>,
-    /// What is kept of the object that is being scanned.
-    kept: Vec<u8>,
-    /// What becomes of objects that may be compressed.
-    fresh: Option<Encoder>,
-    shared: Shared,
+    /// The JSON of the object that is being scanned.
+    json: Vec<u8>,
+    interners: Interners,
 }
 
 impl Scanner {
-    /// A scanner that keeps everything.
+    /// A scanner of whole objects.
     #[cfg(any(test, fuzzing))]
-    pub(in crate::cache) fn new(info: &crate::ApiResource) -> Self {
-        let decoder = Decoder::new(info.clone(), false, Arc::default(), Arc::default());
-        Self::keeping(Arc::new(decoder), &StorageMode::Raw)
+    pub(in crate::cache) fn new(info: &ApiResource) -> Self {
+        Self::for_mode(info, &StorageMode::Raw)
     }
 
-    pub(in crate::cache) fn keeping(decoder: Arc<Decoder>, keep: &StorageMode) -> Self {
-        let info = decoder.info();
-        let (api_version, kind) = match keep {
+    /// A scanner that cuts out what an informer with this storage mode keeps.
+    pub(in crate::cache) fn for_mode(info: &ApiResource, mode: &StorageMode) -> Self {
+        let (api_version, kind) = match mode {
             StorageMode::Metadata => ("meta.k8s.io/v1".into(), "PartialObjectMetadata".into()),
             _ => (info.api_version(), info.kind.to_string()),
         };
-        let paths = match keep {
+        let paths = match mode {
             StorageMode::Projection(paths) => Paths::new(paths)
-                .inspect_err(|error| tracing::error!("an informer of {kind} keeps whole objects: {error}"))
+                .inspect_err(|error| {
+                    tracing::error!(
+                        "the informer of {kind} keeps whole objects: {error}; correct the projection's paths"
+                    );
+                })
                 .ok(),
-            _ => None,
-        };
-        let transform = match keep {
-            StorageMode::Transformed(transform) => Some(transform.clone()),
             _ => None,
         };
         Self {
@@ -96,190 +92,134 @@ impl Scanner {
             kind,
             scope: info.scope,
             paths,
-            transform,
-            transform_failed: false,
-            decoder,
-            kept: Vec::new(),
-            fresh: None,
-            shared: Shared::default(),
+            json: Vec::new(),
+            interners: Interners::default(),
         }
     }
 
-    /// Lets `fresh` decide how the bytes are kept at first.
-    pub(in crate::cache) fn into_fresh(self, fresh: Option<Encoder>) -> Self {
-        Self { fresh, ..self }
+    /// Scans an item of a list, or an object by itself.
+    ///
+    /// `on_owners` is called with the digest of the owner references as soon as those were read, before the rest is: for prefetching.
+    pub(in crate::cache) fn item<'s>(
+        &'s mut self,
+        json: &'s [u8],
+        on_owners: impl FnOnce(u64),
+    ) -> Result<ScannedObject<'s>, ScanFailure> {
+        self.try_item(json, on_owners)
+            .map_err(|error| ScanFailure::item(error, json))
     }
 
-    /// An item of a list. What is in the store is not made again.
-    pub(in crate::cache) fn listed(
-        &mut self,
-        json: &[u8],
-        indexes: &[Arc<Index>],
-        store: &Store,
-    ) -> Result<Listed, ScanFailure> {
-        self.item(json, |scanner, found| {
-            scanner.finish_unless_known(found, indexes, store)
-        })
-    }
-
-    /// An object from its JSON, whether the store has it or not.
-    pub(in crate::cache) fn object(
-        &mut self,
-        json: &[u8],
-        indexes: &[Arc<Index>],
-    ) -> Result<StoredObject, ScanFailure> {
-        self.item(json, |scanner, found| scanner.finish(found, indexes))
-    }
-
-    fn item<T>(
-        &mut self,
-        json: &[u8],
-        finish: impl FnOnce(&mut Self, Found<'_>) -> Result<T, ScanError>,
-    ) -> Result<T, ScanFailure> {
-        let scanned = || {
-            let mut cursor = Cursor::new(text(json)?);
-            let found = self.scan(&mut cursor)?;
-            cursor.end()?;
-            finish(self, found)
-        };
-        scanned().map_err(|error| ScanFailure::item(error, json))
+    fn try_item<'s>(
+        &'s mut self,
+        json: &'s [u8],
+        on_owners: impl FnOnce(u64),
+    ) -> Result<ScannedObject<'s>, ScanError> {
+        let mut cursor = Cursor::new(text(json)?);
+        let found = self.scan(&mut cursor, on_owners)?;
+        cursor.end()?;
+        self.finish(found)
     }
 
     /// Scans the object on which the cursor stands; [`Self::finish`] must follow.
-    pub(super) fn scan<'a>(&mut self, cursor: &mut Cursor<'a>) -> Result<Found<'a>, ScanError> {
-        let mut found = Found::default();
+    pub(super) fn scan<'a>(
+        &mut self,
+        cursor: &mut Cursor<'a>,
+        on_owners: impl FnOnce(u64),
+    ) -> Result<RawMetadata<'a>, ScanError> {
+        let mut found = RawMetadata::default();
+        let mut on_owners = Some(on_owners);
         let (mut first, mut has_metadata) = (true, false);
         let start = cursor.position();
-        self.kept.clear();
-        self.kept.push(b'{');
-        // Items of lists leave them out, and objects are to be alike whatever brought them.
+        self.json.clear();
+        self.json.push(b'{');
+        // Items of lists lack them, and an object's JSON must not depend on how it arrived.
         for (key, text) in [("apiVersion", &self.api_version), ("kind", &self.kind)] {
-            write_key(&mut self.kept, key);
-            write_text(&mut self.kept, text);
+            write_key(&mut self.json, key);
+            write_text(&mut self.json, text);
         }
         while let Some(key) = cursor.entry(&mut first)? {
             if key == "metadata" {
                 if std::mem::replace(&mut has_metadata, true) {
-                    found.stands_twice("metadata");
+                    found.set_duplicate_key("metadata");
                 }
-                self.scan_metadata(cursor, &mut found)?;
-                if let (None, Some(fresh)) = (found.owners(), &mut self.fresh) {
-                    fresh.fetch(None);
-                }
+                self.scan_metadata(cursor, &mut found, &mut on_owners)?;
                 continue;
             }
             let value = cursor.value()?;
             match &*key {
-                "apiVersion" => self.check(&mut found, value, &self.api_version),
-                "kind" => self.check(&mut found, value, &self.kind),
-                _ => keep(&mut self.kept, self.paths.as_ref(), &key, value)?,
+                "apiVersion" => self.check_type(&mut found, value, &self.api_version),
+                "kind" => self.check_type(&mut found, value, &self.kind),
+                _ => append_field(&mut self.json, self.paths.as_ref(), &key, value)?,
             }
         }
         if !has_metadata {
             return Err(ScanError("metadata is missing".into()));
         }
-        self.kept.push(b'}');
+        self.json.push(b'}');
         found.text = cursor.since(start);
         Ok(found)
     }
 
     /// Makes the object of what was scanned.
-    pub(super) fn finish(
-        &mut self,
-        found: Found<'_>,
-        indexes: &[Arc<Index>],
-    ) -> Result<StoredObject, ScanError> {
-        let text = found.text;
-        let described = found.metadata(self.scope, &mut self.shared)?;
-        Ok(self.keep(text, described, indexes))
-    }
-
-    /// The same, but for what is in the store: most of what a list brings again, which would take the place of what is fresh.
-    pub(super) fn finish_unless_known(
-        &mut self,
-        found: Found<'_>,
-        indexes: &[Arc<Index>],
-        store: &Store,
-    ) -> Result<Listed, ScanError> {
-        let text = found.text;
-        let described = found.metadata(self.scope, &mut self.shared)?;
-        Ok(match store.get_same_version(&described.0) {
-            Some(known) => Listed::Known(known),
-            None => Listed::New(self.keep(text, described, indexes)),
+    pub(super) fn finish<'s>(&'s mut self, found: RawMetadata<'s>) -> Result<ScannedObject<'s>, ScanError> {
+        let (text, owners) = (found.text, found.owners().unwrap_or_default());
+        let (metadata, defect) = found.into_metadata(self.scope, &mut self.interners)?;
+        Ok(ScannedObject {
+            metadata,
+            defect,
+            owners,
+            json: &self.json,
+            whole: self.paths.is_some().then_some(text),
+            interned_texts: &mut self.interners.texts,
         })
     }
 
-    fn keep(
+    fn scan_metadata<'a>(
         &mut self,
-        text: &str,
-        (metadata, defect): (Metadata, Option<Box<str>>),
-        indexes: &[Arc<Index>],
-    ) -> StoredObject {
-        // What a projection leaves out may be indexed nevertheless.
-        let whole = self.paths.is_some().then_some(text);
-        if let Some(transform) = &self.transform {
-            match transform.apply(&self.kept) {
-                Ok(json) => self.kept = json,
-                Err(problem) if !self.transform_failed => {
-                    self.transform_failed = true;
-                    let (kind, name) = (&self.kind, metadata.name());
-                    let problem = self.decoder.quotable(problem);
-                    tracing::error!(
-                        "the transform of {kind} failed for {name}, which is kept as it came: {problem}"
-                    );
-                }
-                Err(_) => {}
-            }
-        }
-        let payload = match &mut self.fresh {
-            Some(fresh) => fresh.payload(&metadata, &self.kept),
-            None => Payload::new(&self.kept),
-        };
-        let mut object = StoredObject::new(self.decoder.clone(), metadata, payload, defect);
-        let json = whole.map_or(&*self.kept, str::as_bytes);
-        let keys = indexes
-            .iter()
-            .map(|index| index.path_keys(json, &object.metadata.name, &mut self.shared.texts));
-        *object.indexed.get_mut() = keys.collect();
-        object
-    }
-
-    fn scan_metadata<'a>(&mut self, cursor: &mut Cursor<'a>, found: &mut Found<'a>) -> Result<(), ScanError> {
-        let mut seen = Seen::default();
+        cursor: &mut Cursor<'a>,
+        found: &mut RawMetadata<'a>,
+        on_owners: &mut Option<impl FnOnce(u64)>,
+    ) -> Result<(), ScanError> {
+        let mut seen = SeenKeys::default();
         let mut first = true;
         let wanted = self.paths.as_ref().map(|paths| paths.field("metadata"));
-        // None: all of it is. None within: nothing is.
+        // None: all of it is wanted. None within: nothing is.
         let is_wanted = wanted != Some(None);
         let paths = wanted.flatten();
         if is_wanted {
-            write_key(&mut self.kept, "metadata");
-            self.kept.push(b'{');
+            write_key(&mut self.json, "metadata");
+            self.json.push(b'{');
         }
         while let Some(key) = cursor.entry(&mut first)? {
             let value = cursor.value()?;
             if key != "managedFields" {
-                found.take(&key, value, &self.shared);
-                if let ("ownerReferences", Some(fresh)) = (&*key, &mut self.fresh) {
-                    fresh.fetch(found.owners());
+                found.set(&key, value, &self.interners);
+                if key == "ownerReferences"
+                    && let Some(on_owners) = on_owners.take()
+                {
+                    on_owners(found.owners().unwrap_or_default());
                 }
                 if is_wanted {
-                    keep(&mut self.kept, paths, &key, value)?;
+                    append_field(&mut self.json, paths, &key, value)?;
                 }
             }
-            if seen.again(key.clone()) {
-                found.stands_twice(&format!("metadata.{key}"));
+            if !seen.insert(key.clone()) {
+                found.set_duplicate_key(&format!("metadata.{key}"));
             }
         }
+        if let Some(on_owners) = on_owners.take() {
+            on_owners(0);
+        }
         if is_wanted {
-            self.kept.push(b'}');
+            self.json.push(b'}');
         }
         Ok(())
     }
 
-    fn check(&self, found: &mut Found<'_>, value: &str, expected: &str) {
+    fn check_type(&self, found: &mut RawMetadata<'_>, value: &str, expected: &str) {
         if unquoted(value).as_deref() != Some(expected) {
             let value: String = value.chars().take(100).collect();
-            found.is_stranger(format!(
+            found.set_other_type(format!(
                 "it is no {} of {}: found {value}",
                 self.kind, self.api_version
             ));
@@ -287,15 +227,64 @@ impl Scanner {
     }
 }
 
-/// The keys of `metadata` that came.
+/// Objects as tests and the fuzzer make them: raw, without an informer.
+#[cfg(any(test, fuzzing))]
+mod raw_objects {
+    use super::*;
+    use crate::cache::{compression::Payload, decoder::Decoder, object::StoredObject, scan::WatchEvent};
+
+    impl Scanner {
+        pub(in crate::cache) fn object(
+            &mut self,
+            json: &[u8],
+            indexes: &[Arc<Index>],
+        ) -> Result<StoredObject, ScanFailure> {
+            Ok(self.item(json, |_| {})?.into_raw(indexes))
+        }
+
+        pub(in crate::cache) fn watch_line(
+            &mut self,
+            line: &[u8],
+            indexes: &[Arc<Index>],
+        ) -> Result<WatchEvent<StoredObject>, ScanFailure> {
+            Ok(match self.watch_event(line, |_| {})? {
+                WatchEvent::Added(object) => WatchEvent::Added(object.into_raw(indexes)),
+                WatchEvent::Modified(object) => WatchEvent::Modified(object.into_raw(indexes)),
+                WatchEvent::Deleted(object) => WatchEvent::Deleted(object.into_raw(indexes)),
+                WatchEvent::Bookmark {
+                    version,
+                    ends_initial_events,
+                } => WatchEvent::Bookmark {
+                    version,
+                    ends_initial_events,
+                },
+                WatchEvent::Error(status) => WatchEvent::Error(status),
+            })
+        }
+    }
+
+    impl ScannedObject<'_> {
+        pub(in crate::cache) fn into_raw(mut self, indexes: &[Arc<Index>]) -> StoredObject {
+            let keys = self.index_keys(indexes, self.json);
+            let kind = <k8s_openapi::api::core::v1::ConfigMap as crate::Kind>::info();
+            let decoder = Decoder::new(kind, false, Arc::default(), Arc::default());
+            let payload = Payload::new(self.json);
+            let mut object = StoredObject::new(Arc::new(decoder), self.metadata, payload, self.defect);
+            *object.indexed.get_mut() = keys;
+            object
+        }
+    }
+}
+
+/// The keys of `metadata` that were read.
 #[derive(Default)]
-struct Seen<'a> {
-    /// A bit for each of `USUAL`.
+struct SeenKeys<'a> {
+    /// A bit for each of `USUAL_KEYS`.
     usual: u32,
     others: Vec<Cow<'a, str>>,
 }
 
-const USUAL: [&str; 15] = [
+const USUAL_KEYS: [&str; 15] = [
     "name",
     "generateName",
     "namespace",
@@ -313,61 +302,61 @@ const USUAL: [&str; 15] = [
     "selfLink",
 ];
 
-impl<'a> Seen<'a> {
-    /// Whether the key came before.
-    fn again(&mut self, key: Cow<'a, str>) -> bool {
-        if let Some(position) = USUAL.iter().position(|usual| *usual == key) {
+impl<'a> SeenKeys<'a> {
+    /// Whether the key is new.
+    fn insert(&mut self, key: Cow<'a, str>) -> bool {
+        if let Some(position) = USUAL_KEYS.iter().position(|usual| *usual == key) {
             let bit = 1 << position;
-            let again = self.usual & bit != 0;
+            let is_new = self.usual & bit == 0;
             self.usual |= bit;
-            return again;
+            return is_new;
         }
-        let again = self.others.contains(&key);
-        if !again {
+        let is_new = !self.others.contains(&key);
+        if is_new {
             self.others.push(key);
         }
-        again
+        is_new
     }
 }
 
-/// Writes a field, or what is wanted of it.
-fn keep(kept: &mut Vec<u8>, paths: Option<&Paths>, key: &str, value: &str) -> Result<(), ScanError> {
+/// Appends a field, pruned to the paths.
+fn append_field(json: &mut Vec<u8>, paths: Option<&Paths>, key: &str, value: &str) -> Result<(), ScanError> {
     let Some(paths) = paths else {
-        write_key(kept, key);
-        kept.extend_from_slice(value.as_bytes());
+        write_key(json, key);
+        json.extend_from_slice(value.as_bytes());
         return Ok(());
     };
     let Some(paths) = paths.field(key) else {
         return Ok(());
     };
-    write_key(kept, key);
-    prune(&mut Cursor::new(value), paths, kept)
+    write_key(json, key);
+    prune(&mut Cursor::new(value), paths, json)
 }
 
-/// The bytes as text, if they are one.
+/// The bytes as text. Fails if they are no UTF-8.
 pub(in crate::cache) fn text(json: &[u8]) -> Result<&str, ScanError> {
-    // The fast one does not say where.
+    // The fast check does not say where the error is.
     simdutf8::basic::from_utf8(json)
         .or_else(|_| str::from_utf8(json))
         .map_err(|error| ScanError(format!("it is no UTF-8: {error}")))
 }
 
 /// Writes `"key":`, after a comma unless an object was just opened.
-pub(super) fn write_key(kept: &mut Vec<u8>, key: &str) {
-    if kept.last() != Some(&b'{') {
-        kept.push(b',');
+pub(super) fn write_key(json: &mut Vec<u8>, key: &str) {
+    if json.last() != Some(&b'{') {
+        json.push(b',');
     }
-    write_text(kept, key);
-    kept.push(b':');
+    write_text(json, key);
+    json.push(b':');
 }
 
-fn write_text(kept: &mut Vec<u8>, text: &str) {
+fn write_text(json: &mut Vec<u8>, text: &str) {
     if text.bytes().any(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f)) {
         // Writing a text to memory does not fail.
-        let _ = serde_json::to_writer(kept, text);
+        let _ = serde_json::to_writer(json, text);
     } else {
-        kept.push(b'"');
-        kept.extend_from_slice(text.as_bytes());
-        kept.push(b'"');
+        json.push(b'"');
+        json.extend_from_slice(text.as_bytes());
+        json.push(b'"');
     }
 }

@@ -1,4 +1,4 @@
-//! What the scan must agree on with a parser, whatever the bytes: the oracle of the property tests and of the fuzzer.
+//! What the scanner and a JSON parser must agree on for any bytes: the oracle of the property tests and of the fuzzer.
 
 #![allow(
     clippy::unwrap_used,
@@ -11,9 +11,9 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use super::{list_splitter::Envelope, *};
-use crate::{Kind as _, cache::object::StoredObject};
+use crate::{Kind as _, cache::object::StoredObject, line_decoder::LineDecoder};
 
-/// Namespace, name, uid and resource version, if a store can tell the object by them.
+/// Namespace, name, uid and resource version, if they identify the object for a store.
 fn identity(object: &Value) -> Option<[&str; 4]> {
     let metadata = object.get("metadata")?.as_object()?;
     let text = |key| metadata.get(key).and_then(Value::as_str).unwrap_or_default();
@@ -28,7 +28,7 @@ pub(crate) fn parsed(bytes: &[u8]) -> Option<Value> {
     serde_json::from_slice(bytes).ok()
 }
 
-/// What was scanned is what a parser finds in what is kept, and in the whole; an object that is known not to decode may be another.
+/// The scanned metadata is what a parser reads from the stored JSON and from the whole object. Objects with a defect are not compared.
 fn check(stored: &StoredObject, whole: Option<&Value>) {
     if stored.defect.is_some() {
         return;
@@ -71,7 +71,7 @@ pub(crate) fn check_line(line: &[u8]) {
     }
 }
 
-/// What a parser reads and the store can tell is accepted, too.
+/// The scanner accepts what a parser reads and a store can identify.
 pub(crate) fn check_line_that_parses(document: &Value) {
     let line = document.to_string();
     let is_accepted = Scanner::new(&ConfigMap::info())
@@ -84,10 +84,10 @@ pub(crate) fn check_line_that_parses(document: &Value) {
 }
 
 pub(super) fn cut(body: &[u8], cuts: &[usize]) -> Result<(Vec<Vec<u8>>, Envelope), ScanFailure> {
-    let (mut cutter, mut items, mut rest) = (ListSplitter::new(), Vec::new(), body);
+    let (mut splitter, mut items, mut rest) = (ListSplitter::new(), Vec::new(), body);
     for cut in cuts.iter().cycle() {
         let (chunk, after) = rest.split_at((*cut).min(rest.len()));
-        cutter.push(chunk, |item| {
+        splitter.push(chunk, |item| {
             items.push(item.to_vec());
             Ok(())
         })?;
@@ -96,12 +96,16 @@ pub(super) fn cut(body: &[u8], cuts: &[usize]) -> Result<(Vec<Vec<u8>>, Envelope
             break;
         }
     }
-    Ok((items, cutter.finish()?))
+    Ok((items, splitter.finish()?))
 }
 
 pub(crate) fn check_list(body: &[u8], cuts: &[usize]) {
     let result = cut(body, cuts);
-    assert_eq!(result, cut(body, &[body.len().max(1)]), "torn or not");
+    assert_eq!(
+        result,
+        cut(body, &[body.len().max(1)]),
+        "the same however it is cut"
+    );
     let Ok((items, envelope)) = result else { return };
     let mut scanner = Scanner::new(&ConfigMap::info());
     for item in &items {
@@ -113,7 +117,7 @@ pub(crate) fn check_list(body: &[u8], cuts: &[usize]) {
     let document = parsed(body);
     if let (Some(items), Ok(_)) = (&items, str::from_utf8(body)) {
         let Some(document) = document else {
-            // What nobody reads around the items may be half a character, which only a parser that reads all of it refuses.
+            // Skipped values around the items may hold half a surrogate pair, which only a full parser rejects.
             let skipped: Result<IgnoredAny, _> = serde_json::from_slice(body);
             assert!(skipped.is_ok(), "a list of whole items is whole");
             return;
@@ -133,7 +137,7 @@ pub(crate) fn check_list(body: &[u8], cuts: &[usize]) {
 }
 
 pub(crate) fn check_lines(body: &[u8], cuts: &[usize]) {
-    let (mut lines, mut seen, mut rest) = (Lines::default(), Vec::new(), body);
+    let (mut lines, mut seen, mut rest) = (LineDecoder::default(), Vec::new(), body);
     for cut in cuts.iter().cycle() {
         let (chunk, after) = rest.split_at((*cut).min(rest.len()));
         let _: Result<(), ()> = lines.push(chunk, |line| {

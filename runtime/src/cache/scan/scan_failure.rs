@@ -1,35 +1,45 @@
-//! What cannot be used, with the name of the object, for whoever has to look for it.
+//! Names the object that could not be scanned, for logs.
 
 use std::fmt;
 
 use super::object::ScanError;
+use crate::line_decoder::LineDecoder;
 
-/// No more is looked through: it is for a log, and the API server may send it again and again.
-const LOOKED_THROUGH: usize = 1 << 20;
-/// No name in Kubernetes is longer.
-const LONGEST_NAME: usize = 253;
+/// Bytes that are searched for a name. The API server may send the same bytes again and again.
+const MAX_SEARCHED_BYTES: usize = 1 << 20;
+/// Characters of the longest name in Kubernetes.
+const MAX_NAME_CHARS: usize = 253;
 
-/// A [`ScanError`], and which object it is about, as far as that can be read.
+/// A [`ScanError`] with the name of the object, as far as it can be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::cache) struct ScanFailure {
-    /// Namespace and name.
+    /// `namespace/name`, or the name.
     pub(in crate::cache) object: Option<String>,
     pub(in crate::cache) error: ScanError,
 }
 
 impl ScanFailure {
-    /// An item of a list, or an object by itself.
+    /// The failure of a list item, or of an object by itself.
     #[cold]
     pub(super) fn item(error: ScanError, json: &[u8]) -> Self {
         let object = name_in(json, 1);
         Self { object, error }
     }
 
-    /// A line of a watch.
+    /// The failure of a watch line.
     #[cold]
     pub(super) fn line(error: ScanError, line: &[u8]) -> Self {
         let object = name_in(line, 2);
         Self { object, error }
+    }
+}
+
+impl ScanFailure {
+    /// Fails if the watch line that is being received is too long.
+    pub(in crate::cache) fn check_line_length(lines: &LineDecoder) -> Result<(), Self> {
+        lines
+            .check_length()
+            .map_err(|error| Self::line(ScanError(error.to_string()), lines.partial()))
     }
 }
 
@@ -50,9 +60,9 @@ impl fmt::Display for ScanFailure {
 
 impl std::error::Error for ScanFailure {}
 
-/// The name in the `metadata` that stands `level` brackets deep, in bytes that need be neither whole nor text. The first one counts.
+/// The first name in the `metadata` at nesting depth `level`. The bytes may be truncated and need not be UTF-8.
 fn name_in(json: &[u8], level: usize) -> Option<String> {
-    let json = &json[..json.len().min(LOOKED_THROUGH)];
+    let json = &json[..json.len().min(MAX_SEARCHED_BYTES)];
     let (mut namespace, mut name) = (None, None);
     let (mut depth, mut is_metadata, mut key, mut at) = (0_usize, false, None, 0);
     while let Some(&byte) = json.get(at) {
@@ -69,7 +79,7 @@ fn name_in(json: &[u8], level: usize) -> Option<String> {
             }
             b',' => key = None,
             b'"' => {
-                let text = string(&json[at..]);
+                let text = until_quote(&json[at..]);
                 at += text.len() + 1;
                 match key.take() {
                     None => key = Some(text),
@@ -86,7 +96,7 @@ fn name_in(json: &[u8], level: usize) -> Option<String> {
     let shown = |text: &[u8]| {
         let text = String::from_utf8_lossy(text);
         let shown = text.chars().filter(|character| !character.is_control());
-        shown.take(LONGEST_NAME).collect::<String>()
+        shown.take(MAX_NAME_CHARS).collect::<String>()
     };
     let name = name.map(shown)?;
     Some(match namespace {
@@ -95,8 +105,8 @@ fn name_in(json: &[u8], level: usize) -> Option<String> {
     })
 }
 
-/// Up to the closing quote, or to the end.
-fn string(json: &[u8]) -> &[u8] {
+/// The bytes up to the closing quote, or to the end.
+fn until_quote(json: &[u8]) -> &[u8] {
     let mut is_escaped = false;
     let end = json.iter().position(|byte| {
         let ends = *byte == b'"' && !is_escaped;
@@ -111,9 +121,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::line_decoder::MAX_LINE_BYTES;
 
     #[test]
-    fn the_name_is_found_in_what_is_damaged() {
+    fn name_is_found_in_damaged_json() {
         for (json, expected) in [
             (&br#"{"metadata":{"name":"spy","namespace":"shop"}}"#[..], Some("shop/spy")),
             (br#"{"metadata":{"name":"spy","namespace":"shop","uid":"#, Some("shop/spy")),
@@ -132,12 +143,25 @@ mod tests {
             assert_eq!(name_in(&line, 2).as_deref(), expected, "{shown}");
         }
         let long = format!(r#"{{"metadata":{{"name":"{}"#, "x\n".repeat(5000));
-        assert_eq!(name_in(long.as_bytes(), 1), Some("x".repeat(LONGEST_NAME)));
+        assert_eq!(name_in(long.as_bytes(), 1), Some("x".repeat(MAX_NAME_CHARS)));
+    }
+
+    #[test]
+    fn line_that_is_too_long_is_reported_with_the_name_of_its_object() {
+        let mut lines = LineDecoder::default();
+        let begin = br#"{"type":"ADDED","object":{"metadata":{"name":"spy","namespace":"shop"},"data":""#;
+        lines.push(begin, |_| Ok::<_, ()>(())).unwrap();
+        assert!(ScanFailure::check_line_length(&lines).is_ok());
+        lines
+            .push(&vec![b' '; MAX_LINE_BYTES], |_| Ok::<_, ()>(()))
+            .unwrap();
+        let failure = ScanFailure::check_line_length(&lines).unwrap_err();
+        assert_eq!(failure.object.as_deref(), Some("shop/spy"));
     }
 
     proptest! {
         #[test]
-        fn nothing_makes_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), json in r#"[{}\[\]",:\\metadata name]{0,80}"#) {
+        fn no_input_panics(bytes in prop::collection::vec(any::<u8>(), 0..200), json in r#"[{}\[\]",:\\metadata name]{0,80}"#) {
             name_in(&bytes, 1);
             name_in(json.as_bytes(), 1);
         }

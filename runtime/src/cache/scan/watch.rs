@@ -1,36 +1,35 @@
-//! What the scan makes of one line of a watch.
+//! Scans one line of a watch.
 
-use std::{borrow::Cow, collections::HashMap, sync::Arc};
+use std::{borrow::Cow, collections::HashMap};
 
 use kube::core::Status;
 
 use super::{
     cursor::Cursor,
-    metadata::Found,
-    object::{Listed, ScanError, Scanner, text},
+    metadata::RawMetadata,
+    object::{ScanError, ScannedObject, Scanner, text},
     scan_failure::ScanFailure,
 };
-use crate::cache::{index::Index, object::StoredObject, store::Store};
 
-/// The annotation of the bookmark after the last object of a streaming list.
-const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
+/// The annotation of the bookmark that ends the initial events of a streaming list.
+const INITIAL_EVENTS_END_ANNOTATION: &str = "k8s.io/initial-events-end";
 
-/// A line of a watch.
+/// A line of a watch; `T` is the object.
 #[derive(Debug)]
-pub(in crate::cache) enum WatchEvent<T = StoredObject> {
+pub(in crate::cache) enum WatchEvent<T> {
     /// The object is new, or new to the watch.
     Added(T),
     /// The object changed.
     Modified(T),
-    /// The object was deleted; this is its state then.
+    /// The object was deleted; this is its last state.
     Deleted(T),
-    /// Everything up to this resource version was sent.
+    /// Every event up to this resource version was sent.
     Bookmark {
         version: Box<str>,
-        /// The initial events of a streaming list end here.
+        /// Whether it ends the initial events of a streaming list.
         ends_initial_events: bool,
     },
-    /// The watch ends.
+    /// The watch ends with this error.
     Error(Box<Status>),
 }
 
@@ -43,55 +42,48 @@ enum EventType {
     Error,
 }
 
-/// The object of an event: scanned as it came by, or left alone until the event's type is known.
+/// The object of an event: scanned, or its bytes while the event's type is not known.
 #[expect(
     clippy::large_enum_variant,
     reason = "there is one at a time, which is taken apart at once"
 )]
-enum Body<'a> {
-    Scanned(Found<'a>),
+enum EventObject<'a> {
+    Scanned(RawMetadata<'a>),
     Raw(&'a str),
 }
 
 impl Scanner {
-    /// A line of a watch.
-    pub(in crate::cache) fn watch_line(
-        &mut self,
-        line: &[u8],
-        indexes: &[Arc<Index>],
-    ) -> Result<WatchEvent, ScanFailure> {
-        self.line(line, |scanner, found| scanner.finish(found, indexes))
+    /// Scans a line of a watch. `on_owners` is as for [`item`](Self::item).
+    pub(in crate::cache) fn watch_event<'s>(
+        &'s mut self,
+        line: &'s [u8],
+        on_owners: impl FnOnce(u64),
+    ) -> Result<WatchEvent<ScannedObject<'s>>, ScanFailure> {
+        self.try_watch_event(line, on_owners)
             .map_err(|error| ScanFailure::line(error, line))
     }
 
-    /// A line of a streaming list. What is in the store is not made again.
-    pub(in crate::cache) fn list_line(
-        &mut self,
-        line: &[u8],
-        indexes: &[Arc<Index>],
-        store: &Store,
-    ) -> Result<WatchEvent<Listed>, ScanFailure> {
-        self.line(line, |scanner, found| {
-            scanner.finish_unless_known(found, indexes, store)
-        })
-        .map_err(|error| ScanFailure::line(error, line))
-    }
-
-    fn line<T>(
-        &mut self,
-        line: &[u8],
-        finish: impl FnOnce(&mut Self, Found<'_>) -> Result<T, ScanError>,
-    ) -> Result<WatchEvent<T>, ScanError> {
+    fn try_watch_event<'s>(
+        &'s mut self,
+        line: &'s [u8],
+        on_owners: impl FnOnce(u64),
+    ) -> Result<WatchEvent<ScannedObject<'s>>, ScanError> {
         let mut cursor = Cursor::new(text(line)?);
-        let (mut first, mut event_type, mut body) = (true, None, None);
+        let mut on_owners = Some(on_owners);
+        let mut on_owners = |digest| {
+            if let Some(on_owners) = on_owners.take() {
+                on_owners(digest);
+            }
+        };
+        let (mut first, mut event_type, mut object) = (true, None, None);
         while let Some(key) = cursor.entry(&mut first)? {
             match &*key {
                 "type" => event_type = Some(event_type_of(&cursor.string()?)?),
-                "object" if body.is_some() => return Err(ScanError("the object stands twice".into())),
+                "object" if object.is_some() => return Err(ScanError("the object stands twice".into())),
                 "object" => {
-                    body = Some(match event_type {
-                        None | Some(EventType::Error) => Body::Raw(cursor.value()?),
-                        Some(_) => Body::Scanned(self.scan(&mut cursor)?),
+                    object = Some(match event_type {
+                        None | Some(EventType::Error) => EventObject::Raw(cursor.value()?),
+                        Some(_) => EventObject::Scanned(self.scan(&mut cursor, &mut on_owners)?),
                     });
                 }
                 _ => {
@@ -102,17 +94,17 @@ impl Scanner {
         cursor.end()?;
         let missing = |what| ScanError(format!("the {what} of the event is missing"));
         let event_type = event_type.ok_or_else(|| missing("type"))?;
-        let found = match body.ok_or_else(|| missing("object"))? {
-            Body::Raw(status) if event_type == EventType::Error => return status_of(status),
-            Body::Raw(object) => self.scan(&mut Cursor::new(object))?,
-            Body::Scanned(found) => found,
+        let found = match object.ok_or_else(|| missing("object"))? {
+            EventObject::Raw(status) if event_type == EventType::Error => return status_of(status),
+            EventObject::Raw(object) => self.scan(&mut Cursor::new(object), &mut on_owners)?,
+            EventObject::Scanned(found) => found,
         };
         Ok(match event_type {
-            EventType::Added => WatchEvent::Added(finish(self, found)?),
-            EventType::Modified => WatchEvent::Modified(finish(self, found)?),
-            EventType::Deleted => WatchEvent::Deleted(finish(self, found)?),
+            EventType::Added => WatchEvent::Added(self.finish(found)?),
+            EventType::Modified => WatchEvent::Modified(self.finish(found)?),
+            EventType::Deleted => WatchEvent::Deleted(self.finish(found)?),
             EventType::Bookmark => {
-                let (version, annotations) = found.bookmark()?;
+                let (version, annotations) = found.into_bookmark()?;
                 WatchEvent::Bookmark {
                     version,
                     ends_initial_events: annotations.is_some_and(end_initial_events),
@@ -127,7 +119,7 @@ fn end_initial_events(annotations: &str) -> bool {
     let annotations: Result<HashMap<Cow<'_, str>, Cow<'_, str>>, _> = serde_json::from_str(annotations);
     annotations.is_ok_and(|annotations| {
         annotations
-            .get(INITIAL_EVENTS_END)
+            .get(INITIAL_EVENTS_END_ANNOTATION)
             .is_some_and(|value| value == "true")
     })
 }

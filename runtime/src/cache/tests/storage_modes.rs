@@ -233,10 +233,7 @@ async fn sensitive_kind_is_sensitive_in_all_its_informers() {
     started(before.clone(), &factory).await;
     let error = restricted.lister().get(&name("a")).unwrap_err().to_string();
     assert!(!error.contains("4711"), "{error}");
-    assert!(
-        other_version.untyped.settling.fresh().is_none(),
-        "it must not be compressed"
-    );
+    assert!(other_version.untyped.codec.is_off(), "it must not be compressed");
     for informer in [before, after] {
         let error = informer.lister().get(&name("a")).unwrap_err().to_string();
         assert!(!error.contains("4711"), "{error}");
@@ -257,8 +254,8 @@ fn many() -> Arc<Server> {
 fn is_raw<K: View>(informer: &SharedInformer<K>) -> bool {
     let stats = informer.stats();
     assert_eq!((stats.objects, stats.failures), (2000, 0));
-    let settling = &informer.untyped.settling;
-    stats.kept_bytes == stats.bytes && settling.exemplars() == 0 && !settling.has_dictionary()
+    let codec = &informer.untyped.codec;
+    stats.kept_bytes == stats.bytes && codec.base_bytes() == 0 && !codec.has_dictionary()
 }
 
 #[tokio::test(start_paused = true)]
@@ -301,7 +298,7 @@ async fn object_compressed_before_the_kind_is_marked_sensitive_is_stored_raw() {
     informer
         .add_index_function("late", move |_| {
             if arrived.fetch_add(1, Ordering::Relaxed) == 1500 {
-                assert!(untyped.settling.has_dictionary() && untyped.stats().objects == 0);
+                assert!(untyped.codec.has_dictionary() && untyped.stats().objects == 0);
                 late.custom::<Datum>();
             }
             Ok::<_, String>(vec![])

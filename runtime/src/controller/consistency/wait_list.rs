@@ -1,39 +1,25 @@
 //! Which keys wait for what of one informer.
 
-use std::{cmp::Ordering, collections::BTreeMap};
+use std::collections::BTreeMap;
 
 use hashbrown::HashSet;
 
-use crate::{NamespacedName, cache::InformerHandle};
+use crate::{
+    NamespacedName,
+    cache::{InformerHandle, OrderedVersion},
+};
 
 /// The keys that wait for versions of one informer, or for deletions.
 #[derive(Debug, Default)]
 pub(super) struct WaitList {
     /// By namespace, then in the order in which the informer will get there. An informer that lists namespaces one by one is further in
     /// one than in another.
-    versions: BTreeMap<Box<str>, BTreeMap<Version, Vec<Waiting>>>,
+    versions: BTreeMap<Box<str>, BTreeMap<OrderedVersion, Vec<Waiting>>>,
     deletions: HashSet<NamespacedName>,
 }
 
 /// A key, and the object that it wrote.
 type Waiting = (NamespacedName, NamespacedName);
-
-/// A version that is a decimal number.
-#[derive(Debug, PartialEq, Eq)]
-struct Version(Box<str>);
-
-impl Ord for Version {
-    fn cmp(&self, other: &Self) -> Ordering {
-        let (one, other) = (&self.0, &other.0);
-        one.len().cmp(&other.len()).then_with(|| one.cmp(other))
-    }
-}
-
-impl PartialOrd for Version {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
 
 impl WaitList {
     pub(super) fn version(&mut self, key: &NamespacedName, object: &NamespacedName, version: &str) {
@@ -42,7 +28,7 @@ impl WaitList {
             self.versions.insert(namespace.into(), BTreeMap::new());
         }
         if let Some(versions) = self.versions.get_mut(namespace) {
-            let waiting = versions.entry(Version(version.into())).or_default();
+            let waiting = versions.entry(OrderedVersion::new(version)).or_default();
             waiting.push((key.clone(), object.clone()));
         }
     }
@@ -61,7 +47,7 @@ impl WaitList {
         self.versions.retain(|_, versions| {
             while let Some(first) = versions.first_entry() {
                 let object = first.get().first().map(|(_, object)| object);
-                let is_reached = object.and_then(|object| informer.has_reached(object, &first.key().0));
+                let is_reached = object.and_then(|object| informer.has_reached(object, first.key().as_str()));
                 if is_reached == Some(false) {
                     break;
                 }

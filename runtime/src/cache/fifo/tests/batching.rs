@@ -69,20 +69,6 @@ fn a_list_syncs_once_it_is_processed() {
     assert_eq!(synced, [false, false, false, false, false, false, false, true]);
 }
 
-/// client-go: TestRealFIFO_basic.
-#[tokio::test(start_paused = true)]
-async fn a_consumer_sleeps_until_something_is_pushed() {
-    for kind in [QueueKind::Batching, QueueKind::DeltaFifo] {
-        let fifo = Arc::new(SharedFifo::new(kind, [None], &Arc::default()));
-        let consumer = fifo.clone();
-        let consumer = tokio::spawn(async move { consumer.pop().await.len() });
-        tokio::time::sleep(std::time::Duration::from_secs(1)).await;
-        assert!(!consumer.is_finished());
-        fifo.push([parse("+a1"), parse("-a2")]);
-        assert_eq!(consumer.await.unwrap(), 2);
-    }
-}
-
 #[test]
 fn a_mark_is_part_of_a_batch() {
     let mut fifo = BatchingFifo::new([None]);

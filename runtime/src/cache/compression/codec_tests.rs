@@ -1,17 +1,24 @@
-//! When what is compressed, and with which dictionary.
+//! When objects are encoded, how, and with which dictionary.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, time::Duration};
 
 use serde_json::json;
 
-use super::*;
+use super::{
+    super::{
+        dictionary::Dictionary,
+        policy::{MAX_DICTIONARY_HOLD, MAX_RECENT_BYTES, is_outdated},
+    },
+    *,
+};
 use crate::{
-    Kind as _,
-    cache::{fifo::Delta, scan::Scanner},
+    Kind as _, NamespacedName,
+    cache::{OwnerRef, fifo::Delta, scan::Scanner},
 };
 
-/// About 1 KB, of which the parts that differ are a tenth; objects of another `style` have little in common.
-fn object(scanner: &mut Scanner, number: usize, style: usize) -> Arc<StoredObject> {
+/// About 1 KB, of which the parts that differ are a tenth; objects of another `style` have little in common. Every twelfth has the same
+/// data.
+fn object(scanner: &mut Scanner, number: usize, style: usize) -> StoredObject {
     let digest = |seed: usize| format!("{:016x}", seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
     let entries = (0..12).map(|entry| {
         (
@@ -24,37 +31,54 @@ fn object(scanner: &mut Scanner, number: usize, style: usize) -> Arc<StoredObjec
         "metadata": {"namespace": "shop", "name": format!("o{number}"), "uid": digest(number), "resourceVersion": style.to_string()},
         "data": data,
     });
-    Arc::new(scanner.object(json.to_string().as_bytes(), &[]).unwrap())
+    scanner.object(json.to_string().as_bytes(), &[]).unwrap()
 }
 
 struct World {
-    settling: Arc<Compressor>,
-    store: Store,
+    codec: PayloadCodec,
+    store: Arc<Store>,
     scanner: Scanner,
+    /// Whether objects are without a controller, and so of one delta group; else they have the group of their name.
+    is_one_group: bool,
 }
 
 impl World {
     fn new(off: bool) -> Self {
         let info = k8s_openapi::api::core::v1::ConfigMap::info();
+        let store = Arc::<Store>::default();
         Self {
-            settling: Arc::new(Compressor::new(off)),
-            store: Store::default(),
+            codec: PayloadCodec::new(store.clone(), off),
+            store,
             scanner: Scanner::new(&info),
+            is_one_group: false,
         }
+    }
+
+    fn encode(&mut self, number: usize, style: usize) -> Arc<StoredObject> {
+        let mut object = object(&mut self.scanner, number, style);
+        if !self.is_one_group {
+            let uid = object.metadata.uid().into();
+            object.metadata.owner_references = Some([owner(uid)].into());
+        }
+        let json = object.payload.json().unwrap();
+        let owners = if self.is_one_group { 0 } else { number as u64 + 1 };
+        self.codec.encode(object, owners, &json)
     }
 
     fn arrive(&mut self, numbers: std::ops::Range<usize>, style: usize) {
         for number in numbers {
-            let object = object(&mut self.scanner, number, style);
-            self.settling.arrived(&object, &self.store);
+            let object = self.encode(number, style);
             self.store.apply(vec![Delta::Upserted(object)], false);
         }
     }
 
+    fn get(&self, number: usize) -> Arc<StoredObject> {
+        let name = NamespacedName::namespaced("shop", format!("o{number}"));
+        self.store.get(&name).unwrap()
+    }
+
     fn dictionaries(&self) -> Vec<Arc<Dictionary>> {
-        let inner = self.settling.inner.lock();
-        let older = inner.older.iter().map(|(older, _)| older);
-        inner.newest.iter().chain(older).cloned().collect()
+        self.codec.state.lock().compressor.dictionaries()
     }
 
     /// The dictionaries that objects in the store need.
@@ -70,8 +94,18 @@ impl World {
     }
 }
 
+fn owner(uid: Arc<str>) -> OwnerRef {
+    OwnerRef {
+        api_version: "v1".into(),
+        kind: "Owner".into(),
+        name: "owner".into(),
+        uid,
+        controller: true,
+    }
+}
+
 #[test]
-fn what_is_fresh_stays_raw_and_the_rest_is_compressed_with_one_dictionary() {
+fn recent_objects_stay_raw_and_older_ones_share_one_dictionary() {
     let mut world = World::new(false);
     world.arrive(0..200, 1);
     assert_eq!((world.dictionaries().len(), world.ratio()), (0, 1));
@@ -85,7 +119,10 @@ fn what_is_fresh_stays_raw_and_the_rest_is_compressed_with_one_dictionary() {
         .count();
     let length = world.store.all().iter().next().unwrap().payload.length();
     // Names, and so objects, differ a little in length.
-    assert!(raw.abs_diff(FRESH_BYTES / length) < 10, "{raw} of {length} bytes");
+    assert!(
+        raw.abs_diff(MAX_RECENT_BYTES / length) < 10,
+        "{raw} of {length} bytes"
+    );
     for object in world.store.all().iter() {
         let json: serde_json::Value = serde_json::from_slice(&object.payload.json().unwrap()).unwrap();
         assert_eq!(json["metadata"]["name"], *object.name().name());
@@ -93,11 +130,9 @@ fn what_is_fresh_stays_raw_and_the_rest_is_compressed_with_one_dictionary() {
 }
 
 #[test]
-fn replicas_are_differences_at_once_and_the_first_of_them_later() {
+fn replicas_become_differences_on_arrival_and_the_first_ones_later() {
     let mut world = World::new(false);
-    let info = k8s_openapi::api::core::v1::ConfigMap::info();
-    world.scanner = Scanner::new(&info).into_fresh(world.settling.fresh());
-    // Every twelfth has the same data.
+    world.is_one_group = true;
     for replica in 0..1000 {
         world.arrive(12 * replica..12 * replica + 1, 1);
     }
@@ -106,11 +141,12 @@ fn replicas_are_differences_at_once_and_the_first_of_them_later() {
         all.iter().filter(|object| object.payload.is_raw()).count()
     };
     assert_eq!(raw(&world), 3);
-    // The first have waited their time, and the family is still one.
+    // The first ones are no longer recent, and the group still has its base.
+    world.is_one_group = false;
     world.arrive(100_001..101_500, 2);
     for replica in 0..1000 {
-        let name = crate::NamespacedName::namespaced("shop", format!("o{}", 12 * replica));
-        let object = world.store.get(&name).unwrap();
+        let object = world.get(12 * replica);
+        let name = object.name();
         assert!(
             !object.payload.is_raw() && object.payload.dictionary().is_none(),
             "{name}"
@@ -121,23 +157,21 @@ fn replicas_are_differences_at_once_and_the_first_of_them_later() {
 }
 
 #[test]
-fn nothing_is_a_difference_once_that_is_off() {
+fn nothing_is_encoded_after_switch_off() {
     let mut world = World::new(false);
-    let info = k8s_openapi::api::core::v1::ConfigMap::info();
-    world.scanner = Scanner::new(&info).into_fresh(world.settling.fresh());
-    world.settling.switch_off(&world.store);
+    world.is_one_group = true;
+    world.codec.switch_off();
     for replica in 0..100 {
         world.arrive(12 * replica..12 * replica + 1, 1);
     }
     assert!(world.store.all().iter().all(|object| object.payload.is_raw()));
-    assert_eq!(world.settling.exemplars(), 0);
+    assert_eq!(world.codec.base_bytes(), 0);
 }
 
-/// Objects lie in blocks only where a block is soon free again.
 #[test]
-fn few_objects_that_change_over_and_over_share_no_blocks() {
+fn objects_share_blocks_only_where_most_live_until_they_are_compressed() {
     let mut world = World::new(false);
-    let in_blocks = |world: &World| world.settling.most_settle();
+    let in_blocks = |world: &World| world.codec.state.lock().compressor.most_outlive_recent();
     for _ in 0..3000 {
         world.arrive(0..2, 1);
     }
@@ -151,14 +185,14 @@ fn few_objects_that_change_over_and_over_share_no_blocks() {
 }
 
 #[test]
-fn nothing_that_is_sensitive_is_compressed() {
+fn codec_that_is_off_compresses_nothing() {
     let mut world = World::new(true);
     world.arrive(0..3000, 1);
     assert_eq!((world.dictionaries().len(), world.ratio()), (0, 1));
 }
 
 #[test]
-fn a_dictionary_that_no_longer_fits_is_replaced_and_there_are_never_three() {
+fn outdated_dictionary_is_replaced_and_there_are_never_three() {
     let mut world = World::new(false);
     world.arrive(0..5000, 1);
     let first = Arc::downgrade(&world.dictionaries()[0]);
@@ -173,15 +207,15 @@ fn a_dictionary_that_no_longer_fits_is_replaced_and_there_are_never_three() {
 }
 
 #[test]
-fn a_dictionary_is_outdated_when_the_ratio_is_less_than_seven_tenths_of_what_it_was() {
+fn dictionary_is_outdated_below_seven_tenths_of_its_first_ratio() {
     for (ratio, expected) in [(7.1, false), (6.9, true), (12.0, false)] {
         assert_eq!(is_outdated(10.0, ratio), expected, "{ratio}");
     }
 }
 
-/// Of what the store holds: there may be more to come before all of the first was moved.
+/// Counts stored objects only: more may arrive before all of the first dictionary's are re-encoded.
 #[test]
-fn objects_never_need_more_than_two_dictionaries() {
+fn stored_objects_never_need_more_than_two_dictionaries() {
     let mut world = World::new(false);
     let mut most = 0;
     let (mut styles, mut next) = (0, 0);
@@ -191,15 +225,15 @@ fn objects_never_need_more_than_two_dictionaries() {
             next += 100;
             let needed = world.needed();
             most = most.max(needed.len());
-            styles += usize::from(needed.len() == 2 && world.settling.is_moving());
+            styles += usize::from(needed.len() == 2 && world.codec.is_reencoding());
         }
     }
     assert_eq!(most, 2);
-    assert!(styles > 20, "moves take a while: {styles}");
+    assert!(styles > 20, "re-encoding takes a while: {styles}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn objects_move_while_nothing_arrives() {
+async fn objects_are_reencoded_while_nothing_arrives() {
     let mut world = World::new(false);
     world.arrive(0..5000, 1);
     while world.needed().len() < 2 {
@@ -207,24 +241,22 @@ async fn objects_move_while_nothing_arrives() {
         world.arrive(10_000..12_000, 3);
     }
     let started = tokio::time::Instant::now();
-    while world.settling.is_moving() {
-        world.settling.may_move().await;
-        world.settling.move_some();
+    while world.codec.is_reencoding() {
+        world.codec.reencoding_due().await;
+        world.codec.reencode_some();
     }
     assert_eq!((world.needed().len(), world.dictionaries().len()), (1, 1));
     assert!(started.elapsed() < Duration::from_secs(5));
 }
 
-/// What a handler was not yet told of takes no more room than what is in the store.
 #[test]
-fn a_version_that_is_out_of_date_but_held_is_compressed_too() {
+fn outdated_version_that_a_reader_holds_is_compressed_too() {
     let mut world = World::new(false);
     world.arrive(0..1, 1);
-    let name = crate::NamespacedName::namespaced("shop", "o0");
-    let held = world.store.get(&name).unwrap();
+    let held = world.get(0);
     world.arrive(0..1, 2);
-    assert!(!Arc::ptr_eq(&held, &world.store.get(&name).unwrap()));
-    assert!(held.payload.raw().is_some(), "it is fresh");
+    assert!(!Arc::ptr_eq(&held, &world.get(0)));
+    assert!(held.payload.raw().is_some(), "it is recent");
     world.arrive(1..3000, 2);
     assert!(held.payload.raw().is_none() && 2 * held.payload.kept() < held.payload.length());
     let json: serde_json::Value = serde_json::from_slice(&held.payload.json().unwrap()).unwrap();
@@ -232,21 +264,18 @@ fn a_version_that_is_out_of_date_but_held_is_compressed_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_keeps_an_outdated_version_is_in_the_way_of_a_new_dictionary_for_ten_minutes() {
+async fn held_outdated_version_delays_a_new_dictionary_for_ten_minutes() {
     let mut world = World::new(false);
     world.arrive(0..5000, 1);
-    let held = world
-        .store
-        .get(&crate::NamespacedName::namespaced("shop", "o7"))
-        .unwrap();
+    let held = world.get(7);
     let first = held.payload.dictionary().unwrap();
     world.arrive(0..8000, 2);
-    assert!(!world.settling.is_moving() && world.needed().len() == 1);
+    assert!(!world.codec.is_reencoding() && world.needed().len() == 1);
     let second = world.dictionaries()[0].clone();
     assert!(!Arc::ptr_eq(&first, &second));
     world.arrive(0..8000, 3);
     assert!(Arc::ptr_eq(&world.dictionaries()[0], &second));
-    tokio::time::advance(HELD).await;
+    tokio::time::advance(MAX_DICTIONARY_HOLD).await;
     world.arrive(0..8000, 3);
     assert!(!Arc::ptr_eq(&world.dictionaries()[0], &second));
     assert!(world.ratio() >= 3, "{}", world.ratio());
@@ -255,16 +284,51 @@ async fn who_keeps_an_outdated_version_is_in_the_way_of_a_new_dictionary_for_ten
 }
 
 #[test]
-fn old_objects_move_to_a_new_dictionary_as_others_arrive() {
+fn stored_objects_are_reencoded_as_others_arrive() {
     let mut world = World::new(false);
     world.arrive(0..3000, 1);
     let first = Arc::downgrade(&world.dictionaries()[0]);
     world.arrive(10_000..16_000, 2);
-    assert!(first.upgrade().is_none(), "nobody needs it");
-    let other = world
-        .store
-        .get(&crate::NamespacedName::namespaced("shop", "o7"))
-        .unwrap();
+    assert!(first.upgrade().is_none(), "no object needs it");
+    let other = world.get(7);
     let newest = &world.dictionaries()[0];
     assert!(Arc::ptr_eq(&other.payload.dictionary().unwrap(), newest));
+}
+
+/// Unchanged objects between the changed ones of a relist leave no gaps between the new payloads.
+#[test]
+fn raw_payloads_that_arrive_one_after_another_lie_close_together() {
+    const LENGTH: usize = 8_000;
+    let mut world = World::new(false);
+    world.arrive(0..3000, 1);
+    let text = |seed: usize| {
+        let digest = |part: usize| {
+            format!(
+                "{:016x}",
+                (seed * LENGTH + part + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+            )
+        };
+        (0..LENGTH / 16).map(digest).collect::<String>()
+    };
+    let objects: Vec<_> = (0..400)
+        .map(|number| {
+            let json = json!({
+                "metadata": {"namespace": "shop", "name": format!("n{number}"), "uid": "u", "resourceVersion": "1"},
+                "text": text(number),
+            });
+            let json = json.to_string();
+            let object = world.scanner.object(json.as_bytes(), &[]).unwrap();
+            // Only every tenth is kept.
+            (number % 10 == 0).then(|| world.codec.encode(object, 0, json.as_bytes()))
+        })
+        .collect();
+    let mut addresses: Vec<_> = objects
+        .iter()
+        .flatten()
+        .filter_map(|object| Some(object.payload.raw()?.as_ptr() as usize))
+        .collect();
+    assert_eq!(addresses.len(), 40, "they are recent");
+    addresses.sort_unstable();
+    let gaps = addresses.windows(2).filter(|pair| pair[1] - pair[0] > 2 * LENGTH);
+    assert!(gaps.count() < 10);
 }
