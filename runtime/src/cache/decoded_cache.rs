@@ -36,7 +36,7 @@ impl DecodedCacheHandle {
     }
 }
 
-/// Decoded objects within a memory budget. Evicts by the clock algorithm: the oldest that was not read since the last eviction pass.
+/// DecodedValue objects within a memory budget. Evicts by the clock algorithm: the oldest that was not read since the last eviction pass.
 #[derive(Debug)]
 pub(super) struct DecodedCache {
     budget_bytes: AtomicUsize,
@@ -54,10 +54,10 @@ struct EvictionClock {
 
 /// The slot of a stored object for its decoded form.
 #[derive(Debug, Default)]
-pub(super) struct DecodedEntry(Mutex<Option<Box<Decoded>>>);
+pub(super) struct DecodedEntry(Mutex<Option<Box<DecodedValue>>>);
 
 #[derive(Debug)]
-struct Decoded {
+struct DecodedValue {
     object: Arc<dyn Any + Send + Sync>,
     charge: usize,
     charged_bytes: Arc<AtomicUsize>,
@@ -65,7 +65,7 @@ struct Decoded {
     was_read: bool,
 }
 
-impl Drop for Decoded {
+impl Drop for DecodedValue {
     fn drop(&mut self) {
         self.charged_bytes.fetch_sub(self.charge, Ordering::Relaxed);
     }
@@ -113,7 +113,7 @@ impl DecodedCache {
             return false;
         }
         self.charged_bytes.fetch_add(charge, Ordering::Relaxed);
-        *slot = Some(Box::new(Decoded {
+        *slot = Some(Box::new(DecodedValue {
             object: decoded,
             charge,
             charged_bytes: self.charged_bytes.clone(),
@@ -124,7 +124,7 @@ impl DecodedCache {
 
     fn evict(&self) {
         let budget = self.budget_bytes.load(Ordering::Relaxed);
-        let mut evicted: Vec<Box<Decoded>> = Vec::new();
+        let mut evicted: Vec<Box<DecodedValue>> = Vec::new();
         let mut excess = self.charged_bytes().saturating_sub(budget);
         let mut clock = self.clock.lock();
         // The first round spares objects that were read; the second spares none.
@@ -178,7 +178,7 @@ impl DecodedEntry {
     }
 
     /// Removes and returns the decoded object, unless it was read since the last attempt.
-    fn take_unread(&self) -> Result<Option<Box<Decoded>>, WasRead> {
+    fn take_unread(&self) -> Result<Option<Box<DecodedValue>>, WasRead> {
         let mut slot = self.0.lock();
         if let Some(decoded) = &mut *slot
             && std::mem::take(&mut decoded.was_read)

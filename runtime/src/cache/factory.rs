@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    IndexError, IndexSpec, InformerHandle, InformerStats, ListerWatcher, QueueKind, ReflectorOptions,
+    AddIndexError, IndexSpec, InformerHandle, InformerStats, ListerWatcher, QueueKind, ReflectorOptions,
     SharedInformer, StorageMode, api_list_watch::ApiListWatch, decoded_cache::DecodedCacheHandle,
     fifo::Namespace, freshness::FreshnessCheck, thread::InformerThread, untyped_informer::UntypedInformer,
     warnings,
@@ -241,7 +241,7 @@ impl SharedInformerFactory {
     }
 
     /// Returns the informer of a kind with these indexes; see [`SharedInformer::add_index`] for why it fails.
-    pub fn indexed<K: Kind>(&self, indexes: &[IndexSpec]) -> Result<SharedInformer<K>, IndexError> {
+    pub fn indexed<K: Kind>(&self, indexes: &[IndexSpec]) -> Result<SharedInformer<K>, AddIndexError> {
         let informer = self.of::<K>();
         for index in indexes {
             informer.add_index(index)?;

@@ -90,7 +90,7 @@ pub struct IndexPathError {
 /// An index could not be added; the informer has the indexes that it had before.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("index {index} of {kind} was not added: {problem}")]
-pub struct IndexError {
+pub struct AddIndexError {
     pub(super) kind: String,
     pub(super) index: String,
     pub(super) problem: String,

@@ -3,10 +3,10 @@
 use std::{any::type_name, fmt, marker::PhantomData, sync::Arc, time::Duration};
 
 use super::{
-    Change, Deleted, EventHandler, HandlerOptions, HandlerRegistration, IndexError, IndexKey, IndexSpec,
+    AddIndexError, Change, Deleted, EventHandler, HandlerOptions, HandlerRegistration, IndexKey, IndexSpec,
     InformerHandle, InformerOptions, InformerStats, ListWatchError, Lister, Object,
     index::Index,
-    processor::{Handler, Listener},
+    processor::{HandlerFn, Listener},
     store::StoreEvent,
     untyped_informer::UntypedInformer,
 };
@@ -117,7 +117,7 @@ impl<K: View> SharedInformer<K> {
     ///
     /// Fails, and adds nothing, if the path does not parse, if another index has the name, or if the informer keeps only a
     /// [projection](super::StorageMode::Projection) without that path and already holds objects.
-    pub fn add_index(&self, index: &IndexSpec) -> Result<(), IndexError> {
+    pub fn add_index(&self, index: &IndexSpec) -> Result<(), AddIndexError> {
         self.untyped.add_index(index)
     }
 
@@ -130,7 +130,7 @@ impl<K: View> SharedInformer<K> {
         &self,
         name: &str,
         function: impl Fn(&Object<K>) -> Result<I, E> + Send + Sync + 'static,
-    ) -> Result<(), IndexError>
+    ) -> Result<(), AddIndexError>
     where
         I: IntoIterator<Item = IndexKey>,
         E: fmt::Display,
@@ -186,7 +186,7 @@ impl<K: View> SharedInformer<K> {
     }
 
     /// Wraps a typed handler for the untyped informer.
-    fn typed(handler: impl EventHandler<K>) -> Handler {
+    fn typed(handler: impl EventHandler<K>) -> HandlerFn {
         let object = |stored: &Arc<_>| Object::<K>::new(Arc::clone(stored));
         Box::new(move |change, is_in_initial_list| match change {
             StoreEvent::Added(new) => handler.on_add(&object(new), is_in_initial_list),

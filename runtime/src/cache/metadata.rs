@@ -21,7 +21,7 @@ pub struct Metadata {
     /// A digest of the annotations' JSON. Six bytes fit into the struct's padding.
     pub(super) annotations: [u8; 6],
     /// These three are shared by consecutive objects with equal values; none if empty.
-    pub(super) labels: Option<Arc<Labels>>,
+    pub(super) labels: Option<Arc<PackedLabels>>,
     pub(super) finalizers: Option<Arc<[Box<str>]>>,
     pub(super) owner_references: Option<Arc<[OwnerRef]>>,
 }
@@ -152,15 +152,15 @@ impl fmt::Debug for Identity {
     }
 }
 
-/// Labels in one allocation: all keys and values in one string.
+/// PackedLabels in one allocation: all keys and values in one string.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Labels {
+pub(super) struct PackedLabels {
     text: Box<str>,
     /// The end positions of each key and its value.
     ends: Box<[(usize, usize)]>,
 }
 
-impl Labels {
+impl PackedLabels {
     /// Builds labels from pairs. If a key occurs twice, the later pair counts.
     pub(super) fn new<T: AsRef<str>>(pairs: &[(T, T)]) -> Self {
         let (mut text, mut ends) = (String::new(), Vec::new());

@@ -58,7 +58,7 @@ pub use factory::{InformerOptions, RegisteredKind, SharedInformerFactory};
 pub use fifo::QueueKind;
 pub use filtered::Filtered;
 pub use handler::{Change, Deleted, EventHandler, HandlerOptions};
-pub use index::{IndexError, IndexKey, IndexPath, IndexPathError, IndexSpec, IndexType, PathSegment};
+pub use index::{AddIndexError, IndexKey, IndexPath, IndexPathError, IndexSpec, IndexType, PathSegment};
 pub use informer::{AlreadyStarted, SharedInformer};
 pub(crate) use informer_handle::InformerHandle;
 pub use list_watch::{ByteStream, ListOptions, ListWatchError, ListerWatcher, WatchOptions};

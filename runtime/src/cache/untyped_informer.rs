@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use super::{
-    HandlerOptions, IndexError, InformerOptions, InformerStats, StorageMode,
+    AddIndexError, HandlerOptions, InformerOptions, InformerStats, StorageMode,
     compression::{Payload, PayloadCodec},
     decoded_cache::DecodedCacheHandle,
     decoder::{ANY_TYPE, Decoder},
@@ -165,7 +165,7 @@ impl UntypedInformer {
 
     /// Adds an index, and fills it with the objects in the store.
     /// Adds an index by path and fills it.
-    pub(super) fn add_index(&self, spec: &IndexSpec) -> Result<(), IndexError> {
+    pub(super) fn add_index(&self, spec: &IndexSpec) -> Result<(), AddIndexError> {
         match Index::by_path(spec) {
             Ok(index) if self.can_fill(&index) => self.add(index),
             Ok(_) => Err(self.index_error(
@@ -181,7 +181,7 @@ impl UntypedInformer {
     }
 
     /// Adds an index and fills it, unless another one has its name.
-    pub(super) fn add(&self, index: Index) -> Result<(), IndexError> {
+    pub(super) fn add(&self, index: Index) -> Result<(), AddIndexError> {
         let name = index.name.clone();
         if self.store.add_index(index) {
             return Ok(());
@@ -192,8 +192,8 @@ impl UntypedInformer {
         ))
     }
 
-    fn index_error(&self, index: &str, problem: String) -> IndexError {
-        IndexError {
+    fn index_error(&self, index: &str, problem: String) -> AddIndexError {
+        AddIndexError {
             kind: self.info().kind.to_string(),
             index: index.to_owned(),
             problem,

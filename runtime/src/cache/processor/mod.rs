@@ -26,14 +26,14 @@ use super::{Change, store::StoreEvent};
 use crate::panics::caught;
 
 pub(super) type Sink = Box<dyn Fn(&Change<'_>) + Send + Sync>;
-pub(super) type Handler = Box<dyn Fn(&StoreEvent, bool) + Send + Sync>;
+pub(super) type HandlerFn = Box<dyn Fn(&StoreEvent, bool) + Send + Sync>;
 
 /// A listener of an informer's changes.
 pub(super) enum Listener {
     /// Called inline, by the processing task.
     Sink(Sink),
     /// Called in its own task, which may fall behind.
-    Handler(Handler),
+    Handler(HandlerFn),
 }
 
 /// The listeners of a running informer. Owned by its processing task, so that none is added while changes are distributed.
@@ -193,7 +193,7 @@ impl RunningListener {
 }
 
 /// Calls a handler with its pending notifications. Drops the handler before the guard, which marks it as ended.
-async fn run_handler(guard: ListenerGuard, handler: Handler, cancel: CancellationToken) {
+async fn run_handler(guard: ListenerGuard, handler: HandlerFn, cancel: CancellationToken) {
     let ListenerGuard(registration) = &guard;
     while !cancel.is_cancelled() && !registration.is_removed() {
         match registration.queue().pop() {

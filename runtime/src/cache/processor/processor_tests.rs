@@ -64,7 +64,7 @@ async fn handler_added_after_the_stop_is_warned_about_and_has_ended() {
 }
 
 #[derive(Debug, Clone)]
-enum Operation {
+enum QueueOperation {
     Put(u8),
     Delete(u8),
     Resync(u8),
@@ -72,14 +72,14 @@ enum Operation {
     Pop,
 }
 
-fn operation() -> impl Strategy<Value = Operation> {
+fn operation() -> impl Strategy<Value = QueueOperation> {
     let key = 0u8..4;
     prop_oneof![
-        5 => key.clone().prop_map(Operation::Put),
-        3 => key.clone().prop_map(Operation::Delete),
-        1 => key.prop_map(Operation::Resync),
-        1 => Just(Operation::Synced),
-        4 => Just(Operation::Pop),
+        5 => key.clone().prop_map(QueueOperation::Put),
+        3 => key.clone().prop_map(QueueOperation::Delete),
+        1 => key.prop_map(QueueOperation::Resync),
+        1 => Just(QueueOperation::Synced),
+        4 => Just(QueueOperation::Pop),
     ]
 }
 
@@ -157,7 +157,7 @@ fn apply(view: &mut BTreeMap<String, u32>, notification: &ModelNotification) -> 
     Ok(())
 }
 
-fn run(operations: Vec<Operation>) -> Result<(), TestCaseError> {
+fn run(operations: Vec<QueueOperation>) -> Result<(), TestCaseError> {
     let mut scanner = Scanner::new(&k8s_openapi::api::core::v1::Node::info());
     let mut stored = |key: u8, version: u32| {
         let json = json!({"metadata": {"name": format!("o{key}"), "resourceVersion": version.to_string()}});
@@ -169,29 +169,29 @@ fn run(operations: Vec<Operation>) -> Result<(), TestCaseError> {
     for operation in operations {
         version += 1;
         let change = match operation {
-            Operation::Put(key) => {
+            QueueOperation::Put(key) => {
                 let new = stored(key, version);
                 Some(match expected.insert(key, new.clone()) {
                     Some(old) => StoreEvent::Updated { old, new },
                     None => StoreEvent::Added(new),
                 })
             }
-            Operation::Delete(key) => expected.remove(&key).map(|_| StoreEvent::Deleted {
+            QueueOperation::Delete(key) => expected.remove(&key).map(|_| StoreEvent::Deleted {
                 old: stored(key, version),
                 final_state_known: true,
             }),
-            Operation::Resync(key) => expected.get(&key).map(|known| StoreEvent::Updated {
+            QueueOperation::Resync(key) => expected.get(&key).map(|known| StoreEvent::Updated {
                 old: known.clone(),
                 new: known.clone(),
             }),
-            Operation::Synced => {
+            QueueOperation::Synced => {
                 is_in_initial_list = false;
                 markers += 1;
                 queue.push(Notification::Synced);
                 push(&mut model, ModelNotification::Synced);
                 None
             }
-            Operation::Pop => {
+            QueueOperation::Pop => {
                 let notification = queue.pop().map(ModelNotification::of);
                 let expected = (!model.is_empty()).then(|| model.remove(0));
                 prop_assert_eq!(&notification, &expected);

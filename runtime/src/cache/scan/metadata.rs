@@ -17,7 +17,7 @@ use crate::{
     NamespacedName, Scope,
     cache::{
         interner::{HashedText, Interner},
-        metadata::{Identity, Labels, Metadata, OwnerRef},
+        metadata::{Identity, Metadata, OwnerRef, PackedLabels},
     },
 };
 
@@ -50,7 +50,7 @@ pub(in crate::cache) struct RawMetadata<'a> {
 pub(super) struct Interners {
     /// Namespaces, kinds, index values.
     pub(super) texts: Interner<str>,
-    labels: Interner<Labels>,
+    labels: Interner<PackedLabels>,
     finalizers: Interner<[Box<str>]>,
     owner_references: Interner<[OwnerRef]>,
     /// A buffer for names.
@@ -184,7 +184,7 @@ fn intern<T: ?Sized>(
     }
 }
 
-fn labels(text: &str) -> Result<Arc<Labels>, &'static str> {
+fn labels(text: &str) -> Result<Arc<PackedLabels>, &'static str> {
     let read = || {
         let (mut cursor, mut first, mut pairs) = (Cursor::new(text), true, Vec::new());
         while let Some(key) = cursor.entry(&mut first)? {
@@ -194,7 +194,7 @@ fn labels(text: &str) -> Result<Arc<Labels>, &'static str> {
         Ok::<_, ScanError>(pairs)
     };
     let pairs = read().map_err(|_| "metadata.labels is no map of texts")?;
-    Ok(Arc::new(Labels::new(&pairs)))
+    Ok(Arc::new(PackedLabels::new(&pairs)))
 }
 
 fn finalizers(text: &str) -> Result<Arc<[Box<str>]>, &'static str> {

@@ -32,14 +32,14 @@ const ALL: IndexSpec = IndexSpec {
 };
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Model {
+struct ModelObject {
     version: u64,
     datum: String,
     all: Vec<i64>,
 }
 
 #[derive(Debug, Clone)]
-enum Operation {
+enum StoreOperation {
     Put(u8, u8, Vec<i64>),
     /// The stored version again.
     Repeat(u8),
@@ -58,32 +58,32 @@ enum Operation {
 }
 
 #[derive(Debug, Clone)]
-enum Step {
-    Batch(Vec<Operation>),
+enum StoreStep {
+    Batch(Vec<StoreOperation>),
     AddIndex,
     /// Whether a listener resyncs from now on.
     Resyncing(bool),
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn step() -> impl Strategy<Value = StoreStep> {
     prop_oneof![
-        12 => prop::collection::vec(operation(), 1..=5).prop_map(Step::Batch),
-        1 => Just(Step::AddIndex),
-        1 => any::<bool>().prop_map(Step::Resyncing),
+        12 => prop::collection::vec(operation(), 1..=5).prop_map(StoreStep::Batch),
+        1 => Just(StoreStep::AddIndex),
+        1 => any::<bool>().prop_map(StoreStep::Resyncing),
     ]
 }
 
-fn operation() -> impl Strategy<Value = Operation> {
+fn operation() -> impl Strategy<Value = StoreOperation> {
     let all = prop::collection::vec(0i64..3, 0..4);
     prop_oneof![
-        4 => (0u8..8, 0u8..3, all).prop_map(|(key, datum, all)| Operation::Put(key, datum, all)),
-        1 => (0u8..8).prop_map(Operation::Repeat),
-        2 => (0u8..8).prop_map(Operation::Delete),
+        4 => (0u8..8, 0u8..3, all).prop_map(|(key, datum, all)| StoreOperation::Put(key, datum, all)),
+        1 => (0u8..8).prop_map(StoreOperation::Repeat),
+        2 => (0u8..8).prop_map(StoreOperation::Delete),
         1 => (proptest::option::of(0u8..2), any::<u8>(), prop::collection::vec((0u8..8, 0u8..3), 0..3))
-            .prop_map(|(namespace, kept, new)| Operation::Replace { namespace, kept, new }),
-        1 => (0u8..8).prop_map(Operation::DeleteUnknown),
-        1 => (0u8..8).prop_map(Operation::Sync),
-        1 => Just(Operation::SyncAll),
+            .prop_map(|(namespace, kept, new)| StoreOperation::Replace { namespace, kept, new }),
+        1 => (0u8..8).prop_map(StoreOperation::DeleteUnknown),
+        1 => (0u8..8).prop_map(StoreOperation::Sync),
+        1 => Just(StoreOperation::SyncAll),
     ]
 }
 
@@ -94,14 +94,14 @@ fn namespaced_name(key: u8) -> NamespacedName {
 
 struct StoreModel {
     store: Store,
-    model: HashMap<NamespacedName, Model>,
+    model: HashMap<NamespacedName, ModelObject>,
     scanner: Scanner,
     versions: u64,
     is_resyncing: bool,
 }
 
 impl StoreModel {
-    fn stored(&mut self, name: &NamespacedName, model: &Model) -> Arc<StoredObject> {
+    fn stored(&mut self, name: &NamespacedName, model: &ModelObject) -> Arc<StoredObject> {
         let json = json!({
             "metadata": {"name": name.name(), "namespace": name.namespace(), "resourceVersion": model.version.to_string()},
             "data": {"datum": model.datum, "all": model.all},
@@ -113,9 +113,9 @@ impl StoreModel {
         )
     }
 
-    fn fresh(&mut self, datum: u8, all: Vec<i64>) -> Model {
+    fn fresh(&mut self, datum: u8, all: Vec<i64>) -> ModelObject {
         self.versions += 1;
-        Model {
+        ModelObject {
             version: self.versions,
             datum: datum.to_string(),
             all,
@@ -123,14 +123,14 @@ impl StoreModel {
     }
 
     /// Applies a batch to both; returns the changes of the store and those of the model, sorted.
-    fn apply(&mut self, step: Step) -> (Vec<String>, Vec<String>) {
+    fn apply(&mut self, step: StoreStep) -> (Vec<String>, Vec<String>) {
         let operations = match step {
-            Step::Batch(operations) => operations,
-            Step::Resyncing(is_resyncing) => {
+            StoreStep::Batch(operations) => operations,
+            StoreStep::Resyncing(is_resyncing) => {
                 self.is_resyncing = is_resyncing;
                 return Default::default();
             }
-            Step::AddIndex => {
+            StoreStep::AddIndex => {
                 self.store.add_index(Index::by_path(&ALL).unwrap());
                 return Default::default();
             }
@@ -156,45 +156,45 @@ impl StoreModel {
     }
 
     /// Applies an operation to the model, and returns its delta.
-    fn delta(&mut self, operation: Operation, expected: &mut Vec<String>) -> Option<Delta> {
+    fn delta(&mut self, operation: StoreOperation, expected: &mut Vec<String>) -> Option<Delta> {
         Some(match operation {
-            Operation::Put(key, datum, all) => {
+            StoreOperation::Put(key, datum, all) => {
                 let (name, model) = (namespaced_name(key), self.fresh(datum, all));
                 expected.extend(self.put(&name, &model));
                 Delta::Upserted(self.stored(&name, &model))
             }
-            Operation::Repeat(key) => {
+            StoreOperation::Repeat(key) => {
                 let name = namespaced_name(key);
                 let model = self.model.get(&name).cloned()?;
                 expected.extend(self.is_resyncing.then(|| format!("again {name}")));
                 Delta::Upserted(self.stored(
                     &name,
-                    &Model {
+                    &ModelObject {
                         datum: "other".into(),
                         ..model
                     },
                 ))
             }
-            Operation::Delete(key) => {
+            StoreOperation::Delete(key) => {
                 let (name, model) = (namespaced_name(key), self.fresh(0, vec![]));
                 expected.extend(self.model.remove(&name).map(|_| format!("delete {name} true")));
                 Delta::Deleted(self.stored(&name, &model))
             }
-            Operation::DeleteUnknown(key) => {
+            StoreOperation::DeleteUnknown(key) => {
                 let (name, model) = (namespaced_name(key), self.fresh(0, vec![]));
                 expected.extend(self.model.remove(&name).map(|_| format!("delete {name} false")));
                 Delta::DeletedFinalStateUnknown(self.stored(&name, &model))
             }
-            Operation::Sync(key) => {
+            StoreOperation::Sync(key) => {
                 let (name, model) = (namespaced_name(key), self.fresh(0, vec![]));
                 expected.extend(self.model.contains_key(&name).then(|| format!("again {name}")));
                 Delta::Sync(self.stored(&name, &model))
             }
-            Operation::SyncAll => {
+            StoreOperation::SyncAll => {
                 expected.extend(self.model.keys().map(|name| format!("again {name}")));
                 Delta::SyncAll
             }
-            Operation::Replace { namespace, kept, new } => {
+            StoreOperation::Replace { namespace, kept, new } => {
                 let namespace = namespace.map(|namespace| format!("ns{namespace}"));
                 self.replace(namespace, kept, new, expected)
             }
@@ -209,7 +209,7 @@ impl StoreModel {
         expected: &mut Vec<String>,
     ) -> Delta {
         let inside = |name: &NamespacedName| namespace.is_none() || name.namespace() == namespace.as_deref();
-        let mut list: Vec<(NamespacedName, Model)> = Vec::new();
+        let mut list: Vec<(NamespacedName, ModelObject)> = Vec::new();
         for key in (0..8).filter(|key| kept & (1 << key) != 0) {
             let name = namespaced_name(key);
             list.extend(
@@ -250,7 +250,7 @@ impl StoreModel {
         }
     }
 
-    fn put(&mut self, name: &NamespacedName, model: &Model) -> Option<String> {
+    fn put(&mut self, name: &NamespacedName, model: &ModelObject) -> Option<String> {
         match self.model.insert(name.clone(), model.clone()) {
             None => Some(format!("add {name}")),
             Some(old) if old != *model => Some(format!("update {name}")),
@@ -265,7 +265,7 @@ impl StoreModel {
                 .map(|object| object.name().clone())
                 .collect::<BTreeSet<_>>()
         };
-        let modelled = |pass: &dyn Fn(&NamespacedName, &Model) -> bool| {
+        let modelled = |pass: &dyn Fn(&NamespacedName, &ModelObject) -> bool| {
             self.model
                 .iter()
                 .filter(|(name, model)| pass(name, model))
@@ -345,7 +345,7 @@ proptest! {
     }
 }
 
-/// Readers see a batch completely or not at all, also in indexes that are added meanwhile.
+/// Readers see a batch completely or not at all, also in indexes that are added at the same time.
 #[test]
 fn readers_see_batches_atomically_while_indexes_are_added() {
     const ROUNDS: u64 = 2000;
