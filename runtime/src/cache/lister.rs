@@ -290,18 +290,17 @@ impl<K: View> Lister<K> {
             });
         };
         let (store, uid) = (&self.untyped.store, IndexKey::from(uid));
-        let owned = match store.by_index(CONTROLLER_UID_INDEX, &uid) {
-            Some(owned) => owned,
-            None => {
-                store.add_index(Index::by_controller_uid());
-                self.index_snapshot(CONTROLLER_UID_INDEX, &uid)?
-            }
+        let dependents = if let Some(dependents) = store.by_index(CONTROLLER_UID_INDEX, &uid) {
+            dependents
+        } else {
+            store.add_index(Index::by_controller_uid());
+            self.index_snapshot(CONTROLLER_UID_INDEX, &uid)?
         };
         Ok(match name.namespace() {
-            Some(namespace) => {
-                Items::filtered(&owned, |metadata| metadata.name().namespace() == Some(namespace))
-            }
-            None => Items::all(owned),
+            Some(namespace) => Items::filtered(&dependents, |metadata| {
+                metadata.name().namespace() == Some(namespace)
+            }),
+            None => Items::all(dependents),
         })
     }
 

@@ -151,12 +151,12 @@ impl Store {
     pub(super) fn add_index(&self, index: Index) -> bool {
         let index = Arc::new(index);
         // By address; the held pointer keeps the address from being reused.
-        let mut indexed: HashMap<*const StoredObject, (Arc<StoredObject>, Box<[IndexKey]>)> = HashMap::new();
+        let mut keys_of: HashMap<*const StoredObject, (Arc<StoredObject>, Box<[IndexKey]>)> = HashMap::new();
         let mut missing: Vec<Arc<StoredObject>> = self.all().iter().cloned().collect();
         loop {
             for object in missing.drain(..) {
                 let keys = index.keys(&object);
-                indexed.insert(Arc::as_ptr(&object), (object, keys));
+                keys_of.insert(Arc::as_ptr(&object), (object, keys));
             }
             let mut state = self.state.write();
             if let Some((existing, _)) = state.indexes.iter().find(|(known, _)| known.name == index.name) {
@@ -166,7 +166,7 @@ impl Store {
             missing.extend(
                 objects
                     .iter()
-                    .filter(|object| !indexed.contains_key(&Arc::as_ptr(object)))
+                    .filter(|object| !keys_of.contains_key(&Arc::as_ptr(object)))
                     .cloned(),
             );
             if !missing.is_empty() {
@@ -175,7 +175,7 @@ impl Store {
             let position = state.indexes.len();
             let mut indexer = Indexer::default();
             for object in objects.iter() {
-                let Some((_, keys)) = indexed.remove(&Arc::as_ptr(object)) else {
+                let Some((_, keys)) = keys_of.remove(&Arc::as_ptr(object)) else {
                     continue;
                 };
                 let hash = self.hash(object.name());

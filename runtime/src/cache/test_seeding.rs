@@ -60,10 +60,10 @@ impl UntypedInformer {
         };
         let sent = sent.to_string();
         let mut scanner = self.scanner();
-        let scanned = scanner
+        let item = scanner
             .item(sent.as_bytes(), |_| {})
             .map_err(|problem| error(problem.to_string()))?;
-        let object = self.encode(scanned, &indexes);
+        let object = self.encode(item, &indexes);
         self.store.apply(vec![Delta::Upserted(object)], false);
         self.set_synced();
         Ok(())

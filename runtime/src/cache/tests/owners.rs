@@ -24,8 +24,8 @@ fn pod(namespace: &str, name: &str, owners: &[Value]) -> Value {
 }
 
 fn owned(lister: &Lister<Pod>, owner: &impl Owner) -> Vec<String> {
-    let owned = lister.owned_by(owner).unwrap();
-    let mut names: Vec<_> = owned.objects().map(|pod| pod.name().to_string()).collect();
+    let dependents = lister.owned_by(owner).unwrap();
+    let mut names: Vec<_> = dependents.objects().map(|pod| pod.name().to_string()).collect();
     names.sort();
     names
 }
@@ -107,8 +107,12 @@ async fn owner_index_is_added_by_the_first_lookup_also_to_projections_after_the_
         (1, 1)
     );
     assert_eq!(metadata.lister().indexes(), [""; 0]);
-    let [owned] = <[_; 1]>::try_from(lister.owned_by(&owner).unwrap().objects().collect::<Vec<_>>()).unwrap();
-    assert_eq!(owned.metadata().controller().map(|owner| &*owner.uid), Some("1"));
+    let [dependent] =
+        <[_; 1]>::try_from(lister.owned_by(&owner).unwrap().objects().collect::<Vec<_>>()).unwrap();
+    assert_eq!(
+        dependent.metadata().controller().map(|owner| &*owner.uid),
+        Some("1")
+    );
 }
 
 #[test]
