@@ -1,7 +1,7 @@
-//! What the code that `#[derive(Projection)]` emits is made of; for nothing else, and it may change with every version.
+//! Support code for `#[derive(Projection)]`. Not a public API: it may change with every version.
 //!
-//! A derive emits a slot for each value and a tree of names that leads to them. One visitor, the same for all projections, walks JSON
-//! along the tree, fills the slots and skips the rest.
+//! The derive generates a slot for each value and a tree of field names that leads to the values. One visitor, shared by all projections,
+//! walks JSON along the tree, fills the slots and skips the rest.
 
 use std::{fmt, marker::PhantomData};
 
@@ -11,33 +11,33 @@ use serde::{
     forward_to_deserialize_any,
 };
 
-/// What is read of a value.
+/// A node of the tree of paths: the part of a value that is read.
 #[derive(Debug)]
 pub enum Node {
-    /// All of it, into a slot.
+    /// The whole value, into a slot.
     Value(usize),
-    /// Fields of an object.
+    /// Some fields of an object.
     Fields(Fields),
-    /// The same of each element of a list.
+    /// The same part of each element of a list.
     Elements(&'static Node),
 }
 
-/// Names of an object that are read, no more than 128.
+/// The fields that are read of an object, at most 128.
 pub type Fields = &'static [(&'static str, Node)];
 
-/// The places of the values of a projection, one a field.
+/// The slots of a projection, one for each field of the struct.
 pub trait Slots<'de> {
-    /// What is read of the object.
+    /// The tree of paths.
     const FIELDS: Fields;
 
-    /// Another element begins in the list that the slot has its values from.
+    /// Begins the next element of the list that fills the slot.
     fn element(&mut self, _slot: usize) {}
 
-    /// Reads a value.
+    /// Reads a value into a slot.
     fn take<D: Deserializer<'de>>(&mut self, slot: usize, value: D) -> Result<(), D::Error>;
 }
 
-/// Fills the slots from an object.
+/// Fills the slots from an object and returns them.
 pub fn read<'de, S: Slots<'de>, D: Deserializer<'de>>(mut slots: S, object: D) -> Result<S, D::Error> {
     let node = &const { Node::Fields(S::FIELDS) };
     object.deserialize_map(Reader {
@@ -47,7 +47,7 @@ pub fn read<'de, S: Slots<'de>, D: Deserializer<'de>>(mut slots: S, object: D) -
     Ok(slots)
 }
 
-/// Reads the value of a slot that has one.
+/// Reads a value into a slot for a single value.
 pub fn one<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     slot: &mut Option<T>,
     value: D,
@@ -56,7 +56,7 @@ pub fn one<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     Ok(())
 }
 
-/// Reads the value of the element that began last.
+/// Reads a value into the current element of a slot for a list.
 pub fn each<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     slot: &mut [Option<T>],
     value: D,
@@ -64,16 +64,17 @@ pub fn each<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     slot.last_mut().map_or(Ok(()), |last| one(last, value))
 }
 
-/// The value, or what its type is without one: `None` where it is an option, else the error that names the path.
+/// Returns the value of a slot. An absent value is `None` for an `Option` type, otherwise an error that names the path.
 pub fn present<'de, T: Deserialize<'de>, E: Error>(slot: Option<T>, path: &'static str) -> Result<T, E> {
-    slot.map_or_else(|| T::deserialize(Missing(path, PhantomData)), Ok)
+    slot.map_or_else(|| T::deserialize(AbsentValue(path, PhantomData)), Ok)
 }
 
-/// The values of the elements that have one.
+/// Returns the values of a slot for a list, without elements that have none.
 pub fn values<T>(slot: Vec<Option<T>>) -> Vec<T> {
     slot.into_iter().flatten().collect()
 }
 
+/// Visits a value along a node of the tree.
 struct Reader<'s, S> {
     node: &'static Node,
     slots: &'s mut S,
@@ -122,7 +123,7 @@ impl<'de, S: Slots<'de>> Visitor<'de> for Reader<'_, S> {
             return Err(A::Error::invalid_type(Unexpected::Map, &self));
         };
         let mut seen = 0_u128;
-        while let Some(position) = map.next_key_seed(Position(fields))? {
+        while let Some(position) = map.next_key_seed(FieldPosition(fields))? {
             let Some(position) = position else {
                 map.next_value::<IgnoredAny>()?;
                 continue;
@@ -153,7 +154,7 @@ impl<'de, S: Slots<'de>> Visitor<'de> for Reader<'_, S> {
     }
 }
 
-/// An element of a list.
+/// Reads an element of a list.
 struct Element<'s, S>(Reader<'s, S>);
 
 impl<'de, S: Slots<'de>> DeserializeSeed<'de> for Element<'_, S> {
@@ -165,7 +166,7 @@ impl<'de, S: Slots<'de>> DeserializeSeed<'de> for Element<'_, S> {
     }
 }
 
-/// Tells the slots that have one value from each element. Lists in it have elements of their own.
+/// Begins an element for the slots that take one value of each element. Nested lists begin their own elements.
 fn begin<'de>(node: &Node, slots: &mut impl Slots<'de>) {
     match node {
         Node::Value(slot) => slots.element(*slot),
@@ -174,10 +175,10 @@ fn begin<'de>(node: &Node, slots: &mut impl Slots<'de>) {
     }
 }
 
-/// A key, as its position among the names.
-struct Position(Fields);
+/// Reads a field name as its position in the tree; none for other names.
+struct FieldPosition(Fields);
 
-impl<'de> DeserializeSeed<'de> for Position {
+impl<'de> DeserializeSeed<'de> for FieldPosition {
     type Value = Option<usize>;
 
     fn deserialize<D: Deserializer<'de>>(self, key: D) -> Result<Option<usize>, D::Error> {
@@ -185,7 +186,7 @@ impl<'de> DeserializeSeed<'de> for Position {
     }
 }
 
-impl Visitor<'_> for Position {
+impl Visitor<'_> for FieldPosition {
     type Value = Option<usize>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -197,10 +198,10 @@ impl Visitor<'_> for Position {
     }
 }
 
-/// A value that is not there, at a path: an option is `None`, all else an error.
-struct Missing<E>(&'static str, PhantomData<E>);
+/// A deserializer of an absent value at a path: an `Option` is `None`, everything else an error.
+struct AbsentValue<E>(&'static str, PhantomData<E>);
 
-impl<'de, E: Error> Deserializer<'de> for Missing<E> {
+impl<'de, E: Error> Deserializer<'de> for AbsentValue<E> {
     type Error = E;
 
     fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, E> {

@@ -1,4 +1,4 @@
-//! What a derived projection reads: of whole objects, and of objects that were reduced to its paths.
+//! Derived projections read whole objects, and objects that were reduced to their paths.
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
 use std::{collections::BTreeMap, fmt::Debug};
@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 
 #[derive(Projection, Clone, Debug, PartialEq)]
 #[projection(of = Pod)]
-struct PodPlace {
+struct PodSummary {
     #[projection(path = "spec.nodeName")]
     node: Option<String>,
     #[projection(path = "status.phase")]
@@ -105,8 +105,8 @@ fn error<P: DeserializeOwned + Debug>(json: &str) -> String {
 }
 
 #[test]
-fn a_whole_object_and_a_reduced_one_show_the_same() {
-    let expected = PodPlace {
+fn projection_reads_the_same_from_whole_and_reduced_objects() {
+    let expected = PodSummary {
         node: Some("worker-1".into()),
         phase: "Running".into(),
         restarts: vec![3, 0],
@@ -116,20 +116,20 @@ fn a_whole_object_and_a_reduced_one_show_the_same() {
         labels: BTreeMap::from([("app", "web"), ("tier", "front")].map(|(k, v)| (k.into(), v.into()))),
         team: "blue".into(),
     };
-    let small = reduced::<PodPlace>(&pod());
+    let small = reduced::<PodSummary>(&pod());
     assert!(small["metadata"].get("name").is_none(), "{small}");
     for object in [pod(), small] {
         assert_eq!(
-            serde_json::from_str::<PodPlace>(&object.to_string()).unwrap(),
+            serde_json::from_str::<PodSummary>(&object.to_string()).unwrap(),
             expected
         );
-        assert_eq!(serde_json::from_value::<PodPlace>(object).unwrap(), expected);
+        assert_eq!(serde_json::from_value::<PodSummary>(object).unwrap(), expected);
     }
 }
 
 #[test]
-fn it_is_the_kind_that_it_shows() {
-    assert_eq!(PodPlace::info(), Pod::info());
+fn projection_has_the_info_of_its_kind() {
+    assert_eq!(PodSummary::info(), Pod::info());
     let paths = [
         "spec.nodeName",
         "status.phase",
@@ -140,13 +140,13 @@ fn it_is_the_kind_that_it_shows() {
         "metadata.labels",
         "metadata.annotations['example.com/team']",
     ];
-    assert_eq!(PodPlace::PATHS, paths);
+    assert_eq!(PodSummary::PATHS, paths);
 }
 
 #[tokio::test]
-async fn listers_read_it_from_whole_objects_and_from_what_its_own_informer_keeps() {
+async fn listers_read_projections_from_whole_and_projected_stores() {
     let factory = SharedInformerFactory::new(Connection::late().0);
-    let (whole, small) = (factory.of::<PodPlace>(), factory.projected::<PodPlace>());
+    let (whole, small) = (factory.of::<PodSummary>(), factory.projected::<PodSummary>());
     factory.of::<Pod>().seed(&pod()).unwrap();
     small.seed(&pod()).unwrap();
     for lister in [whole.lister(), small.lister()] {
@@ -157,8 +157,8 @@ async fn listers_read_it_from_whole_objects_and_from_what_its_own_informer_keeps
 
 #[test]
 fn missing_values_are_none_empty_default_or_an_error() {
-    let place: PodPlace = serde_json::from_str(r#"{"status": {"phase": "Pending"}}"#).unwrap();
-    let empty = PodPlace {
+    let place: PodSummary = serde_json::from_str(r#"{"status": {"phase": "Pending"}}"#).unwrap();
+    let empty = PodSummary {
         node: None,
         phase: "Pending".into(),
         restarts: vec![],
@@ -175,7 +175,7 @@ fn missing_values_are_none_empty_default_or_an_error() {
         "status": {"phase": "Pending", "containerStatuses": null}
     }"#;
     assert_eq!(
-        serde_json::from_str::<PodPlace>(nulls).unwrap(),
+        serde_json::from_str::<PodSummary>(nulls).unwrap(),
         empty,
         "null is missing"
     );
@@ -185,14 +185,14 @@ fn missing_values_are_none_empty_default_or_an_error() {
         r#"{"status": {}}"#,
         r#"{"status": {"phase": null}}"#,
     ] {
-        assert_eq!(error::<PodPlace>(json), "status.phase is missing", "{json}");
+        assert_eq!(error::<PodSummary>(json), "status.phase is missing", "{json}");
     }
 }
 
 #[test]
-fn null_elements_have_a_place_where_missing_ones_have() {
+fn null_and_missing_elements_are_none_in_a_list_of_options() {
     let json = r#"{"status": {"phase": "", "containerStatuses": [null, {"restartCount": null}, {"restartCount": 1}]}}"#;
-    let place: PodPlace = serde_json::from_str(json).unwrap();
+    let place: PodSummary = serde_json::from_str(json).unwrap();
     assert_eq!((place.restarts, place.exits), (vec![1], vec![None, None, None]));
 }
 
@@ -225,14 +225,14 @@ fn values_of_another_type_are_errors_of_serde() {
         ),
         (r#"{"status": "#, "EOF while parsing a value at line 1 column 11"),
     ] {
-        assert_eq!(error::<PodPlace>(json), expected, "{json}");
+        assert_eq!(error::<PodSummary>(json), expected, "{json}");
     }
-    let text = serde_json::from_value::<PodPlace>(json!({"spec": {"containers": {}}})).unwrap_err();
+    let text = serde_json::from_value::<PodSummary>(json!({"spec": {"containers": {}}})).unwrap_err();
     assert_eq!(text.to_string(), "invalid type: map, expected a list");
 }
 
 #[test]
-fn a_name_on_the_way_stands_once_and_others_as_often_as_they_like() {
+fn duplicate_keys_on_a_path_are_errors_and_others_are_ignored() {
     for (json, name) in [
         (
             r#"{"status": {"phase": "a"}, "status": {"phase": "b"}}"#,
@@ -244,14 +244,14 @@ fn a_name_on_the_way_stands_once_and_others_as_often_as_they_like() {
             "restartCount",
         ),
     ] {
-        let error = error::<PodPlace>(json);
+        let error = error::<PodSummary>(json);
         assert!(
             error.starts_with(&format!("duplicate field `{name}`")),
             "{json}: {error}"
         );
     }
     let json = r#"{"kind": 1, "kind": 2, "status": {"phase": "a", "reason": 1, "reason": 2}}"#;
-    assert_eq!(serde_json::from_str::<PodPlace>(json).unwrap().phase, "a");
+    assert_eq!(serde_json::from_str::<PodSummary>(json).unwrap().phase, "a");
 }
 
 /// What a Shop should be.
@@ -291,7 +291,7 @@ struct ShopView {
 }
 
 #[test]
-fn custom_kinds_own_types_and_escaped_names() {
+fn custom_kinds_user_types_and_escaped_names() {
     let json = r#"{
         "apiVersion": "demo.dev/v1", "kind": "Shop",
         "metadata": {"name": "first", "annotations": {"\u00e4 \" \\ \/ ]": [1]}},
@@ -425,7 +425,7 @@ fn objects() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn whole_objects_and_reduced_ones_show_what_stands_at_the_paths(object in objects()) {
+    fn random_objects_are_projected_to_the_values_at_the_paths(object in objects()) {
         prop_assume!(object.is_object());
         let whole = serde_json::from_value::<Anything>(object.clone()).map_err(|error| error.to_string());
         let small = serde_json::from_value::<Anything>(reduced::<Anything>(&object)).map_err(|error| error.to_string());

@@ -63,7 +63,7 @@ fn method(model: &Model, index: &Index) -> TokenStream {
     quote! {
         #[doc = #doc]
         #vis fn #method(&self, value: #parameter) -> #krate::cache::Items<#root> {
-            self.0.by_index(#name, #key)
+            self.0.by_derived_index(#name, #key)
         }
     }
 }

@@ -47,12 +47,14 @@ impl Index {
 }
 
 /// Methods of listers, which an index's method would hide.
-pub(crate) const LISTER_METHODS: [&str; 11] = [
+pub(crate) const LISTER_METHODS: [&str; 13] = [
     "get",
     "list",
     "select",
     "namespace",
     "by_index",
+    "by_derived_index",
+    "owned_by",
     "index_keys",
     "index_values",
     "indexes",

@@ -1,4 +1,4 @@
-//! Objects that stay decoded because somebody reads them.
+//! The decoded cache: keeps frequently read objects decoded, within a memory budget.
 
 use std::{
     any::Any,
@@ -13,183 +13,179 @@ use parking_lot::Mutex;
 
 use super::object::StoredObject;
 
-/// What a decoded object is charged for each byte of its JSON: about what structs, maps and strings of Pods take.
-const CHARGE: usize = 8;
+/// The bytes that a decoded object is charged for each byte of its JSON: about the size of decoded Pods.
+const CHARGE_PER_JSON_BYTE: usize = 8;
 
-/// What decoded objects of the process may take, in bytes, but for those of factories that have a budget of their own.
-const BUDGET: usize = 32 << 20;
+/// The budget that all factories of the process without an own budget share.
+const DEFAULT_BUDGET_BYTES: usize = 32 << 20;
 
-static PROCESS: LazyLock<DecodedCache> = LazyLock::new(|| DecodedCache::new(BUDGET));
+static PROCESS: LazyLock<DecodedCache> = LazyLock::new(|| DecodedCache::new(DEFAULT_BUDGET_BYTES));
 
-/// Where the informers of a factory keep decoded objects: with those of all others, or by themselves.
+/// The decoded cache of a factory: the process-wide one, or its own.
 #[derive(Debug, Default)]
 pub(super) struct DecodedCacheHandle(OnceLock<DecodedCache>);
 
 impl DecodedCacheHandle {
-    /// From now on in a set of its own. What was kept before stays where it is.
+    /// Gives the factory a cache of its own. Objects that were cached before stay in the process-wide cache.
     pub(super) fn set_budget(&self, bytes: usize) {
         self.0.get_or_init(|| DecodedCache::new(bytes)).set_budget(bytes);
     }
 
-    pub(super) fn set(&self) -> &DecodedCache {
+    pub(super) fn cache(&self) -> &DecodedCache {
         self.0.get().unwrap_or(&PROCESS)
     }
 }
 
-/// Decoded objects, within a budget of memory.
-///
-/// Which ones go when it is full: those that were not read since they were last looked at, the oldest first.
+/// DecodedValue objects within a memory budget. Evicts by the clock algorithm: the oldest that was not read since the last eviction pass.
 #[derive(Debug)]
 pub(super) struct DecodedCache {
-    budget: AtomicUsize,
-    charged: Arc<AtomicUsize>,
-    admitted: Mutex<Admitted>,
+    budget_bytes: AtomicUsize,
+    charged_bytes: Arc<AtomicUsize>,
+    clock: Mutex<EvictionClock>,
 }
 
-/// What was admitted, the oldest first; some of it has gone by itself.
+/// The cached objects, the oldest first; some entries may be replaced or deleted objects.
 #[derive(Debug, Default)]
-struct Admitted {
+struct EvictionClock {
     objects: VecDeque<Weak<StoredObject>>,
-    /// At this length, what has gone is taken out.
-    sweep_at: usize,
+    /// At this length, entries without a cached object are removed.
+    sweep_at_length: usize,
 }
 
-/// The place of an object's decoded form.
+/// The slot of a stored object for its decoded form.
 #[derive(Debug, Default)]
-pub(super) struct DecodedEntry(Mutex<Option<Box<Decoded>>>);
+pub(super) struct DecodedEntry(Mutex<Option<Box<DecodedValue>>>);
 
 #[derive(Debug)]
-struct Decoded {
+struct DecodedValue {
     object: Arc<dyn Any + Send + Sync>,
     charge: usize,
-    charged: Arc<AtomicUsize>,
-    /// Whether somebody asked for it since it was last looked at.
+    charged_bytes: Arc<AtomicUsize>,
+    /// Whether it was read since the last eviction pass.
     was_read: bool,
 }
 
-impl Drop for Decoded {
+impl Drop for DecodedValue {
     fn drop(&mut self) {
-        self.charged.fetch_sub(self.charge, Ordering::Relaxed);
+        self.charged_bytes.fetch_sub(self.charge, Ordering::Relaxed);
     }
 }
 
 impl DecodedCache {
-    /// `budget` in bytes.
-    fn new(budget: usize) -> Self {
+    fn new(budget_bytes: usize) -> Self {
         Self {
-            budget: budget.into(),
-            charged: Arc::default(),
-            admitted: Mutex::default(),
+            budget_bytes: budget_bytes.into(),
+            charged_bytes: Arc::default(),
+            clock: Mutex::default(),
         }
     }
 
     fn set_budget(&self, bytes: usize) {
-        self.budget.store(bytes, Ordering::Relaxed);
-        self.make_room();
+        self.budget_bytes.store(bytes, Ordering::Relaxed);
+        self.evict();
     }
 
-    /// Bytes that are charged now.
-    fn charged(&self) -> usize {
-        self.charged.load(Ordering::Relaxed)
+    fn charged_bytes(&self) -> usize {
+        self.charged_bytes.load(Ordering::Relaxed)
     }
 
-    /// Keeps `decoded` for readers of the object, until the object changes or there is no room.
-    pub(super) fn admit(&self, object: &Arc<StoredObject>, decoded: Arc<dyn Any + Send + Sync>) {
-        let charge = object.payload.length().saturating_mul(CHARGE);
-        if charge > self.budget.load(Ordering::Relaxed) {
+    /// Caches the decoded form of an object until the object changes or is evicted. Does nothing if it exceeds the whole budget.
+    pub(super) fn insert(&self, object: &Arc<StoredObject>, decoded: Arc<dyn Any + Send + Sync>) {
+        let charge = object.payload.length().saturating_mul(CHARGE_PER_JSON_BYTE);
+        if charge > self.budget_bytes.load(Ordering::Relaxed) {
             return;
         }
         if self.put(object, decoded, charge) {
-            self.admitted.lock().push(object);
-            self.make_room();
+            self.clock.lock().push(object);
+            self.evict();
         }
     }
 
-    /// Keeps `decoded` as long as the object lives, whatever the budget.
-    pub(super) fn pin(&self, object: &StoredObject, decoded: Arc<dyn Any + Send + Sync>) {
+    /// Caches the decoded form of an object until the object changes, regardless of the budget.
+    pub(super) fn insert_permanent(&self, object: &StoredObject, decoded: Arc<dyn Any + Send + Sync>) {
         self.put(object, decoded, 0);
     }
 
-    /// Says whether the place was free. What is kept already stays: an object that is read as two types is kept as the first.
+    /// Fills the slot unless it is full; returns whether it was empty. An object that is read as two types is cached as the first.
     fn put(&self, object: &StoredObject, decoded: Arc<dyn Any + Send + Sync>, charge: usize) -> bool {
-        let mut place = object.slot.0.lock();
-        if place.is_some() {
+        let mut slot = object.decoded.0.lock();
+        if slot.is_some() {
             return false;
         }
-        self.charged.fetch_add(charge, Ordering::Relaxed);
-        *place = Some(Box::new(Decoded {
+        self.charged_bytes.fetch_add(charge, Ordering::Relaxed);
+        *slot = Some(Box::new(DecodedValue {
             object: decoded,
             charge,
-            charged: self.charged.clone(),
+            charged_bytes: self.charged_bytes.clone(),
             was_read: false,
         }));
         true
     }
 
-    fn make_room(&self) {
-        let budget = self.budget.load(Ordering::Relaxed);
-        let mut gone: Vec<Box<Decoded>> = Vec::new();
-        let mut excess = self.charged().saturating_sub(budget);
-        let mut admitted = self.admitted.lock();
-        // Once round, each may be spared for having been read; at the second time nobody is.
-        for _ in 0..2 * admitted.objects.len() {
+    fn evict(&self) {
+        let budget = self.budget_bytes.load(Ordering::Relaxed);
+        let mut evicted: Vec<Box<DecodedValue>> = Vec::new();
+        let mut excess = self.charged_bytes().saturating_sub(budget);
+        let mut clock = self.clock.lock();
+        // The first round spares objects that were read; the second spares none.
+        for _ in 0..2 * clock.objects.len() {
             if excess == 0 {
                 break;
             }
-            let Some(object) = admitted.objects.pop_front() else {
+            let Some(object) = clock.objects.pop_front() else {
                 break;
             };
             let Some(stored) = object.upgrade() else { continue };
-            match stored.slot.take_unread() {
-                Err(WasRead) => admitted.objects.push_back(object),
+            match stored.decoded.take_unread() {
+                Err(WasRead) => clock.objects.push_back(object),
                 Ok(decoded) => {
                     excess = excess.saturating_sub(decoded.as_ref().map_or(0, |decoded| decoded.charge));
-                    gone.extend(decoded);
+                    evicted.extend(decoded);
                 }
             }
         }
-        drop(admitted);
-        // Only now, without the lock: what a type does when it is dropped is not ours.
-        drop(gone);
+        drop(clock);
+        // Without the lock: dropping runs the user's `Drop`.
+        drop(evicted);
     }
 }
 
-impl Admitted {
+impl EvictionClock {
     fn push(&mut self, object: &Arc<StoredObject>) {
-        if self.objects.len() >= self.sweep_at {
+        if self.objects.len() >= self.sweep_at_length {
             self.objects
-                .retain(|object| object.upgrade().is_some_and(|object| object.slot.is_filled()));
-            self.sweep_at = 2 * self.objects.len() + 64;
+                .retain(|object| object.upgrade().is_some_and(|object| object.decoded.is_filled()));
+            self.sweep_at_length = 2 * self.objects.len() + 64;
         }
         self.objects.push_back(Arc::downgrade(object));
     }
 }
 
 impl DecodedEntry {
-    /// The decoded object, if it is kept as a `K`.
+    /// Returns the decoded object, if it is cached as a `K`.
     pub(super) fn get<K: Send + Sync + 'static>(&self) -> Option<Arc<K>> {
-        let mut place = self.0.lock();
-        let decoded = place.as_mut()?;
+        let mut slot = self.0.lock();
+        let decoded = slot.as_mut()?;
         decoded.was_read = true;
         let object = decoded.object.clone();
-        drop(place);
+        drop(slot);
         object.downcast().ok()
     }
 
-    /// Forgets the decoded object.
+    /// Drops the decoded object.
     pub(super) fn clear(&self) {
         drop(self.0.lock().take());
     }
 
-    /// Takes the decoded object out, unless it was read since this was last tried.
-    fn take_unread(&self) -> Result<Option<Box<Decoded>>, WasRead> {
-        let mut place = self.0.lock();
-        if let Some(decoded) = &mut *place
+    /// Removes and returns the decoded object, unless it was read since the last attempt.
+    fn take_unread(&self) -> Result<Option<Box<DecodedValue>>, WasRead> {
+        let mut slot = self.0.lock();
+        if let Some(decoded) = &mut *slot
             && std::mem::take(&mut decoded.was_read)
         {
             return Err(WasRead);
         }
-        Ok(place.take())
+        Ok(slot.take())
     }
 
     fn is_filled(&self) -> bool {
@@ -214,86 +210,87 @@ mod tests {
     }
 
     fn charge(object: &StoredObject) -> usize {
-        CHARGE * object.payload.length()
+        CHARGE_PER_JSON_BYTE * object.payload.length()
     }
 
-    fn kept(objects: &[Arc<StoredObject>]) -> Vec<usize> {
+    /// The positions of the objects that are cached.
+    fn cached(objects: &[Arc<StoredObject>]) -> Vec<usize> {
         let filled = objects
             .iter()
             .enumerate()
-            .filter(|(_, object)| object.slot.is_filled());
+            .filter(|(_, object)| object.decoded.is_filled());
         filled.map(|(position, _)| position).collect()
     }
 
     #[test]
-    fn all_factories_share_32_mib_until_they_have_a_budget_of_their_own() {
+    fn factories_share_32_mib_unless_they_set_a_budget() {
         let [one, other, own] = [(); 3].map(|()| DecodedCacheHandle::default());
         own.set_budget(7);
-        assert!(std::ptr::eq(one.set(), other.set()));
-        assert_eq!(one.set().budget.load(Ordering::Relaxed), 33_554_432);
-        assert_eq!(own.set().budget.load(Ordering::Relaxed), 7);
+        assert!(std::ptr::eq(one.cache(), other.cache()));
+        assert_eq!(one.cache().budget_bytes.load(Ordering::Relaxed), 33_554_432);
+        assert_eq!(own.cache().budget_bytes.load(Ordering::Relaxed), 7);
     }
 
     #[test]
-    fn an_object_is_charged_eight_times_its_json() {
-        let (hot, objects) = (DecodedCache::new(1 << 20), objects(1));
-        hot.admit(&objects[0], Arc::new(0u8));
+    fn object_is_charged_eight_times_its_json() {
+        let (cache, objects) = (DecodedCache::new(1 << 20), objects(1));
+        cache.insert(&objects[0], Arc::new(0u8));
         let json = r#"{"metadata":{"name":"n0000"},"apiVersion":"v1","kind":"Node"}"#;
-        assert_eq!(hot.charged(), 8 * json.len());
+        assert_eq!(cache.charged_bytes(), 8 * json.len());
     }
 
     #[test]
-    fn the_oldest_that_nobody_read_goes_first() {
+    fn oldest_unread_object_is_evicted_first() {
         let objects = objects(6);
-        let hot = DecodedCache::new(4 * charge(&objects[0]));
+        let cache = DecodedCache::new(4 * charge(&objects[0]));
         for object in &objects[..4] {
-            hot.admit(object, Arc::new(0u8));
+            cache.insert(object, Arc::new(0u8));
         }
-        assert_eq!(objects[0].slot.get::<u8>(), Some(Arc::new(0)));
-        hot.admit(&objects[4], Arc::new(0u8));
-        assert_eq!(kept(&objects), [0, 2, 3, 4]);
-        assert_eq!(hot.charged(), 4 * charge(&objects[0]));
-        hot.admit(&objects[5], Arc::new(0u8));
-        assert_eq!(kept(&objects), [0, 3, 4, 5]);
+        assert_eq!(objects[0].decoded.get::<u8>(), Some(Arc::new(0)));
+        cache.insert(&objects[4], Arc::new(0u8));
+        assert_eq!(cached(&objects), [0, 2, 3, 4]);
+        assert_eq!(cache.charged_bytes(), 4 * charge(&objects[0]));
+        cache.insert(&objects[5], Arc::new(0u8));
+        assert_eq!(cached(&objects), [0, 3, 4, 5]);
         for object in &objects {
-            object.slot.get::<u8>();
+            object.decoded.get::<u8>();
         }
-        hot.set_budget(0);
-        assert_eq!((kept(&objects), hot.charged()), (vec![], 0));
+        cache.set_budget(0);
+        assert_eq!((cached(&objects), cache.charged_bytes()), (vec![], 0));
     }
 
     #[test]
-    fn what_goes_by_itself_is_charged_no_more_and_leaves_nothing_behind() {
-        let hot = DecodedCache::new(1 << 20);
+    fn dropped_objects_are_not_charged_and_their_entries_are_removed() {
+        let cache = DecodedCache::new(1 << 20);
         for object in objects(1000) {
-            hot.admit(&object, Arc::new(0u8));
+            cache.insert(&object, Arc::new(0u8));
         }
-        assert_eq!(hot.charged(), 0);
-        let length = hot.admitted.lock().objects.len();
+        assert_eq!(cache.charged_bytes(), 0);
+        let length = cache.clock.lock().objects.len();
         assert!(length < 200, "{length}");
         let objects = objects(2);
-        hot.admit(&objects[0], Arc::new(0u8));
-        objects[0].slot.clear();
-        assert_eq!(hot.charged(), 0);
+        cache.insert(&objects[0], Arc::new(0u8));
+        objects[0].decoded.clear();
+        assert_eq!(cache.charged_bytes(), 0);
     }
 
     #[test]
-    fn an_object_is_kept_as_the_first_type_it_is_read_as() {
-        let (hot, objects) = (DecodedCache::new(1 << 20), objects(1));
-        hot.admit(&objects[0], Arc::new(1u8));
-        hot.admit(&objects[0], Arc::new("other"));
-        assert_eq!(objects[0].slot.get::<&str>(), None);
-        assert_eq!(objects[0].slot.get::<u8>(), Some(Arc::new(1)));
-        assert_eq!(hot.charged(), charge(&objects[0]));
+    fn object_is_cached_as_the_first_type_it_is_read_as() {
+        let (cache, objects) = (DecodedCache::new(1 << 20), objects(1));
+        cache.insert(&objects[0], Arc::new(1u8));
+        cache.insert(&objects[0], Arc::new("other"));
+        assert_eq!(objects[0].decoded.get::<&str>(), None);
+        assert_eq!(objects[0].decoded.get::<u8>(), Some(Arc::new(1)));
+        assert_eq!(cache.charged_bytes(), charge(&objects[0]));
     }
 
     #[test]
-    fn what_is_larger_than_the_budget_is_not_kept_and_what_is_pinned_is() {
+    fn object_larger_than_the_budget_is_cached_only_permanently() {
         let objects = objects(2);
-        let hot = DecodedCache::new(charge(&objects[0]) - 1);
-        hot.admit(&objects[0], Arc::new(0u8));
-        hot.pin(&objects[1], Arc::new(0u8));
-        hot.set_budget(0);
-        assert_eq!((kept(&objects), hot.charged()), (vec![1], 0));
+        let cache = DecodedCache::new(charge(&objects[0]) - 1);
+        cache.insert(&objects[0], Arc::new(0u8));
+        cache.insert_permanent(&objects[1], Arc::new(0u8));
+        cache.set_budget(0);
+        assert_eq!((cached(&objects), cache.charged_bytes()), (vec![1], 0));
     }
 }

@@ -1,4 +1,4 @@
-//! Where bytes become types: the only place of the cache that decodes.
+//! The decoder: turns stored bytes into types. The only place of the cache that decodes objects.
 
 use std::{
     any::type_name,
@@ -20,22 +20,22 @@ use super::{
 };
 use crate::{ApiResource, NamespacedName, View, panics::caught};
 
-/// Who reads what is read by no type in particular.
-pub(super) const ANYBODY: &str = "";
+/// The type name under which errors are reported that affect every type.
+pub(super) const ANY_TYPE: &str = "";
 
-/// Reads stored objects as whatever type is asked for. One per informer.
+/// Decodes stored objects as any type, and logs and counts those that do not decode. One per informer.
 #[derive(Debug)]
 pub(super) struct Decoder {
     info: ApiResource,
-    /// What errors say must not hold what stands in the object.
+    /// Errors must not quote values of the objects.
     sensitive: AtomicBool,
     counters: Arc<Counters>,
-    hot: Arc<DecodedCacheHandle>,
-    json_was_read: AtomicBool,
-    /// What did not decode when it was read last, and as which type.
-    bad: Mutex<LogOnce<(NamespacedName, &'static str)>>,
-    /// Whether there is any of that.
-    has_bad: AtomicBool,
+    decoded_cache: Arc<DecodedCacheHandle>,
+    was_json_read: AtomicBool,
+    /// The objects that did not decode when they were last read, and as which type.
+    failing: Mutex<LogOnce<(NamespacedName, &'static str)>>,
+    /// Whether `failing` has entries.
+    has_failing: AtomicBool,
 }
 
 impl Decoder {
@@ -43,16 +43,16 @@ impl Decoder {
         info: ApiResource,
         sensitive: bool,
         counters: Arc<Counters>,
-        hot: Arc<DecodedCacheHandle>,
+        decoded_cache: Arc<DecodedCacheHandle>,
     ) -> Self {
         Self {
             info,
             sensitive: sensitive.into(),
             counters,
-            hot,
-            json_was_read: AtomicBool::new(false),
-            bad: Mutex::default(),
-            has_bad: AtomicBool::new(false),
+            decoded_cache,
+            was_json_read: AtomicBool::new(false),
+            failing: Mutex::default(),
+            has_failing: AtomicBool::new(false),
         }
     }
 
@@ -60,63 +60,66 @@ impl Decoder {
         &self.info
     }
 
-    /// Somebody reads the JSON.
-    pub(super) fn json_is_read(&self) {
-        self.json_was_read.store(true, Ordering::Relaxed);
+    /// Records that the JSON of an object is read.
+    pub(super) fn mark_json_read(&self) {
+        self.was_json_read.store(true, Ordering::Relaxed);
     }
 
-    /// Whether anybody did.
+    /// Whether the JSON of an object was ever read.
     pub(super) fn was_json_read(&self) -> bool {
-        self.json_was_read.load(Ordering::Relaxed)
+        self.was_json_read.load(Ordering::Relaxed)
     }
 
-    /// From now on no error quotes an object.
+    /// From now on no error quotes values of an object.
     pub(super) fn mark_sensitive(&self) {
         self.sensitive.store(true, Ordering::Relaxed);
     }
 
-    /// Reads the object, and keeps it decoded for the next who asks if it is asked for a second time: a reconcile reads most versions
-    /// once, and what is written next makes another.
-    pub(super) fn read_and_keep<K: View>(&self, stored: &Arc<StoredObject>) -> Result<Arc<K>, DecodeError> {
-        if let Some(decoded) = stored.slot.get() {
+    /// Decodes the object. The second call for a version puts the result into the decoded cache: most versions are read once, by one
+    /// reconcile, which then replaces them by a write.
+    pub(super) fn decode_and_cache<K: View>(
+        &self,
+        stored: &Arc<StoredObject>,
+    ) -> Result<Arc<K>, DecodeError> {
+        if let Some(decoded) = stored.decoded.get() {
             return Ok(decoded);
         }
-        let decoded = self.decode::<K>(stored)?;
-        if stored.was_got.swap(true, Ordering::Relaxed) {
-            self.hot.set().admit(stored, decoded.clone());
+        let decoded = self.decode_payload::<K>(stored)?;
+        if stored.was_read.swap(true, Ordering::Relaxed) {
+            self.decoded_cache.cache().insert(stored, decoded.clone());
         }
         Ok(decoded)
     }
 
-    /// Reads the object.
-    pub(super) fn read<K: View>(&self, stored: &StoredObject) -> Result<Arc<K>, DecodeError> {
-        match stored.slot.get() {
+    /// Returns the cached decoded object, or decodes it.
+    pub(super) fn decode<K: View>(&self, stored: &StoredObject) -> Result<Arc<K>, DecodeError> {
+        match stored.decoded.get() {
             Some(decoded) => Ok(decoded),
-            None => self.decode(stored),
+            None => self.decode_payload(stored),
         }
     }
 
-    /// Decodes the object, and keeps it so as long as it lives. What does not decode is told at its next read, and so is what panics: it is
-    /// the reader's type that does.
-    pub(super) fn pin<K: View>(&self, stored: &StoredObject) {
-        if let Ok(Ok(decoded)) = caught(|| self.decode::<K>(stored)) {
-            self.hot.set().pin(stored, decoded);
+    /// Decodes an object that arrives, and keeps it decoded until it is replaced ([`StorageMode::Decoded`](super::StorageMode::Decoded)).
+    /// If it does not decode, or the type's `Deserialize` panics, the next read reports that.
+    pub(super) fn decode_on_arrival<K: View>(&self, stored: &StoredObject) {
+        if let Ok(Ok(decoded)) = caught(|| self.decode_payload::<K>(stored)) {
+            self.decoded_cache.cache().insert_permanent(stored, decoded);
         }
     }
 
-    fn decode<K: View>(&self, stored: &StoredObject) -> Result<Arc<K>, DecodeError> {
+    fn decode_payload<K: View>(&self, stored: &StoredObject) -> Result<Arc<K>, DecodeError> {
         if let Some(defect) = &stored.defect {
-            return Err(self.report(stored, ANYBODY, defect));
+            return Err(self.report(stored, ANY_TYPE, defect));
         }
         count(&self.counters.decodes);
         let decoded = stored.payload.with_json(|json| {
-            // Checked once here, and not again for each text in it.
+            // Checks UTF-8 once, not again for each string.
             let json = scan::text(json).map_err(|error| error.to_string())?;
             serde_json::from_str(json).map_err(|error| self.without_values(&error))
         });
         let problem = match decoded {
             Ok(Ok(object)) => {
-                self.is_mended(stored, type_name::<K>());
+                self.clear_failure(stored, type_name::<K>());
                 return Ok(Arc::new(object));
             }
             Ok(Err(problem)) => problem,
@@ -125,29 +128,30 @@ impl Decoder {
         Err(self.report(stored, type_name::<K>(), &problem))
     }
 
-    fn is_mended(&self, stored: &StoredObject, reader: &'static str) {
-        if !self.has_bad.load(Ordering::Relaxed) {
+    fn clear_failure(&self, stored: &StoredObject, type_name: &'static str) {
+        if !self.has_failing.load(Ordering::Relaxed) {
             return;
         }
-        let mut bad = self.bad.lock();
-        for reader in [reader, ANYBODY] {
-            bad.forget(&(stored.name().clone(), reader));
+        let mut failing = self.failing.lock();
+        for type_name in [type_name, ANY_TYPE] {
+            failing.forget(&(stored.name().clone(), type_name));
         }
-        self.has_bad.store(!bad.is_empty(), Ordering::Relaxed);
+        self.has_failing.store(!failing.is_empty(), Ordering::Relaxed);
     }
 
-    /// What code of users says of an object, unless that may quote what must not be.
-    pub(super) fn quotable(&self, said: String) -> String {
+    /// Returns an error message of the user's code, or a replacement if the kind is sensitive: the message may quote values.
+    pub(super) fn quotable(&self, message: String) -> String {
         if self.sensitive.load(Ordering::Relaxed) {
-            return "why is not shown, since the kind is sensitive".to_owned();
+            return "the message is hidden because the kind is sensitive".to_owned();
         }
-        said
+        message
     }
 
+    /// Returns serde's message, without quoted values if the kind is sensitive.
     fn without_values(&self, error: &serde_json::Error) -> String {
         if self.sensitive.load(Ordering::Relaxed) {
             return format!(
-                "{:?} error at line {} column {}; what stands there is not shown",
+                "{:?} error at line {} column {}; the value is hidden because the kind is sensitive",
                 error.classify(),
                 error.line(),
                 error.column()
@@ -156,9 +160,15 @@ impl Decoder {
         error.to_string()
     }
 
-    /// Counts each version of an object once, however often it is read. Logs the object once until it was decoded again: who writes an
-    /// object that does not decode may do so every second.
-    pub(super) fn report(&self, stored: &StoredObject, reader: &'static str, message: &str) -> DecodeError {
+    /// Counts and logs an object that does not decode as a type, and returns the error.
+    ///
+    /// Each version is counted once. An object is logged once until it decodes again: a broken client may write it every second.
+    pub(super) fn report(
+        &self,
+        stored: &StoredObject,
+        type_name: &'static str,
+        message: &str,
+    ) -> DecodeError {
         let error = DecodeError {
             kind: self.info.kind.to_string(),
             name: stored.name().clone(),
@@ -168,14 +178,14 @@ impl Decoder {
         if !stored.reported.swap(true, Ordering::Relaxed) {
             count(&self.counters.decode_errors);
             let first = {
-                let mut bad = self.bad.lock();
-                // Before it is unlocked: else who was just mended would say that there is none.
-                self.has_bad.store(true, Ordering::Relaxed);
-                bad.first_time((stored.name().clone(), reader))
+                let mut failing = self.failing.lock();
+                // Set while the lock is held: otherwise a concurrent `clear_failure` could reset it.
+                self.has_failing.store(true, Ordering::Relaxed);
+                failing.first_time((stored.name().clone(), type_name))
             };
             if let Some(more) = first {
                 tracing::error!(
-                    "{error}; every read of it fails until the object is mended, or its Rust type reads it{more}"
+                    "{error}; every read of it fails: correct the object, or make its Rust type accept it{more}"
                 );
             }
         }

@@ -1,17 +1,23 @@
-//! Enums as values of an index of strings.
+//! Enums as values of a string index.
 
 use serde::Serialize;
 
 use super::IndexKey;
 
 impl IndexKey {
-    /// The string that serde makes of `value`. What serde makes something else of finds nothing: the key is one that no index of
-    /// strings holds.
+    /// Returns the string that serde serializes `value` to.
+    ///
+    /// A variant that serde serializes to anything else, such as one with fields, is logged as an error, and the returned key finds
+    /// nothing: no string index contains it.
     pub fn of_enum<T: Serialize>(value: &T) -> Self {
-        match serde_json::to_value(value) {
-            Ok(serde_json::Value::String(text)) => text.into(),
-            _ => Self::Bool(false),
+        if let Ok(serde_json::Value::String(text)) = serde_json::to_value(value) {
+            return text.into();
         }
+        tracing::error!(
+            "index lookup finds nothing: serde does not serialize this variant of {} to a string; use variants without fields",
+            std::any::type_name::<T>()
+        );
+        Self::Bool(false)
     }
 }
 
@@ -27,7 +33,7 @@ mod tests {
     }
 
     #[test]
-    fn an_enum_is_the_string_that_serde_makes() {
+    fn enum_key_is_the_string_that_serde_serializes() {
         assert_eq!(IndexKey::of_enum(&Phase::InUse), IndexKey::from("in-use"));
         assert!(!matches!(
             IndexKey::of_enum(&Phase::Since(1)),

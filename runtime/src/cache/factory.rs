@@ -1,4 +1,4 @@
-//! One informer per (kind, namespaces, selectors, what it keeps).
+//! The shared informer factory: one informer for each kind, set of namespaces, selectors and storage mode.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -9,82 +9,90 @@ use parking_lot::Mutex;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    IndexSpec, InformerHandle, InformerStats, ListerWatcher, QueueKind, ReflectorOptions, SeedError,
+    AddIndexError, IndexSpec, InformerHandle, InformerStats, ListerWatcher, QueueKind, ReflectorOptions,
     SharedInformer, StorageMode, api_list_watch::ApiListWatch, decoded_cache::DecodedCacheHandle,
-    fifo::Namespace, freshness::FreshnessCheck, seeding, thread::InformerThread,
-    untyped_informer::UntypedInformer, warnings,
+    fifo::Namespace, freshness::FreshnessCheck, thread::InformerThread, untyped_informer::UntypedInformer,
+    warnings,
 };
 use crate::{ApiResource, CustomKind, Kind, Projection, Scope, View, client::Connection};
 
-/// What distinguishes two informers of one kind: equal options are one informer, others are a list, a watch and a store each.
+/// The options of an informer: namespaces, selectors and storage mode. Informers of one kind with equal options are shared; others have
+/// a list, a watch and a store each.
 ///
-/// Selectors are the API server's business: they are not checked here, and one that it does not understand shows as a list that fails.
-/// An object that no longer matches is told of as a deletion.
+/// Selectors are evaluated by the API server and not checked here: one that it refuses makes the lists fail. An object that no longer
+/// matches is delivered as a deletion.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct InformerOptions {
-    /// Only these namespaces (empty: all); none: those of the factory. Ignored for cluster-scoped kinds.
+    /// Only these namespaces (empty: all); none: the namespaces of the factory. Ignored for cluster-scoped kinds, with a warning.
     pub namespaces: Option<Vec<String>>,
-    /// Only objects whose labels match, as kubectl's `-l`.
+    /// A label selector, as for kubectl's `-l`.
     pub label_selector: Option<String>,
-    /// Only objects whose fields match, as kubectl's `--field-selector`.
+    /// A field selector, as for kubectl's `--field-selector`.
     pub field_selector: Option<String>,
-    /// What is kept of each object.
+    /// What the informer stores of each object.
     pub storage: StorageMode,
-    /// The objects hold what must not stand anywhere else: they enter no dictionary, and no error quotes them. Secrets always are. What
-    /// code of yours says when it panics is up to you: a handler's is logged.
+    /// The objects contain sensitive data: they are never compressed, and no error quotes their values. Secrets are always sensitive. Panic
+    /// messages of your own code, such as a handler's, are logged nevertheless.
     pub sensitive: bool,
 }
 
 impl InformerOptions {
-    fn keeping(self, storage: StorageMode) -> Self {
+    fn with_storage(self, storage: StorageMode) -> Self {
+        if self.storage != StorageMode::default() && self.storage != storage {
+            tracing::warn!(
+                "the storage mode {} of the informer's options is ignored: projected and metadata-only informers have their own",
+                self.storage.name()
+            );
+        }
         Self { storage, ..self }
     }
 }
 
-/// A custom kind that an informer was made of.
+/// A custom kind that has an informer.
 #[derive(Clone, Debug)]
 pub struct RegisteredKind {
-    /// How the API server names it.
+    /// Its group, version, resource and scope.
     pub info: ApiResource,
-    /// Makes its definition; see [`CustomKind::definition`].
+    /// Returns its CustomResourceDefinition; see [`CustomKind::definition`].
     pub definition: fn() -> CustomResourceDefinition,
-    /// Whether somebody else owns the definition.
+    /// Whether another project owns the definition.
     pub external: bool,
-    /// The indexes that its derive names.
+    /// The indexes that its derive declares.
     pub indexes: &'static [IndexSpec],
 }
 
-type Sources = dyn Fn(&ApiResource, Option<&str>, &InformerOptions) -> Arc<dyn ListerWatcher> + Send + Sync;
+type ListWatchFactory =
+    dyn Fn(&ApiResource, Option<&str>, &InformerOptions) -> Arc<dyn ListerWatcher> + Send + Sync;
 
-/// Makes informers and runs them. Cloning copies a pointer.
+/// Creates and runs shared informers (client-go's SharedInformerFactory). Cloning copies a pointer.
 ///
-/// Guaranteed: every reader of one kind with the same options shares one store, one list and one watch. Nothing is sent before
-/// [`start`](Self::start), which starts each informer once; one that is made afterwards needs another call. What
-/// [`shutdown`](Self::shutdown) has ended stays readable, and never starts again.
+/// Guaranteed: all readers of one kind with the same options share one store, one list and one watch. No request is sent before
+/// [`start`](Self::start), which starts each informer once; call it again for informers that are created afterwards. After
+/// [`shutdown`](Self::shutdown) the stores can still be read; the informers never start again.
 ///
-/// Not guaranteed: that informers are at the same version as one another; an order in which they sync.
+/// Not guaranteed: that two informers are at the same resource version; an order in which they sync.
 #[derive(Clone)]
 pub struct SharedInformerFactory {
-    shared: Arc<Shared>,
+    shared: Arc<FactoryShared>,
 }
 
-struct Shared {
-    sources: Box<Sources>,
-    state: Mutex<State>,
-    hot: Arc<DecodedCacheHandle>,
+struct FactoryShared {
+    list_watch: Box<ListWatchFactory>,
+    state: Mutex<FactoryState>,
+    decoded_cache: Arc<DecodedCacheHandle>,
     thread: InformerThread,
     tracker: TaskTracker,
     cancel: CancellationToken,
 }
 
 #[derive(Default, Clone)]
-struct State {
+struct FactoryState {
     informers: Vec<Arc<UntypedInformer>>,
     namespaces: Vec<String>,
     queue: QueueKind,
     kinds: Vec<RegisteredKind>,
-    reflectors: ReflectorOptions,
-    /// Kinds whose derive says so.
+    reflector_options: ReflectorOptions,
+    /// Kinds that their derive marks as sensitive.
     sensitive: Vec<ApiResource>,
     resync: Option<Duration>,
 }
@@ -98,14 +106,14 @@ impl fmt::Debug for SharedInformerFactory {
 }
 
 impl SharedInformerFactory {
-    /// A factory that lists and watches through `connection`. Nothing is sent before [`start`](Self::start).
+    /// Creates a factory that lists and watches through `connection`. No request is sent before [`start`](Self::start).
     pub fn new(connection: Connection) -> Self {
         Self::from_sources(move |info, namespace, options| {
             Arc::new(ApiListWatch::new(connection.clone(), info, namespace, options))
         })
     }
 
-    /// A factory whose informers list and watch what `sources` makes for a kind, a namespace (none: all) and options.
+    /// Creates a factory with custom list-watches: `sources` returns one for a kind, a namespace (none: all) and options.
     pub fn from_sources(
         sources: impl Fn(&ApiResource, Option<&str>, &InformerOptions) -> Arc<dyn ListerWatcher>
         + Send
@@ -113,10 +121,10 @@ impl SharedInformerFactory {
         + 'static,
     ) -> Self {
         Self {
-            shared: Arc::new(Shared {
-                sources: Box::new(sources),
+            shared: Arc::new(FactoryShared {
+                list_watch: Box::new(sources),
                 state: Mutex::default(),
-                hot: Arc::default(),
+                decoded_cache: Arc::default(),
                 thread: InformerThread::default(),
                 tracker: TaskTracker::new(),
                 cancel: CancellationToken::new(),
@@ -124,58 +132,57 @@ impl SharedInformerFactory {
         }
     }
 
-    /// The namespaces that informers without namespaces of their own watch; empty: all. Takes effect for informers that start afterwards.
+    /// Sets the namespaces of informers without namespaces in their options; empty: all. Applies to informers that start afterwards.
     pub fn set_namespaces(&self, namespaces: Vec<String>) {
         self.shared.state.lock().namespaces = namespaces;
     }
 
-    /// How many bytes of memory the decoded objects of this factory's informers may take, together; none: 0. A factory of which nothing is
-    /// said shares 32 MiB with all others of the process. What was decoded before is not counted here, and stays until it changes.
+    /// Sets the budget of the decoded cache of this factory's informers, in bytes; zero switches it off. Default: 32 MiB, shared with all
+    /// other factories of the process. Objects that are cached already stay in the shared cache until they change.
     ///
-    /// What [`Lister::get`](super::Lister::get) decoded a second time stays decoded within this, until the object changes. An object is charged eight
-    /// times the length of its JSON. Lists and handlers do not fill it. When it is full, what was not read lately goes.
-    pub fn set_hot_set(&self, bytes: usize) {
-        self.shared.hot.set_budget(bytes);
+    /// An object that [`Lister::get`](super::Lister::get) decodes a second time is cached until it changes. It is charged eight times the
+    /// bytes of its JSON. Lists and handlers do not fill the cache. If it is full, objects that were not read recently are evicted.
+    pub fn set_decoded_cache_bytes(&self, bytes: usize) {
+        self.shared.decoded_cache.set_budget(bytes);
     }
 
-    /// The queue between reflectors and store. Takes effect for informers that start afterwards.
+    /// Sets the kind of the delta queue between reflectors and store. Applies to informers that start afterwards.
     pub fn set_queue(&self, queue: QueueKind) {
         self.shared.state.lock().queue = queue;
     }
 
-    /// How informers list and watch that start afterwards.
+    /// Sets how informers list and watch. Applies to informers that start afterwards.
     pub fn set_reflector_options(&self, options: ReflectorOptions) {
-        self.shared.state.lock().reflectors = options;
+        self.shared.state.lock().reflector_options = options;
     }
 
-    /// After this time, again and again, handlers are resynced that do not say how often themselves; see
-    /// [`HandlerOptions::resync`](super::HandlerOptions::resync). For informers that are made afterwards. By default: never.
-    /// [`SharedInformer::set_resync`] is for one informer.
+    /// Sets the default resync period of handlers; see [`HandlerOptions::resync`](super::HandlerOptions::resync). Applies to informers that
+    /// are created afterwards. Default: never. [`SharedInformer::set_resync`] sets it for one informer.
     pub fn set_resync(&self, period: Option<Duration>) {
         self.shared.state.lock().resync = period;
     }
 
-    /// The informer of a kind.
+    /// Returns the informer of a kind.
     pub fn of<K: Kind>(&self) -> SharedInformer<K> {
         self.with(InformerOptions::default())
     }
 
-    /// The informer of a kind, restricted.
+    /// Returns the informer of a kind with options.
     pub fn with<K: Kind>(&self, options: InformerOptions) -> SharedInformer<K> {
         self.of_kind(K::info(), options)
     }
 
-    /// The informer of a kind that keeps no more than what `P` shows.
+    /// Returns the informer of a kind that stores only the paths of the projection `P`.
     pub fn projected<P: Projection>(&self) -> SharedInformer<P> {
         self.projected_with(InformerOptions::default())
     }
 
-    /// The same, restricted. What the options say of [`storage`](InformerOptions::keep) does not count.
+    /// As [`projected`](Self::projected), with options; their [`storage`](InformerOptions::storage) is ignored.
     pub fn projected_with<P: Projection>(&self, options: InformerOptions) -> SharedInformer<P> {
-        self.of_kind(P::info(), options.keeping(StorageMode::Projection(P::PATHS)))
+        self.of_kind(P::info(), options.with_storage(StorageMode::Projection(P::PATHS)))
     }
 
-    /// The informer of a kind that is sent, and keeps, nothing but metadata.
+    /// Returns the informer of a kind that requests and stores only metadata.
     pub fn metadata_only<K>(&self) -> SharedInformer<PartialObjectMeta<K>>
     where
         K: Kind,
@@ -184,27 +191,27 @@ impl SharedInformerFactory {
         self.metadata_only_with(InformerOptions::default())
     }
 
-    /// The same, restricted. What the options say of [`storage`](InformerOptions::keep) does not count.
+    /// As [`metadata_only`](Self::metadata_only), with options; their [`storage`](InformerOptions::storage) is ignored.
     pub fn metadata_only_with<K>(&self, options: InformerOptions) -> SharedInformer<PartialObjectMeta<K>>
     where
         K: Kind,
         PartialObjectMeta<K>: View,
     {
-        self.of_kind(K::info(), options.keeping(StorageMode::Metadata))
+        self.of_kind(K::info(), options.with_storage(StorageMode::Metadata))
     }
 
-    /// The informer of a kind that is known only when the program runs. [`ApiResource::discover`] asks the API server for it.
+    /// Returns the informer of a kind that is known only at run time. [`ApiResource::discover`] finds it on the API server.
     pub fn dynamic(&self, kind: ApiResource, options: InformerOptions) -> SharedInformer<DynamicObject> {
         self.of_kind(kind, options)
     }
 
-    /// As [`dynamic`](Self::dynamic), with nothing but metadata, whatever the options say of [`storage`](InformerOptions::keep).
+    /// As [`dynamic`](Self::dynamic), with metadata only; the options' [`storage`](InformerOptions::storage) is ignored.
     pub fn dynamic_metadata(
         &self,
         kind: ApiResource,
         options: InformerOptions,
     ) -> SharedInformer<PartialObjectMeta<DynamicObject>> {
-        self.of_kind(kind, options.keeping(StorageMode::Metadata))
+        self.of_kind(kind, options.with_storage(StorageMode::Metadata))
     }
 
     fn of_kind<V: View>(&self, info: ApiResource, options: InformerOptions) -> SharedInformer<V> {
@@ -212,38 +219,42 @@ impl SharedInformerFactory {
         let known = state
             .informers
             .iter()
-            .find(|core| *core.info() == info && core.options == options);
-        let core = known.cloned().unwrap_or_else(|| {
-            let core = Arc::new(UntypedInformer::new::<V>(info, options, self.shared.hot.clone()));
-            if state.sensitive.iter().any(|kind| kind.is_version_of(core.info())) {
-                core.mark_sensitive();
+            .find(|informer| *informer.info() == info && informer.options == options);
+        let informer = known.cloned().unwrap_or_else(|| {
+            let informer = Arc::new(UntypedInformer::new::<V>(
+                info,
+                options,
+                self.shared.decoded_cache.clone(),
+            ));
+            if state
+                .sensitive
+                .iter()
+                .any(|kind| kind.is_version_of(informer.info()))
+            {
+                informer.mark_sensitive();
             }
-            core.set_resync(state.resync);
-            state.informers.push(core.clone());
-            core
+            informer.set_resync(state.resync);
+            state.informers.push(informer.clone());
+            informer
         });
-        SharedInformer::over(core)
+        SharedInformer::over(informer)
     }
 
-    /// Adds indexes to the informer of a kind; one whose name is there already is left alone.
-    pub fn indexed<K: Kind>(&self, indexes: &[IndexSpec]) -> SharedInformer<K> {
-        self.indexed_with(InformerOptions::default(), indexes)
-    }
-
-    fn indexed_with<K: Kind>(&self, options: InformerOptions, indexes: &[IndexSpec]) -> SharedInformer<K> {
-        let informer = self.with::<K>(options);
+    /// Returns the informer of a kind with these indexes; see [`SharedInformer::add_index`] for why it fails.
+    pub fn indexed<K: Kind>(&self, indexes: &[IndexSpec]) -> Result<SharedInformer<K>, AddIndexError> {
+        let informer = self.of::<K>();
         for index in indexes {
-            informer.add_index(index);
+            informer.add_index(index)?;
         }
-        informer
+        Ok(informer)
     }
 
-    /// The informer of a custom kind, with the indexes that its derive names; remembers the kind for [`custom_kinds`](Self::custom_kinds).
+    /// Returns the informer of a custom kind, with the indexes that its derive declares. Adds the kind to [`custom_kinds`](Self::custom_kinds).
     pub fn custom<K: CustomKind>(&self) -> SharedInformer<K> {
         self.custom_with(InformerOptions::default())
     }
 
-    /// The same, restricted.
+    /// As [`custom`](Self::custom), with options.
     pub fn custom_with<K: CustomKind>(&self, options: InformerOptions) -> SharedInformer<K> {
         let info = K::info();
         let mut state = self.shared.state.lock();
@@ -257,28 +268,35 @@ impl SharedInformerFactory {
         }
         if K::SENSITIVE {
             let info = K::info();
-            let cores = state.informers.iter();
-            cores
-                .filter(|core| core.info().is_version_of(&info))
-                .for_each(|core| core.mark_sensitive());
+            let informers = state.informers.iter();
+            informers
+                .filter(|informer| informer.info().is_version_of(&info))
+                .for_each(|informer| informer.mark_sensitive());
             state.sensitive.push(info);
         }
         drop(state);
-        self.indexed_with(options, K::indexes())
+        let informer = self.with::<K>(options);
+        for index in K::indexes() {
+            // The derive has checked the path: only an index of the same name and another path, added by hand before, fails here.
+            if let Err(error) = informer.add_index(index) {
+                tracing::error!("{error}");
+            }
+        }
+        informer
     }
 
-    /// The custom kinds of which informers were made.
+    /// Returns the custom kinds that have informers.
     pub fn custom_kinds(&self) -> Vec<RegisteredKind> {
         self.shared.state.lock().kinds.clone()
     }
 
-    /// Starts the informers that are not running yet; may be called again after more were made. Must be called within a tokio runtime.
+    /// Starts the informers that are not running yet. Call it again after creating more. Must be called within a tokio runtime.
     ///
-    /// In a runtime of several threads all informers of a factory share a thread of their own, named `informers`: what they call in line
-    /// (transforms, functions of indexes, mappings to keys, predicates) should not block. Handlers run on the runtime's threads.
+    /// In a multi-threaded runtime all informers of a factory share one thread, named `informers`: functions that they call inline
+    /// (transforms, index functions, owner mappings, predicates) must not block. Handlers run on the runtime's threads.
     pub fn start(&self) {
-        let Shared {
-            sources,
+        let FactoryShared {
+            list_watch,
             state,
             thread,
             tracker,
@@ -286,95 +304,96 @@ impl SharedInformerFactory {
             ..
         } = &*self.shared;
         if cancel.is_cancelled() {
-            tracing::warn!("the informers were shut down and do not start again");
+            tracing::warn!("informers were not started: the factory was shut down; create another factory");
             return;
         }
-        let State {
+        let FactoryState {
             informers,
             namespaces: factory_namespaces,
             queue,
-            reflectors,
+            reflector_options,
             ..
         } = state.lock().clone();
-        for core in informers.iter().filter(|core| !core.is_started()) {
-            let namespaces = namespaces(core, &factory_namespaces);
-            for hint in warnings::before_start(core, &namespaces, &informers) {
-                tracing::warn!("{hint}");
+        for informer in informers.iter().filter(|informer| !informer.is_started()) {
+            let namespaces = namespaces(informer, &factory_namespaces);
+            for warning in warnings::before_start(informer, &namespaces, &informers) {
+                tracing::warn!("{warning}");
             }
             let sources = namespaces.into_iter().map(|namespace| {
-                let source = sources(core.info(), namespace.as_deref(), &core.options);
+                let source = list_watch(informer.info(), namespace.as_deref(), &informer.options);
                 (namespace, source)
             });
-            let Some(informer) = core.start(sources.collect(), queue, &reflectors, tracker, cancel) else {
+            let Some(run) = informer.start(sources.collect(), queue, &reflector_options, tracker, cancel)
+            else {
                 continue;
             };
-            thread.spawn(tracker, informer);
-            let (unread, cancel) = (warnings::unread(core.clone()), cancel.clone());
+            thread.spawn(tracker, run);
+            let (never_decoded, cancel) = (warnings::never_decoded(informer.clone()), cancel.clone());
             tracker.spawn(async move {
-                if let Some(Some(hint)) = cancel.run_until_cancelled(unread).await {
+                if let Some(Some(hint)) = cancel.run_until_cancelled(never_decoded).await {
                     tracing::info!("{hint}");
                 }
             });
         }
     }
 
-    /// Waits until all started informers hold their first list, or until [`shutdown`](Self::shutdown). Cancel safe.
+    /// Waits for the cache sync: until the first lists of all started informers are in their stores, or until [`shutdown`](Self::shutdown).
+    /// Cancel safe.
     pub async fn wait_for_cache_sync(&self) {
-        let cores = self.cores();
+        let informers = self.untyped_informers();
         let synced = async {
-            for core in cores.iter().filter(|core| core.is_started()) {
-                core.wait_for_sync().await;
+            for informer in informers.iter().filter(|informer| informer.is_started()) {
+                informer.wait_for_sync().await;
             }
         };
         self.shared.cancel.run_until_cancelled(synced).await;
     }
 
-    /// Waits until all started informers hold what the API server has now: each asks it for a list of one object, at a cost of one request
-    /// and at most a short watch a namespace. For whoever acts on a cache that was only looked at for a long time, as a replica does that
-    /// becomes leader.
+    /// Waits until the caches of all started informers are as current as a quorum read at the time of the call. A replica that becomes
+    /// leader calls this before it acts on its cache. Costs a list of one object, and at most a short watch, for each namespace.
     ///
-    /// Waits as long as something is known to be missing; an API server that says neither yes nor no, because it sends no bookmarks, is
-    /// waited for half a minute, which is logged. Versions that are no numbers are not waited for, which is logged, too. Ends with
+    /// Waits as long as changes are known to be missing. If that cannot be determined, because the API server sends no bookmarks, it waits
+    /// for 30 seconds and logs that. Resource versions that are not numbers are not waited for; that is logged too. Ends with
     /// [`shutdown`](Self::shutdown). Cancel safe.
     pub async fn wait_until_current(&self) {
-        let Shared {
-            sources,
+        let FactoryShared {
+            list_watch,
             state,
             cancel,
             ..
         } = &*self.shared;
-        let State {
+        let FactoryState {
             informers,
             namespaces: factory_namespaces,
             ..
         } = state.lock().clone();
-        let started = informers.iter().filter(|core| core.is_started());
-        let waits = started.flat_map(|core| {
-            let namespaces = namespaces(core, &factory_namespaces).into_iter();
+        let started = informers.iter().filter(|informer| informer.is_started());
+        let waits = started.flat_map(|informer| {
+            let namespaces = namespaces(informer, &factory_namespaces).into_iter();
             namespaces.map(move |namespace| {
-                let source = sources(core.info(), namespace.as_deref(), &core.options);
-                FreshnessCheck::new(core.clone(), namespace, source).wait()
+                let source = list_watch(informer.info(), namespace.as_deref(), &informer.options);
+                FreshnessCheck::new(informer.clone(), namespace, source).wait()
             })
         });
         cancel.run_until_cancelled(join_all(waits)).await;
     }
 
-    /// Stops all informers and returns when their tasks ended. They do not start again.
+    /// Stops all informers and waits until their tasks have ended. They never start again.
     pub async fn shutdown(&self) {
         self.shared.cancel.cancel();
         self.shared.tracker.close();
         self.shared.tracker.wait().await;
     }
 
-    /// What was made, for roles and hints. A kind that stands twice is listed and watched twice.
+    /// Returns the kind and the options of each informer. A kind that occurs twice is listed and watched twice.
     pub fn informers(&self) -> Vec<(ApiResource, InformerOptions)> {
-        self.cores()
+        self.untyped_informers()
             .iter()
-            .map(|core| (core.info().clone(), core.options.clone()))
+            .map(|informer| (informer.info().clone(), informer.options.clone()))
             .collect()
     }
 
-    /// The kinds of which there is more than one informer, each with what distinguishes them.
+    /// Returns the kinds that have more than one informer, each with the options of its informers.
     pub fn duplicates(&self) -> Vec<(ApiResource, Vec<InformerOptions>)> {
         let mut kinds: Vec<(ApiResource, Vec<InformerOptions>)> = Vec::new();
         for (info, options) in self.informers() {
@@ -387,39 +406,48 @@ impl SharedInformerFactory {
         kinds
     }
 
-    /// How far each informer is.
+    /// Returns a handle of each informer.
     pub(crate) fn progress(&self) -> Vec<InformerHandle> {
-        self.cores().into_iter().map(InformerHandle::of).collect()
+        self.untyped_informers()
+            .into_iter()
+            .map(InformerHandle::of)
+            .collect()
     }
 
-    /// Figures of every informer.
+    /// Returns the statistics of every informer.
     pub fn stats(&self) -> Vec<(ApiResource, InformerOptions, InformerStats)> {
-        let stats = |core: &Arc<UntypedInformer>| (core.info().clone(), core.options.clone(), core.stats());
-        self.cores().iter().map(stats).collect()
+        let stats = |informer: &Arc<UntypedInformer>| {
+            (
+                informer.info().clone(),
+                informer.options.clone(),
+                informer.stats(),
+            )
+        };
+        self.untyped_informers().iter().map(stats).collect()
     }
 
-    /// The started informers that wait for their first list.
+    /// Returns the kinds of started informers that have not synced.
     pub fn unsynced(&self) -> Vec<ApiResource> {
-        let cores = self.cores();
-        let waiting = cores
+        let informers = self.untyped_informers();
+        let waiting = informers
             .iter()
-            .filter(|core| core.is_started() && !core.has_synced());
-        waiting.map(|core| core.info().clone()).collect()
+            .filter(|informer| informer.is_started() && !informer.has_synced());
+        waiting.map(|informer| informer.info().clone()).collect()
     }
 
-    /// What keeps the started informers of a kind from being up to date: they hold no first list yet, or have had no watch for longer
-    /// than `patience`.
-    pub fn check(&self, kind: &ApiResource, patience: Duration) -> Result<(), String> {
-        let cores = self.cores();
-        let of_kind = |core: &&Arc<UntypedInformer>| core.is_started() && core.info() == kind;
-        for core in cores.iter().filter(of_kind) {
-            if !core.has_synced() {
+    /// Checks the health of a kind's started informers. The error says that a cache has not synced, or that there has been no watch for
+    /// longer than `max_watch_gap`.
+    pub fn check(&self, kind: &ApiResource, max_watch_gap: Duration) -> Result<(), String> {
+        let informers = self.untyped_informers();
+        let of_kind = |informer: &&Arc<UntypedInformer>| informer.is_started() && informer.info() == kind;
+        for informer in informers.iter().filter(of_kind) {
+            if !informer.has_synced() {
                 return Err(format!("waiting for the first list of {}", kind.group_resource()));
             }
-            if let Some(missing) = core
+            if let Some(missing) = informer
                 .watch_health
                 .missing_for()
-                .filter(|missing| *missing > patience)
+                .filter(|missing| *missing > max_watch_gap)
             {
                 return Err(format!(
                     "no watch of {} for {} s",
@@ -431,31 +459,31 @@ impl SharedInformerFactory {
         Ok(())
     }
 
-    /// Puts an object into the store of each informer of its kind whose namespaces and selectors it matches, as
-    /// [`SharedInformer::seed`] does. Says how many those were.
-    pub fn seed(&self, info: &ApiResource, object: &serde_json::Value) -> Result<usize, SeedError> {
-        let factory_namespaces = self.shared.state.lock().namespaces.clone();
-        let mut seeded = 0;
-        for core in self.cores().iter().filter(|core| core.info() == info) {
-            if seeding::matches(&core.options, &namespaces(core, &factory_namespaces), object) {
-                core.seed(object)?;
-                seeded += 1;
-            }
-        }
-        Ok(seeded)
+    /// Returns each informer with the namespaces that it lists; [`None`] is all namespaces.
+    pub(super) fn informers_with_namespaces(&self) -> Vec<(Arc<UntypedInformer>, Vec<Namespace>)> {
+        let FactoryState {
+            informers,
+            namespaces: factory_namespaces,
+            ..
+        } = self.shared.state.lock().clone();
+        let with_namespaces = informers.into_iter().map(|informer| {
+            let namespaces = namespaces(&informer, &factory_namespaces);
+            (informer, namespaces)
+        });
+        with_namespaces.collect()
     }
 
-    fn cores(&self) -> Vec<Arc<UntypedInformer>> {
+    fn untyped_informers(&self) -> Vec<Arc<UntypedInformer>> {
         self.shared.state.lock().informers.clone()
     }
 }
 
-/// The namespaces that an informer lists one by one, or none in particular.
-fn namespaces(core: &UntypedInformer, factory: &[String]) -> Vec<Namespace> {
-    let mut namespaces: Vec<Namespace> = match core.info().scope {
+/// Returns the namespaces that an informer lists one by one; a single none for all namespaces.
+fn namespaces(informer: &UntypedInformer, factory: &[String]) -> Vec<Namespace> {
+    let mut namespaces: Vec<Namespace> = match informer.info().scope {
         Scope::Cluster => Vec::new(),
         Scope::Namespaced => {
-            let names = core.options.namespaces.as_deref().unwrap_or(factory);
+            let names = informer.options.namespaces.as_deref().unwrap_or(factory);
             names.iter().map(|name| Some(name.as_str().into())).collect()
         }
     };

@@ -1,4 +1,4 @@
-//! A handler that is told of some objects only.
+//! A handler that receives only objects that pass a predicate (client-go's FilteringResourceEventHandler).
 
 use std::{collections::HashSet, fmt};
 
@@ -7,23 +7,24 @@ use parking_lot::Mutex;
 use super::{Deleted, EventHandler, Object};
 use crate::{NamespacedName, View, panics::caught};
 
-/// Tells a handler only of objects that pass a predicate.
+/// Passes to a handler only the events of objects that pass a predicate (client-go's FilteringResourceEventHandler).
 ///
-/// An object that begins to pass is told as an addition, one that no longer passes as a deletion: with the state that passed last,
-/// `final_state_known`. The predicate is asked once of each state, in the handler's task; it may look at more than the object. Whether a
-/// deletion is told depends on what the handler was told before, not on the object's last state. So the handler sees a life without gaps
-/// of each object, whatever the predicate says. For that, the names of the objects that pass are remembered.
+/// An object that begins to pass is delivered as an addition. One that no longer passes is delivered as a deletion, with the last state
+/// that passed and `final_state_known` true. The predicate is called once for each state, in the handler's task; it may use more than
+/// the object. Whether a deletion is delivered depends on the handler's earlier events, not on the object's last state, so that the
+/// handler always sees add, updates, delete in that order, even if the predicate's result changes by itself. For this, the names of the
+/// objects that pass are stored.
 ///
-/// A predicate that panics did not let the object pass; the panic is logged.
+/// If the predicate panics, the object does not pass; the panic is logged.
 pub struct Filtered<P, H> {
     predicate: P,
     handler: H,
-    /// Those of which the handler was told.
+    /// The objects that the handler knows.
     passed: Mutex<HashSet<NamespacedName>>,
 }
 
 impl<P, H> Filtered<P, H> {
-    /// Tells `handler` of what `predicate` says yes to.
+    /// Returns a handler that passes to `handler` the objects for which `predicate` returns true.
     pub fn new(predicate: P, handler: H) -> Self {
         Self {
             predicate,
@@ -38,7 +39,7 @@ impl<P, H> Filtered<P, H> {
     {
         caught(|| (self.predicate)(object)).unwrap_or_else(|panic| {
             tracing::error!(
-                "the predicate of a filtered event handler panicked at {}: {panic}; the handler is not told of that object",
+                "the predicate of a filtered event handler panicked at {}: {panic}; the object is filtered out",
                 object.name()
             );
             false

@@ -160,7 +160,10 @@ impl FreshnessCheck {
             Some(namespace) => store.of_namespace(namespace),
             None => store.all(),
         };
-        stored.len() == objects.len() && objects.iter().all(|object| store.known(object).is_some())
+        stored.len() == objects.len()
+            && objects
+                .iter()
+                .all(|object| store.get_same_version(object).is_some())
     }
 
     /// The version that the store must reach to hold everything up to `quorum`; none if the watch ended without deciding.

@@ -1,66 +1,68 @@
-//! What is told of changes: handlers in tasks of their own, sinks in line.
+//! Event handlers, their options, and the changes that sinks receive.
 
 use std::{cmp::Ordering, time::Duration};
 
 use super::{Metadata, Object, resource_version, store::StoreEvent};
 use crate::NamespacedName;
 
-/// Told of every change, one at a time, in order, in a task of its own.
+/// Receives every change of an informer's objects, one at a time, in order (client-go's ResourceEventHandler). Runs in its own task.
 ///
-/// Guaranteed, of each object: added, then updated any number of times, then deleted, and so on; the `old` of an update is what the
-/// handler was told of last. A handler that was added late is told of what is in the store first, as additions of the initial list;
-/// nothing is lost or doubled between that and what comes afterwards. What is told is in the store by then, or something newer is.
+/// Guaranteed, for each object: one addition, any number of updates, one deletion, and so on; the `old` of an update is the object of
+/// the event before it. A handler that is added late first receives the objects in the store, as additions of the initial list; between
+/// these and later changes nothing is lost or delivered twice. The store already contains the delivered object, or a newer version of it.
 ///
-/// Not guaranteed: an order among objects, or among handlers; intermediate states that no watch brought; that `old` differs from `new`
-/// (see [`HandlerOptions::resync`]); that what was not yet told is told when the informer stops.
+/// Not guaranteed: an order among objects, or among handlers; intermediate states that no watch delivered; that `old` differs from `new`
+/// (see [`HandlerOptions::resync`]); that pending changes are delivered when the informer stops.
 ///
-/// A handler that is slow holds up nobody: what it was not yet told is kept for it without bound, which is logged once when it is behind
-/// by ten thousand changes, and again after it had caught up by half. It must not block the thread for long: hand work on. A panic is
-/// logged, and the handler goes on with the next change.
+/// A slow handler delays neither the informer nor other handlers: its pending changes are kept in memory, without bound. A warning is
+/// logged when 10,000 changes are pending, and again if that happens after the handler has caught up by half. A handler must not block
+/// its thread for long: enqueue the work. A panic is logged, and the handler continues with the next change.
 pub trait EventHandler<K>: Send + Sync + 'static {
-    /// An object appeared. `is_in_initial_list`: it was there before the handler. Others may come before the last of these: what a
-    /// change lets through a [filter](super::Filtered), and, of an informer of several namespaces, what is new in one of them.
+    /// An object was added. `is_in_initial_list` is true if it existed before the handler.
+    ///
+    /// Other additions may be delivered before the last of the initial list: objects that begin to pass a [filter](super::Filtered), and
+    /// new objects of one namespace while another one of the same informer is still being listed.
     fn on_add(&self, object: &Object<K>, is_in_initial_list: bool) {
         let _ = (object, is_in_initial_list);
     }
-    /// An object changed; perhaps it was deleted and created again meanwhile, then the uids differ. Or it was resynced: then the resource
-    /// versions are equal.
+    /// An object changed. The uids differ if it was deleted and recreated while no watch was open; the resource versions are equal in a
+    /// resync.
     fn on_update(&self, old: &Object<K>, new: &Object<K>) {
         let _ = (old, new);
     }
-    /// An object went away.
+    /// An object was deleted, or no longer matches the informer's selectors.
     fn on_delete(&self, deleted: &Deleted<K>) {
         let _ = deleted;
     }
 }
 
-/// How a handler or sink wants to be told.
+/// Options of a handler or sink: resync period and coalescing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HandlerOptions {
-    /// After this time, again and again, the handler is told of everything in the store, as updates with equal resource versions. Nothing
-    /// is asked of the API server for that. None or zero: never.
+    /// Resync period: every cached object is delivered again at this interval, as an update with equal resource versions. A resync sends
+    /// no request to the API server. None or zero: never.
     ///
-    /// At least a second. An informer checks who is due as often as the smallest period says that was wanted before it started, or
-    /// else the first one afterwards. A period that is wanted later is raised to that one; one that is no multiple of it is rounded up
-    /// to the next check.
-    /// From the check at which it is due until the next one the handler is also told of what a relist finds unchanged.
+    /// The minimum is one second. As in client-go, an informer has one resync check period: the smallest period of the handlers that were
+    /// added before its start, else that of the first handler with a period. A period of a handler that is added later is raised to it;
+    /// a period that is not a multiple of it is rounded up to the next check.
+    /// From the check at which the handler is due to the next check, it also receives objects that a relist finds unchanged.
     pub resync: Option<Duration>,
-    /// Of each object, only the newest of the changes that wait are kept for the handler. What waits is then bounded by the number of
-    /// objects: those that the handler was told of, and those that there are.
+    /// Merges the pending changes of each object. Pending changes are then bounded by the number of objects: those that the handler
+    /// knows, and those that exist.
     ///
-    /// An update takes up the addition or update before it: it is told in that one's place, with the `old` of the first and the `new`
-    /// of the last. A deletion takes up the update before it. An object that came and went without the handler having been told of it
-    /// is not told at all. A deletion that waits stays: what is created afterwards under the same name is told as an addition.
-    /// So the handler still sees a life without gaps of each object, with fewer steps, and its last state.
-    /// Where an object was deleted and created again while nobody watched, which is told as an update to another uid, and then deleted,
-    /// the handler may be told of the deletion with the uid of the second, of which it had not heard.
+    /// An update is merged into the pending addition or update before it, in its place in the order, with the `old` of the first and the
+    /// `new` of the last. A deletion replaces a pending update. A pending addition and a deletion cancel each other. A pending deletion
+    /// stays: an object that is created afterwards under the same name is delivered as an addition. So the handler still sees add,
+    /// updates, delete of each object in that order, with fewer steps, and its last state.
+    /// If an object was deleted and recreated while no watch was open (delivered as an update to another uid) and then deleted, the
+    /// deletion may carry the second uid, which the handler has not seen.
     ///
-    /// A sink is called in line: nothing waits for it, and this changes nothing.
+    /// No effect on a sink: it is called inline and has no pending changes.
     pub coalesce: bool,
 }
 
 impl HandlerOptions {
-    /// With [`resync`](Self::resync).
+    /// Sets the [resync period](Self::resync).
     pub fn resync(self, period: Duration) -> Self {
         Self {
             resync: Some(period),
@@ -68,7 +70,7 @@ impl HandlerOptions {
         }
     }
 
-    /// With [`coalesce`](Self::coalesce).
+    /// Sets [`coalesce`](Self::coalesce).
     pub fn coalesce(self) -> Self {
         Self {
             coalesce: true,
@@ -77,52 +79,52 @@ impl HandlerOptions {
     }
 }
 
-/// A deleted object.
+/// A deleted object; with `final_state_known` false it is a tombstone (client-go's DeletedFinalStateUnknown).
 ///
-/// It may have been created again by now. `object` may be a version that the handler was not told of: what was written while no watch
-/// was there, or the state at deletion, which no update brings.
+/// It may have been recreated since. `object` may be a version that the handler has not seen: one that was written while no watch was
+/// open, or the state at deletion, which no update delivers.
 #[derive(Debug, Clone)]
 pub struct Deleted<K> {
-    /// The last state that is known.
+    /// The last known state.
     pub object: Object<K>,
-    /// Whether `object` is the state at deletion; false when the deletion was missed and found by a relist.
+    /// Whether `object` is the state at deletion. False for a tombstone: the watch missed the deletion, and a relist found it.
     pub final_state_known: bool,
 }
 
-/// A change of the store, undecoded, as in-line sinks see it after the store was changed.
+/// A change of the store, as sinks receive it: metadata only, not decoded.
 ///
-/// Guaranteed, of each object: added, updated any number of times, deleted, and so on; the `old` of an update is the `new` before it. The
-/// store holds what is told, or something newer, and all of the batch that it came with.
+/// Guaranteed, for each object: one addition, any number of updates, one deletion, and so on; the `old` of an update is the `new` before
+/// it. The store already contains the whole batch of the change, or newer versions.
 ///
-/// Not guaranteed: that each write is told: of what happened while no watch was there only the outcome is; that `old` and `new` differ.
+/// Not guaranteed: that each write is delivered (of the writes while no watch was open only the outcome is); that `old` and `new` differ.
 #[derive(Debug, Clone, Copy)]
 pub enum Change<'a> {
     /// The object is new to the store.
     Added {
         /// The object.
         new: &'a Metadata,
-        /// Whether it came with the first list.
+        /// Whether it is part of the initial list.
         is_in_initial_list: bool,
     },
-    /// The object replaced an older one, perhaps one with another uid.
+    /// The object replaced an older version, or an object of the same name with another uid.
     Updated {
-        /// Before.
+        /// The metadata before.
         old: &'a Metadata,
-        /// After; of the same version as `old` when it is a resync.
+        /// The metadata after; of the same version as `old` in a resync.
         new: &'a Metadata,
     },
-    /// The object is gone.
+    /// The object was deleted, or no longer matches the informer's selectors.
     Deleted {
         /// The last known state.
         old: &'a Metadata,
-        /// Whether that is the state at deletion.
+        /// Whether `old` is the state at deletion; false for a tombstone (client-go's DeletedFinalStateUnknown).
         final_state_known: bool,
     },
 }
 
 impl<'a> Change<'a> {
-    pub(super) fn of(stored: &'a StoreEvent, is_in_initial_list: bool) -> Self {
-        match stored {
+    pub(super) fn from_event(event: &'a StoreEvent, is_in_initial_list: bool) -> Self {
+        match event {
             StoreEvent::Added(new) => Self::Added {
                 new: &new.metadata,
                 is_in_initial_list,
@@ -141,9 +143,10 @@ impl<'a> Change<'a> {
         }
     }
 
-    /// Whether an addition or update is one step of a watch that missed nothing before it: the object became what it is by one write.
-    /// False where a list told of it, streamed or not, for an object that was there before the sink, and for a resync; false for
-    /// every deletion, because one can mean that the object no longer matches the informer's selector.
+    /// Whether an addition or update is exactly one write, delivered by a watch without a gap before it.
+    ///
+    /// False for objects from a list (streaming or not), for objects that existed before the sink, for a resync, and for every deletion:
+    /// a deletion may also mean that the object no longer matches the informer's selectors.
     pub fn is_from_watch(&self) -> bool {
         match self {
             Self::Added {
@@ -151,7 +154,7 @@ impl<'a> Change<'a> {
                 is_in_initial_list,
             } => new.from_watch && !is_in_initial_list,
             Self::Updated { old, new } => {
-                // A list may bring an object again that a watch brought once.
+                // A list may repeat an object that a watch delivered before.
                 let is_step = |order| !matches!(order, Some(Ordering::Greater | Ordering::Equal));
                 new.from_watch
                     && old.uid() == new.uid()
@@ -165,7 +168,7 @@ impl<'a> Change<'a> {
         }
     }
 
-    /// The object's name.
+    /// Returns the object's namespace and name.
     pub fn name(&self) -> &'a NamespacedName {
         match self {
             Self::Added { new, .. } | Self::Updated { new, .. } => new.name(),

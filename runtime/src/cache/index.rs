@@ -1,4 +1,4 @@
-//! Indexes, by JSON path or by a function: what they are, and which values an object has in them.
+//! Indexes (client-go's IndexFunc): by JSON path or by a function, and the values that an object has in them.
 
 use std::{
     borrow::Cow,
@@ -11,13 +11,13 @@ use std::{
 };
 
 use super::{
-    interner::Recent,
+    interner::Interner,
     object::StoredObject,
     scan::{Cursor, ScanError, unquoted},
 };
 use crate::NamespacedName;
 
-/// The type of an index's values. An object with a value of another type is left out of the index and counted.
+/// The type of an index's values. An object with a value of another type is left out of the index, and counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum IndexType {
     /// A string, or a string enum.
@@ -28,29 +28,31 @@ pub enum IndexType {
     Integer,
 }
 
-/// An index: its name and the path of the values in the object's JSON.
+/// An index by path: its name, and the path of the values in an object's JSON.
 ///
-/// Guaranteed: an object is found by all its values, each once, in the same moment as by its name; an absent value, and `null`, is none. An
-/// object with a value of another type, or with something else than a list at `[*]`, is left out of this index, counted in
-/// [`InformerStats::index_errors`](super::InformerStats::index_errors) and logged for the first of them.
+/// Guaranteed: an object is found by each of its values, once, and in the same snapshot as by its name. An absent value and `null` are not
+/// indexed. An object with a value of another type, or with anything but a list at `[*]`, is left out of this index and counted in
+/// [`InformerStats::index_errors`](super::InformerStats::index_errors); the first one is logged.
 ///
-/// Not guaranteed: that a path that no object has is noticed: it finds nothing. What is looked at is what the API server sends, of an
-/// informer with a [transform](super::StorageMode::Transformed) what that leaves, and of one of metadata only nothing else than metadata. An index
-/// of what a [projection](super::StorageMode::Projection) leaves out must be added before the informer starts: afterwards it is refused, which
-/// is logged, and it finds nothing.
+/// Not guaranteed: that a misspelt path is noticed: it finds nothing. Values are read from what the API server sends; with a
+/// [transform](super::StorageMode::Transformed), from its result; with metadata only, from the metadata. An index over a path that a
+/// [projection](super::StorageMode::Projection) does not keep must be added before the informer starts: afterwards adding it is an error.
 ///
 /// The path's grammar: fields `spec.nodeName`, quoted fields `metadata.labels['a.b/c']`, all elements `spec.ports[*].name`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct IndexSpec {
-    /// The name by which listers ask for it.
+    /// The name that listers pass to [`by_index`](super::Lister::by_index).
     pub name: &'static str,
-    /// Where the values are.
+    /// The path of the values.
     pub path: &'static str,
-    /// What they are.
+    /// The type of the values.
     pub value_type: IndexType,
 }
 
-/// The value of an index. Values of different types are never equal: `"1"` does not find `1`.
+/// The name of the index over the uids of controller owner references.
+pub(super) const CONTROLLER_UID_INDEX: &str = "metadata.ownerReferences[controller].uid";
+
+/// A value of an index. Values of different types are never equal: `"1"` does not find `1`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum IndexKey {
     /// A string.
@@ -65,16 +67,16 @@ pub enum IndexKey {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexPath(Vec<PathSegment>);
 
-/// A step of an [`IndexPath`].
+/// A segment of an [`IndexPath`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PathSegment {
-    /// Into a field.
+    /// A field of an object.
     Field(String),
-    /// Into all elements of an array.
+    /// All elements of a list.
     Elements,
 }
 
-/// A text that is no path of an index.
+/// The path of an index does not parse.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "index path {path:?}: {problem} at byte {at}; write fields as `spec.nodeName`, other names as `['a.b/c']`, all elements as `[*]`"
@@ -85,8 +87,17 @@ pub struct IndexPathError {
     at: usize,
 }
 
+/// An index could not be added; the informer has the indexes that it had before.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("index {index} of {kind} was not added: {problem}")]
+pub struct AddIndexError {
+    pub(super) kind: String,
+    pub(super) index: String,
+    pub(super) problem: String,
+}
+
 impl IndexPath {
-    /// The steps, from the object's root.
+    /// Returns the segments, from the object's root.
     pub fn segments(&self) -> &[PathSegment] {
         &self.0
     }
@@ -139,36 +150,54 @@ impl FromStr for IndexPath {
     }
 }
 
-/// An index that can be looked up in objects.
+/// An index of a store: computes the values of an object.
 pub(super) struct Index {
     pub(super) name: Box<str>,
-    source: Source,
-    /// How often an object was left out: for a value of another type than the index's, or because the function failed.
+    source: IndexSource,
+    /// The number of objects that were left out: for a value of another type, or because the function failed.
     pub(super) errors: AtomicU64,
 }
 
-/// What finds the keys of an object; does not panic.
+/// Computes the values of an object; does not panic.
 pub(super) type IndexFunction =
     Box<dyn Fn(&Arc<StoredObject>) -> Result<Vec<IndexKey>, String> + Send + Sync>;
 
-enum Source {
+enum IndexSource {
     Path(IndexPath, IndexType),
     Function(IndexFunction),
+    /// The uid of the controller owner reference, from the metadata.
+    ControllerUid,
 }
 
 impl Index {
     pub(super) fn by_path(spec: &IndexSpec) -> Result<Self, IndexPathError> {
         Ok(Self::new(
             spec.name,
-            Source::Path(spec.path.parse()?, spec.value_type),
+            IndexSource::Path(spec.path.parse()?, spec.value_type),
         ))
     }
 
     pub(super) fn by_function(name: &str, function: IndexFunction) -> Self {
-        Self::new(name, Source::Function(function))
+        Self::new(name, IndexSource::Function(function))
     }
 
-    fn new(name: &str, source: Source) -> Self {
+    /// The index that backs [`Lister::owned_by`](super::Lister::owned_by).
+    pub(super) fn by_controller_uid() -> Self {
+        Self::new(CONTROLLER_UID_INDEX, IndexSource::ControllerUid)
+    }
+
+    /// Whether both indexes hold the same values. Never true for two functions, which cannot be compared.
+    pub(super) fn is_equivalent(&self, other: &Self) -> bool {
+        match (&self.source, &other.source) {
+            (IndexSource::Path(path, value_type), IndexSource::Path(other_path, other_type)) => {
+                path == other_path && value_type == other_type
+            }
+            (IndexSource::ControllerUid, IndexSource::ControllerUid) => true,
+            _ => false,
+        }
+    }
+
+    fn new(name: &str, source: IndexSource) -> Self {
         Self {
             name: name.into(),
             source,
@@ -176,27 +205,36 @@ impl Index {
         }
     }
 
-    /// Where its values stand; none for what a function says.
+    /// Returns the path of the values; none for an index by function or by metadata.
     pub(super) fn path(&self) -> Option<&[PathSegment]> {
         match &self.source {
-            Source::Path(path, _) => Some(&path.0),
-            Source::Function(_) => None,
+            IndexSource::Path(path, _) => Some(&path.0),
+            IndexSource::Function(_) | IndexSource::ControllerUid => None,
         }
     }
 
-    /// Whether its values stand outside of `metadata`. What a function reads shows when it reads it.
+    /// Whether its values are outside of `metadata`. False for a function: its reads are counted when it is called.
     pub(super) fn needs_body(&self) -> bool {
         let first = self.path().and_then(<[PathSegment]>::first);
         first.is_some_and(|first| first.field() != Some("metadata"))
     }
 
-    /// The keys of an object, each once. An absent value, and `null`, is none. Calls the user's function: hold no lock.
+    /// Returns the values of an object, each once, without absent ones and `null`. Calls the user's function: hold no lock.
     pub(super) fn keys(&self, object: &Arc<StoredObject>) -> Box<[IndexKey]> {
-        let Source::Function(function) = &self.source else {
-            let keys = object
-                .payload
-                .with_json(|json| self.path_keys(json, object.name(), &mut Recent::default()));
-            return keys.ok().flatten().unwrap_or_default();
+        let function = match &self.source {
+            IndexSource::Path(..) => {
+                let keys = object
+                    .payload
+                    .with_json(|json| self.path_keys(json, object.name(), &mut Interner::default()));
+                return keys.ok().flatten().unwrap_or_default();
+            }
+            IndexSource::ControllerUid => {
+                let controller = object.metadata.controller().into_iter();
+                return controller
+                    .map(|owner| IndexKey::String(owner.uid.clone()))
+                    .collect();
+            }
+            IndexSource::Function(function) => function,
         };
         let problem = match function(object) {
             Ok(mut keys) => {
@@ -214,30 +252,30 @@ impl Index {
     fn failed(&self, name: &NamespacedName, problem: &str) {
         if self.errors.fetch_add(1, Ordering::Relaxed) == 0 {
             let index = &self.name;
-            tracing::error!("index {index} leaves {name} out: {problem}; further failures are only counted");
+            tracing::error!("index {index} leaves out {name}: {problem}; further failures are only counted");
         }
     }
 
-    /// The keys, where they are found by path in the JSON; none where by a function.
+    /// Returns the values that the path has in the JSON; none unless the index is by path.
     pub(super) fn path_keys(
         &self,
         json: &[u8],
         name: &NamespacedName,
-        texts: &mut Recent<str>,
+        interner: &mut Interner<str>,
     ) -> Option<Box<[IndexKey]>> {
-        let Source::Path(path, value_type) = &self.source else {
+        let IndexSource::Path(path, value_type) = &self.source else {
             return None;
         };
-        let mut found = Found {
+        let mut collector = KeyCollector {
             value_type: *value_type,
             keys: Vec::new(),
-            texts,
+            interner,
         };
         let Ok(json) = std::str::from_utf8(json) else {
             return Some(Box::default());
         };
-        Some(match found.visit(json, &path.0) {
-            Ok(()) => found.keys.into_boxed_slice(),
+        Some(match collector.visit(json, &path.0) {
+            Ok(()) => collector.keys.into_boxed_slice(),
             Err(problem) => {
                 self.failed(name, &problem);
                 Box::default()
@@ -254,19 +292,20 @@ impl fmt::Debug for Index {
     }
 }
 
-/// The text at fields of fields, in the JSON of an object.
+/// Returns the string at a path of field names in the JSON of an object.
 pub(super) fn text_at(json: &[u8], fields: &[&str]) -> Option<String> {
     let value = descend(std::str::from_utf8(json).ok()?, fields.iter().copied()).ok()??;
     unquoted(value).map(Cow::into_owned)
 }
 
-struct Found<'t> {
+/// Collects the values at a path.
+struct KeyCollector<'t> {
     value_type: IndexType,
     keys: Vec<IndexKey>,
-    texts: &'t mut Recent<str>,
+    interner: &'t mut Interner<str>,
 }
 
-impl Found<'_> {
+impl KeyCollector<'_> {
     fn visit(&mut self, json: &str, path: &[PathSegment]) -> Result<(), String> {
         let elements = path.iter().position(|segment| *segment == PathSegment::Elements);
         let (fields, rest) = path.split_at(elements.unwrap_or(path.len()));
@@ -276,12 +315,12 @@ impl Found<'_> {
             return Ok(());
         };
         let [PathSegment::Elements, rest @ ..] = rest else {
-            return self.take(value);
+            return self.add(value);
         };
         let (mut elements, mut first) = (Cursor::new(value), true);
         while elements
             .element(&mut first)
-            .map_err(|_| "there is no list at [*]")?
+            .map_err(|_| "the value at [*] is not a list")?
         {
             let element = elements.value().map_err(|error| error.to_string())?;
             self.visit(element, rest)?;
@@ -289,13 +328,13 @@ impl Found<'_> {
         Ok(())
     }
 
-    fn take(&mut self, value: &str) -> Result<(), String> {
+    fn add(&mut self, value: &str) -> Result<(), String> {
         let key = match self.value_type {
-            IndexType::String => unquoted(value).map(|text| IndexKey::String(self.texts.share(&text))),
+            IndexType::String => unquoted(value).map(|text| IndexKey::String(self.interner.intern(&text))),
             IndexType::Bool => value.parse().ok().map(IndexKey::Bool),
             IndexType::Integer => value.parse().ok().map(IndexKey::Integer),
         };
-        let key = key.ok_or_else(|| format!("a value is no {:?}", self.value_type))?;
+        let key = key.ok_or_else(|| format!("a value is not of type {:?}", self.value_type))?;
         if !self.keys.contains(&key) {
             self.keys.push(key);
         }
@@ -303,7 +342,7 @@ impl Found<'_> {
     }
 }
 
-/// The value of a field of a field of…, if it is there; what stands behind it is not read. Fails at what is neither an object nor null.
+/// Returns the value at a path of field names, if it exists, without reading beyond it. Fails at a value that is neither an object nor null.
 fn descend<'a, 'f>(
     json: &'a str,
     fields: impl Iterator<Item = &'f str>,

@@ -1,4 +1,4 @@
-//! The objects that an index holds under each value.
+//! The indexer: the objects that have each value of an index.
 
 use std::{borrow::Borrow, hash::Hash, sync::Arc};
 
@@ -7,7 +7,7 @@ use hashbrown::HashMap;
 use super::{object::StoredObject, tree::Tree};
 use crate::NamespacedName;
 
-/// Objects by value. A value without objects takes no room.
+/// The objects of one index by value. A value without objects has no entry.
 #[derive(Debug)]
 pub(super) struct Indexer<V>(HashMap<V, Tree>);
 
@@ -18,7 +18,7 @@ impl<V> Default for Indexer<V> {
 }
 
 impl<V: Eq + Hash> Indexer<V> {
-    /// Puts the object in the place of what has its name; `hash` is the name's.
+    /// Adds the object under a value, and replaces the one of the same name. `hash` is the hash of the name.
     pub(super) fn insert<'q, Q: Eq + Hash + ?Sized>(
         &mut self,
         value: &'q Q,
@@ -30,6 +30,7 @@ impl<V: Eq + Hash> Indexer<V> {
         self.0.entry_ref(value).or_default().insert(hash, object.clone());
     }
 
+    /// Removes the object of that name from a value.
     pub(super) fn remove<Q: Eq + Hash + ?Sized>(&mut self, value: &Q, hash: u64, name: &NamespacedName)
     where
         V: Borrow<Q>,
@@ -42,7 +43,7 @@ impl<V: Eq + Hash> Indexer<V> {
         }
     }
 
-    /// The values that objects have, in no order.
+    /// Returns the values that objects have, in no particular order.
     pub(super) fn keys(&self) -> Vec<V>
     where
         V: Clone,
@@ -50,7 +51,7 @@ impl<V: Eq + Hash> Indexer<V> {
         self.0.keys().cloned().collect()
     }
 
-    /// The objects under a value, as they are now; none without any.
+    /// Returns the objects under a value; none if no object has it.
     pub(super) fn tree<Q: Eq + Hash + ?Sized>(&self, value: &Q) -> Option<&Tree>
     where
         V: Borrow<Q>,
@@ -58,7 +59,7 @@ impl<V: Eq + Hash> Indexer<V> {
         self.0.get(value)
     }
 
-    /// The objects under a value, as a snapshot.
+    /// Returns a snapshot of the objects under a value; empty if no object has it.
     pub(super) fn get<Q: Eq + Hash + ?Sized>(&self, value: &Q) -> Tree
     where
         V: Borrow<Q>,

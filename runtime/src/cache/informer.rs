@@ -1,195 +1,192 @@
-//! The shared informer of one kind.
+//! The shared informer of one kind: its typed interface.
 
 use std::{any::type_name, fmt, marker::PhantomData, sync::Arc, time::Duration};
 
 use super::{
-    Change, Deleted, EventHandler, HandlerOptions, HandlerRegistration, IndexKey, IndexSpec, InformerHandle,
-    InformerOptions, InformerStats, ListWatchError, Lister, Object,
+    AddIndexError, Change, Deleted, EventHandler, HandlerOptions, HandlerRegistration, IndexKey, IndexSpec,
+    InformerHandle, InformerOptions, InformerStats, ListWatchError, Lister, Object,
     index::Index,
-    processor::{Handler, Listener},
+    processor::{HandlerFn, Listener},
     store::StoreEvent,
     untyped_informer::UntypedInformer,
 };
 use crate::{ApiResource, View, panics::caught};
 
-/// A shared informer: one list and watch, any number of readers. Cloning copies a pointer.
+/// A shared informer: one list and watch, one store, any number of readers and handlers. Cloning copies a pointer.
 ///
-/// Guaranteed: a handler or sink that is told of an object finds it, or something newer, in the [`lister`](Self::lister). Of one
-/// object it is told in order: added, updated any number of times, deleted. When the watch broke, intermediate states are missed; a
-/// deletion that was missed is told with `final_state_known` false, and a deletion and recreation that was missed is told as one update
-/// with another uid. What a relist finds unchanged is told only to those who [resync](HandlerOptions::resync) at that time.
+/// Guaranteed: when a handler or sink receives an object, the [`lister`](Self::lister) already has it, or a newer version. The events of one
+/// object are in order: one addition, any number of updates, one deletion. While the watch is broken, intermediate states are missed. A
+/// missed deletion is delivered as a tombstone (`final_state_known` is false; client-go's DeletedFinalStateUnknown), a missed deletion and
+/// recreation as one update to another uid. Objects that a relist finds unchanged are delivered only to handlers that are in a
+/// [resync](HandlerOptions::resync) at that time.
 ///
 /// Not guaranteed: an order among objects, or among handlers.
 pub struct SharedInformer<K> {
-    pub(super) core: Arc<UntypedInformer>,
+    pub(super) untyped: Arc<UntypedInformer>,
     kind: PhantomData<fn() -> K>,
 }
 
 impl<K> Clone for SharedInformer<K> {
     fn clone(&self) -> Self {
-        Self::over(self.core.clone())
+        Self::over(self.untyped.clone())
     }
 }
 
 impl<K> fmt::Debug for SharedInformer<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SharedInformer")
-            .field("info", self.core.info())
+            .field("info", self.untyped.info())
             .finish_non_exhaustive()
     }
 }
 
 impl<K> SharedInformer<K> {
-    pub(super) fn over(core: Arc<UntypedInformer>) -> Self {
+    pub(super) fn over(untyped: Arc<UntypedInformer>) -> Self {
         Self {
-            core,
+            untyped,
             kind: PhantomData,
         }
     }
 }
 
 impl<K: View> SharedInformer<K> {
-    /// The kind that is watched.
+    /// Returns the kind of the informer.
     pub fn info(&self) -> &ApiResource {
-        self.core.info()
+        self.untyped.info()
     }
 
-    /// Which of its objects are watched.
+    /// Returns the options of the informer.
     pub fn options(&self) -> &InformerOptions {
-        &self.core.options
+        &self.untyped.options
     }
 
-    /// Reads the store.
+    /// Returns a lister, which reads the store.
     pub fn lister(&self) -> Lister<K> {
-        Lister::over(self.core.clone())
+        Lister::over(self.untyped.clone())
     }
 
-    /// Whether the first list is in the store, and every sink was told of it.
+    /// Whether the cache has synced: the first list is in the store, and every sink has received it.
     pub fn has_synced(&self) -> bool {
-        self.core.has_synced()
+        self.untyped.has_synced()
     }
 
-    /// Whether it was stopped. It does not start again; what it held last can still be read.
+    /// Whether the informer has stopped. It does not start again; its store can still be read.
     pub fn is_stopped(&self) -> bool {
-        self.core.is_stopped()
+        self.untyped.is_stopped()
     }
 
-    /// Returns once [`has_synced`](Self::has_synced). Never when the informer is not started. Cancel safe.
+    /// Waits for the cache sync ([`has_synced`](Self::has_synced)). Never returns if the informer is not started. Cancel safe.
     pub async fn wait_for_sync(&self) {
-        self.core.wait_for_sync().await;
+        self.untyped.wait_for_sync().await;
     }
 
-    /// Adds a handler, also after start: it is told of what is in the store first, as additions of the initial list. After the informer has
-    /// stopped it is told nothing, which is logged.
+    /// Adds an event handler, before or after the start. It first receives the objects in the store, as additions of the initial list.
+    /// After the informer has stopped it receives nothing, with a logged warning.
     pub fn add_event_handler(&self, handler: impl EventHandler<K>) -> HandlerRegistration {
         self.add_event_handler_with(handler, HandlerOptions::default())
     }
 
-    /// The same, with options.
+    /// As [`add_event_handler`](Self::add_event_handler), with options such as a resync period.
     pub fn add_event_handler_with<H: EventHandler<K>>(
         &self,
         handler: H,
         options: HandlerOptions,
     ) -> HandlerRegistration {
         let listener = Listener::Handler(Self::typed(handler));
-        self.core
+        self.untyped
             .listen(listener, options, &format!("handler {}", type_name::<H>()))
     }
 
-    /// Adds a sink that is called in line, after the store was changed and before the next change: it must be quick and must not block.
-    /// This is what controllers feed their queues with. It is told in the same order as a handler, with the same guarantees, also when it is
-    /// added after start or stop.
+    /// Adds a sink, which is called inline after each change of the store and before the next: it must be fast and must not block.
+    /// Controllers enqueue keys with sinks. Order and guarantees are those of a handler, also if it is added after start or stop.
     pub fn add_sink(&self, sink: impl Fn(&Change<'_>) + Send + Sync + 'static) -> HandlerRegistration {
         self.add_sink_with(sink, HandlerOptions::default())
     }
 
-    /// The same, with options.
+    /// As [`add_sink`](Self::add_sink), with options such as a resync period.
     pub fn add_sink_with(
         &self,
         sink: impl Fn(&Change<'_>) + Send + Sync + 'static,
         options: HandlerOptions,
     ) -> HandlerRegistration {
-        self.core
+        self.untyped
             .listen(Listener::Sink(Box::new(sink)), options, "a sink")
     }
 
-    /// Adds an index, also after start: what is in the store is indexed at once. One of the same name is left as it is. A path that is none,
-    /// or that [`IndexSpec`] cannot promise to fill, is logged as an error, and its index finds nothing.
-    pub fn add_index(&self, index: &IndexSpec) {
-        self.core.add_index(index);
+    /// Adds an index, before or after the start: objects in the store are indexed at once. Adding the same index again does nothing.
+    ///
+    /// Fails, and adds nothing, if the path does not parse, if another index has the name, or if the informer keeps only a
+    /// [projection](super::StorageMode::Projection) without that path and already holds objects.
+    pub fn add_index(&self, index: &IndexSpec) -> Result<(), AddIndexError> {
+        self.untyped.add_index(index)
     }
 
-    /// Adds an index whose values `function` says, as [`add_index`](Self::add_index) does.
+    /// Adds an index with values that `function` computes, before or after the start. Fails if another index has the name.
     ///
-    /// It is called once for each version of an object, without a lock. One that reads only metadata is cheap; one that decodes pays for
-    /// it with each object that arrives: prefer a path. What it fails for, or panics at, is left out of the index and counted in
-    /// [`InformerStats::index_errors`].
+    /// `function` is called once for each version of an object, without a lock. A function that reads only metadata is cheap; one that
+    /// decodes costs a decoding of each object that arrives: prefer a path. An object for which it fails or panics is left out of the
+    /// index and counted in [`InformerStats::index_errors`].
     pub fn add_index_function<I, E>(
         &self,
         name: &str,
         function: impl Fn(&Object<K>) -> Result<I, E> + Send + Sync + 'static,
-    ) where
+    ) -> Result<(), AddIndexError>
+    where
         I: IntoIterator<Item = IndexKey>,
         E: fmt::Display,
     {
-        let views = self.core.views.clone();
+        let decoder = self.untyped.decoder.clone();
         let function = move |stored: &Arc<_>| {
-            let found = caught(|| {
+            let keys = caught(|| {
                 let keys = function(&Object::new(Arc::clone(stored)));
                 keys.map(|keys| keys.into_iter().collect())
                     .map_err(|error| error.to_string())
             });
-            let found = found.unwrap_or_else(|panic| Err(format!("it panicked: {panic}")));
-            found.map_err(|problem| views.quotable(problem))
+            let keys = keys.unwrap_or_else(|panic| Err(format!("the function panicked: {panic}")));
+            keys.map_err(|problem| decoder.quotable(problem))
         };
-        self.core
-            .store
-            .add_index(Index::by_function(name, Box::new(function)));
+        self.untyped.add(Index::by_function(name, Box::new(function)))
     }
 
-    /// The resource version up to which the store holds everything: that of the list and watch of `namespace` where the informer has one
-    /// for each, else that of all namespaces. None before the first list. Never greater than what the store holds, and it never goes
-    /// backwards between two lists; a list after the server was restored from a backup may take it back.
+    /// Returns the resource version up to which all changes are in the store: that of the list and watch of `namespace` if the informer has
+    /// one for each namespace, else that of all namespaces. None before the first list. It increases monotonically, except that a list may
+    /// lower it after the API server was restored from a backup.
     pub fn last_resource_version(&self, namespace: Option<&str>) -> Option<String> {
-        self.core.store.version(namespace)
+        self.untyped.store.version(namespace)
     }
 
-    /// Is told of each list and each watch that fails, before it is tried again: to see it, not to mend it. It is called in line, must be
-    /// quick and must not block; a panic is logged and ends there. The last handler counts. An error once the informer has started.
-    /// A watch that merely ends, or whose version has expired, is no failure, nor is a server that knows no streaming lists.
+    /// Sets a handler for failed lists and watches, for observation only (client-go's WatchErrorHandler). It is called before each retry,
+    /// inline: it must be fast and must not block; a panic is logged. The last handler that is set counts. Fails once the informer has
+    /// started. Not failures: a watch that ends normally or expires (410), and an API server without streaming lists.
     pub fn set_error_handler(
         &self,
         handler: impl Fn(&ListWatchError) + Send + Sync + 'static,
     ) -> Result<(), AlreadyStarted> {
         let is_early = self
-            .core
+            .untyped
             .error_handler
-            .set(Arc::new(handler), || self.core.is_started());
+            .set(Arc::new(handler), || self.untyped.is_started());
         is_early
             .then_some(())
             .ok_or_else(|| AlreadyStarted(self.info().kind.to_string()))
     }
 
-    /// After this time, again and again, those handlers are resynced that are added afterwards and do not say how often themselves.
+    /// Sets the default resync period of handlers that are added afterwards without one of their own.
     pub fn set_resync(&self, period: Option<Duration>) {
-        self.core.set_resync(period);
+        self.untyped.set_resync(period);
     }
 
     pub(crate) fn progress(&self) -> InformerHandle {
-        InformerHandle::of(self.core.clone())
+        InformerHandle::of(self.untyped.clone())
     }
 
-    /// Figures of the informer.
+    /// Returns statistics of the informer.
     pub fn stats(&self) -> InformerStats {
-        self.core.stats()
+        self.untyped.stats()
     }
 
-    /// Puts an object into the store, as a test does, and counts the informer as synced. Nobody is told. The informer should not be started.
-    pub fn seed(&self, json: &serde_json::Value) -> Result<(), SeedError> {
-        self.core.seed(json)
-    }
-
-    fn typed(handler: impl EventHandler<K>) -> Handler {
+    /// Wraps a typed handler for the untyped informer.
+    fn typed(handler: impl EventHandler<K>) -> HandlerFn {
         let object = |stored: &Arc<_>| Object::<K>::new(Arc::clone(stored));
         Box::new(move |change, is_in_initial_list| match change {
             StoreEvent::Added(new) => handler.on_add(&object(new), is_in_initial_list),
@@ -205,15 +202,7 @@ impl<K: View> SharedInformer<K> {
     }
 }
 
-/// An informer runs already, and cannot be set up any more. It runs on as it was.
+/// The informer has started, and this can only be set before.
 #[derive(Debug, Clone, thiserror::Error)]
-#[error("the informer of {0} has started: set it up before")]
+#[error("the informer of {0} has started: set the error handler before the start")]
 pub struct AlreadyStarted(String);
-
-/// An object cannot be put into a store, which is as it was.
-#[derive(Debug, Clone, thiserror::Error)]
-#[error("this is no {kind} that a cache could hold: {problem}")]
-pub struct SeedError {
-    pub(super) kind: String,
-    pub(super) problem: String,
-}

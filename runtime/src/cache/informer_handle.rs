@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use super::{seeding, untyped_informer::UntypedInformer};
+use super::{selector_match, untyped_informer::UntypedInformer};
 use crate::{ApiResource, NamespacedName};
 
 /// An informer without its type: what it holds, and up to which version.
@@ -32,7 +32,7 @@ impl InformerHandle {
         let options = &self.0.options;
         let is_selected = || {
             let object = json.and_then(|json| serde_json::from_slice(json).ok());
-            object.is_some_and(|object| seeding::matches(options, &[None], &object))
+            object.is_some_and(|object| selector_match::matches(options, &[None], &object))
         };
         (options.label_selector.is_none() && options.field_selector.is_none())
             || is_selected()

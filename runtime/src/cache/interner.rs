@@ -1,4 +1,4 @@
-//! Texts that many objects have in common, shared while they keep coming.
+//! The interner: shares equal strings, labels and owner references of objects that arrive close to each other.
 
 use std::{hash::BuildHasher, sync::Arc};
 
@@ -6,124 +6,123 @@ use hashbrown::DefaultHashBuilder;
 
 use super::prefetch;
 
-/// How many texts are remembered at first, and at most: as long as those that displace one another are many, there are to be more places.
-const FEWEST: usize = 64;
-const MOST: usize = 2048;
-/// Longer texts are not remembered: they are rare, and would be most of what is.
-const LONGEST: usize = 4096;
+/// The initial number of entries.
+const MIN_ENTRIES: usize = 64;
+/// The maximum number of entries. The interner grows to it as long as many entries evict each other.
+const MAX_ENTRIES: usize = 2048;
+/// Longer texts are not interned: they are rare, and would take most of the memory.
+const MAX_TEXT_BYTES: usize = 4096;
 
-/// What was made of a text lately: siblings have the same labels and the same owner, and come one after the other.
-///
-/// It holds on to no more than its places.
+/// A bounded cache from JSON texts to shared values. Replicas have equal labels and owner references and arrive one after another.
 #[derive(Debug)]
-pub(super) struct Recent<T: ?Sized, S = DefaultHashBuilder> {
-    /// Two for each hash, side by side: the newer one first.
-    places: Vec<[Option<Place<T>>; 2]>,
-    displaced: usize,
+pub(super) struct Interner<T: ?Sized, S = DefaultHashBuilder> {
+    /// Two entries for each hash, the newer one first.
+    buckets: Vec<[Option<InternedText<T>>; 2]>,
+    evictions: usize,
     hasher: S,
 }
 
 #[derive(Debug)]
-struct Place<T: ?Sized> {
+struct InternedText<T: ?Sized> {
     text: Box<str>,
-    meaning: Arc<T>,
+    value: Arc<T>,
 }
 
-/// A text whose meaning will be asked for.
+/// A text with its hash, ready for a lookup.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Asked<'t> {
+pub(super) struct HashedText<'t> {
     text: &'t str,
     hash: u64,
 }
 
-impl<'t> Asked<'t> {
+impl<'t> HashedText<'t> {
     pub(super) fn text(self) -> &'t str {
         self.text
     }
 
-    /// Equal texts have equal digests, of one [`Recent`], and others hardly ever.
+    /// Returns the hash: equal for equal texts of one [`Interner`], and hardly ever for others.
     pub(super) fn digest(self) -> u64 {
         self.hash
     }
 }
 
-impl<T: ?Sized, S: Default> Default for Recent<T, S> {
+impl<T: ?Sized, S: Default> Default for Interner<T, S> {
     fn default() -> Self {
         Self {
-            places: Vec::new(),
-            displaced: 0,
+            buckets: Vec::new(),
+            evictions: 0,
             hasher: S::default(),
         }
     }
 }
 
-impl<T: ?Sized, S: BuildHasher> Recent<T, S> {
-    /// Has the processor read what the text will be compared with, while its meaning is not asked for yet.
-    pub(super) fn ask<'t>(&self, text: &'t str) -> Asked<'t> {
+impl<T: ?Sized, S: BuildHasher> Interner<T, S> {
+    /// Hashes a text, and starts loading into the CPU's cache the entries that the lookup will compare it with.
+    pub(super) fn hash_text<'t>(&self, text: &'t str) -> HashedText<'t> {
         let hash = self.hasher.hash_one(text);
-        if !self.places.is_empty() {
-            for known in self.places[self.place(hash)].iter().flatten() {
+        if !self.buckets.is_empty() {
+            for known in self.buckets[self.bucket(hash)].iter().flatten() {
                 prefetch::text(known.text.as_bytes());
             }
         }
-        Asked { text, hash }
+        HashedText { text, hash }
     }
 
-    /// What `make` made of the text, now or lately.
+    /// Returns the value of the text, from the cache or from `make`. Errors of `make` are not cached.
     pub(super) fn get_or_make<E>(
         &mut self,
-        Asked { text, hash }: Asked<'_>,
+        HashedText { text, hash }: HashedText<'_>,
         make: impl FnOnce(&str) -> Result<Arc<T>, E>,
     ) -> Result<Arc<T>, E> {
-        if text.len() > LONGEST {
+        if text.len() > MAX_TEXT_BYTES {
             return make(text);
         }
-        if 2 * self.displaced >= self.places.len() && self.places.len() < MOST / 2 {
+        if 2 * self.evictions >= self.buckets.len() && self.buckets.len() < MAX_ENTRIES / 2 {
             self.grow();
         }
-        let place = self.place(hash);
-        let known = self.places[place]
+        let bucket = self.bucket(hash);
+        let known = self.buckets[bucket]
             .iter()
             .flatten()
             .find(|known| *known.text == *text);
         if let Some(known) = known {
-            return Ok(known.meaning.clone());
+            return Ok(known.value.clone());
         }
-        let meaning = make(text)?;
-        self.put(Place {
+        let value = make(text)?;
+        self.put(InternedText {
             text: text.into(),
-            meaning: meaning.clone(),
+            value: value.clone(),
         });
-        Ok(meaning)
+        Ok(value)
     }
 
-    fn put(&mut self, new: Place<T>) {
-        let place = self.place(self.hasher.hash_one(&*new.text));
-        let [newer, older] = &mut self.places[place];
-        let displaced = std::mem::replace(older, newer.replace(new));
-        self.displaced += usize::from(displaced.is_some());
+    fn put(&mut self, new: InternedText<T>) {
+        let bucket = self.bucket(self.hasher.hash_one(&*new.text));
+        let [newer, older] = &mut self.buckets[bucket];
+        let evicted = std::mem::replace(older, newer.replace(new));
+        self.evictions += usize::from(evicted.is_some());
     }
 
     fn grow(&mut self) {
-        let places = (2 * self.places.len()).max(FEWEST / 2);
-        let known = std::mem::replace(&mut self.places, (0..places).map(|_| [None, None]).collect());
+        let buckets = (2 * self.buckets.len()).max(MIN_ENTRIES / 2);
+        let known = std::mem::replace(&mut self.buckets, (0..buckets).map(|_| [None, None]).collect());
         let known = known.into_iter().flat_map(|[newer, older]| [older, newer]);
-        for place in known.flatten() {
-            self.put(place);
+        for entry in known.flatten() {
+            self.put(entry);
         }
-        self.displaced = 0;
+        self.evictions = 0;
     }
 
-    fn place(&self, hash: u64) -> usize {
-        usize::try_from(hash % self.places.len() as u64).unwrap_or_default()
+    fn bucket(&self, hash: u64) -> usize {
+        usize::try_from(hash % self.buckets.len() as u64).unwrap_or_default()
     }
 }
 
-impl Recent<str> {
-    /// The text, shared.
-    pub(super) fn share(&mut self, text: &str) -> Arc<str> {
+impl Interner<str> {
+    /// Returns the text as a shared string.
+    pub(super) fn intern(&mut self, text: &str) -> Arc<str> {
         let shared: Result<_, std::convert::Infallible> =
-            self.get_or_make(self.ask(text), |text| Ok(text.into()));
+            self.get_or_make(self.hash_text(text), |text| Ok(text.into()));
         shared.unwrap_or_else(|never| match never {})
     }
 }
@@ -135,22 +134,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_came_lately_is_shared_and_what_came_long_ago_is_forgotten() {
-        let mut recent = Recent::<str>::default();
-        let first = recent.share("kube-system");
-        assert!(Arc::ptr_eq(&first, &recent.share("kube-system")));
-        for number in 0..10 * MOST {
-            assert_eq!(*recent.share(&number.to_string()), *number.to_string());
+    fn recent_texts_are_shared_and_old_ones_are_evicted() {
+        let mut interner = Interner::<str>::default();
+        let first = interner.intern("kube-system");
+        assert!(Arc::ptr_eq(&first, &interner.intern("kube-system")));
+        for number in 0..10 * MAX_ENTRIES {
+            assert_eq!(*interner.intern(&number.to_string()), *number.to_string());
         }
         assert_eq!(Arc::strong_count(&first), 1);
-        let long = "a".repeat(LONGEST + 1);
-        assert!(!Arc::ptr_eq(&recent.share(&long), &recent.share(&long)));
+        let long = "a".repeat(MAX_TEXT_BYTES + 1);
+        assert!(!Arc::ptr_eq(&interner.intern(&long), &interner.intern(&long)));
     }
 
     #[test]
-    fn hundreds_that_come_again_and_again_are_all_remembered() {
-        // Which texts displace one another is chance: the same hashes in each run.
-        let mut recent = Recent::<str, BuildHasherDefault<DefaultHasher>>::default();
+    fn hundreds_of_repeated_texts_are_all_interned() {
+        // Fixed hashes: which texts evict each other depends on them.
+        let mut interner = Interner::<str, BuildHasherDefault<DefaultHasher>>::default();
         let mut made = 0;
         for round in 0..20 {
             if round == 10 {
@@ -158,7 +157,7 @@ mod tests {
             }
             for number in 0..400 {
                 let text = format!("labels {number}");
-                let shared: Result<_, ()> = recent.get_or_make(recent.ask(&text), |text| {
+                let shared: Result<_, ()> = interner.get_or_make(interner.hash_text(&text), |text| {
                     made += 1;
                     Ok(text.into())
                 });
@@ -166,14 +165,18 @@ mod tests {
             }
         }
         assert!(made < 10 * 400 / 10, "{made}");
-        assert!(recent.places.len() < MOST);
+        assert!(interner.buckets.len() < MAX_ENTRIES);
     }
 
     #[test]
-    fn what_cannot_be_made_is_tried_again() {
-        let mut recent = Recent::<str>::default();
-        assert_eq!(recent.get_or_make(recent.ask("a"), |_| Err("no")), Err("no"));
-        let made: Result<_, &str> = recent.get_or_make(recent.ask("a"), |text| Ok(format!("{text}!").into()));
+    fn errors_are_not_cached() {
+        let mut interner = Interner::<str>::default();
+        assert_eq!(
+            interner.get_or_make(interner.hash_text("a"), |_| Err("no")),
+            Err("no")
+        );
+        let made: Result<_, &str> =
+            interner.get_or_make(interner.hash_text("a"), |text| Ok(format!("{text}!").into()));
         assert_eq!(made, Ok("a!".into()));
     }
 }

@@ -1,117 +1,141 @@
-//! Reading the store.
+//! Listers: read the store of an informer by name, namespace, label selector, index and owner.
 
 use std::{fmt, marker::PhantomData, sync::Arc, vec};
 
 use kube::core::Selector;
 
 use super::{
-    DecodeError, IndexKey, Metadata, Object,
+    DecodeError, IndexKey, Metadata, Object, Owner,
+    index::{CONTROLLER_UID_INDEX, Index},
+    label_selector::LabelRequirements,
     object::StoredObject,
-    selector::Requirements,
     tree::{self, Tree},
     untyped_informer::UntypedInformer,
 };
 use crate::{NamespacedName, View};
 
-/// Reads the objects of one informer's store. Cloning copies a pointer.
+/// Reads the objects of one informer's store (client-go's Lister and Indexer). Cloning copies a pointer.
 ///
-/// Guaranteed: each call sees the store at one moment, with each batch of changes whole or not at all, in lookups by name, namespace
-/// and index alike; what it hands out never changes. A later call sees no older moment, unless the API server itself went back, as after
-/// a backup was restored. No call waits for the network, or for a reader.
+/// Guaranteed: each call reads a consistent snapshot of the store, which contains each batch of changes completely or not at all, in
+/// lookups by name, namespace and index alike. Returned objects never change. A later call reads no older snapshot, unless the API server
+/// itself went back, as after it was restored from a backup. No call waits for the network or for another reader.
 ///
-/// Not guaranteed: that two calls see the same moment; that what was true then is true now: the store is behind the API server by as long as
-/// a watch takes, or is away. Before the informer has synced all objects may be missing, or those of some of its namespaces. After it has
-/// stopped, what it held last is read.
+/// Not guaranteed: that two calls read the same snapshot; that it is up to date: the cache is behind the API server by the latency of the
+/// watch, or longer while the watch is broken. Before the cache sync, objects may be missing. After the informer has stopped, its last
+/// objects can still be read.
 pub struct Lister<K> {
-    core: Arc<UntypedInformer>,
+    untyped: Arc<UntypedInformer>,
     kind: PhantomData<fn() -> K>,
 }
 
 impl<K> Clone for Lister<K> {
     fn clone(&self) -> Self {
-        Self::over(self.core.clone())
+        Self::over(self.untyped.clone())
     }
 }
 
 impl<K> fmt::Debug for Lister<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Lister")
-            .field("info", self.core.info())
+            .field("info", self.untyped.info())
             .finish_non_exhaustive()
     }
 }
 
-/// Why [`Lister::get`] has no object. The API server may have one all the same.
+/// Why a lookup in the cache failed.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum LookupError {
-    /// The cache holds no such object.
+    /// The cache has no such object. The API server may have it nevertheless.
     #[error("{kind} {name} not found in the cache")]
     NotFound {
         /// The kind.
         kind: String,
-        /// The name asked for.
+        /// The name that was looked up.
         name: NamespacedName,
     },
-    /// The object is there and is no `K`.
+    /// The object is in the cache, but its bytes do not decode as `K`.
     #[error(transparent)]
     Decode(#[from] DecodeError),
+    /// The informer has no index of that name.
+    #[error(
+        "the informer of {kind} has no index {index:?}, only {indexes:?}; add it with `SharedInformer::add_index` before the lookup"
+    )]
+    UnknownIndex {
+        /// The kind of the informer.
+        kind: String,
+        /// The name of the missing index.
+        index: String,
+        /// The names of the indexes that the informer has.
+        indexes: Vec<String>,
+    },
+    /// The owner has no uid: it was not read from an API server.
+    #[error(
+        "cannot look up the {kind} objects that {owner} owns: the owner has no uid; pass an owner that was read from the API server or the \
+         cache, and give objects that a test seeds a `metadata.uid`"
+    )]
+    OwnerWithoutUid {
+        /// The kind of the objects that were looked up.
+        kind: String,
+        /// Namespace and name of the owner.
+        owner: NamespacedName,
+    },
 }
 
 impl LookupError {
-    /// Whether there is no such object.
+    /// Whether the error is [`NotFound`](Self::NotFound).
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::NotFound { .. })
     }
 }
 
-/// The objects that a list found, as they were at that moment; decoded one by one as the iterator advances.
+/// Iterator over the objects of a list; decodes each object as it advances.
 ///
-/// Guaranteed: each object once, and as many as `len` says; nothing that changes meanwhile shows. No lock is held, but what it has not
-/// yet handed out stays in memory. One that does not decode is an error in its place, and ends nothing. Nothing is kept decoded.
-/// A walk over many thousands lets other threads run in between.
+/// Guaranteed: it iterates over a snapshot, each object once, `len` objects in all. It holds no lock; the objects that it has not returned
+/// yet stay in memory. An object that does not decode is an error item and does not end the iteration. Decoded objects are not cached.
+/// A long iteration yields the thread about every half millisecond.
 ///
 /// Not guaranteed: an order, or the same order twice.
 pub struct Items<K> {
-    found: Found,
+    source: ItemsSource,
     kind: PhantomData<fn() -> K>,
 }
 
 #[derive(Clone)]
-enum Found {
-    All(tree::IntoIter),
-    Some(vec::IntoIter<Arc<StoredObject>>),
+enum ItemsSource {
+    Snapshot(tree::TreeIntoIter),
+    Filtered(vec::IntoIter<Arc<StoredObject>>),
 }
 
-impl Iterator for Found {
+impl Iterator for ItemsSource {
     type Item = Arc<StoredObject>;
 
     fn next(&mut self) -> Option<Self::Item> {
         match self {
-            Self::All(all) => all.next(),
-            Self::Some(some) => some.next(),
+            Self::Snapshot(objects) => objects.next(),
+            Self::Filtered(objects) => objects.next(),
         }
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
         match self {
-            Self::All(all) => all.size_hint(),
-            Self::Some(some) => some.size_hint(),
+            Self::Snapshot(objects) => objects.size_hint(),
+            Self::Filtered(objects) => objects.size_hint(),
         }
     }
 }
 
-impl ExactSizeIterator for Found {}
+impl ExactSizeIterator for ItemsSource {}
 
 impl<K: View> Iterator for Items<K> {
     type Item = Result<Arc<K>, DecodeError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let object = self.found.next()?;
-        Some(object.views.read(&object))
+        let object = self.source.next()?;
+        Some(object.decoder.decode(&object))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        self.found.size_hint()
+        self.source.size_hint()
     }
 }
 
@@ -119,79 +143,81 @@ impl<K: View> ExactSizeIterator for Items<K> {}
 
 impl<K> fmt::Debug for Items<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = self.found.clone().map(|object| object.name().clone());
+        let names = self.source.clone().map(|object| object.name().clone());
         f.debug_list().entries(names).finish()
     }
 }
 
 impl<K: View> Items<K> {
-    /// The objects of a snapshot, which is only walked as the iterator advances.
+    /// The objects of a snapshot, which is walked as the iterator advances.
     fn all(snapshot: Tree) -> Self {
-        Self::new(Found::All(snapshot.into_iter()))
+        Self::new(ItemsSource::Snapshot(snapshot.into_iter()))
     }
 
-    /// Those that pass.
-    fn some(snapshot: &Tree, pass: impl Fn(&Metadata) -> bool) -> Self {
-        let found = snapshot.iter().filter(|object| pass(&object.metadata));
-        let found = found.cloned().collect::<Vec<_>>();
-        Self::new(Found::Some(found.into_iter()))
+    /// The objects of a snapshot with metadata that passes the filter.
+    fn filtered(snapshot: &Tree, filter: impl Fn(&Metadata) -> bool) -> Self {
+        let selected = snapshot.iter().filter(|object| filter(&object.metadata));
+        let selected = selected.cloned().collect::<Vec<_>>();
+        Self::new(ItemsSource::Filtered(selected.into_iter()))
     }
 
-    fn new(found: Found) -> Self {
+    fn new(source: ItemsSource) -> Self {
         Self {
-            found,
+            source,
             kind: PhantomData,
         }
     }
 
-    /// The objects without decoding them.
+    /// Returns the objects without decoding them.
     pub fn objects(self) -> impl ExactSizeIterator<Item = Object<K>> {
-        self.found.map(Object::new)
+        self.source.map(Object::new)
     }
 }
 
 impl<K> Lister<K> {
-    pub(super) fn over(core: Arc<UntypedInformer>) -> Self {
+    pub(super) fn over(untyped: Arc<UntypedInformer>) -> Self {
         Self {
-            core,
+            untyped,
             kind: PhantomData,
         }
     }
 }
 
 impl<K: View> Lister<K> {
-    /// The object of that name, decoded. Got twice, it stays so for the next who asks, until it changes or there is no room: see
-    /// [`SharedInformerFactory::set_hot_set`](super::SharedInformerFactory::set_hot_set). It stays decoded as one type, the first that
-    /// got it twice: where listers of two types read one store, the other decodes at each call.
+    /// Returns the decoded object of that name.
+    ///
+    /// The second `get` of a version puts the decoded object into the decoded cache, where it stays until the object changes or the cache
+    /// is full: see [`SharedInformerFactory::set_decoded_cache_bytes`](super::SharedInformerFactory::set_decoded_cache_bytes). It is cached as
+    /// one type, the first that is read twice: if listers of two types read one store, the other one decodes at each call.
     pub fn get(&self, name: &NamespacedName) -> Result<Arc<K>, LookupError> {
-        let Some(object) = self.core.store.get(name) else {
+        let Some(object) = self.untyped.store.get(name) else {
             return Err(LookupError::NotFound {
-                kind: self.core.info().kind.to_string(),
+                kind: self.untyped.info().kind.to_string(),
                 name: name.clone(),
             });
         };
-        Ok(self.core.views.read_and_keep(&object)?)
+        Ok(self.untyped.decoder.decode_and_cache(&object)?)
     }
 
-    /// The object of that name, not decoded.
+    /// Returns the object of that name without decoding it.
     pub fn object(&self, name: &NamespacedName) -> Option<Object<K>> {
-        Some(Object::new(self.core.store.get(name)?))
+        Some(Object::new(self.untyped.store.get(name)?))
     }
 
-    /// All objects, in no particular order.
+    /// Returns all objects, in no particular order.
     pub fn list(&self) -> Items<K> {
-        Items::all(self.core.store.all())
+        Items::all(self.untyped.store.all())
     }
 
-    /// The objects whose labels match.
+    /// Returns the objects with matching labels. Visits each object's labels; for frequent lookups add an index.
     pub fn select(&self, selector: &Selector) -> Items<K> {
-        let requirements = Requirements::of(selector);
-        Items::some(&self.core.store.all(), |metadata| {
+        let requirements = LabelRequirements::of(selector);
+        Items::filtered(&self.untyped.store.all(), |metadata| {
             requirements.match_labels(metadata)
         })
     }
 
-    /// The objects of one namespace.
+    /// Returns a lister of one namespace.
     pub fn namespace(&self, namespace: &str) -> NamespaceLister<K> {
         NamespaceLister {
             lister: self.clone(),
@@ -199,30 +225,107 @@ impl<K: View> Lister<K> {
         }
     }
 
-    /// The objects that have `value` in the index `index`, found by hash, in no particular order; none when there is no such index.
-    pub fn by_index(&self, index: &str, value: impl Into<IndexKey>) -> Items<K> {
-        Items::all(self.core.store.by_index(index, &value.into()))
+    /// Returns the objects that have `value` in the index, in no particular order. Costs one hash lookup.
+    ///
+    /// An index that the informer does not have is a [`LookupError::UnknownIndex`].
+    pub fn by_index(&self, index: &str, value: impl Into<IndexKey>) -> Result<Items<K>, LookupError> {
+        self.index_snapshot(index, &value.into()).map(Items::all)
     }
 
-    /// The names of the objects that have `value` in the index, sorted; none when there is no such index.
-    pub fn index_keys(&self, index: &str, value: impl Into<IndexKey>) -> Vec<NamespacedName> {
-        self.core.store.index_keys(index, &value.into())
+    /// As [`by_index`](Self::by_index), for listers that a derive generates: their informers have the index. Empty without it.
+    #[doc(hidden)]
+    pub fn by_derived_index(&self, index: &str, value: impl Into<IndexKey>) -> Items<K> {
+        Items::all(
+            self.untyped
+                .store
+                .by_index(index, &value.into())
+                .unwrap_or_default(),
+        )
     }
 
-    /// The values of the index that an object has, sorted, each once; none when there is no such index.
-    pub fn index_values(&self, index: &str) -> Vec<IndexKey> {
-        self.core.store.index_values(index)
+    /// Returns the sorted names of the objects that have `value` in the index.
+    ///
+    /// An index that the informer does not have is a [`LookupError::UnknownIndex`].
+    pub fn index_keys(
+        &self,
+        index: &str,
+        value: impl Into<IndexKey>,
+    ) -> Result<Vec<NamespacedName>, LookupError> {
+        let names = self.untyped.store.index_keys(index, &value.into());
+        names.ok_or_else(|| self.unknown_index(index))
     }
 
-    /// The names of the indexes, in the order in which they were added. That of namespaces, which is always there, has none:
+    /// Returns the values that objects have in the index, sorted, each once.
+    ///
+    /// An index that the informer does not have is a [`LookupError::UnknownIndex`].
+    pub fn index_values(&self, index: &str) -> Result<Vec<IndexKey>, LookupError> {
+        let values = self.untyped.store.index_values(index);
+        values.ok_or_else(|| self.unknown_index(index))
+    }
+
+    /// Returns the objects that `owner` controls: those with its uid in their controller owner reference (`controller: true`).
+    ///
+    /// This is the owner that `.owns(…)` maps changes to. Other owner references do not count. The lookup is by uid, so that objects of a
+    /// deleted owner with the same name are not returned. Only objects in the owner's namespace are returned, or, of a cluster-scoped
+    /// owner, those of all namespaces.
+    ///
+    /// The index over owner uids is added to the informer by the first call, which reads the metadata of each cached object once. From then
+    /// on a call costs one hash lookup. An informer on which this is never called pays nothing for it.
+    ///
+    /// An owner without a uid is a [`LookupError::OwnerWithoutUid`].
+    ///
+    /// ```
+    /// # use k8s_openapi::api::{apps::v1::ReplicaSet, core::v1::Pod};
+    /// # use kubewright::cache::{Lister, LookupError};
+    /// fn count(pods: &Lister<Pod>, owner: &ReplicaSet) -> Result<usize, LookupError> {
+    ///     Ok(pods.owned_by(owner)?.len())
+    /// }
+    /// ```
+    pub fn owned_by(&self, owner: &impl Owner) -> Result<Items<K>, LookupError> {
+        let name = owner.owner_name();
+        let Some(uid) = owner.owner_uid().filter(|uid| !uid.is_empty()) else {
+            return Err(LookupError::OwnerWithoutUid {
+                kind: self.untyped.info().kind.to_string(),
+                owner: name,
+            });
+        };
+        let (store, uid) = (&self.untyped.store, IndexKey::from(uid));
+        let dependents = if let Some(dependents) = store.by_index(CONTROLLER_UID_INDEX, &uid) {
+            dependents
+        } else {
+            store.add_index(Index::by_controller_uid());
+            self.index_snapshot(CONTROLLER_UID_INDEX, &uid)?
+        };
+        Ok(match name.namespace() {
+            Some(namespace) => Items::filtered(&dependents, |metadata| {
+                metadata.name().namespace() == Some(namespace)
+            }),
+            None => Items::all(dependents),
+        })
+    }
+
+    fn index_snapshot(&self, index: &str, value: &IndexKey) -> Result<Tree, LookupError> {
+        let objects = self.untyped.store.by_index(index, value);
+        objects.ok_or_else(|| self.unknown_index(index))
+    }
+
+    fn unknown_index(&self, index: &str) -> LookupError {
+        LookupError::UnknownIndex {
+            kind: self.untyped.info().kind.to_string(),
+            index: index.to_owned(),
+            indexes: self.indexes(),
+        }
+    }
+
+    /// Returns the names of the indexes, in the order in which they were added. The index of namespaces, which always exists, has no name:
     /// [`namespace`](Self::namespace) reads it.
     pub fn indexes(&self) -> Vec<String> {
-        let indexes = self.core.store.indexes();
+        let indexes = self.untyped.store.indexes();
         indexes.iter().map(|index| index.name.to_string()).collect()
     }
 }
 
-/// [`Lister`] of one namespace, with the same guarantees. It is empty for a namespace that the informer does not watch, or that there is not.
+/// A [`Lister`] of one namespace, with the same guarantees. Empty if the informer does not watch the namespace, or if it does not exist.
 pub struct NamespaceLister<K> {
     lister: Lister<K>,
     namespace: Arc<str>,
@@ -246,21 +349,32 @@ impl<K> fmt::Debug for NamespaceLister<K> {
 }
 
 impl<K: View> NamespaceLister<K> {
-    /// The object of that name, decoded.
+    /// Returns the decoded object of that name.
     pub fn get(&self, name: &str) -> Result<Arc<K>, LookupError> {
         self.lister
             .get(&NamespacedName::namespaced(self.namespace.clone(), name))
     }
 
-    /// All objects of the namespace, in no particular order.
+    /// Returns all objects of the namespace, in no particular order.
     pub fn list(&self) -> Items<K> {
-        Items::all(self.lister.core.store.of_namespace(&self.namespace))
+        Items::all(self.lister.untyped.store.of_namespace(&self.namespace))
     }
 
-    /// Those whose labels match.
+    /// Returns the objects of the namespace that have `value` in the index, in no particular order.
+    ///
+    /// It walks the objects that have the value in any namespace. An index that the informer does not have is a
+    /// [`LookupError::UnknownIndex`].
+    pub fn by_index(&self, index: &str, value: impl Into<IndexKey>) -> Result<Items<K>, LookupError> {
+        let found = self.lister.index_snapshot(index, &value.into())?;
+        Ok(Items::filtered(&found, |metadata| {
+            metadata.name().namespace().unwrap_or_default() == &*self.namespace
+        }))
+    }
+
+    /// Returns the objects of the namespace with matching labels.
     pub fn select(&self, selector: &Selector) -> Items<K> {
-        let (core, requirements) = (&self.lister.core, Requirements::of(selector));
-        Items::some(&core.store.of_namespace(&self.namespace), |metadata| {
+        let (untyped, requirements) = (&self.lister.untyped, LabelRequirements::of(selector));
+        Items::filtered(&untyped.store.of_namespace(&self.namespace), |metadata| {
             requirements.match_labels(metadata)
         })
     }

@@ -1,4 +1,4 @@
-//! What is known of an object without decoding it.
+//! The metadata that the cache extracts from each object, readable without decoding.
 
 use std::{fmt, sync::Arc};
 
@@ -6,33 +6,34 @@ use smallvec::SmallVec;
 
 use crate::NamespacedName;
 
-/// What the scan extracts of every object; reading it decodes nothing. It is what the API server sent, whatever a projection or a
-/// transform keeps of the object; what stands there and cannot be read, such as labels that are no texts, is left out, and the object does
-/// not decode.
+/// Metadata that is extracted from every object; reading it decodes nothing.
+///
+/// It is what the API server sent, whatever a projection or a transform keeps of the object. Malformed parts, such as labels that are not
+/// strings, are left out, and the object does not decode.
 #[derive(Debug, Clone)]
 pub struct Metadata {
     pub(super) name: NamespacedName,
     pub(super) identity: Identity,
     pub(super) generation: Option<i64>,
     pub(super) is_deleting: bool,
-    /// Whether a watch brought it that had told of everything before; false for what a list brought, be it streamed.
+    /// Whether a watch without a gap delivered it; false for objects of a list, streaming or not.
     pub(super) from_watch: bool,
-    /// A digest of the annotations as they stand in the JSON; as many bytes as cost nothing here.
+    /// A digest of the annotations' JSON. Six bytes fit into the struct's padding.
     pub(super) annotations: [u8; 6],
-    /// These are shared among objects that arrived one after the other and have the same; none: empty.
-    pub(super) labels: Option<Arc<Labels>>,
+    /// These three are shared by consecutive objects with equal values; none if empty.
+    pub(super) labels: Option<Arc<PackedLabels>>,
     pub(super) finalizers: Option<Arc<[Box<str>]>>,
     pub(super) owner_references: Option<Arc<[OwnerRef]>>,
 }
 
-/// A reference of `metadata.ownerReferences`, as it stands there: the owner may be gone, or be another one of that name.
+/// An owner reference, as in `metadata.ownerReferences`. The owner may be deleted, or recreated under another uid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnerRef {
     /// The owner's `apiVersion`.
     pub api_version: Arc<str>,
     /// The owner's kind.
     pub kind: Arc<str>,
-    /// The owner's name; its namespace is that of the owned object, or none.
+    /// The owner's name. It is in the namespace of the dependent object, or cluster-scoped.
     pub name: Arc<str>,
     /// The owner's uid.
     pub uid: Arc<str>,
@@ -41,35 +42,35 @@ pub struct OwnerRef {
 }
 
 impl Metadata {
-    /// Namespace and name.
+    /// Returns the namespace and name.
     pub fn name(&self) -> &NamespacedName {
         &self.name
     }
 
-    /// The uid; empty only for what no API server made.
+    /// Returns the uid; empty only for objects that no API server stored, such as seeded ones.
     pub fn uid(&self) -> &str {
         self.identity.uid()
     }
 
-    /// The version, opaque; empty only for what no API server made.
+    /// Returns the opaque resource version; empty only for objects that no API server stored, such as seeded ones.
     pub fn resource_version(&self) -> &str {
         self.identity.version()
     }
 
-    /// Reads what else is looked at when another version comes, and when this one goes.
-    pub(super) fn fetch(&self) -> usize {
+    /// Reads the memory that is accessed when the object is replaced or deleted, so that it is in the CPU's cache then.
+    pub(super) fn touch(&self) -> usize {
         let first = |text: &str| usize::from(text.as_bytes().first().copied().unwrap_or_default());
         let mut sum = first(self.name.name());
         sum += self.labels.as_ref().map_or(0, Arc::strong_count);
         sum + self.owner_references.as_ref().map_or(0, Arc::strong_count)
     }
 
-    /// Whether the other is of the same version of the same object.
+    /// Whether both have the same uid and resource version. False without a resource version.
     pub(super) fn is_version_of(&self, other: &Self) -> bool {
         !self.resource_version().is_empty() && self.identity == other.identity
     }
 
-    /// The generation, where the kind counts it.
+    /// Returns the generation, if the kind has one.
     pub fn generation(&self) -> Option<i64> {
         self.generation
     }
@@ -79,21 +80,22 @@ impl Metadata {
         self.is_deleting
     }
 
+    /// Returns a digest of the annotations: equal annotations have equal digests.
     pub(crate) fn annotations_digest(&self) -> [u8; 6] {
         self.annotations
     }
 
-    /// The value of a label.
+    /// Returns the value of a label.
     pub fn label(&self, key: &str) -> Option<&str> {
         self.labels().find_map(|(k, value)| (k == key).then_some(value))
     }
 
-    /// The labels, in the order of the object's JSON.
+    /// Returns the labels, in the order of the object's JSON.
     pub fn labels(&self) -> impl Iterator<Item = (&str, &str)> {
         self.labels.iter().flat_map(|labels| labels.iter())
     }
 
-    /// The finalizers, in their order.
+    /// Returns the finalizers, in their order.
     pub fn finalizers(&self) -> impl Iterator<Item = &str> {
         self.finalizers
             .iter()
@@ -101,27 +103,27 @@ impl Metadata {
             .map(|finalizer| &**finalizer)
     }
 
-    /// All owners.
+    /// Returns all owner references.
     pub fn owner_references(&self) -> &[OwnerRef] {
         self.owner_references.as_deref().unwrap_or_default()
     }
 
-    /// The owner that is the managing controller.
+    /// Returns the controller owner reference (`controller: true`).
     pub fn controller(&self) -> Option<&OwnerRef> {
         controller(self.owner_references())
     }
 }
 
-/// The one that is the managing controller.
+/// Returns the controller owner reference (`controller: true`).
 pub(super) fn controller(owners: &[OwnerRef]) -> Option<&OwnerRef> {
     owners.iter().find(|owner| owner.controller)
 }
 
-/// A uid, and behind it a resource version. As a rule they need no memory of their own: the uid has 36 bytes.
+/// A uid followed by a resource version, inline without an allocation in the usual case: a uid has 36 bytes.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Identity {
     text: SmallVec<[u8; 48]>,
-    /// Bytes of the uid.
+    /// The length of the uid in bytes.
     uid_length: usize,
 }
 
@@ -150,16 +152,16 @@ impl fmt::Debug for Identity {
     }
 }
 
-/// Keys and values in one text.
+/// PackedLabels in one allocation: all keys and values in one string.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Labels {
+pub(super) struct PackedLabels {
     text: Box<str>,
-    /// Where each key, and each value, ends.
+    /// The end positions of each key and its value.
     ends: Box<[(usize, usize)]>,
 }
 
-impl Labels {
-    /// Of two labels with one key, the later one counts.
+impl PackedLabels {
+    /// Builds labels from pairs. If a key occurs twice, the later pair counts.
     pub(super) fn new<T: AsRef<str>>(pairs: &[(T, T)]) -> Self {
         let (mut text, mut ends) = (String::new(), Vec::new());
         for (position, (key, value)) in pairs.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! A cached object: its metadata, and its bytes, decoded when they are read.
+//! A cached object: its metadata and its JSON bytes, which are decoded when they are read.
 
 use std::{
     fmt,
@@ -13,48 +13,48 @@ use super::{
     IndexKey, Metadata,
     compression::Payload,
     decoded_cache::DecodedEntry,
-    decoder::{ANYBODY, Decoder},
+    decoder::{ANY_TYPE, Decoder},
     index::{Index, text_at},
     prefetch,
 };
 use crate::{NamespacedName, View};
 
-/// One version of an object, as the store keeps it: whatever type it is read as.
+/// One version of an object, as the store keeps it, independent of the type that it is read as.
 #[derive(Debug)]
 pub(super) struct StoredObject {
-    /// Who reads it. Here, and not in what is handed out: many who list at once would all count references of one thing.
-    pub(super) views: Arc<Decoder>,
+    /// The decoder. Here and not in the returned [`Object`], so that concurrent lists do not contend for its reference count.
+    pub(super) decoder: Arc<Decoder>,
     pub(super) metadata: Metadata,
     /// The JSON without `metadata.managedFields`.
     pub(super) payload: Payload,
-    /// Why the object does not decode whatever the type, when the scan found that out.
+    /// Why the object does not decode as any type, if the scan found a reason.
     pub(super) defect: Option<Box<str>>,
-    /// The values of the store's indexes, in their order; none where they were not looked for yet.
+    /// The values in each index of the store; none for an index in which it was not indexed yet.
     pub(super) indexed: Mutex<Vec<Option<Box<[IndexKey]>>>>,
-    /// Whether it was counted that this version does not decode.
+    /// Whether the decode error of this version was counted.
     pub(super) reported: AtomicBool,
-    /// Whether somebody got this version before.
-    pub(super) was_got: AtomicBool,
-    /// The decoded object, while it is hot.
-    pub(super) slot: DecodedEntry,
+    /// Whether `get` has returned this version before.
+    pub(super) was_read: AtomicBool,
+    /// The decoded object, while it is in the decoded cache.
+    pub(super) decoded: DecodedEntry,
 }
 
 impl StoredObject {
     pub(super) fn new(
-        views: Arc<Decoder>,
+        decoder: Arc<Decoder>,
         metadata: Metadata,
         payload: Payload,
         defect: Option<Box<str>>,
     ) -> Self {
         Self {
-            views,
+            decoder,
             metadata,
             payload,
             defect,
             indexed: Mutex::default(),
             reported: AtomicBool::new(false),
-            was_got: AtomicBool::new(false),
-            slot: DecodedEntry::default(),
+            was_read: AtomicBool::new(false),
+            decoded: DecodedEntry::default(),
         }
     }
 
@@ -62,18 +62,18 @@ impl StoredObject {
         &self.metadata.name
     }
 
-    /// Has the processor read all of it that is looked at when it goes.
+    /// Starts loading into the CPU's cache the memory that replacing or deleting the object reads.
     pub(super) fn prefetch(&self) {
-        prefetch::start(&self.views);
+        prefetch::start(&self.decoder);
         prefetch::start(&self.metadata.name);
         prefetch::start(&self.metadata.identity);
         prefetch::start(&self.metadata.labels);
         prefetch::start(&self.payload);
         prefetch::start(&self.indexed);
-        prefetch::start(&self.slot);
+        prefetch::start(&self.decoded);
     }
 
-    /// Looks for the values of indexes that were not looked for yet. Calls functions of users: without a lock.
+    /// Computes the values of indexes in which the object was not indexed yet. Calls functions of users: hold no lock.
     pub(super) fn index(self: &Arc<Self>, indexes: &[Arc<Index>]) {
         for (position, index) in indexes.iter().enumerate() {
             if !self.is_indexed(position) {
@@ -86,7 +86,7 @@ impl StoredObject {
         matches!(self.indexed.lock().get(position), Some(Some(_)))
     }
 
-    /// The values that the object has in an index.
+    /// Returns the values that the object has in an index; none if it was not indexed yet.
     pub(super) fn keys(&self, position: usize) -> Option<Box<[IndexKey]>> {
         self.indexed.lock().get(position)?.clone()
     }
@@ -100,26 +100,24 @@ impl StoredObject {
     }
 }
 
-/// An object of the cache, read as a `K`. Cloning copies a pointer.
-///
-/// It is the object as it was when it was handed out; it never changes.
+/// A cached object of type `K` that is not decoded yet. Cloning copies a pointer. It is one version of the object and never changes.
 pub struct Object<K> {
     stored: Arc<StoredObject>,
     kind: PhantomData<fn() -> K>,
 }
 
-/// The cached bytes of an object are no `K`. The object stays in the cache, and the next version may decode. Of a sensitive kind the
-/// message quotes nothing.
+/// The cached bytes of an object do not decode. The object stays in the cache, and its next version may decode. For a sensitive kind the
+/// message quotes no values.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{kind} {name} (resource version {resource_version}) does not decode: {message}")]
 pub struct DecodeError {
-    /// The kind that was asked for.
+    /// The kind of the object.
     pub kind: String,
-    /// The object.
+    /// The namespace and name of the object.
     pub name: NamespacedName,
     /// The version of the object that does not decode.
     pub resource_version: String,
-    /// What the decoder said, with the place.
+    /// The decoder's error, with its position.
     pub message: String,
 }
 
@@ -145,29 +143,29 @@ impl<K> Object<K> {
 }
 
 impl<K: View> Object<K> {
-    /// Namespace and name.
+    /// Returns the namespace and name.
     pub fn name(&self) -> &NamespacedName {
         &self.stored.metadata.name
     }
 
-    /// The extracted metadata.
+    /// Returns the extracted metadata.
     pub fn metadata(&self) -> &Metadata {
         &self.stored.metadata
     }
 
-    /// The object's JSON without `metadata.managedFields`; `apiVersion` and `kind` always stand in it.
-    /// Of a projected or transformed informer it is what that keeps.
+    /// Returns the object's JSON without `metadata.managedFields`, always with `apiVersion` and `kind`.
+    /// Of a projected or transformed informer it is what the informer keeps.
     pub fn json(&self) -> Bytes {
-        self.stored.views.json_is_read();
+        self.stored.decoder.mark_json_read();
         self.stored.payload.json().unwrap_or_else(|damaged| {
-            let views = &self.stored.views;
-            views.report(&self.stored, ANYBODY, &damaged.to_string());
+            let decoder = &self.stored.decoder;
+            decoder.report(&self.stored, ANY_TYPE, &damaged.to_string());
             Bytes::new()
         })
     }
 
-    /// The value of an annotation. Looked for in the object's JSON: read many at once from [`decode`](Self::decode). None, too, where the
-    /// informer keeps no annotations, as one of a projection may.
+    /// Returns the value of an annotation. Each call scans the object's JSON: to read many, [`decode`](Self::decode) it. None also if the
+    /// informer keeps no annotations, as a projected one may.
     pub fn annotation(&self, key: &str) -> Option<String> {
         let annotations = ["metadata", "annotations", key];
         self.stored
@@ -176,8 +174,9 @@ impl<K: View> Object<K> {
             .ok()?
     }
 
-    /// The object, decoded; as it is, where it is decoded already. It is not kept: [`Lister::get`](super::Lister::get) does that.
+    /// Returns the decoded object, from the decoded cache if it is there. The result is not cached: only [`Lister::get`](super::Lister::get)
+    /// caches.
     pub fn decode(&self) -> Result<Arc<K>, DecodeError> {
-        self.stored.views.read(&self.stored)
+        self.stored.decoder.decode(&self.stored)
     }
 }

@@ -110,7 +110,11 @@ impl RunningInformer {
             // Handlers that were added or removed.
             self.process_queue().await;
             if resync_timer.is_none() {
-                resync_timer = self.informer.registrations.check().map(resync_interval);
+                resync_timer = self
+                    .informer
+                    .registrations
+                    .resync_check_period()
+                    .map(resync_interval);
             }
             tokio::select! {
                 biased;
@@ -174,7 +178,7 @@ impl RunningInformer {
             self.informer.call_batch_hooks();
             if self.queue.processed() && !processing.has_synced {
                 processing.has_synced = true;
-                processing.processor.synced();
+                processing.processor.set_synced();
                 self.informer.set_synced();
             }
             self.count_batch(started);
@@ -192,12 +196,12 @@ impl RunningInformer {
         batch_wakes(|| {
             for change in changes {
                 if let Some(old) = change.outdated() {
-                    old.slot.clear();
+                    old.decoded.clear();
                 }
-                processing.processor.tell(change, !processing.has_synced);
+                processing.processor.distribute(change, !processing.has_synced);
             }
         });
-        processing.processor.told();
+        processing.processor.flush();
     }
 
     fn count_batch(&self, started: Instant) {
@@ -222,7 +226,7 @@ impl ReflectorStore for RunningInformer {
     }
 
     fn find_version(&self, metadata: &Metadata) -> Option<Arc<StoredObject>> {
-        self.informer.store.known(metadata)
+        self.informer.store.get_same_version(metadata)
     }
 
     fn prefetch(&self, owners: u64) {

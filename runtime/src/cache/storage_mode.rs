@@ -1,4 +1,4 @@
-//! What an informer keeps of each object.
+//! Storage modes: what an informer stores of each object, and in which form.
 
 use std::{
     fmt,
@@ -11,31 +11,32 @@ use serde_json::Value;
 use super::{IndexPath, IndexPathError, index::PathSegment};
 use crate::panics::caught;
 
-/// What an informer keeps of each object. All but the last three keep the whole object, without `metadata.managedFields`.
+/// What an informer stores of each object, and in which form. All but the last three store the whole object without
+/// `metadata.managedFields`.
 ///
-/// Two informers that keep different things are two lists and two watches.
+/// Informers of one kind with different storage modes have a list, a watch and a store each.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum StorageMode {
-    /// The JSON: replicas as their difference to one of them, of the others what arrived last as it is, the rest compressed with a dictionary
-    /// of the kind's own objects; decoded when it is read.
+    /// Compressed JSON, decoded when it is read: replicas are delta-encoded against one of them; of the others, recent objects are stored
+    /// uncompressed and the rest is compressed with a dictionary that is trained on the kind.
     /// Secrets and other [sensitive](super::InformerOptions::sensitive) kinds are never compressed, nor part of a dictionary.
     #[default]
     Compressed,
-    /// The JSON as it is: a little less CPU, several times the memory.
+    /// Uncompressed JSON: a little less CPU, several times the memory.
     Raw,
-    /// As `Compressed`, and each object decoded when it arrives: reads never decode, at the price of the memory and the CPU of client-go.
+    /// As `Compressed`, and each object is also decoded when it arrives: reads never decode, at the memory and CPU cost of client-go.
     Decoded,
-    /// What the API server sends as PartialObjectMetadata: nothing else is sent. Read it as `PartialObjectMeta<K>`.
+    /// Metadata only: requests PartialObjectMetadata from the API server. Read it as `PartialObjectMeta<K>`.
     Metadata,
-    /// The values at some paths; see [`Projection`](crate::Projection).
+    /// Only the values at some paths; see [`Projection`](crate::Projection).
     Projection(&'static [&'static str]),
-    /// What a function makes of the object; it parses each that arrives.
+    /// The result of a function, which parses each object that arrives (client-go's TransformFunc).
     Transformed(Transform),
 }
 
 impl StorageMode {
-    /// The variant's name, in small letters.
+    /// Returns the variant's name in lower case.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Compressed => "compressed",
@@ -48,11 +49,10 @@ impl StorageMode {
     }
 }
 
-/// A function that changes objects before they are kept. Indexes by path find what it leaves.
+/// A function that changes objects before they are stored (client-go's TransformFunc). Indexes by path read its result.
 ///
-/// It must give the same whenever it is given the same. Name, namespace, labels and all else that [`Metadata`](super::Metadata) shows
-/// are those that the API server sent. A panic is contained: that object is kept as it came. Two clones are equal, two made of the same
-/// function are not.
+/// It must be deterministic. Name, namespace, labels and the rest of [`Metadata`](super::Metadata) remain those that the API server sent.
+/// If it panics, the panic is logged and the object is stored unchanged. Clones are equal; two transforms of the same function are not.
 #[derive(Clone)]
 pub struct Transform(Arc<dyn Fn(&mut Value) + Send + Sync>);
 
@@ -62,7 +62,7 @@ impl Transform {
         Self(Arc::new(function))
     }
 
-    /// What the function makes of an object; none when it panicked, or the object is no JSON.
+    /// Applies the function to an object. Fails if it panics, or if the object is not JSON.
     pub(super) fn apply(&self, json: &[u8]) -> Result<Vec<u8>, String> {
         let mut value = serde_json::from_slice(json).map_err(|error| error.to_string())?;
         caught(|| (self.0)(&mut value))?;
@@ -90,20 +90,20 @@ impl Hash for Transform {
     }
 }
 
-/// The paths of a projection, as a tree.
+/// The paths of a projection as a tree.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) enum Paths {
-    /// The value is kept whole.
+    /// The whole value is stored.
     #[default]
     Whole,
-    /// Of an object these fields are kept.
+    /// Only these fields of an object are stored.
     Fields(Vec<(String, Paths)>),
-    /// Of each element of an array this is kept.
+    /// Only this part of each element of a list is stored.
     Elements(Box<Paths>),
 }
 
 impl Paths {
-    /// Paths that cannot both be kept, such as `a.b` and `a[*]`, keep what they have in common whole.
+    /// Builds the tree. Contradicting paths, such as `a.b` and `a[*]`, store their common prefix (`a`) as a whole.
     pub(super) fn new(paths: &[&str]) -> Result<Self, IndexPathError> {
         let mut tree = Self::Fields(Vec::new());
         for path in paths {
@@ -138,19 +138,19 @@ impl Paths {
         }
     }
 
-    /// Whether the value at a path is kept whole.
-    pub(super) fn hold(&self, path: &[PathSegment]) -> bool {
+    /// Whether the whole value at a path is stored.
+    pub(super) fn contain(&self, path: &[PathSegment]) -> bool {
         match (self, path) {
             (Self::Whole, _) => true,
             (Self::Fields(_), [PathSegment::Field(name), rest @ ..]) => {
-                self.field(name).is_some_and(|tree| tree.hold(rest))
+                self.field(name).is_some_and(|tree| tree.contain(rest))
             }
-            (Self::Elements(tree), [PathSegment::Elements, rest @ ..]) => tree.hold(rest),
+            (Self::Elements(tree), [PathSegment::Elements, rest @ ..]) => tree.contain(rest),
             _ => false,
         }
     }
 
-    /// What is kept of a field; none: nothing.
+    /// Returns the stored part of a field; none if it is not stored.
     pub(super) fn field(&self, name: &str) -> Option<&Self> {
         match self {
             Self::Whole => Some(self),

@@ -1,4 +1,4 @@
-//! The store: the objects by name, and the indexes over them.
+//! The store: the cached objects by name, and the indexes over them (client-go's ThreadSafeStore).
 
 use std::{cmp::Ordering, hash::BuildHasher as _, hint::black_box, sync::Arc};
 
@@ -16,12 +16,12 @@ use super::{
 };
 use crate::NamespacedName;
 
-/// For so many changes what they will touch is read beforehand: more would drive the first of it out of the processor's cache.
-const FETCHED: usize = 64;
-/// For fewer it does not pay.
-const FEW: usize = 4;
+/// Prefetches memory for at most this many deltas at a time: more would evict the first of it from the CPU's cache.
+const PREFETCH_MAX_DELTAS: usize = 64;
+/// Prefetching fewer deltas than this costs more than it saves.
+const PREFETCH_MIN_DELTAS: usize = 4;
 
-/// A change that was made to the store.
+/// A change of one object in the store, as handlers and sinks receive it.
 #[derive(Debug, Clone)]
 pub(super) enum StoreEvent {
     Added(Arc<StoredObject>),
@@ -36,7 +36,7 @@ pub(super) enum StoreEvent {
 }
 
 impl StoreEvent {
-    /// An update that changes nothing: it was told before, and is told again to those who resync.
+    /// An update that changes nothing. Only listeners that resync receive it.
     fn unchanged(object: &Arc<StoredObject>) -> Self {
         Self::Updated {
             old: object.clone(),
@@ -48,7 +48,7 @@ impl StoreEvent {
         matches!(self, Self::Updated { old, new } if Arc::ptr_eq(old, new))
     }
 
-    /// The object that it put out of date.
+    /// Returns the object that the change replaced or deleted.
     pub(super) fn outdated(&self) -> Option<&StoredObject> {
         match self {
             Self::Added(_) => None,
@@ -57,7 +57,7 @@ impl StoreEvent {
         }
     }
 
-    /// The object as it is now, or was last.
+    /// Returns the current object, or the last state of a deleted one.
     pub(super) fn object(&self) -> &StoredObject {
         match self {
             Self::Added(object) | Self::Updated { new: object, .. } | Self::Deleted { old: object, .. } => {
@@ -71,231 +71,233 @@ impl StoreEvent {
     }
 }
 
-/// Objects by name. Many readers, one writer; readers see each batch whole or not at all.
+/// The cached objects by name, with their indexes. Many readers, one writer; a reader sees each batch completely or not at all.
 ///
-/// A reader holds the lock only as long as it takes to find one object, or to take a snapshot: a list of a hundred thousand objects holds
-/// up nobody.
+/// A reader holds the lock only to look up one object or to take a snapshot, so that a list of 100,000 objects delays neither the writer
+/// nor other readers.
 #[derive(Debug, Default)]
 pub(super) struct Store {
-    inner: RwLock<Inner>,
+    state: RwLock<StoreState>,
     hasher: DefaultHashBuilder,
 }
 
 #[derive(Debug, Default)]
-struct Inner {
+struct StoreState {
     objects: Tree,
     namespaces: Indexer<Box<str>>,
-    /// Only ever grows.
+    /// Indexes are added, never removed.
     indexes: Vec<(Arc<Index>, Indexer<IndexKey>)>,
     bytes: usize,
-    /// How far each reflector has come.
+    /// The last resource version of each reflector, by the namespace that it lists.
     versions: Vec<(Namespace, Box<str>)>,
-    /// How often a list was older than what was reached before it.
+    /// The number of lists with an older resource version than the store had before.
     rewinds: u64,
 }
 
 impl Store {
     pub(super) fn get(&self, name: &NamespacedName) -> Option<Arc<StoredObject>> {
         let hash = self.hash(name);
-        self.inner.read().objects.get(hash, name).cloned()
+        self.state.read().objects.get(hash, name).cloned()
     }
 
-    /// The object of that name, if it is there in this version.
-    pub(super) fn known(&self, metadata: &Metadata) -> Option<Arc<StoredObject>> {
+    /// Returns the stored object of that name if it has the same uid and resource version.
+    pub(super) fn get_same_version(&self, metadata: &Metadata) -> Option<Arc<StoredObject>> {
         self.get(metadata.name())
-            .filter(|known| metadata.is_version_of(&known.metadata))
+            .filter(|stored| metadata.is_version_of(&stored.metadata))
     }
 
-    /// All objects.
+    /// Returns a snapshot of all objects.
     pub(super) fn all(&self) -> Tree {
-        self.inner.read().objects.clone()
+        self.state.read().objects.clone()
     }
 
-    /// The objects of a namespace.
+    /// Returns a snapshot of the objects of a namespace.
     pub(super) fn of_namespace(&self, namespace: &str) -> Tree {
-        self.inner.read().namespaces.get(namespace)
+        self.state.read().namespaces.get(namespace)
     }
 
-    /// The objects that have the value in the index.
-    pub(super) fn by_index(&self, index: &str, key: &IndexKey) -> Tree {
-        let inner = self.inner.read();
-        inner.index(index).map(|sets| sets.get(key)).unwrap_or_default()
+    /// Returns a snapshot of the objects that have the value in the index; none without such an index.
+    pub(super) fn by_index(&self, index: &str, key: &IndexKey) -> Option<Tree> {
+        let state = self.state.read();
+        state.index(index).map(|objects| objects.get(key))
     }
 
-    /// The names of the objects that have the value in the index, sorted.
-    pub(super) fn index_keys(&self, index: &str, key: &IndexKey) -> Vec<NamespacedName> {
-        let objects = self.by_index(index, key);
+    /// Returns the sorted names of the objects that have the value in the index; none without such an index.
+    pub(super) fn index_keys(&self, index: &str, key: &IndexKey) -> Option<Vec<NamespacedName>> {
+        let objects = self.by_index(index, key)?;
         let mut names: Vec<_> = objects.iter().map(|object| object.name().clone()).collect();
         names.sort_unstable();
-        names
+        Some(names)
     }
 
-    /// The values of the index, sorted.
-    pub(super) fn index_values(&self, index: &str) -> Vec<IndexKey> {
+    /// Returns the sorted values of the index; none without such an index.
+    pub(super) fn index_values(&self, index: &str) -> Option<Vec<IndexKey>> {
         let mut values = {
-            let inner = self.inner.read();
-            inner.index(index).map(Indexer::keys).unwrap_or_default()
+            let state = self.state.read();
+            state.index(index).map(Indexer::keys)?
         };
         values.sort_unstable();
-        values
+        Some(values)
     }
 
     pub(super) fn indexes(&self) -> Vec<Arc<Index>> {
-        let inner = self.inner.read();
-        inner.indexes.iter().map(|(index, _)| index.clone()).collect()
+        let state = self.state.read();
+        state.indexes.iter().map(|(index, _)| index.clone()).collect()
     }
 
-    /// Adds an index and fills it. Says whether it is new: one of the same name is left as it is.
+    /// Adds an index and fills it. An index of the same name is left as it is; returns false if that one has another definition.
     ///
-    /// The index's function is called without a lock, so changes come in between: what they brought is looked at in another round.
+    /// The index's function is called without a lock. Objects that arrive during these calls are indexed in another round.
     pub(super) fn add_index(&self, index: Index) -> bool {
         let index = Arc::new(index);
-        // By address; the pointer keeps the address from being used again.
-        let mut known: HashMap<*const StoredObject, (Arc<StoredObject>, Box<[IndexKey]>)> = HashMap::new();
-        let mut unknown: Vec<Arc<StoredObject>> = self.all().iter().cloned().collect();
+        // By address; the held pointer keeps the address from being reused.
+        let mut keys_of: HashMap<*const StoredObject, (Arc<StoredObject>, Box<[IndexKey]>)> = HashMap::new();
+        let mut missing: Vec<Arc<StoredObject>> = self.all().iter().cloned().collect();
         loop {
-            for object in unknown.drain(..) {
+            for object in missing.drain(..) {
                 let keys = index.keys(&object);
-                known.insert(Arc::as_ptr(&object), (object, keys));
+                keys_of.insert(Arc::as_ptr(&object), (object, keys));
             }
-            let mut inner = self.inner.write();
-            if inner.index(&index.name).is_some() {
-                return false;
+            let mut state = self.state.write();
+            if let Some((existing, _)) = state.indexes.iter().find(|(known, _)| known.name == index.name) {
+                return existing.is_equivalent(&index);
             }
-            let objects = inner.objects.clone();
-            unknown.extend(
+            let objects = state.objects.clone();
+            missing.extend(
                 objects
                     .iter()
-                    .filter(|object| !known.contains_key(&Arc::as_ptr(object)))
+                    .filter(|object| !keys_of.contains_key(&Arc::as_ptr(object)))
                     .cloned(),
             );
-            if !unknown.is_empty() {
+            if !missing.is_empty() {
                 continue;
             }
-            let position = inner.indexes.len();
-            let mut sets = Indexer::default();
+            let position = state.indexes.len();
+            let mut indexer = Indexer::default();
             for object in objects.iter() {
-                let Some((_, keys)) = known.remove(&Arc::as_ptr(object)) else {
+                let Some((_, keys)) = keys_of.remove(&Arc::as_ptr(object)) else {
                     continue;
                 };
                 let hash = self.hash(object.name());
                 for key in &keys {
-                    sets.insert(key, hash, object);
+                    indexer.insert(key, hash, object);
                 }
                 object.set_keys(position, keys);
             }
-            inner.indexes.push((index, sets));
+            state.indexes.push((index, indexer));
             return true;
         }
     }
 
-    /// The version up to which everything of a namespace is in the store; none before its first list.
+    /// Returns the resource version up to which all changes of a namespace are in the store; none before its first list.
     pub(super) fn version(&self, namespace: Option<&str>) -> Option<String> {
-        let inner = self.inner.read();
+        let state = self.state.read();
         let version = |wanted: Option<&str>| {
-            let found = inner.versions.iter().find(|(of, _)| of.as_deref() == wanted);
+            let found = state.versions.iter().find(|(of, _)| of.as_deref() == wanted);
             found.map(|(_, version)| version.to_string())
         };
         version(namespace).or_else(|| version(None))
     }
 
-    /// Whether everything of a namespace up to a version is in the store; none before its first list, or where versions have no order.
+    /// Whether all changes of a namespace up to a resource version are in the store. None before its first list, and where the versions
+    /// cannot be compared.
     pub(super) fn has_reached(&self, namespace: Option<&str>, version: &str) -> Option<bool> {
-        let inner = self.inner.read();
-        let of = |wanted: Option<&str>| inner.versions.iter().find(|(of, _)| of.as_deref() == wanted);
+        let state = self.state.read();
+        let of = |wanted: Option<&str>| state.versions.iter().find(|(of, _)| of.as_deref() == wanted);
         let (_, reached) = of(namespace).or_else(|| of(None))?;
         Some(resource_version::compare(reached, version)? != Ordering::Less)
     }
 
-    /// How often a list was older than what was reached before it, as when the server was restored from a backup.
+    /// Returns how often a list had an older resource version than the store before it, as after the API server was restored from a backup.
     pub(super) fn rewinds(&self) -> u64 {
-        self.inner.read().rewinds
+        self.state.read().rewinds
     }
 
-    /// How many objects there are, the bytes of their JSON, and how many of those are kept. Looks at each object.
+    /// Returns the number of objects, the bytes of their JSON, and the bytes that are stored of it. Visits each object.
     pub(super) fn size(&self) -> (usize, usize, usize) {
         let (objects, bytes) = {
-            let inner = self.inner.read();
-            (inner.objects.clone(), inner.bytes)
+            let state = self.state.read();
+            (state.objects.clone(), state.bytes)
         };
         let kept = objects.iter().map(|object| object.payload.kept()).sum();
         (objects.len(), bytes, kept)
     }
 
-    /// The length of all objects' JSON.
+    /// Returns the bytes of all objects' JSON.
     pub(super) fn bytes(&self) -> usize {
-        self.inner.read().bytes
+        self.state.read().bytes
     }
 
-    /// How many values each index holds, that of namespaces first.
+    /// Returns the number of values in each index, the namespace index first.
     #[cfg(test)]
     pub(super) fn index_sizes(&self) -> Vec<usize> {
-        let inner = self.inner.read();
-        let sizes = inner.indexes.iter().map(|(_, sets)| sets.values());
-        std::iter::once(inner.namespaces.values()).chain(sizes).collect()
+        let state = self.state.read();
+        let sizes = state.indexes.iter().map(|(_, indexer)| indexer.values());
+        std::iter::once(state.namespaces.values()).chain(sizes).collect()
     }
 
-    /// Applies a batch at once. Says what it changed, in order; if `and_unchanged`, also what came again in the version that is there.
-    /// For one writer.
-    pub(super) fn apply(&self, batch: Vec<Delta>, and_unchanged: bool) -> Vec<StoreEvent> {
-        let mut inner = loop {
+    /// Applies a batch atomically. Returns the changes in order; with `include_unchanged`, also the objects that arrived again in the stored
+    /// version. For one writer.
+    pub(super) fn apply(&self, batch: Vec<Delta>, include_unchanged: bool) -> Vec<StoreEvent> {
+        let mut state = loop {
             let indexes = self.indexes();
             for object in batch.iter().flat_map(Delta::objects) {
                 object.index(&indexes);
             }
-            let inner = self.inner.write();
-            // Unless one was added in the meantime.
-            if inner.indexes.len() == indexes.len() {
-                break inner;
+            let state = self.state.write();
+            // Otherwise an index was added while the lock was not held: index again.
+            if state.indexes.len() == indexes.len() {
+                break state;
             }
         };
         let mut changes = Vec::with_capacity(batch.len());
-        let (mut batch, mut fetched) = (batch.into_iter(), 0);
+        let (mut batch, mut prefetched) = (batch.into_iter(), 0);
         loop {
-            if fetched == 0 {
+            if prefetched == 0 {
                 let next = batch.as_slice();
-                self.fetch(&inner, &next[..next.len().min(FETCHED)]);
-                fetched = FETCHED;
+                self.prefetch(&state, &next[..next.len().min(PREFETCH_MAX_DELTAS)]);
+                prefetched = PREFETCH_MAX_DELTAS;
             }
-            fetched -= 1;
+            prefetched -= 1;
             let Some(delta) = batch.next() else { break };
             match delta {
                 Delta::Upserted(object) => {
-                    changes.extend(inner.upsert(self.hash(object.name()), object, and_unchanged));
+                    changes.extend(state.upsert(self.hash(object.name()), object, include_unchanged));
                 }
                 Delta::Deleted(object) => {
-                    changes.extend(inner.delete(self.hash(object.name()), object, true));
+                    changes.extend(state.delete(self.hash(object.name()), object, true));
                 }
                 Delta::DeletedFinalStateUnknown(object) => {
-                    changes.extend(inner.delete(self.hash(object.name()), object, false));
+                    changes.extend(state.delete(self.hash(object.name()), object, false));
                 }
                 Delta::Replaced {
                     namespace,
                     version,
                     objects,
                 } => {
-                    // Deletions first, then the new and the changed in the order of the list.
-                    self.delete_unlisted(&mut inner, &namespace, &objects, &mut changes);
+                    // Deletions first, then additions and updates in the order of the list.
+                    self.delete_unlisted(&mut state, &namespace, &objects, &mut changes);
                     for object in objects {
-                        changes.extend(inner.upsert(self.hash(object.name()), object, and_unchanged));
+                        changes.extend(state.upsert(self.hash(object.name()), object, include_unchanged));
                     }
-                    inner.was_listed(namespace, version);
+                    state.set_listed_version(namespace, version);
                 }
-                Delta::Listed { namespace, version } => inner.was_listed(namespace, version),
-                Delta::Bookmark { namespace, version } => inner.has_reached(&namespace, version),
+                Delta::Listed { namespace, version } => state.set_listed_version(namespace, version),
+                Delta::Bookmark { namespace, version } => state.advance_version(&namespace, version),
                 Delta::Sync(object) => {
                     let hash = self.hash(object.name());
-                    changes.extend(inner.objects.get(hash, object.name()).map(StoreEvent::unchanged));
+                    changes.extend(state.objects.get(hash, object.name()).map(StoreEvent::unchanged));
                 }
-                Delta::SyncAll => changes.extend(inner.objects.iter().map(StoreEvent::unchanged)),
+                Delta::SyncAll => changes.extend(state.objects.iter().map(StoreEvent::unchanged)),
             }
         }
         changes
     }
 
-    /// Reads what these changes will come to, all at a time: each waits for memory several times, one after another they would wait in turn.
-    fn fetch(&self, inner: &Inner, batch: &[Delta]) {
-        if batch.len() < FEW {
+    /// Reads the memory that applying these deltas will touch, all of it at once: applied one by one, each delta would wait for memory
+    /// several times.
+    fn prefetch(&self, state: &StoreState, batch: &[Delta]) {
+        if batch.len() < PREFETCH_MIN_DELTAS {
             return;
         }
         let names = batch.iter().filter_map(|delta| match delta {
@@ -304,35 +306,35 @@ impl Store {
         });
         let hashed: Vec<_> = names.map(|name| (name, self.hash(name))).collect();
         let trees = hashed.iter().flat_map(|&(name, hash)| {
-            let of_namespace = inner.namespaces.tree(name.namespace().unwrap_or_default());
+            let of_namespace = state.namespaces.tree(name.namespace().unwrap_or_default());
             [
-                Some((&inner.objects, hash)),
+                Some((&state.objects, hash)),
                 of_namespace.map(|tree| (tree, hash)),
             ]
         });
-        let there: Vec<_> = Tree::fetch(trees.flatten()).collect();
-        for old in &there {
+        let stored: Vec<_> = Tree::prefetch(trees.flatten()).collect();
+        for old in &stored {
             old.prefetch();
         }
-        black_box(there.iter().map(|old| old.metadata.fetch()).sum::<usize>());
-        for old in &there {
+        black_box(stored.iter().map(|old| old.metadata.touch()).sum::<usize>());
+        for old in &stored {
             old.payload.prefetch();
         }
     }
 
-    /// Deletes what is not in the list.
+    /// Deletes the objects of a namespace (none: all) that are not in the list.
     fn delete_unlisted(
         &self,
-        inner: &mut Inner,
+        state: &mut StoreState,
         namespace: &Namespace,
         objects: &[Arc<StoredObject>],
         changes: &mut Vec<StoreEvent>,
     ) {
-        let there = match namespace {
-            Some(namespace) => inner.namespaces.get(&**namespace),
-            None => inner.objects.clone(),
+        let stored = match namespace {
+            Some(namespace) => state.namespaces.get(&**namespace),
+            None => state.objects.clone(),
         };
-        if there.is_empty() {
+        if stored.is_empty() {
             return;
         }
         let mut listed: HashTable<usize> = HashTable::with_capacity(objects.len());
@@ -344,15 +346,15 @@ impl Store {
             let same = |position: &usize| objects[*position].name() == object.name();
             listed.find(self.hash(object.name()), same).is_some()
         };
-        let gone: Vec<_> = there
+        let unlisted: Vec<_> = stored
             .iter()
             .filter(|object| !is_listed(object))
             .cloned()
             .collect();
-        // Before anything changes: what is shared with a snapshot is copied.
-        drop(there);
-        for old in gone {
-            inner.remove(self.hash(old.name()), &old);
+        // Dropped before the store changes: a tree that is shared with a snapshot is copied when it changes.
+        drop(stored);
+        for old in unlisted {
+            state.remove(self.hash(old.name()), &old);
             changes.push(StoreEvent::Deleted {
                 old,
                 final_state_known: false,
@@ -365,15 +367,15 @@ impl Store {
     }
 }
 
-impl Inner {
+impl StoreState {
     fn index(&self, name: &str) -> Option<&Indexer<IndexKey>> {
         self.indexes
             .iter()
-            .find_map(|(index, sets)| (*index.name == *name).then_some(sets))
+            .find_map(|(index, indexer)| (*index.name == *name).then_some(indexer))
     }
 
-    /// Whatever it was before.
-    fn was_listed(&mut self, namespace: Namespace, version: Box<str>) {
+    /// Sets the resource version of a list, even if it is older than the one before.
+    fn set_listed_version(&mut self, namespace: Namespace, version: Box<str>) {
         let known = self.versions.iter_mut().find(|(of, _)| *of == namespace);
         if let Some((_, known)) = known {
             if resource_version::compare(known, &version) == Some(Ordering::Greater) {
@@ -385,8 +387,8 @@ impl Inner {
         }
     }
 
-    /// Forwards only, where that can be told; not before the first list.
-    fn has_reached(&mut self, namespace: &Namespace, version: Box<str>) {
+    /// Advances the resource version. Ignored before the first list, and if the version is older.
+    fn advance_version(&mut self, namespace: &Namespace, version: Box<str>) {
         let known = self.versions.iter_mut().find(|(of, _)| of == namespace);
         if let Some((_, known)) = known
             && resource_version::compare(known, &version) != Some(Ordering::Greater)
@@ -395,24 +397,24 @@ impl Inner {
         }
     }
 
-    /// Leaves the old object alone when it has the version already.
-    fn upsert(&mut self, hash: u64, new: Arc<StoredObject>, and_unchanged: bool) -> Option<StoreEvent> {
+    /// Adds or replaces an object; does nothing if the stored object has the same version.
+    fn upsert(&mut self, hash: u64, new: Arc<StoredObject>, include_unchanged: bool) -> Option<StoreEvent> {
         let old = self.objects.get(hash, new.name()).cloned();
         if let Some(old) = old
             .as_ref()
             .filter(|old| new.metadata.is_version_of(&old.metadata))
         {
-            return and_unchanged.then(|| StoreEvent::unchanged(old));
+            return include_unchanged.then(|| StoreEvent::unchanged(old));
         }
         if let Some(old) = &old {
             self.bytes -= old.payload.length();
-            self.leave_indexes(hash, old, Some(&new));
+            self.remove_from_indexes(hash, old, Some(&new));
         }
         self.bytes += new.payload.length();
         self.namespaces.insert(namespace(&new), hash, &new);
-        for (position, (_, sets)) in self.indexes.iter_mut().enumerate() {
+        for (position, (_, indexer)) in self.indexes.iter_mut().enumerate() {
             for key in &new.keys(position).unwrap_or_default() {
-                sets.insert(key, hash, &new);
+                indexer.insert(key, hash, &new);
             }
         }
         self.objects.insert(hash, new.clone());
@@ -422,7 +424,7 @@ impl Inner {
         })
     }
 
-    /// A deletion of what is not there was told before, by a relist.
+    /// Deletes an object. If it is not stored, a relist has already delivered its deletion.
     fn delete(&mut self, hash: u64, last: Arc<StoredObject>, final_state_known: bool) -> Option<StoreEvent> {
         let old = self.objects.get(hash, last.name()).cloned()?;
         self.remove(hash, &old);
@@ -436,16 +438,16 @@ impl Inner {
         self.objects.remove(hash, object.name());
         self.bytes -= object.payload.length();
         self.namespaces.remove(namespace(object), hash, object.name());
-        self.leave_indexes(hash, object, None);
+        self.remove_from_indexes(hash, object, None);
     }
 
-    /// Takes an object out of the indexes, but for the values that `next` has too: there it will take the place.
-    fn leave_indexes(&mut self, hash: u64, object: &StoredObject, next: Option<&StoredObject>) {
-        for (position, (_, sets)) in self.indexes.iter_mut().enumerate() {
+    /// Removes an object from the indexes, except from values that `next`, its replacement, has too.
+    fn remove_from_indexes(&mut self, hash: u64, object: &StoredObject, next: Option<&StoredObject>) {
+        for (position, (_, indexer)) in self.indexes.iter_mut().enumerate() {
             let kept = next.and_then(|next| next.keys(position)).unwrap_or_default();
             for key in &object.keys(position).unwrap_or_default() {
                 if !kept.contains(key) {
-                    sets.remove(key, hash, object.name());
+                    indexer.remove(key, hash, object.name());
                 }
             }
         }

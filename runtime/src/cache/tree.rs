@@ -1,46 +1,47 @@
-//! A set of objects whose clone is a snapshot: readers walk one without holding a lock, while the writer goes on.
+//! A persistent hash tree of objects: cloning takes a snapshot, which readers walk without a lock while the writer continues.
 
 use std::{hint::black_box, sync::Arc, thread};
 
 use super::{object::StoredObject, prefetch};
 use crate::NamespacedName;
 
-/// Children of a branch; a level takes `BITS` of the hash.
+/// The number of children of a branch.
 const FAN_OUT: usize = 16;
-const BITS: u32 = FAN_OUT.ilog2();
-/// A leaf with more entries becomes a branch, unless the hash has no bits left.
-const MOST: usize = 64;
-/// Who walks through a leaf has the processor read so many objects ahead.
-const AHEAD: usize = 8;
-/// Of a long list so many objects are walked over before other threads may run: about half a millisecond.
-const AT_A_STRETCH: usize = 16 * 1024;
+/// The bits of the hash that a level uses.
+const BITS_PER_LEVEL: u32 = FAN_OUT.ilog2();
+/// A leaf with this many entries becomes a branch when another one is added, unless the hash has no bits left.
+const MAX_LEAF_ENTRIES: usize = 64;
+/// An iterator prefetches this many objects ahead.
+const PREFETCH_AHEAD_OBJECTS: usize = 8;
+/// An iterator yields the thread after this many objects, about every half millisecond.
+const YIELD_AFTER_OBJECTS: usize = 16 * 1024;
 
-/// Objects by name, as a tree over the names' hashes.
+/// Objects by name, as a tree over the hashes of the names.
 ///
-/// A clone costs one pointer. What is changed afterwards copies the way to it, and nothing else; without clones nothing is copied.
+/// Cloning copies one pointer. A later change copies the nodes on the path to the changed object; without clones nothing is copied.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Tree {
-    root: Node,
+    root: TreeNode,
     length: usize,
 }
 
 #[derive(Debug, Default, Clone)]
-enum Node {
+enum TreeNode {
     #[default]
     Empty,
     /// Sorted by hash.
-    Leaf(Arc<Vec<Entry>>),
-    Branch(Arc<[Node; FAN_OUT]>),
+    Leaf(Arc<Vec<TreeEntry>>),
+    Branch(Arc<[TreeNode; FAN_OUT]>),
 }
 
 #[derive(Debug, Clone)]
-struct Entry {
+struct TreeEntry {
     hash: u64,
     object: Arc<StoredObject>,
 }
 
-impl Entry {
-    /// Has the processor read the object meanwhile: who lists would wait for each.
+impl TreeEntry {
+    /// Starts loading the object into the CPU's cache, so that a list does not wait for memory at each object.
     fn prefetch(&self) {
         prefetch::start(&*self.object);
         prefetch::start(&self.object.metadata.labels);
@@ -56,96 +57,94 @@ impl Tree {
         self.length == 0
     }
 
-    /// The object of that name; `hash` is the name's.
+    /// Returns the object of that name; `hash` is the hash of the name.
     pub(super) fn get(&self, hash: u64, name: &NamespacedName) -> Option<&Arc<StoredObject>> {
         let entries = self.leaf(hash);
         Some(&entries[find(entries, hash, name).ok()?].object)
     }
 
-    /// The entries among which the hash stands, or would.
-    fn leaf(&self, hash: u64) -> &[Entry] {
+    /// Returns the entries of the leaf that the hash belongs to.
+    fn leaf(&self, hash: u64) -> &[TreeEntry] {
         let (mut node, mut rest) = (&self.root, hash);
         loop {
             match node {
-                Node::Empty => return &[],
-                Node::Leaf(entries) => return entries,
-                Node::Branch(children) => {
+                TreeNode::Empty => return &[],
+                TreeNode::Leaf(entries) => return entries,
+                TreeNode::Branch(children) => {
                     node = &children[child(rest)];
-                    rest >>= BITS;
+                    rest >>= BITS_PER_LEVEL;
                 }
             }
         }
     }
 
-    /// Reads what stands in the way to each hash in its tree, and gives the objects that are there: see [`Store::apply`].
+    /// Looks up several hashes, each in its tree, and returns the objects that exist. For [`Store::apply`](super::store::Store::apply).
     ///
-    /// What one look-up reads waits for what it has read before, from memory; what another one reads does not. So all are brought one
-    /// step further before the next, without a branch over what is still on its way.
-    ///
-    /// [`Store::apply`]: super::store::Store::apply
-    pub(super) fn fetch<'t>(
+    /// Each step of one lookup waits for memory, but different lookups do not depend on each other. So all lookups advance by one step
+    /// before any advances by the next, without a branch on data that is still being loaded.
+    pub(super) fn prefetch<'t>(
         lookups: impl Iterator<Item = (&'t Self, u64)>,
     ) -> impl Iterator<Item = &'t StoredObject> {
         let leaves: Vec<_> = lookups.map(|(tree, hash)| (tree.leaf(hash), hash)).collect();
-        let near = leaves
+        let guesses = leaves
             .iter()
             .filter_map(|(entries, hash)| entries.get(guess(entries, *hash)));
-        black_box(near.fold(0, |sum: u64, entry| sum.wrapping_add(entry.hash)));
+        black_box(guesses.fold(0, |sum: u64, entry| sum.wrapping_add(entry.hash)));
         leaves.into_iter().filter_map(|(entries, hash)| {
             let entry = entries.get(first_of(entries, hash))?;
             (entry.hash == hash).then_some(&*entry.object)
         })
     }
 
-    /// Puts the object in the place of what has its name, which is returned.
+    /// Adds the object; returns the one of the same name that it replaces.
     pub(super) fn insert(&mut self, hash: u64, object: Arc<StoredObject>) -> Option<Arc<StoredObject>> {
-        let old = self.root.insert(hash, 0, Entry { hash, object });
+        let old = self.root.insert(hash, 0, TreeEntry { hash, object });
         self.length += usize::from(old.is_none());
         old
     }
 
-    /// Takes the object of that name out.
+    /// Removes and returns the object of that name.
     pub(super) fn remove(&mut self, hash: u64, name: &NamespacedName) -> Option<Arc<StoredObject>> {
-        // Looked for first, so that nothing is copied for what is not there.
+        // A lookup first, so that no node is copied if the object does not exist.
         self.get(hash, name)?;
         let old = self.root.remove(hash, hash, name)?;
         self.length -= 1;
         Some(old)
     }
 
-    /// All objects, in the order of their hashes, which is none.
-    pub(super) fn iter(&self) -> Iter<'_> {
-        Iter {
+    /// Iterates over all objects in no particular order.
+    pub(super) fn iter(&self) -> TreeIter<'_> {
+        TreeIter {
             nodes: vec![&self.root],
             entries: [].iter(),
-            pauses: Pauses::default(),
+            yielder: Yielder::default(),
         }
     }
 }
 
-impl Node {
-    fn insert(&mut self, hash: u64, depth: u32, entry: Entry) -> Option<Arc<StoredObject>> {
+impl TreeNode {
+    fn insert(&mut self, hash: u64, depth: u32, entry: TreeEntry) -> Option<Arc<StoredObject>> {
         match self {
             Self::Empty => {
                 *self = Self::Leaf(Arc::new(vec![entry]));
                 None
             }
             Self::Branch(children) => {
-                let rest = hash >> (depth * BITS);
+                let rest = hash >> (depth * BITS_PER_LEVEL);
                 Arc::make_mut(children)[child(rest)].insert(hash, depth + 1, entry)
             }
             Self::Leaf(entries) => {
-                let place = find(entries, hash, entry.object.name());
-                let full = entries.len() >= MOST && (depth + 1) * BITS < u64::BITS;
-                match place {
+                let position = find(entries, hash, entry.object.name());
+                let is_full = entries.len() >= MAX_LEAF_ENTRIES && (depth + 1) * BITS_PER_LEVEL < u64::BITS;
+                match position {
                     Ok(at) => {
                         let old = std::mem::replace(&mut Arc::make_mut(entries)[at], entry);
                         Some(old.object)
                     }
-                    Err(_) if full => {
+                    Err(_) if is_full => {
                         let mut children: [Self; FAN_OUT] = Default::default();
                         for entry in entries.iter().cloned().chain([entry]) {
-                            children[child(entry.hash >> (depth * BITS))].insert(
+                            children[child(entry.hash >> (depth * BITS_PER_LEVEL))].insert(
                                 entry.hash,
                                 depth + 1,
                                 entry,
@@ -156,7 +155,7 @@ impl Node {
                     }
                     Err(at) => {
                         let entries = Arc::make_mut(entries);
-                        // Half as much as Vec would: most leaves stay smaller than the largest.
+                        // Grows by half, not twofold as Vec does: most leaves stay smaller than the maximum.
                         if entries.len() == entries.capacity() {
                             entries.reserve_exact(entries.len() / 2 + 1);
                         }
@@ -181,7 +180,7 @@ impl Node {
             }
             Self::Branch(children) => {
                 let children = Arc::make_mut(children);
-                let old = children[child(rest)].remove(hash, rest >> BITS, name);
+                let old = children[child(rest)].remove(hash, rest >> BITS_PER_LEVEL, name);
                 if children.iter().all(|child| matches!(child, Self::Empty)) {
                     *self = Self::Empty;
                 }
@@ -191,8 +190,8 @@ impl Node {
     }
 }
 
-/// Where the name stands, or where it belongs.
-fn find(entries: &[Entry], hash: u64, name: &NamespacedName) -> Result<usize, usize> {
+/// Returns the position of the name, or as an error the position where it belongs.
+fn find(entries: &[TreeEntry], hash: u64, name: &NamespacedName) -> Result<usize, usize> {
     let mut at = first_of(entries, hash);
     while let Some(entry) = entries.get(at).filter(|entry| entry.hash == hash) {
         if entry.object.name() == name {
@@ -203,9 +202,9 @@ fn find(entries: &[Entry], hash: u64, name: &NamespacedName) -> Result<usize, us
     Err(at)
 }
 
-/// The first entry whose hash is not less. Hashes are evenly spread, so it is looked for where it should be: halving would touch more of
-/// what is not in the processor's cache.
-fn first_of(entries: &[Entry], hash: u64) -> usize {
+/// Returns the position of the first entry with a hash that is not less. Hashes are uniformly distributed, so that the search starts at the
+/// expected position: a binary search would touch more memory outside the CPU's cache.
+fn first_of(entries: &[TreeEntry], hash: u64) -> usize {
     let guess = guess(entries, hash);
     let (before, after) = entries.split_at(guess);
     let back = before.iter().rev().take_while(|entry| entry.hash >= hash).count();
@@ -215,58 +214,65 @@ fn first_of(entries: &[Entry], hash: u64) -> usize {
     guess + after.iter().take_while(|entry| entry.hash < hash).count()
 }
 
-fn guess(entries: &[Entry], hash: u64) -> usize {
+/// Returns the expected position of a hash.
+fn guess(entries: &[TreeEntry], hash: u64) -> usize {
     let share = (u128::from(hash) * entries.len() as u128) >> u64::BITS;
     usize::try_from(share).unwrap_or_default()
 }
 
+/// Returns the position of the child that the lowest bits of `rest` select.
 fn child(rest: u64) -> usize {
     usize::try_from(rest % FAN_OUT as u64).unwrap_or_default()
 }
 
-/// When a walk lets other threads run: where readers are many and processors few, who applies events would else wait for whole lists.
-/// Not oftener, for each time somebody may come between that has much to do.
+/// Yields the thread during long iterations: with many readers and few CPUs, the task that applies events would otherwise wait for whole
+/// lists. It does not yield more often, since another thread may then run for long.
 #[derive(Debug, Clone, Default)]
-struct Pauses {
+struct Yielder {
     walked: usize,
 }
 
-impl Pauses {
-    /// So many objects will be walked over next.
-    fn walked(&mut self, objects: usize) {
+impl Yielder {
+    /// Counts objects that will be iterated next.
+    fn count(&mut self, objects: usize) {
         self.walked += objects;
-        if self.walked >= AT_A_STRETCH {
+        if self.walked >= YIELD_AFTER_OBJECTS {
             self.walked = 0;
             thread::yield_now();
         }
     }
 }
 
-/// Iterates over a [`Tree`].
-pub(super) struct Iter<'t> {
-    nodes: Vec<&'t Node>,
-    entries: std::slice::Iter<'t, Entry>,
-    pauses: Pauses,
+/// A borrowing iterator over a [`Tree`].
+pub(super) struct TreeIter<'t> {
+    nodes: Vec<&'t TreeNode>,
+    entries: std::slice::Iter<'t, TreeEntry>,
+    yielder: Yielder,
 }
 
-impl<'t> Iterator for Iter<'t> {
+impl<'t> Iterator for TreeIter<'t> {
     type Item = &'t Arc<StoredObject>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             let left = self.entries.as_slice();
             if let Some(entry) = self.entries.next() {
-                left.get(AHEAD).into_iter().for_each(Entry::prefetch);
+                left.get(PREFETCH_AHEAD_OBJECTS)
+                    .into_iter()
+                    .for_each(TreeEntry::prefetch);
                 return Some(&entry.object);
             }
             match self.nodes.pop()? {
-                Node::Empty => {}
-                Node::Leaf(entries) => {
-                    self.pauses.walked(entries.len());
-                    entries.iter().take(AHEAD).for_each(Entry::prefetch);
+                TreeNode::Empty => {}
+                TreeNode::Leaf(entries) => {
+                    self.yielder.count(entries.len());
+                    entries
+                        .iter()
+                        .take(PREFETCH_AHEAD_OBJECTS)
+                        .for_each(TreeEntry::prefetch);
                     self.entries = entries.iter();
                 }
-                Node::Branch(children) => self.nodes.extend(children.iter()),
+                TreeNode::Branch(children) => self.nodes.extend(children.iter()),
             }
         }
     }
@@ -274,51 +280,54 @@ impl<'t> Iterator for Iter<'t> {
 
 impl IntoIterator for Tree {
     type Item = Arc<StoredObject>;
-    type IntoIter = IntoIter;
+    type IntoIter = TreeIntoIter;
 
-    fn into_iter(self) -> IntoIter {
-        IntoIter {
+    fn into_iter(self) -> TreeIntoIter {
+        TreeIntoIter {
             left: self.length,
             nodes: vec![self.root],
             leaf: Arc::default(),
             next: 0,
-            pauses: Pauses::default(),
+            yielder: Yielder::default(),
         }
     }
 }
 
-/// The objects of a snapshot, which it holds.
+/// An owning iterator over a snapshot.
 #[derive(Debug, Clone)]
-pub(super) struct IntoIter {
-    /// What was not yet come to.
-    nodes: Vec<Node>,
-    leaf: Arc<Vec<Entry>>,
-    /// The next of `leaf`.
+pub(super) struct TreeIntoIter {
+    /// The nodes that were not visited yet.
+    nodes: Vec<TreeNode>,
+    leaf: Arc<Vec<TreeEntry>>,
+    /// The position of the next entry in `leaf`.
     next: usize,
     left: usize,
-    pauses: Pauses,
+    yielder: Yielder,
 }
 
-impl Iterator for IntoIter {
+impl Iterator for TreeIntoIter {
     type Item = Arc<StoredObject>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             if let Some(entry) = self.leaf.get(self.next) {
-                let ahead = self.leaf.get(self.next + AHEAD);
-                ahead.into_iter().for_each(Entry::prefetch);
+                let ahead = self.leaf.get(self.next + PREFETCH_AHEAD_OBJECTS);
+                ahead.into_iter().for_each(TreeEntry::prefetch);
                 self.next += 1;
                 self.left -= 1;
                 return Some(entry.object.clone());
             }
             match self.nodes.pop()? {
-                Node::Empty => {}
-                Node::Leaf(entries) => {
-                    self.pauses.walked(entries.len());
-                    entries.iter().take(AHEAD).for_each(Entry::prefetch);
+                TreeNode::Empty => {}
+                TreeNode::Leaf(entries) => {
+                    self.yielder.count(entries.len());
+                    entries
+                        .iter()
+                        .take(PREFETCH_AHEAD_OBJECTS)
+                        .for_each(TreeEntry::prefetch);
                     (self.leaf, self.next) = (entries, 0);
                 }
-                Node::Branch(children) => self.nodes.extend(children.iter().cloned()),
+                TreeNode::Branch(children) => self.nodes.extend(children.iter().cloned()),
             }
         }
     }
@@ -328,7 +337,7 @@ impl Iterator for IntoIter {
     }
 }
 
-impl ExactSizeIterator for IntoIter {}
+impl ExactSizeIterator for TreeIntoIter {}
 
 #[cfg(test)]
 mod tests {
@@ -354,7 +363,7 @@ mod tests {
         tree.iter().map(entry).collect()
     }
 
-    /// Few distinct hashes: many names share one.
+    /// Returns one of `spread` distinct hashes, so that many names share one.
     fn hash(number: u16, spread: u64) -> u64 {
         (u64::from(number) % spread).wrapping_mul(0x9E37_79B9_7F4A_7C15)
     }
@@ -362,9 +371,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(40))]
 
-        /// Against a map; and what was cloned stays as it was.
         #[test]
-        fn it_is_a_map_whose_clones_stay_as_they_are(
+        fn tree_equals_a_map_and_snapshots_do_not_change(
             steps in prop::collection::vec((0u16..400, prop::option::weighted(0.7, any::<u16>()), prop::bool::weighted(0.02)), 0..1500),
             spread in prop::sample::select(vec![1u64, 7, 100_000]),
         ) {

@@ -9,15 +9,14 @@ use std::{
 };
 
 use parking_lot::Mutex;
-use serde_json::json;
 use tokio::sync::watch;
 
 use super::{
-    HandlerOptions, InformerOptions, InformerStats, SeedError, StorageMode,
+    AddIndexError, HandlerOptions, InformerOptions, InformerStats, StorageMode,
     compression::{Payload, PayloadCodec},
     decoded_cache::DecodedCacheHandle,
-    decoder::{ANYBODY, Decoder},
-    fifo::{Delta, SharedFifo},
+    decoder::{ANY_TYPE, Decoder},
+    fifo::SharedFifo,
     index::{Index, IndexSpec},
     object::StoredObject,
     processor::{HandlerRegistration, Listener, Registrations},
@@ -41,10 +40,10 @@ pub(super) struct UntypedInformer {
     pub(super) store: Arc<Store>,
     pub(super) codec: PayloadCodec,
     /// Decodes each object when it arrives, with `StorageMode::Decoded`.
-    pin: Option<fn(&Decoder, &StoredObject)>,
+    decode_on_arrival: Option<fn(&Decoder, &StoredObject)>,
     /// Whether the failure of a transform was logged.
     transform_failed: AtomicBool,
-    pub(super) views: Arc<Decoder>,
+    pub(super) decoder: Arc<Decoder>,
     pub(super) counters: Arc<Counters>,
     pub(super) error_handler: ErrorHandler,
     pub(super) watch_health: Arc<WatchHealth>,
@@ -62,18 +61,19 @@ impl UntypedInformer {
     pub(super) fn new<V: View>(
         info: ApiResource,
         options: InformerOptions,
-        hot: Arc<DecodedCacheHandle>,
+        decoded_cache: Arc<DecodedCacheHandle>,
     ) -> Self {
         let (store, counters) = (Arc::<Store>::default(), Arc::new(Counters::default()));
         let sensitive = options.sensitive || info.is_secret();
-        let views = Arc::new(Decoder::new(info, sensitive, counters.clone(), hot));
+        let decoder = Arc::new(Decoder::new(info, sensitive, counters.clone(), decoded_cache));
         Self {
             codec: PayloadCodec::new(store.clone(), sensitive || options.storage == StorageMode::Raw),
             store,
-            pin: (options.storage == StorageMode::Decoded).then_some(Decoder::pin::<V>),
+            decode_on_arrival: (options.storage == StorageMode::Decoded)
+                .then_some(Decoder::decode_on_arrival::<V>),
             transform_failed: AtomicBool::new(false),
             options,
-            views,
+            decoder,
             counters,
             error_handler: ErrorHandler::default(),
             watch_health: Arc::default(),
@@ -86,7 +86,7 @@ impl UntypedInformer {
     }
 
     pub(super) fn info(&self) -> &ApiResource {
-        self.views.info()
+        self.decoder.info()
     }
 
     /// Whether the first list of every namespace was stored and distributed to the sinks.
@@ -126,7 +126,7 @@ impl UntypedInformer {
 
     /// Marks the kind as sensitive: its objects are kept raw from now on, those in the store too, and no error quotes them.
     pub(super) fn mark_sensitive(&self) {
-        self.views.mark_sensitive();
+        self.decoder.mark_sensitive();
         self.codec.switch_off();
     }
 
@@ -164,23 +164,40 @@ impl UntypedInformer {
     }
 
     /// Adds an index, and fills it with the objects in the store.
-    pub(super) fn add_index(&self, spec: &IndexSpec) {
-        let problem = match Index::by_path(spec) {
-            Ok(index) if self.can_fill(&index) => {
-                self.store.add_index(index);
-                return;
-            }
-            Ok(_) => format!(
-                "the stored objects do not contain {}; add the index before the informer starts, or keep that path too",
-                spec.path
-            ),
-            Err(error) => error.to_string(),
-        };
-        tracing::error!(
-            "index {} of {} stays empty: {problem}",
-            spec.name,
-            self.info().kind
-        );
+    /// Adds an index by path and fills it.
+    pub(super) fn add_index(&self, spec: &IndexSpec) -> Result<(), AddIndexError> {
+        match Index::by_path(spec) {
+            Ok(index) if self.can_fill(&index) => self.add(index),
+            Ok(_) => Err(self.index_error(
+                spec.name,
+                format!(
+                    "the projection that the informer keeps lacks {}; add the index before the informer starts, or add the path to the \
+                     projection",
+                    spec.path
+                ),
+            )),
+            Err(error) => Err(self.index_error(spec.name, error.to_string())),
+        }
+    }
+
+    /// Adds an index and fills it, unless another one has its name.
+    pub(super) fn add(&self, index: Index) -> Result<(), AddIndexError> {
+        let name = index.name.clone();
+        if self.store.add_index(index) {
+            return Ok(());
+        }
+        Err(self.index_error(
+            &name,
+            "another index has this name; choose another name".to_owned(),
+        ))
+    }
+
+    fn index_error(&self, index: &str, problem: String) -> AddIndexError {
+        AddIndexError {
+            kind: self.info().kind.to_string(),
+            index: index.to_owned(),
+            problem,
+        }
     }
 
     /// Whether an index can find every stored object. Paths outside of a projection can only be read when an object arrives.
@@ -189,7 +206,7 @@ impl UntypedInformer {
             return true;
         };
         let is_empty = !self.is_started() && self.store.all().is_empty();
-        is_empty || Paths::new(paths).is_ok_and(|paths| index.path().is_none_or(|path| paths.hold(path)))
+        is_empty || Paths::new(paths).is_ok_and(|paths| index.path().is_none_or(|path| paths.contain(path)))
     }
 
     /// Makes the stored form of an object that was scanned: transformed, indexed and encoded. Reports it if it does not decode.
@@ -203,15 +220,15 @@ impl UntypedInformer {
             owners,
             ..
         } = scanned;
-        let mut object = StoredObject::new(self.views.clone(), metadata, Payload::default(), defect);
+        let mut object = StoredObject::new(self.decoder.clone(), metadata, Payload::default(), defect);
         *object.indexed.get_mut() = keys;
         let object = self.codec.encode(object, owners, json);
         object.index(indexes);
         if let Some(defect) = &object.defect {
-            self.views.report(&object, ANYBODY, defect);
+            self.decoder.report(&object, ANY_TYPE, defect);
         }
-        if let Some(pin) = self.pin {
-            pin(&self.views, &object);
+        if let Some(decode_on_arrival) = self.decode_on_arrival {
+            decode_on_arrival(&self.decoder, &object);
         }
         object
     }
@@ -226,7 +243,7 @@ impl UntypedInformer {
             && !self.transform_failed.swap(true, Ordering::Relaxed)
         {
             let (kind, name) = (&self.info().kind, object.metadata.name());
-            let problem = self.views.quotable(problem.clone());
+            let problem = self.decoder.quotable(problem.clone());
             tracing::error!(
                 "the transform of {kind} failed for {name}, which is stored untransformed: {problem}; further failures are not logged"
             );
@@ -238,7 +255,7 @@ impl UntypedInformer {
     pub(super) fn needs_bodies(&self) -> bool {
         let is_decoded = self.counters.decodes.load(Ordering::Relaxed) > 0;
         is_decoded
-            || self.views.was_json_read()
+            || self.decoder.was_json_read()
             || self.store.indexes().iter().any(|index| index.needs_body())
     }
 
@@ -257,26 +274,5 @@ impl UntypedInformer {
             pending: self.registrations.pending(),
             ..self.counters.snapshot()
         }
-    }
-
-    /// Puts an object into the store without notifying listeners, and sets the informer synced.
-    pub(super) fn seed(&self, json: &serde_json::Value) -> Result<(), SeedError> {
-        let indexes = self.store.indexes();
-        let sent = match self.options.storage {
-            StorageMode::Metadata => json!({
-                "apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": json["metadata"],
-            }),
-            _ => json.clone(),
-        };
-        let sent = sent.to_string();
-        let mut scanner = self.scanner();
-        let object = scanner.item(sent.as_bytes(), |_| {}).map_err(|error| SeedError {
-            kind: self.info().kind.to_string(),
-            problem: error.to_string(),
-        })?;
-        let object = self.encode(object, &indexes);
-        self.store.apply(vec![Delta::Upserted(object)], false);
-        self.set_synced();
-        Ok(())
     }
 }

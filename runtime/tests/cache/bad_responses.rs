@@ -1,4 +1,4 @@
-//! What the API server should never send: survived, counted, and spoken of once.
+//! Invalid responses of the API server are retried, counted and logged once.
 
 use std::time::Duration;
 
@@ -12,9 +12,9 @@ use crate::support::{
     *,
 };
 
-/// Skipping such a line would make the cache wrong.
+/// Skipping such a line would leave the cache wrong.
 #[tokio::test(start_paused = true)]
-async fn a_line_whose_object_cannot_be_identified_ends_the_watch_and_costs_a_list() {
+async fn watch_line_without_identifiable_object_ends_the_watch_and_relists() {
     let object =
         r#"{"kind":"ConfigMap","apiVersion":"v1","metadata":{"namespace":"default","resourceVersion":"9"}}"#;
     let stranger = object
@@ -37,11 +37,11 @@ async fn a_line_whose_object_cannot_be_identified_ends_the_watch_and_costs_a_lis
         let server = Server::new();
         server.put(&config_map("a", "1"));
         let (_factory, informer) = informer(&server).await;
-        settle().await;
+        run_until_idle().await;
         server.put(&config_map("b", "1"));
         server.send(line);
-        settle().await;
-        // What came before the line counts.
+        run_until_idle().await;
+        // Events before the line are applied.
         assert_eq!(
             contents(&informer.lister()),
             pairs(&[("a", "1"), ("b", "1")]),
@@ -54,14 +54,14 @@ async fn a_line_whose_object_cannot_be_identified_ends_the_watch_and_costs_a_lis
             (1, 1),
             "backs off: {line}"
         );
-        long_after().await;
+        wait_out_backoff().await;
         assert_eq!(contents(&informer.lister()), server.contents(), "{line}");
         assert_eq!(informer.stats().lists, 2, "{line}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_list_that_is_none_is_tried_again() {
+async fn malformed_list_is_retried() {
     let server = Server::without_streaming();
     server.put(&config_map("a", "1"));
     server.answer_lists([
@@ -80,23 +80,23 @@ async fn a_list_that_is_none_is_tried_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_torn_last_line_is_no_event() {
+async fn truncated_last_watch_line_is_not_an_event() {
     let server = Server::without_streaming();
     let (_factory, informer) = informer(&server).await;
-    settle().await;
+    run_until_idle().await;
     server.put(&config_map("a", "1"));
     server.send("");
     tokio::time::sleep(Duration::from_secs(2)).await;
     server.answer_watches([Answer::body(r#"{"type":"ADDED","object":{"metadata""#)]);
     server.cut();
-    long_after().await;
+    wait_out_backoff().await;
     assert_eq!(contents(&informer.lister()), server.contents());
     assert_eq!(informer.stats().watch_events, 1);
 }
 
-/// What a server sends that compresses without being asked.
+/// A server may compress without being asked to.
 #[tokio::test(start_paused = true)]
-async fn compressed_bytes_that_nobody_asked_for_are_survived() {
+async fn unrequested_gzip_body_is_an_error_and_retried() {
     let gzip = [
         &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3][..],
         &[0xab; 64],
@@ -114,13 +114,13 @@ async fn compressed_bytes_that_nobody_asked_for_are_survived() {
     tokio::time::sleep(Duration::from_secs(2)).await;
     server.cut();
     server.put(&config_map("b", "1"));
-    long_after().await;
+    wait_out_backoff().await;
     assert_eq!(contents(&informer.lister()), server.contents());
     assert_eq!((informer.stats().failures, informer.stats().lists), (3, 2));
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_no_utf8_is_survived_in_lists_and_watches() {
+async fn invalid_utf8_in_lists_and_watches_is_retried() {
     let list = b"{\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[{\"metadata\":{\"name\":\"a\xff\",\"namespace\":\"default\"}}]}";
     let line =
         b"{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"\xc3\x28\",\"namespace\":\"default\"}}}\n";
@@ -133,21 +133,21 @@ async fn what_is_no_utf8_is_survived_in_lists_and_watches() {
     server.answer_watches([Answer::body(*line)]);
     tokio::time::sleep(Duration::from_secs(2)).await;
     server.cut();
-    long_after().await;
+    wait_out_backoff().await;
     assert_eq!(contents(&informer.lister()), server.contents());
     assert_eq!((informer.stats().failures, informer.stats().lists), (3, 2));
 }
 
-/// The connection ends in the middle of a list: nothing of it counts.
+/// The connection ends in the middle of a list: the list is discarded.
 #[tokio::test(start_paused = true)]
-async fn a_truncated_list_leaves_the_store_as_it_was() {
+async fn truncated_list_leaves_the_store_unchanged() {
     let server = Server::without_streaming();
     server.put(&config_map("a", "1"));
     server.put(&config_map("b", "1"));
     let (_factory, informer) = informer(&server).await;
-    let seen = Diary::default();
+    let seen = RecordingHandler::default();
     informer.add_event_handler(seen.clone());
-    settle().await;
+    run_until_idle().await;
     seen.take();
     let list = json!({"items": [{"metadata": {"name": "a", "namespace": "default", "resourceVersion": "1", "uid": "uid-0"}}],
         "kind": "ConfigMapList", "metadata": {"resourceVersion": "9"}})
@@ -157,15 +157,15 @@ async fn a_truncated_list_leaves_the_store_as_it_was() {
         Answer::body(&list.as_bytes()[..list.len() / 2]),
     ]);
     server.reset();
-    long_after().await;
+    wait_out_backoff().await;
     assert_eq!(seen.take(), [""; 0]);
     assert_eq!(contents(&informer.lister()), server.contents());
     assert_eq!((informer.stats().failures, informer.stats().lists), (2, 2));
 }
 
-/// A page that points at itself would be read for ever.
+/// Following a repeated continue token would never end.
 #[tokio::test(start_paused = true)]
-async fn pages_without_end_are_survived() {
+async fn repeated_continue_token_is_a_failure() {
     let page = r#"{"kind":"ConfigMapList","metadata":{"resourceVersion":"1","continue":"again"},"items":[]}"#;
     let server = Server::without_streaming();
     server.put(&config_map("a", "1"));
@@ -175,9 +175,9 @@ async fn pages_without_end_are_survived() {
     assert_eq!(informer.stats().failures, 1);
 }
 
-/// A list may hold a name twice when its pages are torn apart by a bad proxy: the last one counts, and handlers hear of one.
+/// A list may contain a name twice if a faulty proxy mixes its pages: the last one counts, and handlers receive one event.
 #[tokio::test(start_paused = true)]
-async fn a_name_that_a_list_holds_twice_is_one_object() {
+async fn duplicate_name_in_a_list_is_one_object() {
     let item = |version: &str, datum: &str| {
         json!({"metadata": {"name": "a", "namespace": "default", "uid": "u", "resourceVersion": version},
         "data": {"datum": datum}})
@@ -187,17 +187,17 @@ async fn a_name_that_a_list_holds_twice_is_one_object() {
     server.answer_lists([Answer::body(list.to_string())]);
     let factory = server.factory();
     let informer = factory.of::<ConfigMap>();
-    let seen = Diary::default();
+    let seen = RecordingHandler::default();
     informer.add_event_handler(seen.clone());
     factory.start();
     factory.wait_for_cache_sync().await;
-    settle().await;
+    run_until_idle().await;
     assert_eq!(seen.take(), ["add a=2 initial"]);
 }
 
-/// What is wrong is spoken of once, with the object's name, however often it comes and for however long.
+/// A bad object is logged once, with its name, however often it is delivered.
 #[tokio::test(start_paused = true)]
-async fn bad_data_is_logged_once_with_the_name_and_counted_each_time() {
+async fn bad_object_is_logged_once_by_name_and_counted_each_time() {
     let whole = concat!(
         r#"{"type":"ADDED","object":{"kind":"ConfigMap","apiVersion":"v1","#,
         r#""metadata":{"name":"spy","namespace":"shop","labels":{"a":"b"}},"data":{"password":"hunter2"}}}"#
@@ -236,7 +236,7 @@ async fn bad_data_is_logged_once_with_the_name_and_counted_each_time() {
         server.put(&config_map("a", "1"));
         let (_factory, informer) = informer(&server).await;
         for _ in 0..7 {
-            settle().await;
+            run_until_idle().await;
             server.send(&line);
             tokio::time::sleep(Duration::from_secs(100)).await;
         }
@@ -255,9 +255,9 @@ async fn bad_data_is_logged_once_with_the_name_and_counted_each_time() {
     }
 }
 
-/// The same for what is kept and does not decode: until it was mended.
+/// As for bad data, but the object is stored; it is logged again after it had decoded in between.
 #[tokio::test(start_paused = true)]
-async fn an_object_that_does_not_decode_is_logged_once_however_often_it_is_written() {
+async fn undecodable_object_is_logged_once_however_often_it_is_written() {
     for (metadata, data, problem) in [
         (r#""uid":"u""#, "5", "invalid type"),
         (
@@ -295,14 +295,14 @@ async fn an_object_that_does_not_decode_is_logged_once_however_often_it_is_writt
             (2, 8)
         );
         server.reset();
-        long_after().await;
+        wait_out_backoff().await;
         assert_eq!(contents(&informer.lister()), server.contents());
     }
 }
 
-/// Such versions are followed: to ask again for what is known is safe, to skip what is not is not.
+/// Such versions are used for the next request: repeated events are harmless, skipped ones are not.
 #[tokio::test(start_paused = true)]
-async fn versions_that_go_back_or_are_no_number_are_logged_once_and_counted() {
+async fn decreasing_and_non_numeric_versions_are_logged_once_and_counted() {
     let log = Log::start();
     let server = Server::new();
     server.set_version(50);
@@ -316,8 +316,8 @@ async fn versions_that_go_back_or_are_no_number_are_logged_once_and_counted() {
     for version in ["60", "55", "54", "70", "abc", "x", ""] {
         server.send(&object(version));
     }
-    settle().await;
-    // Each is compared with the one before it; what follows one that is no number cannot be compared.
+    run_until_idle().await;
+    // Each version is compared with the one before it; a version after a non-numeric one cannot be compared.
     assert_eq!(informer.stats().version_errors, 5);
     assert_eq!(log.lines("goes back from 60").len(), 1);
     assert_eq!(log.lines("resource version").len(), 2);
@@ -326,11 +326,11 @@ async fn versions_that_go_back_or_are_no_number_are_logged_once_and_counted() {
         (informer.stats().failures, informer.lister().list().len()),
         (0, 1)
     );
-    // A server that does not know its own version is asked for the newest.
+    // A server that does not accept its own version is asked for the latest one.
     server.requests();
     tokio::time::sleep(Duration::from_secs(2)).await;
     server.cut();
-    long_after().await;
+    wait_out_backoff().await;
     let versions = server.requests().into_iter().map(|request| match request {
         Request::Watch(options) => options.resource_version,
         Request::Stream(version) => version,
@@ -340,29 +340,29 @@ async fn versions_that_go_back_or_are_no_number_are_logged_once_and_counted() {
     assert_eq!(contents(&informer.lister()), server.contents());
 }
 
-/// Nobody knows whether two objects without a version are the same: each is told as a change. With a version, the second is not told.
+/// Objects without a resource version cannot be compared: each is delivered as a change. With a version, the second is ignored.
 #[tokio::test(start_paused = true)]
-async fn an_object_without_a_version_is_told_each_time_it_comes() {
+async fn object_without_resource_version_is_an_update_each_time() {
     for (version, told) in [("", 3), ("7", 1)] {
         let server = Server::new();
         let (_factory, informer) = informer(&server).await;
-        let diary = Diary::default();
-        informer.add_event_handler(diary.clone());
+        let recorded = RecordingHandler::default();
+        informer.add_event_handler(recorded.clone());
         let mut object = config_map("a", "1");
         object["metadata"]["resourceVersion"] = version.into();
         for _ in 0..3 {
             server.send(&json!({"type": "MODIFIED", "object": object}).to_string());
         }
-        settle().await;
+        run_until_idle().await;
         let mut expected = vec!["add a=1", "update a=1->1", "update a=1->1"];
         expected.truncate(told);
-        assert_eq!(diary.take(), expected, "version {version:?}");
+        assert_eq!(recorded.take(), expected, "version {version:?}");
     }
 }
 
-/// Objects of a megabyte, and one of 64 levels, among many small ones: read as they are, before and after they were compressed.
+/// Objects of one megabyte, and one with 64 levels, among many small ones are read unchanged before and after compression.
 #[tokio::test(start_paused = true)]
-async fn long_and_deep_objects_are_read_as_they_are() {
+async fn long_and_deep_objects_are_stored_unchanged() {
     let server = Server::new();
     let put_small = |numbers: std::ops::Range<usize>| {
         for number in numbers {
@@ -396,15 +396,18 @@ async fn long_and_deep_objects_are_read_as_they_are() {
             assert_eq!(serde_json::to_value(&*typed).unwrap(), expected, "{object}");
         }
     };
-    settle().await;
+    run_until_idle().await;
     compare();
     let before = informer.stats();
     put_small(2000..5000);
-    settle().await;
+    run_until_idle().await;
     compare();
     let after = informer.stats();
     assert_eq!((after.failures, after.decode_errors, after.objects), (0, 0, 5003));
-    assert!(before.kept_bytes > 950_000, "one was as it came: {before:?}");
+    assert!(
+        before.kept_bytes > 950_000,
+        "one is stored uncompressed: {before:?}"
+    );
     assert!(
         after.kept_bytes < after.bytes / 3,
         "both are compressed: {after:?}"

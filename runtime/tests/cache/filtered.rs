@@ -1,4 +1,4 @@
-//! Handlers that are told of some objects only.
+//! Filtered handlers.
 
 use std::sync::{
     Arc,
@@ -16,16 +16,16 @@ fn has_datum(datum: &'static str) -> impl Fn(&Object<ConfigMap>) -> bool {
 
 /// client-go: TestTypedFilteringResourceEventHandler.
 #[tokio::test(start_paused = true)]
-async fn crossing_the_filter_is_an_addition_or_a_deletion() {
+async fn object_that_crosses_the_filter_is_added_or_deleted() {
     let server = Server::new();
     server.put(&config_map("in", "yes"));
     server.put(&config_map("out", "no"));
     let (_factory, informer) = informer(&server).await;
-    let seen = Diary::default();
+    let seen = RecordingHandler::default();
     informer.add_event_handler(Filtered::new(has_datum("yes"), seen.clone()));
-    settle().await;
+    run_until_idle().await;
     assert_eq!(seen.take(), ["add in=yes initial"]);
-    for (name, datum, told) in [
+    for (name, datum, delivered) in [
         ("out", "still no", None),
         ("out", "yes", Some("add out=yes")),
         ("in", "yes", Some("update in=yes->yes")),
@@ -35,52 +35,52 @@ async fn crossing_the_filter_is_an_addition_or_a_deletion() {
         ("other", "no", None),
     ] {
         server.put(&config_map(name, datum));
-        settle().await;
-        assert_eq!(seen.take(), Vec::from_iter(told), "{name} {datum}");
+        run_until_idle().await;
+        assert_eq!(seen.take(), Vec::from_iter(delivered), "{name} {datum}");
     }
-    for (name, told) in [("in", None), ("other", None), ("out", Some("delete out=yes"))] {
+    for (name, delivered) in [("in", None), ("other", None), ("out", Some("delete out=yes"))] {
         server.delete("default", name);
-        settle().await;
-        assert_eq!(seen.take(), Vec::from_iter(told), "{name}");
+        run_until_idle().await;
+        assert_eq!(seen.take(), Vec::from_iter(delivered), "{name}");
     }
-    // A deletion that nobody saw.
+    // A deletion that the watch missed.
     server.delete_unseen("default", "new");
     server.reset();
-    long_after().await;
+    wait_out_backoff().await;
     assert_eq!(seen.take(), ["delete new=yes unseen"]);
 }
 
-/// Upstream asks the filter about the last state, and may tell of a deletion without an addition, or the other way round.
+/// client-go calls the filter with the last state, and may deliver a deletion without an addition, or the reverse.
 #[tokio::test(start_paused = true)]
-async fn a_filter_that_changes_its_mind_makes_no_gap() {
+async fn changing_predicate_result_keeps_events_consistent() {
     let server = Server::new();
     server.put(&config_map("a", "1"));
     server.put(&config_map("b", "1"));
     let (_factory, informer) = informer(&server).await;
-    let (seen, open) = (Diary::default(), Arc::new(AtomicBool::new(true)));
+    let (seen, open) = (RecordingHandler::default(), Arc::new(AtomicBool::new(true)));
     let asked = open.clone();
     informer.add_event_handler(Filtered::new(
         move |_: &Object<ConfigMap>| asked.load(Ordering::Relaxed),
         seen.clone(),
     ));
-    settle().await;
+    run_until_idle().await;
     assert_eq!(seen.take().len(), 2);
     open.store(false, Ordering::Relaxed);
     server.delete("default", "a");
     server.put(&config_map("c", "1"));
     server.put(&config_map("b", "2"));
-    settle().await;
+    run_until_idle().await;
     assert_eq!(seen.take(), ["delete a=1", "delete b=1"]);
     open.store(true, Ordering::Relaxed);
     server.put(&config_map("b", "3"));
     server.delete("default", "c");
-    settle().await;
+    run_until_idle().await;
     assert_eq!(seen.take(), ["add b=3"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_predicate_or_handler_that_panics_makes_no_gap() {
-    struct Panics(Diary);
+async fn panicking_predicate_or_handler_keeps_events_consistent() {
+    struct Panics(RecordingHandler);
     impl EventHandler<ConfigMap> for Panics {
         fn on_add(&self, object: &Object<ConfigMap>, is_in_initial_list: bool) {
             self.0.on_add(object, is_in_initial_list);
@@ -95,7 +95,7 @@ async fn a_predicate_or_handler_that_panics_makes_no_gap() {
     }
     let server = Server::new();
     let (_factory, informer) = informer(&server).await;
-    let seen = Diary::default();
+    let seen = RecordingHandler::default();
     let predicate = |object: &Object<ConfigMap>| {
         assert_ne!(entry(&object.decode().unwrap()).1, "bad", "boom");
         true
@@ -112,7 +112,7 @@ async fn a_predicate_or_handler_that_panics_makes_no_gap() {
         server.put(&config_map(name, datum));
     }
     server.delete("default", "c");
-    settle().await;
+    run_until_idle().await;
     assert_eq!(
         seen.take(),
         ["add a=1", "delete a=1", "add a=2", "add b=1", "update b=1->2"]

@@ -1,4 +1,4 @@
-//! Handlers and sinks: late ones, slow ones, removed ones and those that panic.
+//! Handlers and sinks: added late, removed, and panicking.
 
 use std::{
     sync::{
@@ -15,21 +15,21 @@ use crate::support::{log::Log, server::Server, *};
 
 /// client-go: TestSharedInformerInitializationRace, TestAddWhileActive.
 #[tokio::test(start_paused = true)]
-async fn a_late_handler_is_told_of_the_store_first() {
+async fn late_handler_receives_the_store_first() {
     let server = Server::new();
     server.put(&config_map("a", "1"));
     let (_factory, informer) = informer(&server).await;
     server.put(&config_map("b", "1"));
-    settle().await;
-    let (seen, in_line) = (Diary::default(), Diary::default());
+    run_until_idle().await;
+    let (seen, in_line) = (RecordingHandler::default(), RecordingHandler::default());
     let registration = informer.add_event_handler(seen.clone());
     let sink = informer.add_sink(in_line.sink());
     assert!(!registration.has_synced());
-    settle().await;
+    run_until_idle().await;
     assert!(registration.has_synced() && sink.has_synced());
     server.put(&config_map("b", "2"));
     server.put(&config_map("c", "1"));
-    settle().await;
+    run_until_idle().await;
     let mut lines = seen.take();
     lines[..2].sort();
     assert_eq!(
@@ -40,14 +40,14 @@ async fn a_late_handler_is_told_of_the_store_first() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_handler_has_synced_once_it_was_told_of_the_first_list() {
+async fn handler_has_synced_after_the_first_list() {
     let server = Server::new();
     server.put(&config_map("a", "1"));
     let factory = server.factory();
     let informer = factory.of::<ConfigMap>();
-    let seen = Diary::default();
+    let seen = RecordingHandler::default();
     let registration = informer.add_event_handler(seen.clone());
-    settle().await;
+    run_until_idle().await;
     assert!(!registration.has_synced() && !informer.has_synced());
     factory.start();
     while !registration.has_synced() {
@@ -59,22 +59,26 @@ async fn a_handler_has_synced_once_it_was_told_of_the_first_list() {
 
 /// client-go: TestRemoveWhileActive, TestRemoveOnStoppedSharedInformer.
 #[tokio::test(start_paused = true)]
-async fn a_removed_handler_is_told_nothing_more() {
+async fn removed_handler_receives_nothing_more() {
     let server = Server::new();
     let (factory, informer) = informer(&server).await;
-    let (seen, sunk, kept) = (Diary::default(), Diary::default(), Diary::default());
+    let (seen, sunk, kept) = (
+        RecordingHandler::default(),
+        RecordingHandler::default(),
+        RecordingHandler::default(),
+    );
     let registrations = [
         informer.add_event_handler(seen.clone()),
         informer.add_sink(sunk.sink()),
     ];
     informer.add_sink(kept.sink());
     server.put(&config_map("a", "1"));
-    settle().await;
+    run_until_idle().await;
     for registration in registrations.iter().chain(&registrations) {
         registration.remove();
     }
     server.put(&config_map("a", "2"));
-    settle().await;
+    run_until_idle().await;
     assert_eq!(
         (seen.take(), sunk.take()),
         (vec!["add a=1".to_owned()], vec!["add a".to_owned()])
@@ -85,7 +89,7 @@ async fn a_removed_handler_is_told_nothing_more() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_handler_may_remove_itself() {
+async fn handler_may_remove_itself() {
     struct Once(Arc<OnceLock<HandlerRegistration>>, Arc<AtomicUsize>);
     impl EventHandler<ConfigMap> for Once {
         fn on_add(&self, _: &Object<ConfigMap>, _: bool) {
@@ -101,14 +105,14 @@ async fn a_handler_may_remove_itself() {
     for name in ["a", "b"] {
         server.put(&config_map(name, "1"));
     }
-    settle().await;
+    run_until_idle().await;
     assert_eq!(calls.load(Ordering::Relaxed), 1);
 }
 
 /// client-go: TestEventPanics.
 #[tokio::test(start_paused = true)]
-async fn a_panic_costs_its_handler_one_change_and_others_nothing() {
-    struct Panics(Diary);
+async fn panic_skips_one_change_of_that_handler_only() {
+    struct Panics(RecordingHandler);
     impl EventHandler<ConfigMap> for Panics {
         fn on_add(&self, object: &Object<ConfigMap>, _: bool) {
             assert_ne!(object.name().name(), "bad-add", "boom at the addition");
@@ -126,7 +130,11 @@ async fn a_panic_costs_its_handler_one_change_and_others_nothing() {
     let log = Log::start();
     let server = Server::new();
     let (_factory, informer) = informer(&server).await;
-    let (handler, sink, other) = (Diary::default(), Diary::default(), Diary::default());
+    let (handler, sink, other) = (
+        RecordingHandler::default(),
+        RecordingHandler::default(),
+        RecordingHandler::default(),
+    );
     let registration = informer.add_event_handler(Panics(handler.clone()));
     let write = sink.sink();
     informer.add_sink(move |change| {
@@ -145,7 +153,7 @@ async fn a_panic_costs_its_handler_one_change_and_others_nothing() {
         server.delete("default", name);
     }
     server.put(&config_map("good", "1"));
-    settle().await;
+    run_until_idle().await;
     assert_eq!(
         handler.take(),
         [
@@ -172,12 +180,12 @@ async fn a_panic_costs_its_handler_one_change_and_others_nothing() {
 
 /// Store first, then notify: client-go: TestHammerController.
 #[tokio::test(start_paused = true)]
-async fn who_is_told_of_an_object_finds_it_or_something_newer() {
+async fn handler_finds_the_delivered_object_or_a_newer_one_in_the_lister() {
     let server = Server::new();
     let factory = server.factory();
     let informer = factory.of::<ConfigMap>();
-    let (lister, told) = (informer.lister(), Arc::new(AtomicUsize::new(0)));
-    let counted = told.clone();
+    let (lister, delivered) = (informer.lister(), Arc::new(AtomicUsize::new(0)));
+    let counted = delivered.clone();
     informer.add_sink(move |change| {
         let version = |metadata: &Metadata| metadata.resource_version().parse::<u64>().unwrap();
         match change {
@@ -204,22 +212,22 @@ async fn who_is_told_of_an_object_finds_it_or_something_newer() {
             server.delete("default", "a");
         }
         if round % 7 == 0 {
-            settle().await;
+            run_until_idle().await;
         }
     }
-    settle().await;
-    // A panic in the sink, which is what a failed assertion is, would not count.
-    assert_eq!(told.load(Ordering::Relaxed), 110);
+    run_until_idle().await;
+    // A failed assertion in the sink would be caught as a panic, so that errors are collected instead.
+    assert_eq!(delivered.load(Ordering::Relaxed), 110);
 }
 
 /// client-go: TestSharedInformerInitializationRace.
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
-async fn a_handler_that_is_added_while_the_informer_starts_misses_nothing() {
+async fn handler_added_during_start_misses_nothing() {
     for _ in 0..50 {
         let server = Server::new();
         server.put(&config_map("a", "1"));
         let factory = server.factory();
-        let (informer, seen) = (factory.of::<ConfigMap>(), Diary::default());
+        let (informer, seen) = (factory.of::<ConfigMap>(), RecordingHandler::default());
         let (adding, written) = (informer.clone(), seen.clone());
         let adding = tokio::spawn(async move { adding.add_event_handler(written) });
         factory.start();
@@ -236,7 +244,7 @@ async fn a_handler_that_is_added_while_the_informer_starts_misses_nothing() {
 
 /// client-go: TestEventPanics; there, such a handler never syncs (kubernetes#129024).
 #[tokio::test(start_paused = true)]
-async fn a_handler_that_panics_at_every_object_has_synced_nevertheless() {
+async fn handler_that_always_panics_still_syncs() {
     struct Panics;
     impl EventHandler<ConfigMap> for Panics {
         fn on_add(&self, _: &Object<ConfigMap>, _: bool) {
@@ -254,19 +262,19 @@ async fn a_handler_that_panics_at_every_object_has_synced_nevertheless() {
 
 /// client-go: TestSharedInformerMultipleRegistration, TestRemovingRemovedSharedInformer.
 #[tokio::test(start_paused = true)]
-async fn the_same_handler_may_be_added_twice_and_is_removed_one_by_one() {
+async fn same_handler_may_be_added_twice_and_removed_separately() {
     let server = Server::new();
     let (_factory, informer) = informer(&server).await;
-    let seen = Diary::default();
+    let seen = RecordingHandler::default();
     let registrations = [
         informer.add_event_handler(seen.clone()),
         informer.add_event_handler(seen.clone()),
     ];
-    for (name, told) in [("a", 2), ("b", 1), ("c", 0)] {
+    for (name, delivered) in [("a", 2), ("b", 1), ("c", 0)] {
         server.put(&config_map(name, "1"));
-        settle().await;
-        assert_eq!(seen.take().len(), told);
-        if let Some(registration) = registrations.get(2 - told) {
+        run_until_idle().await;
+        assert_eq!(seen.take().len(), delivered);
+        if let Some(registration) = registrations.get(2 - delivered) {
             registration.remove();
             registration.remove();
         }

@@ -1,4 +1,4 @@
-//! A whole informer while much happens at once, on real threads, with either queue.
+//! A whole informer under concurrent changes, on real threads, with both queues.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,14 +11,14 @@ use serde_json::json;
 use tokio::{task::JoinSet, time::timeout};
 
 use crate::{
-    mirror::Mirror,
+    event_checker::EventChecker,
     support::{server::Server, *},
 };
 
 const QUEUES: [QueueKind; 2] = [QueueKind::Batching, QueueKind::DeltaFifo];
 const PATIENCE: Duration = Duration::from_mins(1);
 
-fn add_mirrors(informer: &SharedInformer<ConfigMap>) -> Vec<(Mirror, HandlerRegistration)> {
+fn add_checkers(informer: &SharedInformer<ConfigMap>) -> Vec<(EventChecker, HandlerRegistration)> {
     let options = HandlerOptions::default();
     [
         options,
@@ -26,8 +26,8 @@ fn add_mirrors(informer: &SharedInformer<ConfigMap>) -> Vec<(Mirror, HandlerRegi
         options.resync(Duration::from_secs(1)),
     ]
     .map(|options| {
-        let mirror = Mirror::default();
-        (mirror.clone(), informer.add_event_handler_with(mirror, options))
+        let checker = EventChecker::default();
+        (checker.clone(), informer.add_event_handler_with(checker, options))
     })
     .into()
 }
@@ -43,7 +43,7 @@ async fn until(what: &str, condition: impl Fn() -> bool) {
 
 /// client-go: TestHammerController, TestSharedInformerInitializationRace, TestAddWhileActive, TestRemoveWhileActive.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn handlers_come_and_go_while_threads_change_objects() {
+async fn handlers_are_added_and_removed_while_threads_change_objects() {
     for queue in QUEUES {
         let server = Server::new();
         let factory = server.factory();
@@ -54,7 +54,7 @@ async fn handlers_come_and_go_while_threads_change_objects() {
             let server = server.clone();
             tasks.spawn(async move {
                 for round in 0..300 {
-                    // Each thread has objects of its own, and all have some in common.
+                    // Each thread has its own objects, and some are shared by all.
                     let name = format!(
                         "o{}",
                         if round % 3 == 0 {
@@ -78,12 +78,12 @@ async fn handlers_come_and_go_while_threads_change_objects() {
             coming.spawn(async move {
                 let mut kept = Vec::new();
                 for round in 0..20 {
-                    let mirrors = add_mirrors(&informer);
+                    let checkers = add_checkers(&informer);
                     tokio::task::yield_now().await;
                     if round % 2 == task % 2 {
-                        kept.extend(mirrors);
+                        kept.extend(checkers);
                     } else {
-                        for (_, registration) in &mirrors {
+                        for (_, registration) in &checkers {
                             registration.remove();
                         }
                     }
@@ -93,16 +93,16 @@ async fn handlers_come_and_go_while_threads_change_objects() {
         }
         factory.start();
         tasks.join_all().await;
-        let mirrors: Vec<_> = coming.join_all().await.into_iter().flatten().collect();
-        // Brings what no watch was told.
+        let checkers: Vec<_> = coming.join_all().await.into_iter().flatten().collect();
+        // The relist delivers changes without watch events.
         server.reset();
         let truth = server.contents();
         until("the truth", || contents(&informer.lister()) == truth).await;
-        assert_eq!(mirrors.len(), 4 * 10 * 3);
-        for (mirror, registration) in &mirrors {
+        assert_eq!(checkers.len(), 4 * 10 * 3);
+        for (checker, registration) in &checkers {
             assert!(timeout(PATIENCE, registration.wait_for_sync()).await.unwrap());
             until("the truth at a handler", || {
-                mirror.contents().as_ref() == Ok(&truth)
+                checker.contents().as_ref() == Ok(&truth)
             })
             .await;
         }
@@ -110,10 +110,10 @@ async fn handlers_come_and_go_while_threads_change_objects() {
     }
 }
 
-/// Deletes each object when it sees its update.
+/// Deletes each object when its update arrives.
 struct Deletes {
     server: Arc<Server>,
-    seen: Diary,
+    seen: RecordingHandler,
 }
 
 impl EventHandler<ConfigMap> for Deletes {
@@ -128,13 +128,13 @@ impl EventHandler<ConfigMap> for Deletes {
 
 /// client-go: TestUpdate.
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
-async fn an_update_is_told_from_the_state_before_and_its_deletion_afterwards() {
+async fn update_has_the_previous_state_as_old_before_its_deletion() {
     for queue in QUEUES {
         let server = Server::new();
         let factory = server.factory();
         factory.set_queue(queue);
         let informer = factory.of::<ConfigMap>();
-        let seen = Diary::default();
+        let seen = RecordingHandler::default();
         informer.add_event_handler(Deletes {
             server: server.clone(),
             seen: seen.clone(),
@@ -156,7 +156,7 @@ async fn an_update_is_told_from_the_state_before_and_its_deletion_afterwards() {
         until("the last deletion", || {
             informer.stats().watch_events == before + 27
                 && informer.lister().list().len() == 0
-                // What is stored may not have been handed on to the handler yet.
+                // A stored object may not have been delivered to the handler yet.
                 && seen.len() == 2 * names.len()
         })
         .await;
@@ -172,10 +172,10 @@ async fn an_update_is_told_from_the_state_before_and_its_deletion_afterwards() {
     }
 }
 
-/// client-go: TestProcessDeltasInBatch: what an index refuses there fails that object's transaction; here the object is stored and told,
-/// and only that index lacks it.
+/// client-go: TestProcessDeltasInBatch: there, an index error fails the object's transaction; here the object is stored and delivered, and
+/// only that index lacks it.
 #[tokio::test(start_paused = true)]
-async fn an_object_that_an_index_refuses_costs_its_batch_nothing() {
+async fn object_that_an_index_refuses_does_not_affect_its_batch() {
     const DATUM: IndexSpec = IndexSpec {
         name: "datum",
         path: "data.datum",
@@ -186,18 +186,21 @@ async fn an_object_that_an_index_refuses_costs_its_batch_nothing() {
         let factory = server.factory();
         factory.set_queue(queue);
         let informer = factory.of::<ConfigMap>();
-        informer.add_index(&DATUM);
-        let seen = Diary::default();
+        informer.add_index(&DATUM).unwrap();
+        let seen = RecordingHandler::default();
         informer.add_sink(seen.sink());
         factory.start();
         factory.wait_for_cache_sync().await;
-        settle().await;
+        run_until_idle().await;
         server.put(&config_map("a", "x"));
         server.put(&json!({"metadata": {"namespace": "default", "name": "b"}, "data": {"datum": 5}}));
         server.put(&config_map("c", "x"));
-        settle().await;
+        run_until_idle().await;
         assert_eq!(seen.take(), ["add a", "add b", "add c"]);
-        let indexed = informer.lister().index_keys("datum", IndexKey::from("x"));
+        let indexed = informer
+            .lister()
+            .index_keys("datum", IndexKey::from("x"))
+            .unwrap();
         assert_eq!(
             (indexed, informer.stats().index_errors),
             (vec![name("a"), name("c")], 1)

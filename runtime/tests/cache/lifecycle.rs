@@ -1,4 +1,4 @@
-//! How a handler ends, and what an informer does that was stopped.
+//! The end of handlers, and informers that were stopped.
 
 use std::{
     sync::{
@@ -23,8 +23,8 @@ async fn ends(registration: &HandlerRegistration) -> bool {
         .is_ok()
 }
 
-/// A handler and a sink.
-fn both(informer: &SharedInformer<ConfigMap>, seen: &Diary) -> [HandlerRegistration; 2] {
+/// Adds a handler and a sink.
+fn both(informer: &SharedInformer<ConfigMap>, seen: &RecordingHandler) -> [HandlerRegistration; 2] {
     [
         informer.add_event_handler(seen.clone()),
         informer.add_sink(seen.sink()),
@@ -33,11 +33,11 @@ fn both(informer: &SharedInformer<ConfigMap>, seen: &Diary) -> [HandlerRegistrat
 
 /// client-go: TestShutDownEventHandler_Lifecycles (InformerNeverStarted).
 #[tokio::test(start_paused = true)]
-async fn a_removed_handler_of_an_informer_that_never_started_has_ended() {
+async fn removed_handler_of_a_never_started_informer_has_ended() {
     let server = Server::new();
     server.put(&config_map("a", "1"));
     let factory = server.factory();
-    let (informer, seen) = (factory.of::<ConfigMap>(), Diary::default());
+    let (informer, seen) = (factory.of::<ConfigMap>(), RecordingHandler::default());
     for registration in both(&informer, &seen) {
         assert!(!ends(&registration).await);
         registration.remove();
@@ -46,17 +46,17 @@ async fn a_removed_handler_of_an_informer_that_never_started_has_ended() {
     }
     factory.start();
     factory.wait_for_cache_sync().await;
-    settle().await;
+    run_until_idle().await;
     assert!(seen.is_empty());
 }
 
 /// client-go: TestShutDownEventHandler_Lifecycles (AddedThenStartedThenShutDown, StartedThenAddedThenShutDown).
 #[tokio::test(start_paused = true)]
-async fn a_removed_handler_of_a_quiet_informer_ends_at_once() {
+async fn removed_handler_of_an_idle_informer_ends_at_once() {
     let server = Server::new();
     server.put(&config_map("a", "1"));
     let factory = server.factory();
-    let (informer, seen) = (factory.of::<ConfigMap>(), Diary::default());
+    let (informer, seen) = (factory.of::<ConfigMap>(), RecordingHandler::default());
     let early = both(&informer, &seen);
     factory.start();
     factory.wait_for_cache_sync().await;
@@ -67,19 +67,19 @@ async fn a_removed_handler_of_a_quiet_informer_ends_at_once() {
         registration.remove();
         assert!(ends(registration).await);
         registration.remove();
-        // It stays what it was.
+        // The state does not change any more.
         assert!(registration.wait_for_sync().await && registration.has_synced());
     }
 }
 
-/// A handler that runs until it is let go.
-struct Stuck {
+/// A handler that blocks until it is released.
+struct BlockedHandler {
     barrier: Arc<Barrier>,
     calls: Arc<AtomicUsize>,
     has_returned: Arc<AtomicBool>,
 }
 
-impl EventHandler<ConfigMap> for Stuck {
+impl EventHandler<ConfigMap> for BlockedHandler {
     fn on_add(&self, _: &Object<ConfigMap>, _: bool) {
         self.calls.fetch_add(1, Ordering::SeqCst);
         self.barrier.wait();
@@ -89,10 +89,10 @@ impl EventHandler<ConfigMap> for Stuck {
 
 /// client-go: TestRemoveEventHandler_AsynchronousPanic, TestRemoveEventHandler_SynchronousShutdown.
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
-async fn removal_waits_for_no_call_and_the_end_does() {
+async fn remove_does_not_wait_for_a_running_call_and_ended_does() {
     let server = Server::new();
     let (factory, informer) = informer(&server).await;
-    let stuck = Stuck {
+    let stuck = BlockedHandler {
         barrier: Arc::new(Barrier::new(2)),
         calls: Arc::default(),
         has_returned: Arc::default(),
@@ -123,13 +123,13 @@ async fn removal_waits_for_no_call_and_the_end_does() {
 
 /// client-go: TestAddOnStoppedSharedInformer (there an error), TestRemoveOnStoppedSharedInformer, TestStateSharedInformer.
 #[tokio::test(start_paused = true)]
-async fn a_stopped_informer_takes_handlers_and_tells_them_nothing() {
+async fn handler_added_after_the_stop_receives_nothing() {
     let server = Server::new();
     server.put(&config_map("a", "1"));
     let (factory, informer) = informer(&server).await;
-    let seen = Diary::default();
+    let seen = RecordingHandler::default();
     let early = both(&informer, &seen);
-    settle().await;
+    run_until_idle().await;
     assert_eq!(seen.take().len(), 2);
     assert!(!informer.is_stopped());
     factory.shutdown().await;
@@ -147,23 +147,23 @@ async fn a_stopped_informer_takes_handlers_and_tells_them_nothing() {
     assert!(!late[0].wait_for_sync().await && !late[1].has_synced());
     factory.start();
     server.put(&config_map("b", "1"));
-    long_after().await;
+    wait_out_backoff().await;
     assert!(seen.is_empty() && informer.is_stopped());
     assert_eq!(contents(&informer.lister()), pairs(&[("a", "1")]));
 }
 
-/// client-go: TestShutdown. What was added and never taken over ends, too, and what a handler holds is let go.
+/// client-go: TestShutdown. Handlers that were added and never started end too, and are dropped.
 #[tokio::test(start_paused = true)]
-async fn what_a_handler_holds_is_dropped_when_it_ends() {
-    struct Holds(#[expect(dead_code, reason = "held")] Arc<()>);
-    impl EventHandler<ConfigMap> for Holds {}
+async fn handler_is_dropped_when_it_ends() {
+    struct HoldingHandler(#[expect(dead_code, reason = "held")] Arc<()>);
+    impl EventHandler<ConfigMap> for HoldingHandler {}
     let server = Server::new();
     let factory = server.factory();
     let informer = factory.of::<ConfigMap>();
     let held = Arc::new(());
     let add = || {
         let (handler, sink) = (held.clone(), held.clone());
-        let handler = informer.add_event_handler(Holds(handler));
+        let handler = informer.add_event_handler(HoldingHandler(handler));
         [handler, informer.add_sink(move |_| drop(Arc::downgrade(&sink)))]
     };
     let removed_before = add();
@@ -173,7 +173,7 @@ async fn what_a_handler_holds_is_dropped_when_it_ends() {
     factory.start();
     factory.wait_for_cache_sync().await;
     removed.iter().for_each(HandlerRegistration::remove);
-    settle().await;
+    run_until_idle().await;
     assert_eq!(Arc::strong_count(&held), 3);
     factory.shutdown().await;
     for registration in kept.iter().chain(&removed) {
@@ -183,32 +183,32 @@ async fn what_a_handler_holds_is_dropped_when_it_ends() {
     assert_eq!((late.len(), Arc::strong_count(&held)), (2, 1));
 }
 
-/// A controller whose informer lost its watch is not well, though its cache can be read.
+/// A controller without a watch is unhealthy, although its cache can still be read.
 #[tokio::test(start_paused = true)]
-async fn a_watch_that_stays_away_is_told() {
-    let (server, patience) = (Server::new(), Duration::from_mins(1));
+async fn missing_watch_is_reported_by_the_health_check() {
+    let (server, max_watch_gap) = (Server::new(), Duration::from_mins(1));
     server.answer_streams([Answer::Silence]);
     let factory = server.factory();
     let kind = factory.of::<ConfigMap>().info().clone();
-    assert_eq!(factory.check(&kind, patience), Ok(()), "not started yet");
+    assert_eq!(factory.check(&kind, max_watch_gap), Ok(()), "not started yet");
     factory.start();
-    settle().await;
+    run_until_idle().await;
     assert_eq!(
-        factory.check(&kind, patience),
+        factory.check(&kind, max_watch_gap),
         Err("waiting for the first list of configmaps".to_owned())
     );
     factory.shutdown().await;
 
     let server = Server::new();
     let (factory, _) = informer(&server).await;
-    assert_eq!(factory.check(&kind, patience), Ok(()));
+    assert_eq!(factory.check(&kind, max_watch_gap), Ok(()));
     server.answer_watches(vec![Answer::Fail(refused()); 1000]);
     tokio::time::sleep(Duration::from_secs(2)).await;
     server.cut();
     tokio::time::sleep(Duration::from_secs(50)).await;
-    assert_eq!(factory.check(&kind, patience), Ok(()), "it may be back soon");
+    assert_eq!(factory.check(&kind, max_watch_gap), Ok(()), "it may be back soon");
     tokio::time::sleep(Duration::from_secs(20)).await;
-    let said = factory.check(&kind, patience).unwrap_err();
-    assert!(said.starts_with("no watch of configmaps for 7"), "{said}");
+    let problem = factory.check(&kind, max_watch_gap).unwrap_err();
+    assert!(problem.starts_with("no watch of configmaps for 7"), "{problem}");
     factory.shutdown().await;
 }

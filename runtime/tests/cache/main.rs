@@ -1,5 +1,5 @@
-//! client-go's guarantees of the cache, through the public interface: one module per group of upstream's tests, each test naming the one
-//! that pins the same behaviour there.
+//! client-go's guarantees of the cache, tested through the public interface. One module for each group of client-go's tests; each test
+//! names the one that covers the same behaviour there.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
@@ -7,21 +7,21 @@
 #[allow(dead_code, reason = "shared by two test programs")]
 mod support;
 
+mod backoff;
 mod bad_responses;
+mod convergence;
+mod event_checker;
 mod filtered;
+mod freshness;
 mod handlers;
-mod hints;
 mod informer;
 mod lifecycle;
-mod mirror;
-mod model;
-mod quorum;
+mod pending_notifications;
 mod relist;
 mod replace_events;
+mod resource_version;
 mod resync;
-mod retries;
-mod slow_handlers;
-mod torn;
-mod versions;
+mod truncated_responses;
+mod warnings;
 mod watch_disruption;
 mod watch_list;

@@ -1,4 +1,4 @@
-//! Which requests the reflector sends to a server without streaming lists, and when.
+//! The reflector's requests to a server without streaming lists: lists, relists, watches and their backoff.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ fn list(version: &str, limit: Option<u32>) -> ListOptions {
 
 /// client-go: TestReflectorListAndWatch.
 #[tokio::test(start_paused = true)]
-async fn lists_at_zero_then_watches_from_the_lists_version() {
+async fn lists_at_version_zero_then_watches_from_the_list_version() {
     let server = Server::without_streaming();
     server.put(&config_map("a", "1"));
     server.put(&config_map("b", "1"));
@@ -36,56 +36,56 @@ async fn lists_at_zero_then_watches_from_the_lists_version() {
     server.put(&config_map("b", "2"));
     server.put(&config_map("c", "1"));
     server.delete("default", "a");
-    settle().await;
+    run_until_idle().await;
     assert_eq!(contents(&informer.lister()), pairs(&[("b", "2"), ("c", "1")]));
     assert_eq!(server.requests(), []);
 }
 
 /// client-go: TestReflectorWatchHandler, TestReflectorResyncWithResourceVersion.
 #[tokio::test(start_paused = true)]
-async fn goes_on_after_a_watch_from_the_last_event_or_bookmark() {
+async fn resumes_the_watch_from_the_last_event_or_bookmark() {
     let server = Server::without_streaming();
     server.put(&config_map("a", "0"));
     let (_factory, informer) = informer(&server).await;
-    settle().await;
+    run_until_idle().await;
     server.requests();
     server.put(&config_map("a", "1"));
     tokio::time::sleep(Duration::from_secs(5)).await;
     server.cut();
-    settle().await;
+    run_until_idle().await;
     assert_eq!(server.watch_versions(), ["2"]);
     server.bookmark();
     tokio::time::sleep(Duration::from_secs(5)).await;
     server.cut();
-    settle().await;
+    run_until_idle().await;
     assert_eq!(server.watch_versions(), ["3"]);
     server.put(&config_map("a", "2"));
-    settle().await;
+    run_until_idle().await;
     assert_eq!(contents(&informer.lister()), pairs(&[("a", "2")]));
     assert_eq!(informer.stats().lists, 1);
 }
 
 /// client-go: TestReflectorWatchHandler's cases of synthetic additions.
 #[tokio::test(start_paused = true)]
-async fn the_unordered_additions_of_a_watch_from_zero_do_not_move_the_version() {
+async fn unordered_additions_of_a_watch_from_zero_do_not_advance_the_version() {
     let server = Server::without_streaming();
     let (_factory, informer) = informer(&server).await;
     server.put(&config_map("a", "1"));
     server.put(&config_map("b", "1"));
     tokio::time::sleep(Duration::from_secs(5)).await;
     server.cut();
-    settle().await;
+    run_until_idle().await;
     server.put(&config_map("a", "2"));
     tokio::time::sleep(Duration::from_secs(5)).await;
     server.cut();
-    settle().await;
+    run_until_idle().await;
     assert_eq!(server.watch_versions(), ["0", "0", "3"]);
     assert_eq!(contents(&informer.lister()), server.contents());
 }
 
 /// client-go: TestReflectorNotPaginatingNotConsistentReads, TestReflectorExpiredExactResourceVersion.
 #[tokio::test(start_paused = true)]
-async fn relists_at_the_last_version_unpaged_when_a_watch_has_expired() {
+async fn relists_unpaged_at_the_last_version_after_410() {
     for answer in [
         Answer::Fail(status(410, "Expired")),
         Answer::Fail(status(410, "Gone")),
@@ -99,14 +99,14 @@ async fn relists_at_the_last_version_unpaged_when_a_watch_has_expired() {
         server.put(&config_map("a", "1"));
         server.answer_watches([answer]);
         let (_factory, _informer) = informer(&server).await;
-        long_after().await;
+        wait_out_backoff().await;
         assert_eq!(server.lists(), [list("0", Some(500)), list("1", None)]);
     }
 }
 
 /// client-go: TestReflectorFullListIfExpired, TestReflectorFullListIfTooLarge.
 #[tokio::test(start_paused = true)]
-async fn lists_the_newest_at_once_when_the_version_cannot_be_listed() {
+async fn lists_the_latest_version_if_the_requested_one_expired() {
     for error in [status(410, "Expired"), too_large()] {
         let server = Server::without_streaming();
         server.put(&config_map("a", "1"));
@@ -115,22 +115,22 @@ async fn lists_the_newest_at_once_when_the_version_cannot_be_listed() {
         let (_factory, _informer) = informer(&server).await;
         assert!(started.elapsed() < Duration::from_millis(10));
         assert_eq!(server.lists(), [list("0", Some(500)), list("", Some(500))]);
-        // It was an exception: the next list is at the last version again.
+        // Only this once: the next list is at the last version again.
         server.compact();
         server.cut();
-        long_after().await;
+        wait_out_backoff().await;
         assert_eq!(server.lists(), [list("1", None)]);
     }
 }
 
 /// client-go: TestReflectorFullListIfExpired.
 #[tokio::test(start_paused = true)]
-async fn lists_unpaged_when_a_later_page_has_expired() {
+async fn lists_unpaged_after_an_expired_continue_token() {
     let server = Server::without_streaming();
     for number in 0..501 {
         server.put(&config_map(&format!("c{number:03}"), "1"));
     }
-    server.answer_lists([Answer::Truth, Answer::Fail(status(410, "Expired"))]);
+    server.answer_lists([Answer::Real, Answer::Fail(status(410, "Expired"))]);
     let (_factory, informer) = informer(&server).await;
     let lists = server.lists();
     let second = ListOptions {
@@ -145,7 +145,7 @@ async fn lists_unpaged_when_a_later_page_has_expired() {
 
 /// client-go: TestReflectorPaginatingNonConsistentReadsIfWatchCacheDisabled.
 #[tokio::test(start_paused = true)]
-async fn pages_every_list_of_a_server_that_pages_at_zero() {
+async fn pages_every_list_if_the_server_pages_at_version_zero() {
     let server = Server::without_streaming();
     for number in 0..1001 {
         server.put(&config_map(&format!("c{number:04}"), "1"));
@@ -155,7 +155,7 @@ async fn pages_every_list_of_a_server_that_pages_at_zero() {
     assert_eq!(informer.lister().list().len(), 1001);
     server.compact();
     server.cut();
-    long_after().await;
+    wait_out_backoff().await;
     let lists = server.lists();
     assert_eq!(lists[0], list("1001", Some(500)));
     assert_eq!(lists.len(), 3);
@@ -163,7 +163,7 @@ async fn pages_every_list_of_a_server_that_pages_at_zero() {
 
 /// client-go: TestNoRelistOnTooManyRequests, TestBackoffOnTooManyRequests.
 #[tokio::test(start_paused = true)]
-async fn waits_and_watches_on_without_a_list_when_the_server_is_busy_or_restarts() {
+async fn busy_or_restarting_server_is_rewatched_with_backoff_without_a_relist() {
     for answer in [
         Answer::Fail(status(429, "TooManyRequests")),
         Answer::Fail(refused()),
@@ -196,7 +196,7 @@ async fn waits_and_watches_on_without_a_list_when_the_server_is_busy_or_restarts
             "{watches:?}"
         );
         server.put(&config_map("a", "2"));
-        settle().await;
+        run_until_idle().await;
         assert_eq!(contents(&informer.lister()), pairs(&[("a", "2")]));
         assert_eq!(informer.stats().lists, 1);
     }
@@ -204,14 +204,14 @@ async fn waits_and_watches_on_without_a_list_when_the_server_is_busy_or_restarts
 
 /// client-go: TestReflectorListAndWatchWithErrors, TestReflectorWatchHandlerError.
 #[tokio::test(start_paused = true)]
-async fn relists_with_backoff_after_any_other_error_of_a_watch() {
+async fn relists_with_backoff_after_other_watch_errors() {
     for answer in [
         Answer::Fail(status(500, "InternalError")),
         Answer::body(
             r#"{"type":"ERROR","object":{"kind":"Status","code":500,"reason":"InternalError"}}"#.to_owned()
                 + "\n",
         ),
-        // Ends at once, without an event.
+        // A watch that ends at once without an event.
         Answer::body(""),
     ] {
         let server = Server::without_streaming();
@@ -236,7 +236,7 @@ async fn failing_lists_back_off_to_at_most_a_minute() {
     let started = tokio::time::Instant::now();
     factory.start();
     factory.wait_for_cache_sync().await;
-    // 0.8 + 1.6 + … + 25.6 + 14 × 30 s, each stretched by up to once its length.
+    // 0.8 + 1.6 + … + 25.6 + 14 × 30 s, each with a jitter of up to its own length.
     let base = Duration::from_millis(50_400 + 14 * 30_000);
     assert!(
         (base..base * 2).contains(&started.elapsed()),
@@ -247,7 +247,7 @@ async fn failing_lists_back_off_to_at_most_a_minute() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn notices_a_dead_connection_and_watches_on_without_a_list() {
+async fn dead_connection_is_detected_and_rewatched_without_a_relist() {
     let server = Server::without_streaming();
     server.put(&config_map("a", "1"));
     server.answer_watches([Answer::Silence]);
@@ -261,7 +261,7 @@ async fn notices_a_dead_connection_and_watches_on_without_a_list() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_list_that_stalls_is_tried_again() {
+async fn stalled_list_is_retried() {
     let server = Server::without_streaming();
     server.put(&config_map("a", "1"));
     server.answer_lists([Answer::Silence]);
@@ -271,7 +271,7 @@ async fn a_list_that_stalls_is_tried_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn waits_for_a_kind_that_is_not_installed_and_for_a_server_that_is_away() {
+async fn missing_kind_and_unreachable_server_are_retried_with_backoff() {
     let away = ListWatchError::Unreachable {
         message: "no route".into(),
         refused: false,
@@ -283,7 +283,7 @@ async fn waits_for_a_kind_that_is_not_installed_and_for_a_server_that_is_away() 
         let factory = server.factory();
         let informer = factory.of::<ConfigMap>();
         factory.start();
-        settle().await;
+        run_until_idle().await;
         assert!(!informer.has_synced());
         assert_eq!(factory.unsynced(), [informer.info().clone()]);
         factory.wait_for_cache_sync().await;
@@ -294,7 +294,7 @@ async fn waits_for_a_kind_that_is_not_installed_and_for_a_server_that_is_away() 
 
 /// client-go: TestReflectorExpiredExactResourceVersion, TestReflectorFullListIfTooLarge: a relist, not a first list.
 #[tokio::test(start_paused = true)]
-async fn a_relist_whose_version_is_gone_or_not_there_yet_lists_the_newest() {
+async fn relist_at_an_expired_or_future_version_lists_the_latest() {
     for error in [status(410, "Expired"), status(410, "Gone"), too_large()] {
         let server = Server::without_streaming();
         server.put(&config_map("a", "1"));
@@ -302,7 +302,7 @@ async fn a_relist_whose_version_is_gone_or_not_there_yet_lists_the_newest() {
         server.put_unseen(&config_map("b", "1"));
         server.answer_lists([Answer::Fail(error)]);
         server.reset();
-        long_after().await;
+        wait_out_backoff().await;
         assert_eq!(
             server.lists(),
             [list("0", Some(500)), list("1", None), list("", Some(500))]
@@ -318,70 +318,70 @@ async fn relists_at_the_version_of_the_last_list_event_or_bookmark() {
     let server = Server::without_streaming();
     server.put(&config_map("a", "1"));
     let (_factory, informer) = informer(&server).await;
-    settle().await;
+    run_until_idle().await;
     server.put(&config_map("b", "1"));
     server.bookmark();
-    settle().await;
+    run_until_idle().await;
     for version in ["3", "4"] {
         server.requests();
         server.reset();
-        long_after().await;
+        wait_out_backoff().await;
         assert_eq!(server.lists(), [list(version, None)]);
     }
     assert_eq!(contents(&informer.lister()), server.contents());
 }
 
-/// client-go: TestReflectorReplacesStoreOnUnsafeDelete: an object that the server could not read was deleted by force, so that the watch
-/// ends with an error instead of a deletion; the list brings it.
+/// client-go: TestReflectorReplacesStoreOnUnsafeDelete: an object that the server could not read was force-deleted, so that the watch ends
+/// with an error instead of a deletion event; the relist finds the deletion.
 #[tokio::test(start_paused = true)]
-async fn an_unsafe_deletion_is_found_by_the_list_after_the_error() {
+async fn unsafe_deletion_is_found_by_the_relist_after_the_error() {
     for server in [Server::new(), Server::without_streaming()] {
         for name in ["one", "two", "three"] {
             server.put(&config_map(name, "1"));
         }
         let (_factory, informer) = informer(&server).await;
-        let seen = Diary::default();
+        let seen = RecordingHandler::default();
         informer.add_event_handler(seen.clone());
         server.put(&config_map("corrupt", "1"));
-        settle().await;
+        run_until_idle().await;
         seen.take();
         server.delete_unseen("default", "corrupt");
         let status = json!({"kind": "Status", "status": "Failure", "code": 500, "reason": "StorageReadError",
             "message": "failed to prepare current and previous objects: corrupt object has been deleted"});
         server.send(&json!({"type": "ERROR", "object": status}).to_string());
-        settle().await;
+        run_until_idle().await;
         assert_eq!(informer.lister().list().len(), 4);
-        long_after().await;
+        wait_out_backoff().await;
         assert_eq!(seen.take(), ["delete corrupt=1 unseen"]);
         assert_eq!(contents(&informer.lister()), server.contents());
         assert_eq!(informer.last_resource_version(None).as_deref(), Some("5"));
     }
 }
 
-/// client-go: TestReflectorListAndWatchWithErrors: whatever fails in between, each list finds the store as the watches left it.
+/// client-go: TestReflectorListAndWatchWithErrors: after any failures, each list finds the store as the watches left it.
 #[tokio::test(start_paused = true)]
-async fn lists_and_watches_that_fail_lose_nothing() {
+async fn failing_lists_and_watches_lose_nothing() {
     for server in [Server::new(), Server::without_streaming()] {
         let (_factory, informer) = informer(&server).await;
-        let seen = Diary::default();
+        let seen = RecordingHandler::default();
         informer.add_event_handler(seen.clone());
         server.put(&config_map("foo", "1"));
         server.put(&config_map("bar", "1"));
-        settle().await;
+        run_until_idle().await;
         server.reset();
-        long_after().await;
+        wait_out_backoff().await;
         server.delete("default", "foo");
         server.put(&config_map("qux", "1"));
-        settle().await;
+        run_until_idle().await;
         server.answer_streams([Answer::Fail(status(500, "InternalError"))]);
         server.answer_lists([Answer::Fail(status(500, "InternalError"))]);
         server.reset();
-        long_after().await;
+        wait_out_backoff().await;
         server.answer_watches([Answer::Fail(status(503, "ServiceUnavailable"))]);
         server.cut();
-        long_after().await;
+        wait_out_backoff().await;
         server.put(&config_map("baz", "1"));
-        settle().await;
+        run_until_idle().await;
         assert_eq!(
             seen.take(),
             ["add foo=1", "add bar=1", "delete foo=1", "add qux=1", "add baz=1"]
@@ -391,9 +391,9 @@ async fn lists_and_watches_that_fail_lose_nothing() {
     }
 }
 
-/// client-go: TestReflectorListExtract: every item of a list is an object of its own, whatever its list's buffers.
+/// client-go: TestReflectorListExtract: stored items do not share the buffers of their list.
 #[tokio::test(start_paused = true)]
-async fn the_items_of_a_list_are_all_there_each_with_its_own_bytes() {
+async fn list_items_are_complete_and_each_has_its_own_bytes() {
     for server in [Server::new(), Server::without_streaming()] {
         for number in 0..1200 {
             server.put(&config_map(&format!("c{number:04}"), &format!("datum {number}")));

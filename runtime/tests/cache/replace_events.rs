@@ -1,4 +1,4 @@
-//! What a relist is told as, whichever queue stands before the store.
+//! The events of a relist, with both delta queues.
 
 use kubewright::cache::{Change, Metadata, QueueKind, SharedInformer};
 use parking_lot::Mutex;
@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 
 use crate::support::{server::Server, *};
 
-/// Writes down each change, with the datum that it brought and the one that the store held by then.
+/// Records each change, with its datum and the datum that the store has at that time.
 fn record(informer: &SharedInformer<ConfigMap>) -> Arc<Mutex<Vec<String>>> {
     let history: Arc<Mutex<Vec<String>>> = Arc::default();
     let (written, lister) = (history.clone(), informer.lister());
@@ -29,12 +29,12 @@ fn record(informer: &SharedInformer<ConfigMap>) -> Arc<Mutex<Vec<String>>> {
     history
 }
 
-/// Changes that only a relist shows, and the history that they come to.
+/// Changes without watch events, and the events that the relist delivers for them.
 struct Case {
     initial: &'static [&'static str],
     put: &'static [&'static str],
     deleted: &'static [&'static str],
-    /// Deletions first: their order among each other is not promised.
+    /// Deletions first, in no particular order.
     history: &'static [&'static str],
 }
 
@@ -62,7 +62,7 @@ const CASES: [Case; 4] = [
             "add d@6, stored 6",
         ],
     },
-    // Nothing has changed: nobody is told.
+    // Nothing has changed: no event.
     Case {
         initial: &["a"],
         put: &[],
@@ -73,7 +73,7 @@ const CASES: [Case; 4] = [
 
 /// client-go: TestReplaceEvents, which compares the atomic and the other mode of one queue.
 #[tokio::test(start_paused = true)]
-async fn a_relist_is_told_alike_by_both_queues() {
+async fn relist_delivers_the_same_events_with_both_queues() {
     for case in CASES {
         for queue in [QueueKind::Batching, QueueKind::DeltaFifo] {
             let server = Server::new();
@@ -94,7 +94,7 @@ async fn a_relist_is_told_alike_by_both_queues() {
                 server.delete_unseen("default", name);
             }
             server.reset();
-            long_after().await;
+            wait_out_backoff().await;
             let mut history = std::mem::take(&mut *history.lock());
             match queue {
                 // Deletions come first, then the list in its order.
@@ -112,9 +112,9 @@ async fn a_relist_is_told_alike_by_both_queues() {
     }
 }
 
-/// What a reader sees of a relist: with the batching queue, all of it or nothing.
+/// With the batching queue, a reader sees a relist completely or not at all.
 #[tokio::test(start_paused = true)]
-async fn a_relist_is_one_change_of_the_store_or_many() {
+async fn relist_changes_the_store_atomically_only_with_the_batching_queue() {
     for (queue, sizes) in [
         (QueueKind::Batching, vec![3, 3, 3]),
         (QueueKind::DeltaFifo, vec![1, 2, 3]),

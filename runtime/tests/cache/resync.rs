@@ -1,4 +1,4 @@
-//! Who is told again of what has not changed, and when.
+//! Resync periods: which handlers receive unchanged objects again, and when.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ fn every(millis: u64) -> HandlerOptions {
     HandlerOptions::default().resync(Duration::from_millis(millis))
 }
 
-/// An informer of `a` and `b` that was not started.
+/// Returns an informer of the objects `a` and `b` that is not started.
 fn two_objects(queue: QueueKind) -> (Arc<Server>, SharedInformerFactory, SharedInformer<ConfigMap>) {
     let server = Server::new();
     for name in ["a", "b"] {
@@ -27,8 +27,8 @@ fn two_objects(queue: QueueKind) -> (Arc<Server>, SharedInformerFactory, SharedI
     (server, factory, informer)
 }
 
-fn sorted(diary: &Diary) -> Vec<String> {
-    let mut lines = diary.take();
+fn sorted(recorded: &RecordingHandler) -> Vec<String> {
+    let mut lines = recorded.take();
     lines.sort();
     lines
 }
@@ -39,19 +39,19 @@ const NOTHING: [&str; 0] = [];
 
 /// client-go: TestListenerResyncPeriods.
 #[tokio::test(start_paused = true)]
-async fn each_handler_resyncs_in_its_own_period() {
+async fn each_handler_has_its_own_resync_period() {
     for queue in QUEUES {
         let (server, factory, informer) = two_objects(queue);
-        let [never, second, two, three, sunk] = [(); 5].map(|()| Diary::default());
+        let [never, second, two, three, sunk] = [(); 5].map(|()| RecordingHandler::default());
         informer.add_event_handler(never.clone());
         informer.add_event_handler_with(second.clone(), every(1000));
         informer.add_event_handler_with(two.clone(), every(2000));
         informer.add_event_handler_with(three.clone(), every(3000));
         informer.add_sink_with(sunk.sink(), every(3000));
         factory.start();
-        settle().await;
-        for diary in [&never, &second, &two, &three] {
-            assert_eq!(sorted(diary), ADDED);
+        run_until_idle().await;
+        for recorded in [&never, &second, &two, &three] {
+            assert_eq!(sorted(recorded), ADDED);
         }
         sunk.take();
         server.requests();
@@ -61,9 +61,9 @@ async fn each_handler_resyncs_in_its_own_period() {
             (3, [true, false, true]),
         ] {
             sleep(Duration::from_secs(1)).await;
-            for (diary, resynced) in [&second, &two, &three].into_iter().zip(resynced) {
+            for (recorded, resynced) in [&second, &two, &three].into_iter().zip(resynced) {
                 assert_eq!(
-                    sorted(diary),
+                    sorted(recorded),
                     if resynced { &RESYNCED[..] } else { &[] },
                     "{queue:?}, {at} s"
                 );
@@ -71,42 +71,42 @@ async fn each_handler_resyncs_in_its_own_period() {
             assert_eq!(sunk.take().len(), if resynced[2] { 2 } else { 0 });
         }
         assert_eq!(never.take(), NOTHING);
-        // It was all told from the store.
+        // All of it came from the store, without a request.
         assert!(server.requests().is_empty());
     }
 }
 
 /// client-go: TestListenerResyncPeriodsDelayed: there the listeners start late, here the list does.
 #[tokio::test(start_paused = true)]
-async fn a_resync_before_the_first_list_tells_nothing_and_holds_up_nothing() {
+async fn resync_before_the_first_list_delivers_nothing_and_blocks_nothing() {
     for queue in QUEUES {
         let (server, factory, informer) = two_objects(queue);
-        let (never, second) = (Diary::default(), Diary::default());
+        let (never, second) = (RecordingHandler::default(), RecordingHandler::default());
         informer.add_event_handler(never.clone());
         informer.add_event_handler_with(second.clone(), every(1000));
         server.answer_streams([server::Answer::Silence]);
         factory.start();
-        // A streaming list that stalls is given up for one in pages after half a minute.
+        // A stalled streaming list is replaced by a paged one after 30 seconds.
         sleep(Duration::from_secs(29)).await;
         assert_eq!((never.take(), second.take()), (vec![], vec![]));
         sleep(Duration::from_secs(181)).await;
         assert_eq!(sorted(&never), ADDED);
-        let told = second.take();
-        assert_eq!(told.iter().filter(|line| line.starts_with("add")).count(), 2);
-        assert!(told.iter().any(|line| line.starts_with("update a=1->1")));
+        let lines = second.take();
+        assert_eq!(lines.iter().filter(|line| line.starts_with("add")).count(), 2);
+        assert!(lines.iter().any(|line| line.starts_with("update a=1->1")));
     }
 }
 
 /// client-go: AddEventHandlerWithOptions after the start; TestResyncCheckPeriod covers the time before.
 #[tokio::test(start_paused = true)]
-async fn a_late_handler_resyncs_at_most_as_often_as_it_is_checked() {
+async fn late_handler_resync_period_is_raised_to_the_check_period() {
     let (_server, factory, informer) = two_objects(QueueKind::Batching);
-    let (early, late) = (Diary::default(), Diary::default());
+    let (early, late) = (RecordingHandler::default(), RecordingHandler::default());
     informer.add_event_handler_with(early.clone(), every(5000));
     factory.start();
-    settle().await;
+    run_until_idle().await;
     informer.add_event_handler_with(late.clone(), every(1000));
-    settle().await;
+    run_until_idle().await;
     assert_eq!(
         (sorted(&early), sorted(&late)),
         (ADDED.map(String::from).to_vec(), ADDED.map(String::from).to_vec())
@@ -118,17 +118,17 @@ async fn a_late_handler_resyncs_at_most_as_often_as_it_is_checked() {
         (sorted(&early), late.take()),
         (RESYNCED.map(String::from).to_vec(), vec![])
     );
-    // It came two milliseconds after the first check: its five seconds are over at the next.
+    // It was added two milliseconds after the first check: its five seconds end before the next one.
     sleep(Duration::from_secs(5)).await;
     assert_eq!(sorted(&late), RESYNCED);
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_first_period_that_is_wanted_after_the_start_begins_the_checks() {
+async fn first_resync_period_after_the_start_becomes_the_check_period() {
     let (_server, factory, informer) = two_objects(QueueKind::Batching);
     factory.start();
     sleep(Duration::from_secs(100)).await;
-    let late = Diary::default();
+    let late = RecordingHandler::default();
     informer.add_event_handler_with(late.clone(), every(2000));
     sleep(Duration::from_millis(1900)).await;
     assert_eq!(sorted(&late), ADDED);
@@ -136,24 +136,28 @@ async fn the_first_period_that_is_wanted_after_the_start_begins_the_checks() {
     assert_eq!(sorted(&late), RESYNCED);
 }
 
-/// client-go: TestSharedInformerWatchDisruption: what a relist brings again in the same version is a resync. There, a handler that never
-/// resyncs is told of it, too, before the first check.
+/// client-go: TestSharedInformerWatchDisruption: an unchanged object of a relist is a resync event. There, a handler without a resync
+/// period receives it too, before the first check.
 #[tokio::test(start_paused = true)]
-async fn what_a_relist_finds_unchanged_reaches_only_those_who_resync_then() {
+async fn unchanged_objects_of_a_relist_reach_only_resyncing_handlers() {
     for queue in QUEUES {
         let (server, factory, informer) = two_objects(queue);
-        let (never, second, hourly) = (Diary::default(), Diary::default(), Diary::default());
+        let (never, second, hourly) = (
+            RecordingHandler::default(),
+            RecordingHandler::default(),
+            RecordingHandler::default(),
+        );
         informer.add_event_handler(never.clone());
         informer.add_event_handler_with(second.clone(), every(1000));
         informer.add_event_handler_with(hourly.clone(), every(3_600_000));
         factory.start();
         sleep(Duration::from_millis(1500)).await;
-        for diary in [&never, &second, &hourly] {
-            diary.take();
+        for recorded in [&never, &second, &hourly] {
+            recorded.take();
         }
         server.put_unseen(&config_map("b", "2"));
         server.put_unseen(&config_map("c", "1"));
-        // Long enough for the backoff, and shorter than a check would be late.
+        // Longer than the backoff, shorter than the check period.
         server.reset();
         tokio::time::timeout(Duration::from_mins(1), async {
             while informer.stats().lists < 2 {
@@ -162,7 +166,7 @@ async fn what_a_relist_finds_unchanged_reaches_only_those_who_resync_then() {
         })
         .await
         .unwrap();
-        settle().await;
+        run_until_idle().await;
         let changed = ["add c=1", "update b=1->2"];
         assert_eq!(
             (sorted(&never), sorted(&hourly)),
@@ -171,24 +175,24 @@ async fn what_a_relist_finds_unchanged_reaches_only_those_who_resync_then() {
                 changed.map(String::from).to_vec()
             )
         );
-        let told = second.take();
-        let after = told.iter().position(|line| line.starts_with("add c")).unwrap();
-        let relist = &told[after.saturating_sub(2)..];
-        assert!(relist.iter().any(|line| line == "update a=1->1"), "{told:?}");
+        let lines = second.take();
+        let after = lines.iter().position(|line| line.starts_with("add c")).unwrap();
+        let relist = &lines[after.saturating_sub(2)..];
+        assert!(relist.iter().any(|line| line == "update a=1->1"), "{lines:?}");
     }
 }
 
-/// client-go: TestDeltaFIFO_UpdateResyncRace, of a whole informer: a resync does not bring back an older state.
+/// client-go: TestDeltaFIFO_UpdateResyncRace, for a whole informer: a resync does not deliver an older state.
 #[tokio::test(start_paused = true)]
-async fn a_resync_tells_the_newest_state() {
+async fn resync_delivers_the_latest_state() {
     for queue in QUEUES {
         let (server, factory, informer) = two_objects(queue);
-        let seen = Diary::default();
+        let seen = RecordingHandler::default();
         informer.add_event_handler_with(seen.clone(), every(1000));
         factory.start();
         sleep(Duration::from_millis(999)).await;
         seen.take();
-        // Both at the moment of the check.
+        // Both at the time of the check.
         sleep(Duration::from_millis(1)).await;
         server.put(&config_map("a", "2"));
         server.delete("default", "b");
@@ -201,7 +205,7 @@ async fn a_resync_tells_the_newest_state() {
 
 /// client-go: NewSharedInformerFactoryWithOptions, WithCustomResyncConfig.
 #[tokio::test(start_paused = true)]
-async fn a_handler_that_does_not_say_resyncs_as_its_informer_or_its_factory_does() {
+async fn handler_without_resync_period_uses_that_of_its_informer_or_factory() {
     let server = Server::new();
     server.put(&config_map("a", "1"));
     for (own, resyncs) in [(None, 1), (Some(Duration::from_secs(10)), 3)] {
@@ -211,7 +215,7 @@ async fn a_handler_that_does_not_say_resyncs_as_its_informer_or_its_factory_does
         if own.is_some() {
             informer.set_resync(own);
         }
-        let seen = Diary::default();
+        let seen = RecordingHandler::default();
         informer.add_event_handler(seen.clone());
         factory.start();
         sleep(Duration::from_secs(35)).await;

@@ -1,4 +1,4 @@
-//! What is told when the watch missed something.
+//! The events after a watch missed changes.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -9,30 +9,30 @@ use crate::support::{
     *,
 };
 
-/// Cuts the watches so that a relist follows, and waits for it.
+/// Closes the watches with an expired history, and waits for the relist.
 async fn gap(server: &Server) {
     server.compact();
     server.cut();
-    long_after().await;
+    wait_out_backoff().await;
 }
 
 /// client-go: TestSharedInformerWatchDisruption, TestReplaceEvents.
 #[tokio::test(start_paused = true)]
-async fn a_relist_is_told_as_the_difference() {
+async fn relist_is_delivered_as_the_difference() {
     for server in [Server::new(), Server::without_streaming()] {
-        told_as_the_difference(&server).await;
+        check_relist_is_delivered_as_the_difference(&server).await;
     }
 }
 
-async fn told_as_the_difference(server: &Arc<Server>) {
+async fn check_relist_is_delivered_as_the_difference(server: &Arc<Server>) {
     for name in ["same", "changed", "gone", "recreated"] {
         server.put(&config_map(name, "1"));
     }
     let (_factory, informer) = informer(server).await;
-    let (seen, sunk) = (Diary::default(), Diary::default());
+    let (seen, sunk) = (RecordingHandler::default(), RecordingHandler::default());
     informer.add_event_handler(seen.clone());
     informer.add_sink(sunk.sink());
-    settle().await;
+    run_until_idle().await;
     assert_eq!((seen.take().len(), sunk.take().len()), (4, 4));
     let before = informer.lister().object(&name("same")).unwrap();
 
@@ -62,50 +62,50 @@ async fn told_as_the_difference(server: &Arc<Server>) {
         ]
     );
     assert_eq!(contents(&informer.lister()), server.contents());
-    // What has not changed is not even replaced.
+    // An unchanged object is not even replaced.
     let after = informer.lister().object(&name("same")).unwrap();
     assert!(std::ptr::eq(before.metadata(), after.metadata()));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_deletion_that_is_seen_has_the_final_state() {
+async fn watched_deletion_has_the_final_state() {
     let server = Server::new();
     server.put(&config_map("a", "1"));
     let (_factory, informer) = informer(&server).await;
-    let seen = Diary::default();
+    let seen = RecordingHandler::default();
     informer.add_event_handler(seen.clone());
-    settle().await;
+    run_until_idle().await;
     server.delete("default", "a");
     server.delete("default", "a");
-    settle().await;
+    run_until_idle().await;
     assert_eq!(seen.take(), ["add a=1 initial", "delete a=1"]);
 }
 
-/// The deletion was told by the relist; that of the watch, should it come yet, is no second one.
+/// The relist delivers the deletion; a later deletion event of the watch is ignored.
 #[tokio::test(start_paused = true)]
-async fn a_deletion_is_told_once() {
+async fn deletion_is_delivered_once() {
     let server = Server::new();
     server.put(&config_map("a", "1"));
     let (_factory, informer) = informer(&server).await;
-    let seen = Diary::default();
+    let seen = RecordingHandler::default();
     informer.add_event_handler(seen.clone());
     server.delete_unseen("default", "a");
     gap(&server).await;
     let late = json!({"type": "DELETED", "object": {"kind": "ConfigMap", "apiVersion": "v1",
         "metadata": {"name": "a", "namespace": "default", "resourceVersion": "2"}}});
     server.send(&late.to_string());
-    settle().await;
+    run_until_idle().await;
     assert_eq!(seen.take(), ["add a=1 initial", "delete a=1 unseen"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_event_of_the_version_that_is_there_is_not_told() {
+async fn event_of_the_stored_version_is_ignored() {
     let server = Server::new();
     server.put(&config_map("a", "1"));
     let (_factory, informer) = informer(&server).await;
-    let seen = Diary::default();
+    let seen = RecordingHandler::default();
     informer.add_event_handler(seen.clone());
-    settle().await;
+    run_until_idle().await;
     seen.take();
     let object = informer.lister().object(&name("a")).unwrap();
     let events = informer.stats().watch_events;
@@ -115,21 +115,21 @@ async fn an_event_of_the_version_that_is_there_is_not_told() {
             String::from_utf8(object.json().to_vec()).unwrap()
         ));
     }
-    settle().await;
+    run_until_idle().await;
     assert_eq!(seen.take(), [""; 0]);
     assert_eq!(informer.stats().watch_events, events + 2);
 }
 
-/// Else all watches of all clients would end at once, and begin at once.
+/// Otherwise all watches of all clients would end and restart at the same time.
 #[tokio::test(start_paused = true)]
-async fn each_watch_has_a_timeout_of_its_own() {
+async fn each_watch_has_its_own_random_timeout() {
     let server = Server::new();
     let (_factory, _informer) = informer(&server).await;
     let mut timeouts = BTreeSet::new();
     for _ in 0..10 {
         tokio::time::sleep(Duration::from_secs(2)).await;
         server.cut();
-        long_after().await;
+        wait_out_backoff().await;
         for request in server.requests() {
             if let Request::Watch(options) = request {
                 assert!((300..600).contains(&options.timeout_seconds), "{options:?}");

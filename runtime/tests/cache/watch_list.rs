@@ -1,4 +1,4 @@
-//! Streaming lists: what is asked, when the store is replaced, and when a list is asked for instead.
+//! Streaming lists (WatchList): their requests, when the store is replaced, and the fallback to paged lists.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ fn plain_bookmark(version: u64) -> String {
     initial_events_end(version).replace(r#""true""#, r#""false""#)
 }
 
-/// Starts; whether the informer syncs is to be seen.
+/// Starts an informer without waiting for the cache sync.
 fn started(server: &std::sync::Arc<Server>) -> (SharedInformerFactory, SharedInformer<ConfigMap>) {
     let factory = server.factory();
     let informer = factory.of::<ConfigMap>();
@@ -61,7 +61,7 @@ fn watch_from(request: &Request) -> &str {
 /// client-go: TestWatchList, "the reflector won't be synced if the bookmark event has been received" (that is: has not);
 /// TestWatchListResourceVersion, without and with an event.
 #[tokio::test(start_paused = true)]
-async fn without_the_bookmark_nothing_is_in_the_store() {
+async fn store_is_empty_until_the_initial_events_end_bookmark() {
     for body in [String::new(), lines(&[event("ADDED", "a", 1, "1")])] {
         let server = Server::new();
         server.answer_streams([Answer::Open(body)]);
@@ -77,7 +77,7 @@ async fn without_the_bookmark_nothing_is_in_the_store() {
 /// client-go: TestWatchList, "the reflector uses the old LIST/WATCH semantics if the UseWatchList is turned off";
 /// TestNewReflectorWithDisablementWatchList.
 #[tokio::test(start_paused = true)]
-async fn lists_and_watches_when_streams_are_switched_off() {
+async fn lists_and_watches_if_streaming_lists_are_disabled() {
     let server = Server::new();
     server.put(&config_map("a", "1"));
     let factory = server.factory();
@@ -88,7 +88,7 @@ async fn lists_and_watches_when_streams_are_switched_off() {
     let informer = factory.of::<ConfigMap>();
     factory.start();
     factory.wait_for_cache_sync().await;
-    settle().await;
+    run_until_idle().await;
     assert_eq!(contents(&informer.lister()), pairs(&[("a", "1")]));
     let requests = server.requests();
     assert_eq!((&requests[0], requests.len()), (&first_list(), 2));
@@ -97,7 +97,7 @@ async fn lists_and_watches_when_streams_are_switched_off() {
 
 /// client-go: TestWatchList, "returning any other error than apierrors.NewInvalid forces fallback".
 #[tokio::test(start_paused = true)]
-async fn any_lasting_refusal_is_followed_by_a_list_at_once_and_forgotten() {
+async fn permanent_refusal_falls_back_to_a_list_at_once_and_is_retried_later() {
     for error in [
         status(403, "Forbidden"),
         status(500, "InternalError"),
@@ -110,25 +110,25 @@ async fn any_lasting_refusal_is_followed_by_a_list_at_once_and_forgotten() {
         let before = tokio::time::Instant::now();
         let (_factory, informer) = informer(&server).await;
         assert!(before.elapsed() < Duration::from_millis(10));
-        settle().await;
+        run_until_idle().await;
         server.put(&config_map("b", "2"));
-        settle().await;
+        run_until_idle().await;
         assert_eq!(contents(&informer.lister()), server.contents());
         let requests = server.requests();
         assert_eq!(requests[..2], [stream(""), first_list()], "{error}");
         assert_eq!((watch_from(&requests[2]), requests.len()), ("1", 3));
         assert_eq!(informer.stats().failures, 0);
-        // The next time a stream is tried again.
+        // The next relist tries a streaming list again.
         server.reset();
-        long_after().await;
+        wait_out_backoff().await;
         assert_eq!(server.streams(), ["2"]);
     }
 }
 
 /// client-go: TestWatchList, "the reflector can fall back to old LIST/WATCH semantics when a server doesn't support streaming".
-/// client-go asks again at every relist; we do after an hour.
+/// client-go tries a streaming list at every relist; we do after an hour.
 #[tokio::test(start_paused = true)]
-async fn a_server_that_knows_no_streams_is_not_asked_again_for_an_hour() {
+async fn server_without_streaming_lists_is_not_retried_for_an_hour() {
     for error in [status(422, "Invalid"), status(400, "BadRequest")] {
         let server = Server::new();
         server.put(&config_map("a", "1"));
@@ -142,7 +142,7 @@ async fn a_server_that_knows_no_streams_is_not_asked_again_for_an_hour() {
         assert_eq!((informer.stats().lists, informer.stats().failures), (2, 0));
         tokio::time::sleep(Duration::from_mins(11)).await;
         server.reset();
-        long_after().await;
+        wait_out_backoff().await;
         assert_eq!(server.streams(), ["2"]);
         assert_eq!(informer.stats().lists, 3);
     }
@@ -151,18 +151,18 @@ async fn a_server_that_knows_no_streams_is_not_asked_again_for_an_hour() {
 /// client-go: TestWatchList, "prove that the reflector is synced after receiving a bookmark event"; TestWatchListResourceVersion, "non empty
 /// resource version with bookmark event and initial events annotation".
 #[tokio::test(start_paused = true)]
-async fn the_bookmark_makes_all_visible_at_once_and_the_stream_goes_on() {
+async fn bookmark_makes_the_list_visible_atomically_and_the_watch_continues() {
     let server = Server::new();
     server.put(&config_map("a", "1"));
     server.put(&config_map("b", "1"));
     let (_factory, informer) = started(&server);
-    let seen = Diary::default();
+    let seen = RecordingHandler::default();
     informer.add_event_handler(seen.clone());
     informer.wait_for_sync().await;
     assert_eq!(informer.last_resource_version(None).as_deref(), Some("2"));
     server.put(&config_map("b", "2"));
     server.delete("default", "a");
-    settle().await;
+    run_until_idle().await;
     assert_eq!(
         seen.take(),
         [
@@ -179,7 +179,7 @@ async fn the_bookmark_makes_all_visible_at_once_and_the_stream_goes_on() {
 
 /// client-go: TestWatchList, "check if Updates and Deletes events are propagated during streaming (until the bookmark is received)".
 #[tokio::test(start_paused = true)]
-async fn changes_among_the_initial_events_count_and_the_last_of_a_name_wins() {
+async fn last_initial_event_of_a_name_wins() {
     let server = Server::new();
     server.answer_streams([Answer::Open(lines(&[
         event("ADDED", "a", 1, "1"),
@@ -193,14 +193,14 @@ async fn changes_among_the_initial_events_count_and_the_last_of_a_name_wins() {
         event("DELETED", "d", 9, "1"),
         event("ADDED", "d", 10, "2"),
         initial_events_end(10),
-        // With the same bytes: part of the watch that follows.
+        // In the same chunk as the bookmark: part of the watch that follows.
         event("MODIFIED", "d", 11, "3"),
     ]))]);
     let (_factory, informer) = started(&server);
-    let seen = Diary::default();
+    let seen = RecordingHandler::default();
     informer.add_event_handler(seen.clone());
     informer.wait_for_sync().await;
-    settle().await;
+    run_until_idle().await;
     assert_eq!(
         seen.take(),
         [
@@ -215,7 +215,7 @@ async fn changes_among_the_initial_events_count_and_the_last_of_a_name_wins() {
 
 /// client-go: TestWatchList, "checks if the reflector retries 429".
 #[tokio::test(start_paused = true)]
-async fn a_busy_server_is_asked_for_the_stream_again() {
+async fn busy_server_is_asked_for_the_streaming_list_again() {
     let error =
         json!({"type": "ERROR", "object": {"kind": "Status", "code": 429, "reason": "TooManyRequests"}});
     for answer in [
@@ -235,10 +235,10 @@ async fn a_busy_server_is_asked_for_the_stream_again() {
     }
 }
 
-/// client-go: TestWatchList, "check if stopping a watcher before sync results in creating a new watch-list request". client-go repeats that
-/// for ever; we list after the second time.
+/// client-go: TestWatchList, "check if stopping a watcher before sync results in creating a new watch-list request". client-go repeats
+/// that without end; we list after the second time.
 #[tokio::test(start_paused = true)]
-async fn a_stream_that_ends_too_early_is_begun_anew_once() {
+async fn streaming_list_that_ends_early_is_retried_once() {
     let torn = Answer::body(lines(&[event("ADDED", "gone", 1, "1")]));
     let server = Server::new();
     server.put(&config_map("a", "1"));
@@ -257,7 +257,7 @@ async fn a_stream_that_ends_too_early_is_begun_anew_once() {
 
 /// client-go: TestWatchList, "stopping a watcher after synchronization results in creating a new watch request".
 #[tokio::test(start_paused = true)]
-async fn after_the_stream_a_watch_goes_on_from_the_last_event() {
+async fn watch_after_the_streaming_list_resumes_from_the_last_event() {
     let server = Server::new();
     server.put(&config_map("a", "1"));
     let (_factory, informer) = informer(&server).await;
@@ -265,7 +265,7 @@ async fn after_the_stream_a_watch_goes_on_from_the_last_event() {
     tokio::time::sleep(Duration::from_secs(5)).await;
     server.cut();
     server.put(&config_map("c", "1"));
-    settle().await;
+    run_until_idle().await;
     assert_eq!(contents(&informer.lister()), server.contents());
     let requests = server.requests();
     assert_eq!(
@@ -277,7 +277,7 @@ async fn after_the_stream_a_watch_goes_on_from_the_last_event() {
 
 /// client-go: TestWatchList, "expiring an established watcher results in returning an error from the reflector".
 #[tokio::test(start_paused = true)]
-async fn a_watch_that_has_expired_is_followed_by_a_stream_from_the_last_version() {
+async fn expired_watch_is_followed_by_a_streaming_list_from_the_last_version() {
     let server = Server::new();
     server.put(&config_map("a", "1"));
     let (_factory, informer) = informer(&server).await;
@@ -286,7 +286,7 @@ async fn a_watch_that_has_expired_is_followed_by_a_stream_from_the_last_version(
     server.put_unseen(&config_map("c", "1"));
     server.compact();
     server.cut();
-    long_after().await;
+    wait_out_backoff().await;
     assert_eq!(contents(&informer.lister()), server.contents());
     let requests = server.requests();
     assert_eq!(
@@ -298,7 +298,7 @@ async fn a_watch_that_has_expired_is_followed_by_a_stream_from_the_last_version(
 
 /// client-go: TestWatchList, "prove that the reflector is checking the value of the initialEventsEnd annotation".
 #[tokio::test(start_paused = true)]
-async fn another_value_of_the_annotation_ends_nothing() {
+async fn other_annotation_values_do_not_end_the_initial_events() {
     let server = Server::new();
     server.answer_streams([Answer::Open(lines(&[
         event("ADDED", "a", 1, "1"),
@@ -312,26 +312,26 @@ async fn another_value_of_the_annotation_ends_nothing() {
 
 /// client-go: the same rule as for lists, in watchList.
 #[tokio::test(start_paused = true)]
-async fn the_newest_is_streamed_at_once_when_the_version_cannot_be() {
+async fn streams_the_latest_version_if_the_requested_one_is_unavailable() {
     for error in [status(410, "Expired"), too_large()] {
         let server = Server::new();
         server.put(&config_map("a", "1"));
         let (_factory, informer) = informer(&server).await;
         server.answer_streams([Answer::Fail(error)]);
         server.reset();
-        long_after().await;
+        wait_out_backoff().await;
         assert_eq!(server.requests(), [stream(""), stream("1"), stream("")]);
         assert_eq!((informer.stats().lists, informer.stats().failures), (2, 0));
-        // It was an exception.
+        // Only this once.
         server.reset();
-        long_after().await;
+        wait_out_backoff().await;
         assert_eq!(server.streams(), ["2"]);
     }
 }
 
-/// As older servers do, and ones that are no kube-apiserver. client-go waits for ever, and warns.
+/// As older API servers do, and some that are not a kube-apiserver. client-go waits without end, and warns.
 #[tokio::test(start_paused = true)]
-async fn a_server_that_ignores_what_it_was_asked_is_listed_after_half_a_minute() {
+async fn server_that_ignores_send_initial_events_is_listed_after_30_seconds() {
     let log = Log::start();
     let server = Server::new();
     server.streaming(Streaming::Ignored);
@@ -347,14 +347,14 @@ async fn a_server_that_ignores_what_it_was_asked_is_listed_after_half_a_minute()
     assert!(informer.has_synced());
     assert_eq!(server.requests()[..2], [stream(""), first_list()]);
     server.reset();
-    long_after().await;
+    wait_out_backoff().await;
     assert_eq!((server.streams().len(), informer.stats().lists), (0, 2));
     factory.shutdown().await;
 }
 
-/// Silence never comes where there is much to tell.
+/// A busy server is never silent, so that a timeout without data does not help.
 #[tokio::test(start_paused = true)]
-async fn so_is_a_busy_one_after_two_bookmarks() {
+async fn busy_server_that_ignores_send_initial_events_is_listed_after_two_bookmarks() {
     let server = Server::new();
     server.streaming(Streaming::Ignored);
     let (_factory, informer) = started(&server);
@@ -370,9 +370,9 @@ async fn so_is_a_busy_one_after_two_bookmarks() {
     assert_eq!(contents(&informer.lister()), server.contents());
 }
 
-/// A proxy may keep the head of a response until there is a body.
+/// A proxy may buffer the response head until there is a body.
 #[tokio::test(start_paused = true)]
-async fn so_is_one_that_does_not_even_answer() {
+async fn server_that_does_not_answer_the_streaming_list_is_listed_after_30_seconds() {
     let server = Server::new();
     server.put(&config_map("a", "1"));
     server.answer_streams([Answer::Never]);
@@ -383,7 +383,7 @@ async fn so_is_one_that_does_not_even_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_is_asked_for_a_list_where_nobody_answers() {
+async fn unreachable_server_is_not_asked_for_a_list() {
     let away = ListWatchError::Unreachable {
         message: "no route".into(),
         refused: false,
@@ -395,9 +395,9 @@ async fn nobody_is_asked_for_a_list_where_nobody_answers() {
     assert_eq!(informer.stats().failures, 3);
 }
 
-/// Bad data among the initial events costs a list.
+/// Bad data among the initial events causes a list.
 #[tokio::test(start_paused = true)]
-async fn a_stream_that_cannot_be_read_is_followed_by_a_list() {
+async fn unreadable_streaming_list_is_followed_by_a_list() {
     for bad in [
         "<html>",
         r#"{"type":"ADDED","object":{"metadata":{}}}"#,
@@ -413,9 +413,9 @@ async fn a_stream_that_cannot_be_read_is_followed_by_a_list() {
     }
 }
 
-/// What follows the initial events is as good as in any watch: what is wrong there ends the watch, not the list.
+/// A bad line after the initial events ends the watch, as in any watch; the list remains valid.
 #[tokio::test(start_paused = true)]
-async fn a_bad_line_right_after_the_bookmark_does_not_undo_the_list() {
+async fn bad_line_after_the_bookmark_does_not_undo_the_list() {
     let server = Server::new();
     server.answer_streams([Answer::Open(lines(&[
         event("ADDED", "a", 1, "1"),
@@ -424,7 +424,7 @@ async fn a_bad_line_right_after_the_bookmark_does_not_undo_the_list() {
         "{}".into(),
     ]))]);
     let (_factory, informer) = informer(&server).await;
-    settle().await;
+    run_until_idle().await;
     assert_eq!(contents(&informer.lister()), pairs(&[("a", "1"), ("b", "1")]));
     assert_eq!((informer.stats().lists, informer.stats().failures), (1, 1));
 }

@@ -1,4 +1,4 @@
-//! What is logged while a test runs.
+//! Captures log lines of tests.
 
 use std::{
     cell::RefCell,
@@ -10,20 +10,20 @@ use std::{
 use parking_lot::Mutex;
 
 thread_local! {
-    /// Where this thread logs, while somebody wants to know.
+    /// The buffer of this thread's log lines, while a [`Log`] captures them.
     static TEXT: RefCell<Weak<RefCell<Vec<u8>>>> = const { RefCell::new(Weak::new()) };
 }
 
-/// What all threads log, once somebody wants to know: lines of one test among those of others.
+/// The log lines of all threads, once capturing has started; lines of parallel tests are mixed.
 static EVERYWHERE: Mutex<Option<Vec<u8>>> = Mutex::new(None);
 
-/// From now on [`everywhere`] has what is logged, by whichever thread.
+/// Starts capturing the log lines of all threads, for [`everywhere`].
 pub(crate) fn start_everywhere() {
     install();
     EVERYWHERE.lock().get_or_insert_default();
 }
 
-/// The warnings and errors of all threads that contain `part`.
+/// Returns the warnings and errors of all threads that contain `part`.
 pub(crate) fn everywhere(part: &str) -> Vec<String> {
     let text = EVERYWHERE.lock().clone().unwrap_or_default();
     let mut lines = lines(text, part);
@@ -37,7 +37,7 @@ fn lines(text: Vec<u8>, part: &str) -> Vec<String> {
     lines.map(|line| line.trim().to_owned()).collect()
 }
 
-/// What this thread logs, from now on until it is dropped.
+/// Captures the log lines of this thread until it is dropped.
 pub(crate) struct Log(Rc<RefCell<Vec<u8>>>);
 
 impl Log {
@@ -48,20 +48,21 @@ impl Log {
         Self(text)
     }
 
-    /// The warnings and errors that contain `part`.
+    /// Returns the warnings and errors that contain `part`.
     pub(crate) fn lines(&self, part: &str) -> Vec<String> {
         let mut lines = self.all(part);
         lines.retain(|line| !line.starts_with("INFO"));
         lines
     }
 
-    /// The lines that contain `part`.
+    /// Returns all lines that contain `part`.
     pub(crate) fn all(&self, part: &str) -> Vec<String> {
         lines(self.0.borrow().clone(), part)
     }
 }
 
-/// One subscriber for all tests, before any of them logs: one for each would now and then not be heard of by what logs just then.
+/// Installs one subscriber for all tests before any of them logs: a subscriber per test would sporadically miss lines, because tracing
+/// caches which callsites are enabled.
 pub(crate) fn install() {
     static INSTALLED: OnceLock<()> = OnceLock::new();
     INSTALLED.get_or_init(|| {
@@ -71,7 +72,7 @@ pub(crate) fn install() {
             .without_time()
             .with_target(false)
             .with_writer(|| Writer);
-        // Somebody else may have been first, whom no test of ours needs.
+        // Fails if another subscriber is installed already; then no test here needs the log.
         let _ = tracing::subscriber::set_global_default(subscriber.finish());
     });
 }

@@ -1,7 +1,7 @@
-//! What tests of the cache share, those of the public interface and those within: a scripted API server, and a handler that writes down
-//! what it is told.
+//! Support of the cache's tests, both of the public interface and inside the crate: a scripted API server, and a handler that records its
+//! events.
 //!
-//! The clock is paused: sleeping is free, and lets everybody else go on first.
+//! The clock is paused: sleeping takes no time, and lets all other tasks run first.
 
 pub(crate) mod log;
 pub(crate) mod server;
@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use server::Server;
 
-/// A ConfigMap of namespace `default` with one datum.
+/// Returns a ConfigMap in namespace `default` with one datum.
 pub(crate) fn config_map(name: &str, datum: &str) -> Value {
     json!({"metadata": {"namespace": "default", "name": name}, "data": {"datum": datum}})
 }
@@ -26,7 +26,7 @@ pub(crate) fn name(name: &str) -> NamespacedName {
     NamespacedName::namespaced("default", name)
 }
 
-/// A factory over the server, and its started and synced informer of ConfigMaps.
+/// Returns a factory of the server, and its started and synced informer of ConfigMaps.
 pub(crate) async fn informer(server: &Arc<Server>) -> (SharedInformerFactory, SharedInformer<ConfigMap>) {
     let factory = server.factory();
     let informer = factory.of::<ConfigMap>();
@@ -35,17 +35,17 @@ pub(crate) async fn informer(server: &Arc<Server>) -> (SharedInformerFactory, Sh
     (factory, informer)
 }
 
-/// Lets all tasks go on until they wait for time to pass, and a moment longer.
-pub(crate) async fn settle() {
+/// Runs all other tasks until they are idle or wait for a timer, and one millisecond longer.
+pub(crate) async fn run_until_idle() {
     tokio::time::sleep(std::time::Duration::from_millis(1)).await;
 }
 
-/// Lets a backoff pass.
-pub(crate) async fn long_after() {
+/// Waits longer than any backoff.
+pub(crate) async fn wait_out_backoff() {
     tokio::time::sleep(std::time::Duration::from_secs(61)).await;
 }
 
-/// Name and datum of everything in the store.
+/// Returns the name and the datum of each object in the store.
 pub(crate) fn contents(lister: &Lister<ConfigMap>) -> BTreeMap<String, String> {
     lister.list().map(|item| entry(&item.unwrap())).collect()
 }
@@ -65,11 +65,11 @@ pub(crate) fn pairs(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Writes down what it is told.
+/// Records its events as strings; for a sink, see [`sink`](Self::sink).
 #[derive(Clone, Default)]
-pub(crate) struct Diary(Arc<Mutex<Vec<String>>>);
+pub(crate) struct RecordingHandler(Arc<Mutex<Vec<String>>>);
 
-impl Diary {
+impl RecordingHandler {
     pub(crate) fn take(&self) -> Vec<String> {
         std::mem::take(&mut self.0.lock())
     }
@@ -83,7 +83,7 @@ impl Diary {
     }
 
     pub(crate) fn sink(&self) -> impl Fn(&Change<'_>) + Send + Sync + 'static {
-        let diary = self.clone();
+        let recorded = self.clone();
         move |change| {
             let line = match change {
                 Change::Added {
@@ -111,12 +111,12 @@ impl Diary {
                     )
                 }
             };
-            diary.0.lock().push(line);
+            recorded.0.lock().push(line);
         }
     }
 }
 
-impl EventHandler<ConfigMap> for Diary {
+impl EventHandler<ConfigMap> for RecordingHandler {
     fn on_add(&self, object: &Object<ConfigMap>, is_in_initial_list: bool) {
         let (name, datum) = entry(&object.decode().unwrap());
         self.0.lock().push(format!(

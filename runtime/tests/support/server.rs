@@ -1,5 +1,5 @@
-//! An API server of one kind, in memory, that can drop changes, delay and reorder them, cut watches, forget history and answer what it is
-//! told to.
+//! A scripted API server of one kind, in memory. It can drop, delay and reorder events, close watches, compact its history and return
+//! scripted answers.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -16,34 +16,34 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-/// ByteStream are so small that every object is torn.
-const CHUNK: usize = 40;
+/// Bodies are sent in chunks so small that every object is split.
+const CHUNK_BYTES: usize = 40;
 
 #[derive(Default)]
-pub(crate) struct Server(Mutex<State>);
+pub(crate) struct Server(Mutex<ServerState>);
 
 type Chunk = Result<Bytes, ListWatchError>;
 
-/// A line of watches.
+/// A watch event.
 #[derive(Clone)]
-struct Event {
+struct WatchLine {
     version: u64,
     namespace: String,
     line: String,
 }
 
 #[derive(Default)]
-struct State {
+struct ServerState {
     objects: BTreeMap<(String, String), Value>,
     version: u64,
     uids: u64,
-    /// What watches were told.
-    history: Vec<Event>,
-    /// What watches will be told, while the server holds it back.
-    held: Option<Vec<Event>>,
-    /// Watches of versions before this one are refused.
+    /// The delivered watch events.
+    history: Vec<WatchLine>,
+    /// The watch events that are held back.
+    held_back: Option<Vec<WatchLine>>,
+    /// Watches from older versions get 410.
     oldest: u64,
-    /// The namespace that each watches, and its body.
+    /// The namespace and the body of each watch.
     watchers: Vec<(Option<String>, mpsc::UnboundedSender<Chunk>)>,
     requests: Vec<Request>,
     list_answers: VecDeque<Answer>,
@@ -52,40 +52,40 @@ struct State {
     streaming: Streaming,
 }
 
-/// What the server makes of requests for streaming lists.
+/// How the server handles requests for streaming lists.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Streaming {
     #[default]
     Known,
-    /// It refuses them, as API servers do that know `resourceVersionMatch`.
+    /// It refuses them, as API servers that support `resourceVersionMatch` do.
     Refused,
-    /// It begins an ordinary watch, as older ones do and others that are no kube-apiserver.
+    /// It starts a plain watch, as older API servers and some that are not a kube-apiserver do.
     Ignored,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Request {
     List(ListOptions),
-    /// A streaming list: its version.
+    /// A streaming list at a resource version.
     Stream(String),
     Watch(WatchOptions),
 }
 
-/// What the next list or watch gets instead of the truth.
+/// A scripted answer to the next list or watch.
 #[derive(Clone)]
 pub(crate) enum Answer {
-    /// The truth after all.
-    Truth,
+    /// The real answer.
+    Real,
     Fail(ListWatchError),
-    /// A body that ends then.
+    /// A body, then the end of the stream.
     Body(Vec<u8>),
-    /// A body whose connection breaks then.
-    Torn(Vec<u8>),
-    /// A body that goes on, but nothing more comes.
+    /// A body, then a connection error.
+    BrokenConnection(Vec<u8>),
+    /// A body that stays open without more data.
     Open(String),
-    /// A body that never comes.
+    /// A response without any data.
     Silence,
-    /// No answer.
+    /// No response.
     Never,
 }
 
@@ -94,8 +94,8 @@ impl Answer {
         Self::Body(body.into())
     }
 
-    pub(crate) fn torn(body: impl Into<Vec<u8>>) -> Self {
-        Self::Torn(body.into())
+    pub(crate) fn broken_connection(body: impl Into<Vec<u8>>) -> Self {
+        Self::BrokenConnection(body.into())
     }
 }
 
@@ -103,7 +103,7 @@ pub(crate) fn status(code: u16, reason: &str) -> ListWatchError {
     ListWatchError::Status(Box::new(Status::failure("scripted", reason).with_code(code)))
 }
 
-/// A version that the server understands.
+/// Parses a resource version.
 fn number(version: &str) -> Result<u64, ListWatchError> {
     if version.is_empty() {
         return Ok(0);
@@ -119,7 +119,7 @@ pub(crate) fn too_large() -> ListWatchError {
     ListWatchError::Status(Box::new(status))
 }
 
-/// Nobody listens.
+/// The error of a refused connection.
 pub(crate) fn refused() -> ListWatchError {
     ListWatchError::Unreachable {
         message: "connection refused".into(),
@@ -128,13 +128,13 @@ pub(crate) fn refused() -> ListWatchError {
 }
 
 impl Server {
-    /// A server that knows streaming lists.
+    /// Returns a server that supports streaming lists.
     pub(crate) fn new() -> Arc<Self> {
         super::log::install();
         Arc::default()
     }
 
-    /// A server that refuses streaming lists.
+    /// Returns a server that refuses streaming lists.
     pub(crate) fn without_streaming() -> Arc<Self> {
         let server = Self::new();
         server.streaming(Streaming::Refused);
@@ -151,25 +151,25 @@ impl Server {
     }
 
     pub(crate) fn source(self: &Arc<Self>, namespace: Option<&str>) -> Arc<dyn ListerWatcher> {
-        Arc::new(Source {
+        Arc::new(ScriptedListWatch {
             server: self.clone(),
             namespace: namespace.map(Into::into),
         })
     }
 
-    /// Creates or updates, and tells the watches.
+    /// Creates or updates an object, and delivers the event to the watches.
     pub(crate) fn put(&self, object: &Value) {
         let mut state = self.0.lock();
         let event = state.put(object);
-        state.tell(event);
+        state.deliver(event);
     }
 
-    /// Creates or updates; no watch is told, ever.
+    /// Creates or updates an object without a watch event.
     pub(crate) fn put_unseen(&self, object: &Value) {
         self.0.lock().put(object);
     }
 
-    /// The object as it is.
+    /// Returns an object.
     pub(crate) fn get(&self, namespace: &str, name: &str) -> Option<Value> {
         let state = self.0.lock();
         state.objects.get(&(namespace.into(), name.into())).cloned()
@@ -178,7 +178,7 @@ impl Server {
     pub(crate) fn delete(&self, namespace: &str, name: &str) {
         let mut state = self.0.lock();
         if let Some(event) = state.delete(namespace, name) {
-            state.tell(event);
+            state.deliver(event);
         }
     }
 
@@ -186,30 +186,30 @@ impl Server {
         self.0.lock().delete(namespace, name);
     }
 
-    /// Keeps changes from the watches until they are released; lists see them at once.
+    /// Holds back watch events until they are released; lists show the changes at once.
     pub(crate) fn hold(&self) {
-        self.0.lock().held.get_or_insert_default();
+        self.0.lock().held_back.get_or_insert_default();
     }
 
-    /// Tells what was held back, in order.
+    /// Delivers the held back events in order.
     pub(crate) fn release(&self) {
         self.0.lock().release(|_| {});
     }
 
-    /// Tells what was held back, the last first.
+    /// Delivers the held back events in reverse order.
     pub(crate) fn release_in_reverse(&self) {
         self.0.lock().release(|events| events.reverse());
     }
 
-    /// Ends all watches, which are not told what was held back: those that go on from an earlier version are.
+    /// Closes all watches without delivering the held back events: watches that resume from an earlier version get them.
     pub(crate) fn cut_held(&self) {
         let mut state = self.0.lock();
-        let held = state.held.take().unwrap_or_default();
-        state.history.extend(held);
+        let held_back = state.held_back.take().unwrap_or_default();
+        state.history.extend(held_back);
         state.watchers.clear();
     }
 
-    /// Sends a line to all watches as it is.
+    /// Sends a raw line to all watches.
     pub(crate) fn send(&self, line: &(impl AsRef<[u8]> + ?Sized)) {
         self.0.lock().broadcast(None, line.as_ref());
     }
@@ -222,17 +222,17 @@ impl Server {
         state.broadcast(None, line.to_string().as_bytes());
     }
 
-    /// Whatever comes now has versions after this one, as on a server that was restored from a backup.
+    /// Sets the resource version after which later writes follow, as on a server that was restored from a backup.
     pub(crate) fn set_version(&self, version: u64) {
         self.0.lock().version = version;
     }
 
-    /// Ends all watches.
+    /// Closes all watches.
     pub(crate) fn cut(&self) {
         self.0.lock().watchers.clear();
     }
 
-    /// Forgets history and ends all watches with an error that says so.
+    /// Compacts the history and ends all watches with a 410 event.
     pub(crate) fn reset(&self) {
         self.compact();
         let status = json!({"kind": "Status", "code": 410, "reason": "Expired", "message": "too old resource version"});
@@ -240,7 +240,7 @@ impl Server {
         self.cut();
     }
 
-    /// Forgets history: watches of older versions are refused.
+    /// Compacts the history: watches from older versions get 410.
     pub(crate) fn compact(&self) {
         let mut state = self.0.lock();
         state.history.clear();
@@ -248,22 +248,22 @@ impl Server {
         state.oldest = state.version;
     }
 
-    /// The next lists get these answers, then the truth again.
+    /// Scripts the answers to the next lists.
     pub(crate) fn answer_lists(&self, answers: impl IntoIterator<Item = Answer>) {
         self.0.lock().list_answers.extend(answers);
     }
 
-    /// As for lists: the next streaming lists.
+    /// Scripts the answers to the next streaming lists.
     pub(crate) fn answer_streams(&self, answers: impl IntoIterator<Item = Answer>) {
         self.0.lock().stream_answers.extend(answers);
     }
 
-    /// As for lists: the next watches that are no streaming lists.
+    /// Scripts the answers to the next watches that are not streaming lists.
     pub(crate) fn answer_watches(&self, answers: impl IntoIterator<Item = Answer>) {
         self.0.lock().watch_answers.extend(answers);
     }
 
-    /// The requests since the last call.
+    /// Returns the requests since the last call.
     pub(crate) fn requests(&self) -> Vec<Request> {
         std::mem::take(&mut self.0.lock().requests)
     }
@@ -276,7 +276,7 @@ impl Server {
         self.requests().into_iter().filter_map(lists).collect()
     }
 
-    /// The versions of the streaming lists since the last look at the requests.
+    /// Returns the versions of the streaming lists since the last call for requests.
     pub(crate) fn streams(&self) -> Vec<String> {
         let versions = |request| match request {
             Request::Stream(version) => Some(version),
@@ -293,7 +293,7 @@ impl Server {
         self.requests().into_iter().filter_map(versions).collect()
     }
 
-    /// Name and datum of what is there.
+    /// Returns the name and the datum of each object.
     pub(crate) fn contents(&self) -> BTreeMap<String, String> {
         let state = self.0.lock();
         let datum = |object: &Value| object["data"]["datum"].as_str().unwrap_or_default().to_owned();
@@ -305,8 +305,8 @@ impl Server {
     }
 }
 
-impl State {
-    fn put(&mut self, object: &Value) -> Event {
+impl ServerState {
+    fn put(&mut self, object: &Value) -> WatchLine {
         let mut object = object.clone();
         let metadata = &object["metadata"];
         let text = |key: &str| metadata[key].as_str().unwrap_or_default().to_owned();
@@ -327,35 +327,35 @@ impl State {
         self.event(key.0, event, &object)
     }
 
-    fn delete(&mut self, namespace: &str, name: &str) -> Option<Event> {
+    fn delete(&mut self, namespace: &str, name: &str) -> Option<WatchLine> {
         let mut object = self.objects.remove(&(namespace.into(), name.into()))?;
         self.version += 1;
         object["metadata"]["resourceVersion"] = self.version.to_string().into();
         Some(self.event(namespace.into(), "DELETED", &object))
     }
 
-    fn event(&self, namespace: String, event: &str, object: &Value) -> Event {
-        Event {
+    fn event(&self, namespace: String, event: &str, object: &Value) -> WatchLine {
+        WatchLine {
             version: self.version,
             namespace,
             line: with_type(event, object).to_string(),
         }
     }
 
-    fn tell(&mut self, event: Event) {
-        if let Some(held) = &mut self.held {
-            held.push(event);
+    fn deliver(&mut self, event: WatchLine) {
+        if let Some(held_back) = &mut self.held_back {
+            held_back.push(event);
             return;
         }
         self.broadcast(Some(&event.namespace), event.line.as_bytes());
         self.history.push(event);
     }
 
-    fn release(&mut self, order: impl FnOnce(&mut Vec<Event>)) {
-        let mut held = self.held.take().unwrap_or_default();
-        order(&mut held);
-        for event in held {
-            self.tell(event);
+    fn release(&mut self, order: impl FnOnce(&mut Vec<WatchLine>)) {
+        let mut held_back = self.held_back.take().unwrap_or_default();
+        order(&mut held_back);
+        for event in held_back {
+            self.deliver(event);
         }
     }
 
@@ -377,14 +377,14 @@ impl State {
         wanted.map(|(_, object)| object)
     }
 
-    /// All objects as additions.
+    /// Returns all objects as ADDED events.
     fn additions(&self, namespace: Option<&str>) -> Vec<String> {
         self.of(namespace)
             .map(|object| with_type("ADDED", object).to_string())
             .collect()
     }
 
-    /// The lines with which a watch begins.
+    /// Returns the first lines of a watch.
     fn first_lines(
         &self,
         namespace: Option<&str>,
@@ -409,7 +409,7 @@ impl State {
         if from < self.oldest {
             return Err(status(410, "Expired"));
         }
-        let is_missed = |event: &&Event| {
+        let is_missed = |event: &&WatchLine| {
             event.version > from && namespace.is_none_or(|namespace| namespace == event.namespace)
         };
         Ok(self
@@ -420,7 +420,7 @@ impl State {
             .collect())
     }
 
-    /// Pages by the limit; the token is the version of the first page and how many items were sent.
+    /// Returns a page; the continue token has the version of the first page and the number of items that were sent.
     fn list(&self, namespace: Option<&str>, options: &ListOptions) -> String {
         let items: Vec<&Value> = self.of(namespace).collect();
         let (version, start) = match options
@@ -445,7 +445,7 @@ impl State {
     }
 }
 
-/// The bookmark after all initial events.
+/// Returns the bookmark that ends the initial events.
 pub(crate) fn initial_events_end(version: u64) -> String {
     let metadata =
         json!({"resourceVersion": version.to_string(), "annotations": {"k8s.io/initial-events-end": "true"}});
@@ -453,7 +453,7 @@ pub(crate) fn initial_events_end(version: u64) -> String {
         .to_string()
 }
 
-/// Items of lists have neither kind nor apiVersion, objects of watches have both.
+/// Returns a watch event. Objects in watch events have kind and apiVersion; list items have neither.
 fn with_type(event: &str, object: &Value) -> Value {
     let mut object = object.clone();
     object["kind"] = "ConfigMap".into();
@@ -462,28 +462,28 @@ fn with_type(event: &str, object: &Value) -> Value {
 }
 
 fn chunks(bytes: &[u8]) -> Vec<Bytes> {
-    bytes.chunks(CHUNK).map(Bytes::copy_from_slice).collect()
+    bytes.chunks(CHUNK_BYTES).map(Bytes::copy_from_slice).collect()
 }
 
 fn body(bytes: &[u8]) -> ByteStream {
     stream::iter(chunks(bytes).into_iter().map(Ok)).boxed()
 }
 
-struct Source {
+struct ScriptedListWatch {
     server: Arc<Server>,
     namespace: Option<String>,
 }
 
-impl Source {
+impl ScriptedListWatch {
     fn answer(
         answer: Option<Answer>,
-        truth: impl FnOnce() -> Result<ByteStream, ListWatchError>,
+        real: impl FnOnce() -> Result<ByteStream, ListWatchError>,
     ) -> Result<ByteStream, ListWatchError> {
         match answer {
-            None | Some(Answer::Truth) => truth(),
+            None | Some(Answer::Real) => real(),
             Some(Answer::Fail(error)) => Err(error),
             Some(Answer::Body(bytes)) => Ok(body(&bytes)),
-            Some(Answer::Torn(bytes)) => {
+            Some(Answer::BrokenConnection(bytes)) => {
                 let broken = ListWatchError::Broken("connection reset".into());
                 Ok(body(&bytes).chain(stream::iter([Err(broken)])).boxed())
             }
@@ -503,7 +503,7 @@ impl Source {
     }
 }
 
-impl ListerWatcher for Source {
+impl ListerWatcher for ScriptedListWatch {
     fn list(&self, options: ListOptions) -> BoxFuture<'_, Result<ByteStream, ListWatchError>> {
         let mut state = self.server.0.lock();
         state.requests.push(Request::List(options.clone()));

@@ -76,7 +76,7 @@ pub trait Examined: Send {
 
 impl<K: View + Content + Clone + Debug> Subject<K> {
     pub fn new(name: &'static str, sort: Sort, informer: SharedInformer<K>, faults: &Arc<Faults>) -> Self {
-        informer.add_index(&BUCKET);
+        informer.add_index(&BUCKET).expect("index of buckets");
         let mut subject = Self {
             name,
             sort,
@@ -162,7 +162,7 @@ impl<K: View + Content + Clone + Debug> Examined for Subject<K> {
 
     fn join_late(&mut self, label: &str) {
         self.listen(label, Manner::Decoding);
-        self.informer.add_index(&TIER);
+        self.informer.add_index(&TIER).expect("index of tiers");
     }
 
     fn remove_one(&mut self) {
@@ -250,6 +250,7 @@ impl<K: View + Content + Clone + Debug> Examined for Subject<K> {
                 let mut expected = expected.remove(&**value).unwrap_or_default();
                 expected.sort_unstable();
                 let found = self.informer.lister().index_keys(index, &**value);
+                let found = found.map_err(|error| error.to_string())?;
                 if found != expected {
                     return Err(format!("{index}={value} finds {found:?} instead of {expected:?}"));
                 }
@@ -371,10 +372,10 @@ impl<K: View + Content> Reader<K> {
             }
             3 => {
                 let bucket = rng.random_range(0..BUCKETS).to_string();
-                for object in lister
+                let found = lister
                     .by_index("bucket", IndexKey::String((&*bucket).into()))
-                    .take(10)
-                {
+                    .map_err(|error| error.to_string())?;
+                for object in found.take(10) {
                     let object = object.map_err(|error| error.to_string())?;
                     object.check()?;
                     if object.entry("bucket").as_ref() != Some(&bucket) {

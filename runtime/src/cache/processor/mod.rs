@@ -1,14 +1,14 @@
-//! Tells handlers and sinks of what was changed in the store.
+//! The processor: distributes changes of the store to handlers and sinks (client-go's sharedProcessor).
 //!
-//! `registration` is where they are added, `ring` and `coalesced` hold what a handler was not yet told, `resync` knows who is told of what
-//! has not changed. The [`Processor`] belongs to the processing task of an informer.
+//! `registration` adds and removes listeners, `pending_notifications` and `coalescing_queue` queue the changes of a handler, `resync` decides
+//! which listeners receive unchanged objects. The [`Processor`] belongs to the processing task of an informer.
 
-mod coalesced;
+mod coalescing_queue;
 mod pending_notifications;
+#[cfg(test)]
+mod processor_tests;
 mod registration;
 mod resync;
-#[cfg(test)]
-mod tests;
 
 use std::sync::Arc;
 
@@ -19,41 +19,41 @@ pub use self::registration::HandlerRegistration;
 pub(super) use self::registration::Registrations;
 use self::{
     pending_notifications::Notification,
-    registration::{ListenerGuard, Waiting},
-    resync::Schedule,
+    registration::{AddedListener, ListenerGuard},
+    resync::ResyncSchedule,
 };
 use super::{Change, store::StoreEvent};
 use crate::panics::caught;
 
 pub(super) type Sink = Box<dyn Fn(&Change<'_>) + Send + Sync>;
-pub(super) type Handler = Box<dyn Fn(&StoreEvent, bool) + Send + Sync>;
+pub(super) type HandlerFn = Box<dyn Fn(&StoreEvent, bool) + Send + Sync>;
 
-/// Who wants to be told.
+/// A listener of an informer's changes.
 pub(super) enum Listener {
-    /// Called in line.
+    /// Called inline, by the processing task.
     Sink(Sink),
-    /// Called in a task of its own, which is behind by as much as it likes.
-    Handler(Handler),
+    /// Called in its own task, which may fall behind.
+    Handler(HandlerFn),
 }
 
-/// The listeners of a running informer; owned by its processing task, so that nobody is added while changes are told.
+/// The listeners of a running informer. Owned by its processing task, so that none is added while changes are distributed.
 pub(super) struct Processor {
     registrations: Arc<Registrations>,
-    listeners: Vec<Running>,
+    listeners: Vec<RunningListener>,
     handlers: Handlers,
 }
 
-/// Where handlers run, and until when.
+/// The runtime and the cancellation of handler tasks.
 pub(super) struct Handlers {
     pub(super) tracker: TaskTracker,
     pub(super) runtime: Handle,
     pub(super) cancel: CancellationToken,
 }
 
-struct Running {
-    way: Dispatch,
+struct RunningListener {
+    dispatch: Dispatch,
     registration: HandlerRegistration,
-    schedule: Schedule,
+    schedule: ResyncSchedule,
 }
 
 enum Dispatch {
@@ -61,7 +61,8 @@ enum Dispatch {
         Sink,
         #[expect(dead_code, reason = "ends with the sink")] ListenerGuard,
     ),
-    Ring,
+    /// Into the pending notifications of the handler's task.
+    Queue,
 }
 
 impl Processor {
@@ -74,50 +75,50 @@ impl Processor {
         }
     }
 
-    /// Forgets listeners that were removed and takes over those that were added; `replay` is the store, which they are told of first.
+    /// Drops removed listeners and starts added ones. An added listener first receives `replay`, the objects in the store.
     pub(super) fn adopt(&mut self, replay: impl Fn() -> Vec<StoreEvent>, has_synced: bool) {
         self.listeners
             .retain(|listener| !listener.registration.is_removed());
-        while let Some(waiting) = self.registrations.next() {
-            let running = self.start(waiting);
+        while let Some(added) = self.registrations.next_added() {
+            let running = self.start(added);
             for change in replay() {
-                running.tell(&change, true);
+                running.distribute(&change, true);
             }
             if has_synced {
-                running.synced();
+                running.set_synced();
             }
-            running.told();
+            running.flush();
             self.listeners.push(running);
         }
     }
 
-    fn start(&self, waiting: Waiting) -> Running {
-        let Waiting {
+    fn start(&self, added: AddedListener) -> RunningListener {
+        let AddedListener {
             listener,
             resync,
-            lease,
-        } = waiting;
-        let registration = lease.0.clone();
-        let way = match listener {
-            Listener::Sink(sink) => Dispatch::Sink(sink, lease),
+            guard,
+        } = added;
+        let registration = guard.0.clone();
+        let dispatch = match listener {
+            Listener::Sink(sink) => Dispatch::Sink(sink, guard),
             Listener::Handler(handler) => {
                 let Handlers {
                     tracker,
                     runtime,
                     cancel,
                 } = &self.handlers;
-                tracker.spawn_on(run_handler(lease, handler, cancel.clone()), runtime);
-                Dispatch::Ring
+                tracker.spawn_on(run_handler(guard, handler, cancel.clone()), runtime);
+                Dispatch::Queue
             }
         };
-        Running {
-            way,
+        RunningListener {
+            dispatch,
             registration,
-            schedule: Schedule::new(resync, Instant::now()),
+            schedule: ResyncSchedule::new(resync, Instant::now()),
         }
     }
 
-    /// Looks who resyncs from now on. Says whether somebody does.
+    /// Determines the listeners that resync until the next check. Returns whether there is one.
     pub(super) fn begin_resync(&mut self) -> bool {
         let now = Instant::now();
         for listener in &mut self.listeners {
@@ -126,34 +127,34 @@ impl Processor {
         self.is_resyncing()
     }
 
-    /// Whether somebody wants to be told of what has not changed.
+    /// Whether a listener resyncs, and so receives unchanged objects.
     pub(super) fn is_resyncing(&self) -> bool {
         self.listeners
             .iter()
             .any(|listener| listener.schedule.is_resyncing)
     }
 
-    /// Tells everybody of a change that is in the store, and those who resync of what has not changed. Handlers begin when all was
-    /// [`told`](Self::told).
-    pub(super) fn tell(&self, change: &StoreEvent, is_in_initial_list: bool) {
+    /// Distributes a change that is in the store to all listeners; an unchanged object only to those that resync. Handlers wake up at the
+    /// next [`flush`](Self::flush).
+    pub(super) fn distribute(&self, change: &StoreEvent, is_in_initial_list: bool) {
         for listener in &self.listeners {
             if listener.schedule.is_resyncing || !change.is_unchanged() {
-                listener.tell(change, is_in_initial_list);
+                listener.distribute(change, is_in_initial_list);
             }
         }
     }
 
-    /// Everything in the first list was told.
-    pub(super) fn synced(&self) {
+    /// Marks the first list as distributed.
+    pub(super) fn set_synced(&self) {
         for listener in &self.listeners {
-            listener.synced();
-            listener.told();
+            listener.set_synced();
+            listener.flush();
         }
     }
 
-    /// Some changes were told.
-    pub(super) fn told(&self) {
-        self.listeners.iter().for_each(Running::told);
+    /// Wakes the handlers that have pending changes.
+    pub(super) fn flush(&self) {
+        self.listeners.iter().for_each(RunningListener::flush);
     }
 }
 
@@ -163,59 +164,61 @@ impl Drop for Processor {
     }
 }
 
-impl Running {
-    fn tell(&self, change: &StoreEvent, is_in_initial_list: bool) {
+impl RunningListener {
+    fn distribute(&self, change: &StoreEvent, is_in_initial_list: bool) {
         if self.registration.is_removed() {
             return;
         }
-        match &self.way {
-            Dispatch::Sink(sink, _) => contained(self.registration.name(), || {
-                sink(&Change::of(change, is_in_initial_list));
+        match &self.dispatch {
+            Dispatch::Sink(sink, _) => catch_panic(self.registration.name(), || {
+                sink(&Change::from_event(change, is_in_initial_list));
             }),
-            Dispatch::Ring => self.registration.ring().push(Notification::Changed {
+            Dispatch::Queue => self.registration.queue().push(Notification::Changed {
                 change: change.clone(),
                 is_in_initial_list,
             }),
         }
     }
 
-    fn synced(&self) {
-        match &self.way {
+    fn set_synced(&self) {
+        match &self.dispatch {
             Dispatch::Sink(..) => self.registration.set_synced(),
-            Dispatch::Ring => self.registration.ring().push(Notification::Synced),
+            Dispatch::Queue => self.registration.queue().push(Notification::Synced),
         }
     }
 
-    fn told(&self) {
-        self.registration.ring().pushed_all();
+    fn flush(&self) {
+        self.registration.queue().flush();
     }
 }
 
-/// The lease ends last, after the handler was dropped.
-async fn run_handler(lease: ListenerGuard, handler: Handler, cancel: CancellationToken) {
-    let ListenerGuard(registration) = &lease;
+/// Calls a handler with its pending notifications. Drops the handler before the guard, which marks it as ended.
+async fn run_handler(guard: ListenerGuard, handler: HandlerFn, cancel: CancellationToken) {
+    let ListenerGuard(registration) = &guard;
     while !cancel.is_cancelled() && !registration.is_removed() {
-        match registration.ring().pop() {
+        match registration.queue().pop() {
             Some(Notification::Changed {
                 change,
                 is_in_initial_list,
             }) => {
-                contained(registration.name(), || handler(&change, is_in_initial_list));
+                catch_panic(registration.name(), || handler(&change, is_in_initial_list));
                 consume_budget().await;
             }
             Some(Notification::Synced) => registration.set_synced(),
             None => tokio::select! {
                 () = cancel.cancelled() => {}
                 () = registration.removed() => {}
-                () = registration.ring().pushed() => {}
+                () = registration.queue().wait() => {}
             },
         }
     }
 }
 
-/// Calls `callback`; a panic is logged and ends there.
-fn contained(who: &str, callback: impl FnOnce()) {
+/// Calls `callback`; a panic is logged and does not propagate.
+fn catch_panic(listener: &str, callback: impl FnOnce()) {
     if let Err(panic) = caught(callback) {
-        tracing::error!("{who} panicked: {panic}; it misses this change and goes on");
+        tracing::error!(
+            "{listener} panicked: {panic}; it misses this change and continues with the next one"
+        );
     }
 }

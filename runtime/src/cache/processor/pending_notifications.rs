@@ -1,98 +1,98 @@
-//! What a handler was not yet told.
+//! The pending notifications of a handler (client-go's processorListener).
 
 use std::collections::VecDeque;
 
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use super::coalesced::Coalesced;
+use super::coalescing_queue::CoalescingQueue;
 use crate::cache::store::StoreEvent;
 
-/// A handler that is behind by so many changes is complained about.
-const MANY: usize = 10_000;
-/// The room that an empty ring keeps.
-const KEPT: usize = 1024;
+/// A warning is logged when a handler has this many pending notifications.
+const WARN_AT_PENDING: usize = 10_000;
+/// The capacity that an empty queue keeps, in notifications.
+const RETAINED_CAPACITY: usize = 1024;
 
-/// What a ring carries.
+/// A notification for a handler.
 #[derive(Debug, Clone)]
 pub(super) enum Notification {
     Changed {
         change: StoreEvent,
         is_in_initial_list: bool,
     },
-    /// Everything in the first list was told.
+    /// All objects of the first list precede it.
     Synced,
 }
 
-/// A queue without bound between the processing task and one handler.
+/// An unbounded queue between the processing task and the task of one handler.
 #[derive(Debug)]
-pub(super) struct Ring {
-    /// Whose it is, for the log.
+pub(super) struct PendingNotifications {
+    /// The handler's name, for the log.
     handler: String,
-    state: Mutex<State>,
-    pushed: Notify,
+    state: Mutex<PendingState>,
+    flushed: Notify,
 }
 
 #[derive(Debug)]
-struct State {
-    queue: Queue,
+struct PendingState {
+    queue: NotificationQueue,
     is_closed: bool,
-    /// It was logged that the handler is behind, and it has not caught up since.
+    /// The warning was logged, and the handler has not caught up by half since.
     has_warned: bool,
 }
 
 #[derive(Debug)]
-enum Queue {
-    /// Every change.
-    Every(VecDeque<Notification>),
-    /// The newest changes of each object.
-    Newest(Coalesced),
+enum NotificationQueue {
+    /// Keeps every change.
+    All(VecDeque<Notification>),
+    /// Merges the changes of each object.
+    Coalescing(CoalescingQueue),
 }
 
-impl Queue {
+impl NotificationQueue {
     fn push(&mut self, notification: Notification) {
         match self {
-            Self::Every(queue) => queue.push_back(notification),
-            Self::Newest(queue) => queue.push(notification),
+            Self::All(queue) => queue.push_back(notification),
+            Self::Coalescing(queue) => queue.push(notification),
         }
     }
 
     fn pop(&mut self) -> Option<Notification> {
         match self {
-            Self::Every(queue) => {
+            Self::All(queue) => {
                 let popped = queue.pop_front();
                 if queue.is_empty() {
-                    queue.shrink_to(KEPT);
+                    queue.shrink_to(RETAINED_CAPACITY);
                 }
                 popped
             }
-            Self::Newest(queue) => queue.pop(),
+            Self::Coalescing(queue) => queue.pop(),
         }
     }
 
     fn len(&self) -> usize {
         match self {
-            Self::Every(queue) => queue.len(),
-            Self::Newest(queue) => queue.len(),
+            Self::All(queue) => queue.len(),
+            Self::Coalescing(queue) => queue.len(),
         }
     }
 }
 
-impl Ring {
+impl PendingNotifications {
     pub(super) fn new(handler: String, coalesce: bool) -> Self {
         let queue = if coalesce {
-            Queue::Newest(Coalesced::default())
+            NotificationQueue::Coalescing(CoalescingQueue::default())
         } else {
-            Queue::Every(VecDeque::new())
+            NotificationQueue::All(VecDeque::new())
         };
         Self {
             handler,
-            state: Mutex::new(State {
+            state: Mutex::new(PendingState {
                 queue,
                 is_closed: false,
                 has_warned: false,
             }),
-            pushed: Notify::new(),
+            flushed: Notify::new(),
         }
     }
 
@@ -100,51 +100,52 @@ impl Ring {
         &self.handler
     }
 
-    /// Does nothing once the ring is closed. Who waits is told by [`pushed_all`](Self::pushed_all).
+    /// Adds a notification, unless the queue is closed. Wakes no one: call [`flush`](Self::flush) after a batch.
     pub(super) fn push(&self, notification: Notification) {
         let mut state = self.state.lock();
         if state.is_closed {
             return;
         }
         state.queue.push(notification);
-        let warns = state.queue.len() >= MANY && !state.has_warned;
+        let warns = state.queue.len() >= WARN_AT_PENDING && !state.has_warned;
         state.has_warned |= warns;
         drop(state);
         if warns {
             tracing::warn!(
-                "{} is behind by {MANY} changes, and all that it was not yet told is kept in memory: it should hand its work on, \
-                 or be added with `HandlerOptions::coalesce`",
+                "{} has {WARN_AT_PENDING} pending changes, which are kept in memory: enqueue its work elsewhere, or add it with \
+                 `HandlerOptions::coalesce`",
                 self.handler
             );
         }
     }
 
+    /// Removes the next notification.
     pub(super) fn pop(&self) -> Option<Notification> {
         let mut state = self.state.lock();
         let popped = state.queue.pop();
-        state.has_warned &= state.queue.len() >= MANY / 2;
+        state.has_warned &= state.queue.len() >= WARN_AT_PENDING / 2;
         popped
     }
 
-    /// Wakes the consumer: once for all that was pushed, not for each.
-    pub(super) fn pushed_all(&self) {
+    /// Wakes the handler's task if notifications are pending: once for a batch, not for each notification.
+    pub(super) fn flush(&self) {
         if self.len() > 0 {
-            self.pushed.notify_one();
+            self.flushed.notify_one();
         }
     }
 
-    /// Waits until something was pushed. For one consumer. Cancel safe.
-    pub(super) async fn pushed(&self) {
-        self.pushed.notified().await;
+    /// Waits for a flush. For one consumer. Cancel safe.
+    pub(super) async fn wait(&self) {
+        self.flushed.notified().await;
     }
 
-    /// Forgets what is in it and what comes.
+    /// Drops all pending notifications, and ignores later ones.
     pub(super) fn close(&self) {
         let mut state = self.state.lock();
         state.is_closed = true;
-        let forgotten = std::mem::replace(&mut state.queue, Queue::Every(VecDeque::new()));
+        let dropped = std::mem::replace(&mut state.queue, NotificationQueue::All(VecDeque::new()));
         drop(state);
-        drop(forgotten);
+        drop(dropped);
     }
 
     pub(super) fn len(&self) -> usize {
@@ -154,35 +155,35 @@ impl Ring {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::tests::count_warnings, *};
+    use super::{super::processor_tests::count_warnings, *};
 
     #[test]
-    fn a_handler_that_is_behind_is_complained_about_once_until_it_has_caught_up_by_half() {
+    fn slow_handler_is_warned_about_once_until_it_catches_up_by_half() {
         let (warnings, _guard) = count_warnings();
-        let ring = Ring::new("a handler".into(), false);
-        let push = |times: usize| (0..times).for_each(|_| ring.push(Notification::Synced));
-        let pop = |times: usize| (0..times).for_each(|_| drop(ring.pop().unwrap()));
-        push(MANY - 1);
+        let pending = PendingNotifications::new("a handler".into(), false);
+        let push = |times: usize| (0..times).for_each(|_| pending.push(Notification::Synced));
+        let pop = |times: usize| (0..times).for_each(|_| drop(pending.pop().unwrap()));
+        push(WARN_AT_PENDING - 1);
         assert_eq!(warnings(), 0);
         push(100);
         assert_eq!(warnings(), 1);
-        // Half of it is not yet below half.
-        pop(ring.len() - MANY / 2);
-        push(MANY);
+        // Exactly half is not below half.
+        pop(pending.len() - WARN_AT_PENDING / 2);
+        push(WARN_AT_PENDING);
         assert_eq!(warnings(), 1);
-        pop(ring.len() - MANY / 2 + 1);
-        push(MANY / 2);
+        pop(pending.len() - WARN_AT_PENDING / 2 + 1);
+        push(WARN_AT_PENDING / 2);
         assert_eq!(warnings(), 1);
         push(1);
-        assert_eq!((warnings(), ring.len()), (2, MANY));
+        assert_eq!((warnings(), pending.len()), (2, WARN_AT_PENDING));
     }
 
     #[test]
-    fn a_closed_ring_keeps_nothing() {
-        let ring = Ring::new("a handler".into(), false);
-        ring.push(Notification::Synced);
-        ring.close();
-        ring.push(Notification::Synced);
-        assert_eq!((ring.len(), ring.pop().is_none()), (0, true));
+    fn closed_queue_is_empty_and_ignores_notifications() {
+        let pending = PendingNotifications::new("a handler".into(), false);
+        pending.push(Notification::Synced);
+        pending.close();
+        pending.push(Notification::Synced);
+        assert_eq!((pending.len(), pending.pop().is_none()), (0, true));
     }
 }

@@ -1,4 +1,4 @@
-//! Handlers and sinks, from when they are added to when they have ended.
+//! Registrations of handlers and sinks: added, synced, removed, ended.
 
 use std::{
     collections::VecDeque,
@@ -10,36 +10,34 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use super::{Listener, pending_notifications::Ring, resync};
+use super::{Listener, pending_notifications::PendingNotifications, resync};
 use crate::cache::HandlerOptions;
 
-/// A registered handler or sink. Cloning copies a pointer.
+/// A registered handler or sink (client-go's ResourceEventHandlerRegistration). Cloning copies a pointer.
 ///
-/// Dropping it does nothing: the handler goes on until it is [removed](Self::remove) or the informer stops. What it says of the handler
-/// may be out of date when it is read, but for what stays true: that it has synced, and that it has ended.
+/// Dropping it has no effect: the handler runs until it is [removed](Self::remove) or the informer stops.
 #[derive(Debug, Clone)]
-pub struct HandlerRegistration(Arc<Shared>);
+pub struct HandlerRegistration(Arc<RegistrationState>);
 
-/// The tokens are flags that can be waited for.
+/// The tokens are flags that tasks can wait for.
 #[derive(Debug)]
-struct Shared {
+struct RegistrationState {
     removed: CancellationToken,
     synced: CancellationToken,
     ended: CancellationToken,
-    /// Empty for sinks.
-    ring: Ring,
+    /// Empty for a sink.
+    queue: PendingNotifications,
     registrations: Weak<Registrations>,
 }
 
 impl HandlerRegistration {
-    /// Whether the first list is in the store, and the handler was told of everything in it and has returned from that, be it with a panic.
-    /// Stays true.
+    /// Whether the first list is in the store and the handler has returned from all of its objects, possibly with a panic. Stays true.
     pub fn has_synced(&self) -> bool {
         self.0.synced.is_cancelled()
     }
 
-    /// Returns true once [`has_synced`](Self::has_synced), and false when the handler has ended without. Never when the informer is not
-    /// started. Cancel safe.
+    /// Waits until [`has_synced`](Self::has_synced) and returns true, or returns false if the handler ends before. Never returns if the
+    /// informer is not started. Cancel safe.
     pub async fn wait_for_sync(&self) -> bool {
         tokio::select! {
             biased;
@@ -48,25 +46,25 @@ impl HandlerRegistration {
         }
     }
 
-    /// Stops the handler; what it was not yet told it will not be told. Returns at once: a call that runs, or just begins, is not waited
-    /// for. May be called again, from anywhere, by the handler, too, and after the informer has stopped.
+    /// Removes the handler; its pending changes are dropped. Returns at once, without waiting for a running call of the handler. May be
+    /// called again, from the handler itself, and after the informer has stopped.
     pub fn remove(&self) {
         self.0.removed.cancel();
         if let Some(registrations) = self.0.registrations.upgrade() {
-            registrations.forget_removed();
+            registrations.drop_removed();
         }
     }
 
-    /// Returns when the handler was removed, or its informer has stopped, and no call of it runs or will run. Cancel safe.
+    /// Waits until the handler was removed or its informer has stopped, and no call of it runs or will run. Cancel safe.
     ///
-    /// Not to be waited for in the handler itself: it would wait for its own end.
+    /// Do not wait for it in the handler itself: it would wait for its own end.
     pub async fn ended(&self) {
         self.0.ended.cancelled().await;
     }
 
-    /// How many changes wait for the handler; always zero for a sink.
+    /// Returns the number of pending changes; always zero for a sink.
     pub fn pending(&self) -> usize {
-        self.0.ring.len()
+        self.0.queue.len()
     }
 
     pub(super) fn is_removed(&self) -> bool {
@@ -82,50 +80,50 @@ impl HandlerRegistration {
     }
 
     pub(super) fn name(&self) -> &str {
-        self.0.ring.handler()
+        self.0.queue.handler()
     }
 
-    pub(super) fn ring(&self) -> &Ring {
-        &self.0.ring
+    pub(super) fn queue(&self) -> &PendingNotifications {
+        &self.0.queue
     }
 }
 
-/// Whoever holds it runs the listener; dropping it says that the listener has ended.
+/// Held while the listener runs; dropping it marks the listener as ended.
 pub(super) struct ListenerGuard(pub(super) HandlerRegistration);
 
 impl Drop for ListenerGuard {
     fn drop(&mut self) {
-        self.0.0.ring.close();
+        self.0.0.queue.close();
         self.0.0.ended.cancel();
     }
 }
 
-/// A listener that was added and that the processing task has not yet taken over.
-pub(super) struct Waiting {
+/// A listener that was added and that the processing task has not started yet.
+pub(super) struct AddedListener {
     pub(super) listener: Listener,
     pub(super) resync: Option<Duration>,
-    pub(super) lease: ListenerGuard,
+    pub(super) guard: ListenerGuard,
 }
 
-/// Where listeners are added.
+/// The listeners of an informer, added from any task.
 #[derive(Default)]
 pub(in crate::cache) struct Registrations {
-    state: Mutex<State>,
+    state: Mutex<RegistrationsState>,
     changed: Notify,
 }
 
 #[derive(Default)]
-struct State {
-    phase: Phase,
-    waiting: VecDeque<Waiting>,
-    /// All that may have something pending.
-    added: Vec<Weak<Shared>>,
-    /// How often it is looked who resyncs.
-    check: Option<Duration>,
+struct RegistrationsState {
+    phase: ProcessorPhase,
+    /// The listeners that the processing task has not started yet.
+    added: VecDeque<AddedListener>,
+    /// All registrations that may have pending changes.
+    registrations: Vec<Weak<RegistrationState>>,
+    resync_check_period: Option<Duration>,
 }
 
 #[derive(Default, Clone, Copy, PartialEq, Eq)]
-enum Phase {
+enum ProcessorPhase {
     #[default]
     Created,
     Running,
@@ -133,7 +131,7 @@ enum Phase {
 }
 
 impl Registrations {
-    /// `name` is for the log.
+    /// Adds a listener; `name` is for the log. After the informer has stopped, it has ended at once, with a warning.
     pub(in crate::cache) fn add(
         self: &Arc<Self>,
         listener: Listener,
@@ -141,83 +139,89 @@ impl Registrations {
         name: String,
     ) -> HandlerRegistration {
         let mut state = self.state.lock();
-        let is_running = state.phase == Phase::Running;
-        let resync = resync::admit(options.resync, &mut state.check, is_running, &name);
-        if state.phase == Phase::Stopped {
-            tracing::warn!("{name} was added to an informer that has stopped: it is told nothing");
+        let is_running = state.phase == ProcessorPhase::Running;
+        let resync =
+            resync::effective_period(options.resync, &mut state.resync_check_period, is_running, &name);
+        if state.phase == ProcessorPhase::Stopped {
+            tracing::warn!(
+                "{name} was added after the informer stopped, and receives no changes: add it earlier"
+            );
         }
-        let registration = HandlerRegistration(Arc::new(Shared {
+        let registration = HandlerRegistration(Arc::new(RegistrationState {
             removed: CancellationToken::new(),
             synced: CancellationToken::new(),
             ended: CancellationToken::new(),
-            ring: Ring::new(name, options.coalesce),
+            queue: PendingNotifications::new(name, options.coalesce),
             registrations: Arc::downgrade(self),
         }));
-        let waiting = Waiting {
+        let added = AddedListener {
             listener,
             resync,
-            lease: ListenerGuard(registration.clone()),
+            guard: ListenerGuard(registration.clone()),
         };
-        if state.phase == Phase::Stopped {
-            // What the user's code does when it is dropped is none of the lock's business.
+        if state.phase == ProcessorPhase::Stopped {
+            // Without the lock: dropping runs the user's `Drop`.
             drop(state);
-            drop(waiting);
+            drop(added);
             return registration;
         }
-        state.added.retain(|known| known.strong_count() > 0);
-        state.added.push(Arc::downgrade(&registration.0));
-        state.waiting.push_back(waiting);
+        state.registrations.retain(|known| known.strong_count() > 0);
+        state.registrations.push(Arc::downgrade(&registration.0));
+        state.added.push_back(added);
         drop(state);
         self.changed.notify_one();
         registration
     }
 
-    /// Waits until somebody was added or removed. For one waiter. Cancel safe.
+    /// Waits until a listener is added or removed. For one waiter. Cancel safe.
     pub(in crate::cache) async fn changed(&self) {
         self.changed.notified().await;
     }
 
-    /// The changes that handlers were not yet told of.
+    /// Returns the number of pending changes of all handlers.
     pub(in crate::cache) fn pending(&self) -> usize {
-        let added = self.state.lock().added.clone();
-        added
+        let registrations = self.state.lock().registrations.clone();
+        registrations
             .iter()
             .filter_map(Weak::upgrade)
-            .map(|shared| shared.ring.len())
+            .map(|registration| registration.queue.len())
             .sum()
     }
 
     pub(in crate::cache) fn is_stopped(&self) -> bool {
-        self.state.lock().phase == Phase::Stopped
+        self.state.lock().phase == ProcessorPhase::Stopped
     }
 
     pub(super) fn set_running(&self) {
-        self.state.lock().phase = Phase::Running;
+        self.state.lock().phase = ProcessorPhase::Running;
     }
 
-    pub(super) fn next(&self) -> Option<Waiting> {
-        self.state.lock().waiting.pop_front()
+    /// Removes and returns the next listener to start.
+    pub(super) fn next_added(&self) -> Option<AddedListener> {
+        self.state.lock().added.pop_front()
     }
 
-    pub(in crate::cache) fn check(&self) -> Option<Duration> {
-        self.state.lock().check
+    /// Returns the resync check period (client-go's resyncCheckPeriod); none before a listener has a resync period.
+    pub(in crate::cache) fn resync_check_period(&self) -> Option<Duration> {
+        self.state.lock().resync_check_period
     }
 
-    /// Ends those who still wait; who comes later ends at once.
+    /// Ends the listeners that were not started yet; later ones end at once.
     pub(super) fn stop(&self) {
         let mut state = self.state.lock();
-        state.phase = Phase::Stopped;
-        let waiting = std::mem::take(&mut state.waiting);
+        state.phase = ProcessorPhase::Stopped;
+        let added = std::mem::take(&mut state.added);
         drop(state);
-        drop(waiting);
+        drop(added);
     }
 
-    fn forget_removed(&self) {
+    /// Drops removed listeners that were not started yet, and notifies the processing task of the others.
+    fn drop_removed(&self) {
         let mut state = self.state.lock();
-        let (removed, waiting) = std::mem::take(&mut state.waiting)
+        let (removed, added) = std::mem::take(&mut state.added)
             .into_iter()
-            .partition::<VecDeque<_>, _>(|waiting| waiting.lease.0.is_removed());
-        state.waiting = waiting;
+            .partition::<VecDeque<_>, _>(|added| added.guard.0.is_removed());
+        state.added = added;
         drop(state);
         drop(removed);
         self.changed.notify_one();

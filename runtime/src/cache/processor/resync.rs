@@ -1,43 +1,46 @@
-//! Who is told of everything again, and when.
+//! Resync periods: which listeners receive all objects again, and when.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// What asks more often is slowed down to this.
-const MINIMUM: Duration = Duration::from_secs(1);
-/// What asks more seldom is as good as never due, and clocks can still count it.
-const MAXIMUM: Duration = Duration::from_hours(24 * 365 * 100);
+/// Shorter resync periods are raised to this.
+const MIN_RESYNC_PERIOD: Duration = Duration::from_secs(1);
+/// Longer resync periods are lowered to this, which clocks can still represent.
+const MAX_RESYNC_PERIOD: Duration = Duration::from_hours(24 * 365 * 100);
 
-/// The period of one listener, given how often its informer checks; sets that one, where the listener may.
-pub(super) fn admit(
-    wanted: Option<Duration>,
-    check: &mut Option<Duration>,
+/// Returns the resync period of a new listener (client-go's determineResyncPeriod).
+///
+/// It lowers the informer's resync check period before the start, and sets it if there is none; a running informer's check period raises
+/// the listener's period instead.
+pub(super) fn effective_period(
+    requested: Option<Duration>,
+    check_period: &mut Option<Duration>,
     is_running: bool,
     listener: &str,
 ) -> Option<Duration> {
-    let wanted = wanted.filter(|wanted| !wanted.is_zero())?;
-    let mut period = wanted.clamp(MINIMUM, MAXIMUM);
-    match *check {
+    let requested = requested.filter(|requested| !requested.is_zero())?;
+    let mut period = requested.clamp(MIN_RESYNC_PERIOD, MAX_RESYNC_PERIOD);
+    match *check_period {
         Some(check) if is_running => period = period.max(check),
-        _ => *check = Some(check.map_or(period, |check| check.min(period))),
+        _ => *check_period = Some(check_period.map_or(period, |check| check.min(period))),
     }
-    if period > wanted {
-        tracing::warn!("{listener} wants a resync every {wanted:?} and gets one every {period:?}");
+    if period > requested {
+        tracing::warn!("{listener} requested a resync period of {requested:?} and gets {period:?}");
     }
     Some(period)
 }
 
-/// When a listener resyncs.
+/// The resync schedule of a listener.
 #[derive(Debug)]
-pub(super) struct Schedule {
+pub(super) struct ResyncSchedule {
     period: Option<Duration>,
     next: Instant,
-    /// It is told of what has not changed, until the next check.
+    /// The listener receives unchanged objects until the next check.
     pub(super) is_resyncing: bool,
 }
 
-impl Schedule {
+impl ResyncSchedule {
     pub(super) fn new(period: Option<Duration>, now: Instant) -> Self {
         Self {
             period,
@@ -46,6 +49,7 @@ impl Schedule {
         }
     }
 
+    /// Updates [`is_resyncing`](Self::is_resyncing) at a resync check.
     pub(super) fn check(&mut self, now: Instant) {
         self.is_resyncing = self.period.is_some() && self.next <= now;
         if self.is_resyncing {
@@ -64,9 +68,9 @@ mod tests {
 
     /// client-go: TestResyncCheckPeriod, and determineResyncPeriod, which it covers only before the start.
     #[test]
-    fn before_the_start_the_smallest_period_is_that_of_the_checks_and_later_the_least() {
+    fn check_period_is_the_smallest_before_the_start_and_the_minimum_afterwards() {
         let mut check = None;
-        for (wanted, is_running, period, expected_check) in [
+        for (requested, is_running, period, expected_check) in [
             (None, false, None, None),
             (
                 Some(seconds(43_200)),
@@ -88,20 +92,23 @@ mod tests {
                 Some(seconds(1)),
             ),
         ] {
-            assert_eq!(admit(wanted, &mut check, is_running, "a handler"), period);
+            assert_eq!(
+                effective_period(requested, &mut check, is_running, "a handler"),
+                period
+            );
             assert_eq!(check, expected_check);
         }
     }
 
     #[test]
-    fn an_informer_that_runs_without_checks_takes_the_first_period() {
+    fn first_period_after_the_start_becomes_the_check_period() {
         let mut check = None;
         assert_eq!(
-            admit(Some(seconds(3)), &mut check, true, "a handler"),
+            effective_period(Some(seconds(3)), &mut check, true, "a handler"),
             Some(seconds(3))
         );
         assert_eq!(
-            admit(Some(seconds(2)), &mut check, true, "a handler"),
+            effective_period(Some(seconds(2)), &mut check, true, "a handler"),
             Some(seconds(3))
         );
         assert_eq!(check, Some(seconds(3)));

@@ -16,8 +16,8 @@ use super::{
 use crate::{
     NamespacedName, Scope,
     cache::{
-        interner::{Asked, Recent},
-        metadata::{Identity, Labels, Metadata, OwnerRef},
+        interner::{HashedText, Interner},
+        metadata::{Identity, Metadata, OwnerRef, PackedLabels},
     },
 };
 
@@ -34,9 +34,9 @@ pub(in crate::cache) struct RawMetadata<'a> {
     annotations: Option<&'a str>,
     generation: Option<i64>,
     is_deleting: bool,
-    labels: Option<Asked<'a>>,
-    finalizers: Option<Asked<'a>>,
-    owner_references: Option<Asked<'a>>,
+    labels: Option<HashedText<'a>>,
+    finalizers: Option<HashedText<'a>>,
+    owner_references: Option<HashedText<'a>>,
     /// Which other type it is than the requested one.
     other_type: Option<String>,
     /// Why the object does not decode as any type.
@@ -49,10 +49,10 @@ pub(in crate::cache) struct RawMetadata<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Interners {
     /// Namespaces, kinds, index values.
-    pub(super) texts: Recent<str>,
-    labels: Recent<Labels>,
-    finalizers: Recent<[Box<str>]>,
-    owner_references: Recent<[OwnerRef]>,
+    pub(super) texts: Interner<str>,
+    labels: Interner<PackedLabels>,
+    finalizers: Interner<[Box<str>]>,
+    owner_references: Interner<[OwnerRef]>,
     /// A buffer for names.
     name: String,
 }
@@ -74,9 +74,9 @@ impl<'a> RawMetadata<'a> {
             "deletionTimestamp" => self.is_deleting = value != "null",
             _ if value == "null" => {}
             "annotations" => self.annotations = Some(value),
-            "labels" => self.labels = Some(interners.labels.ask(value)),
-            "finalizers" => self.finalizers = Some(interners.finalizers.ask(value)),
-            "ownerReferences" => self.owner_references = Some(interners.owner_references.ask(value)),
+            "labels" => self.labels = Some(interners.labels.hash_text(value)),
+            "finalizers" => self.finalizers = Some(interners.finalizers.hash_text(value)),
+            "ownerReferences" => self.owner_references = Some(interners.owner_references.hash_text(value)),
             _ => {}
         }
     }
@@ -92,7 +92,7 @@ impl<'a> RawMetadata<'a> {
 
     /// A digest of the owner references, if they were read.
     pub(super) fn owners(&self) -> Option<u64> {
-        self.owner_references.map(Asked::digest)
+        self.owner_references.map(HashedText::digest)
     }
 
     /// The resource version and the annotations of a bookmark. Fails where a JSON parser may read something else.
@@ -169,8 +169,8 @@ fn digest(text: &str) -> [u8; 6] {
 
 /// A part of the metadata, parsed once for all objects with the same text. Text that does not parse is a defect.
 fn intern<T: ?Sized>(
-    asked: Option<Asked<'_>>,
-    interner: &mut Recent<T>,
+    asked: Option<HashedText<'_>>,
+    interner: &mut Interner<T>,
     parse: impl FnOnce(&str) -> Result<Arc<T>, &'static str>,
     defect: &mut Option<Box<str>>,
 ) -> Option<Arc<T>> {
@@ -184,7 +184,7 @@ fn intern<T: ?Sized>(
     }
 }
 
-fn labels(text: &str) -> Result<Arc<Labels>, &'static str> {
+fn labels(text: &str) -> Result<Arc<PackedLabels>, &'static str> {
     let read = || {
         let (mut cursor, mut first, mut pairs) = (Cursor::new(text), true, Vec::new());
         while let Some(key) = cursor.entry(&mut first)? {
@@ -194,7 +194,7 @@ fn labels(text: &str) -> Result<Arc<Labels>, &'static str> {
         Ok::<_, ScanError>(pairs)
     };
     let pairs = read().map_err(|_| "metadata.labels is no map of texts")?;
-    Ok(Arc::new(Labels::new(&pairs)))
+    Ok(Arc::new(PackedLabels::new(&pairs)))
 }
 
 fn finalizers(text: &str) -> Result<Arc<[Box<str>]>, &'static str> {
@@ -203,12 +203,12 @@ fn finalizers(text: &str) -> Result<Arc<[Box<str>]>, &'static str> {
     Ok(finalizers.into())
 }
 
-fn owner_references(text: &str, texts: &mut Recent<str>) -> Result<Arc<[OwnerRef]>, &'static str> {
+fn owner_references(text: &str, texts: &mut Interner<str>) -> Result<Arc<[OwnerRef]>, &'static str> {
     let references: Vec<RawOwnerReference<'_>> =
         serde_json::from_str(text).map_err(|_| "metadata.ownerReferences is no list of references")?;
     let shared = references.into_iter().map(|reference| OwnerRef {
-        api_version: texts.share(&reference.api_version),
-        kind: texts.share(&reference.kind),
+        api_version: texts.intern(&reference.api_version),
+        kind: texts.intern(&reference.kind),
         name: reference.name.into(),
         uid: reference.uid.into(),
         controller: reference.controller == Some(true),

@@ -10,7 +10,9 @@ use super::{
 };
 use crate::{
     ApiResource, Scope,
-    cache::{IndexKey, StorageMode, index::Index, interner::Recent, metadata::Metadata, storage_mode::Paths},
+    cache::{
+        IndexKey, StorageMode, index::Index, interner::Interner, metadata::Metadata, storage_mode::Paths,
+    },
 };
 
 /// Bytes that are no object of the requested kind.
@@ -30,7 +32,7 @@ pub(in crate::cache) struct ScannedObject<'s> {
     pub(in crate::cache) json: &'s [u8],
     /// The whole object as it was sent, if `json` is a projection.
     whole: Option<&'s str>,
-    interned_texts: &'s mut Recent<str>,
+    interned_texts: &'s mut Interner<str>,
 }
 
 impl ScannedObject<'_> {

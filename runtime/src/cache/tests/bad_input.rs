@@ -1,4 +1,4 @@
-//! What the API server should never send, and what it sends that our types do not know.
+//! Objects that are malformed, or that do not decode as our types.
 
 use proptest::prelude::*;
 
@@ -20,7 +20,7 @@ fn parsed(bytes: &[u8]) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_object_that_does_not_decode_is_kept_and_counted_once_per_version() {
+async fn undecodable_object_is_kept_and_counted_once_per_version() {
     let server = Server::new();
     server.put(&config_map("good", "1"));
     let mut bad = config_map("bad", "1");
@@ -45,11 +45,11 @@ async fn an_object_that_does_not_decode_is_kept_and_counted_once_per_version() {
 
     bad["data"] = json!(6);
     server.put(&bad);
-    settle().await;
+    run_until_idle().await;
     assert!(lister.object(&name("bad")).unwrap().decode().is_err());
     assert_eq!(informer.stats().decode_errors, 2);
-    server.put(&config_map("bad", "mended"));
-    settle().await;
+    server.put(&config_map("bad", "corrected"));
+    run_until_idle().await;
     assert!(lister.get(&name("bad")).is_ok());
     assert_eq!((informer.stats().lists, informer.stats().decode_errors), (1, 2));
 }
@@ -75,7 +75,7 @@ fn duplicate_metadata_keys_make_an_object_undecodable() {
             stored.defect.as_deref(),
             Some(&*format!("the key {duplicate} stands twice"))
         );
-        let error = views().read::<ConfigMap>(&stored).unwrap_err();
+        let error = decoder().decode::<ConfigMap>(&stored).unwrap_err();
         assert!(error.to_string().contains(duplicate), "{error}");
     }
     let ambiguous = r#"{"metadata":{"name":"a","namespace":"default","name":"b"}}"#;
@@ -86,7 +86,7 @@ fn duplicate_metadata_keys_make_an_object_undecodable() {
 }
 
 #[test]
-fn metadata_may_stand_anywhere_and_escapes_mean_what_they_say() {
+fn metadata_is_extracted_at_any_position_and_with_escapes() {
     let object = r#"{ "data" : {"datum":"\"{[\\"} , "k\u0069nd":"ConfigMap","m\u0065tadata": { "managedFields":[{"a":"]}"}],
         "uid":"u\u0031", "labels" : { "a/\u0062" : "\u00fc\"" } , "name":"n\u0031","namespace":"default",
         "finalizers":["f/1","f/2"],"generation":7,"resourceVersion":"12","deletionTimestamp":"2026-01-01T00:00:00Z",
@@ -122,7 +122,7 @@ fn metadata_may_stand_anywhere_and_escapes_mean_what_they_say() {
 }
 
 #[test]
-fn a_line_may_have_its_object_first() {
+fn watch_line_may_start_with_its_object() {
     let object = r#"{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","namespace":"default","resourceVersion":"3"}}"#;
     let mut scanner = Scanner::new(&ConfigMap::info());
     let event = scanner
@@ -139,7 +139,7 @@ fn a_line_may_have_its_object_first() {
 }
 
 #[test]
-fn only_the_annotation_that_says_true_ends_the_initial_events() {
+fn only_annotation_value_true_ends_the_initial_events() {
     for (annotations, expected) in [
         (r#"{"k8s.io/initial-events-end":"true"}"#, true),
         (r#"{"a":"\"","k8s.io\/initial-\u0065vents-end":"true"}"#, true),
@@ -167,7 +167,7 @@ fn only_the_annotation_that_says_true_ends_the_initial_events() {
 }
 
 #[test]
-fn a_bookmark_that_says_something_twice_is_refused() {
+fn bookmark_with_duplicate_keys_is_refused() {
     for (metadata, problem) in [
         (
             r#""metadata":{"name":"z"},"metadata":{"resourceVersion":"7"}"#,
@@ -192,23 +192,24 @@ fn a_bookmark_that_says_something_twice_is_refused() {
 }
 
 #[test]
-fn depth_without_end_is_survived_and_does_not_decode() {
+fn deep_nesting_does_not_overflow_the_stack_and_does_not_decode() {
     let deep = format!("{}1{}", "{\"a\":[".repeat(100_000), "]}".repeat(100_000));
     let informer = Server::new().factory().of::<ConfigMap>();
-    informer.add_index(&IndexSpec {
+    let index = IndexSpec {
         name: "a",
         path: "data.a[*].a",
         value_type: IndexType::String,
-    });
+    };
+    informer.add_index(&index).unwrap();
     let object =
         format!(r#"{{"data":{deep},"metadata":{{"name":"a","namespace":"default","annotations":{deep}}}}}"#);
     let stored = scan(&object).unwrap();
     assert_eq!(*stored.metadata.name(), name("a"));
-    let views = views();
-    assert!(views.read::<ConfigMap>(&stored).is_err());
+    let decoder = decoder();
+    assert!(decoder.decode::<ConfigMap>(&stored).is_err());
     assert!(
-        views
-            .read::<Value>(&stored)
+        decoder
+            .decode::<Value>(&stored)
             .unwrap_err()
             .message
             .contains("recursion limit")
@@ -232,7 +233,7 @@ fn depth_without_end_is_survived_and_does_not_decode() {
 }
 
 #[test]
-fn what_is_no_utf8_is_refused_without_quoting_it() {
+fn invalid_utf8_is_refused_without_quoting_it() {
     let mut scanner = Scanner::new(&ConfigMap::info());
     let error = scanner
         .object(
@@ -266,7 +267,7 @@ fn json_value() -> impl Strategy<Value = Value> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// Whatever the order of keys and whatever else stands there: the scan keeps all but managedFields, and extracts what serde_json finds.
+    /// For any order of keys and any other content, the scan keeps everything but managedFields, and extracts what serde_json parses.
     #[test]
     fn the_scan_agrees_with_a_parser(
         extra in prop::collection::vec(("[a-z\"\\\\ü]{1,6}x", json_value()), 0..4),
@@ -312,7 +313,7 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_make_the_scan_panic(bytes in prop::collection::vec(any::<u8>(), 0..80), text in r#"[{}\[\]":,\\ntamed1]{0,60}"#) {
+    fn scan_does_not_panic_on_any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..80), text in r#"[{}\[\]":,\\ntamed1]{0,60}"#) {
         let mut scanner = Scanner::new(&ConfigMap::info());
         let _ = scanner.object(&bytes, &[]);
         let _ = scanner.watch_line(&bytes, &[]);

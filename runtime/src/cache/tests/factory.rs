@@ -1,4 +1,4 @@
-//! Factories: what is shared, started, waited for, stopped and seeded.
+//! Factories: sharing, start, cache sync, shutdown and seeding.
 
 use k8s_openapi::api::core::v1::{Namespace, Secret};
 
@@ -25,7 +25,7 @@ fn everywhere<K: View>(informer: &SharedInformer<K>) -> usize {
 }
 
 #[tokio::test(start_paused = true)]
-async fn readers_of_one_kind_share_a_store_whatever_type_they_read_as() {
+async fn readers_of_one_kind_share_a_store_across_types() {
     let server = Server::new();
     server.put(&config_map("a", "1"));
     let (factory, informer) = informer(&server).await;
@@ -47,7 +47,7 @@ async fn readers_of_one_kind_share_a_store_whatever_type_they_read_as() {
         factory.duplicates(),
         [(informer.info().clone(), vec![InformerOptions::default(), options])]
     );
-    // Not started yet: nothing waits for it.
+    // Not started yet: the cache sync does not wait for it.
     factory.wait_for_cache_sync().await;
     factory.start();
     factory.wait_for_cache_sync().await;
@@ -56,7 +56,7 @@ async fn readers_of_one_kind_share_a_store_whatever_type_they_read_as() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn several_namespaces_feed_one_store_which_syncs_with_the_last() {
+async fn several_namespaces_share_one_store_which_syncs_with_the_last() {
     let server = Server::without_streaming();
     let object = |namespace: &str, name: &str| json!({"metadata": {"name": name, "namespace": namespace}, "data": {"datum": namespace}});
     for (namespace, name) in [("one", "a"), ("two", "a"), ("two", "b"), ("three", "a")] {
@@ -69,16 +69,16 @@ async fn several_namespaces_feed_one_store_which_syncs_with_the_last() {
         namespaces: Some(vec![]),
         ..InformerOptions::default()
     });
-    let synced = Diary::default();
+    let synced = RecordingHandler::default();
     let registration = informer.add_event_handler(synced.clone());
-    // The first list of the one namespace fails; the other's is there before.
+    // The first list of one namespace fails; the other one is stored before.
     server.answer_lists([Answer::Fail(status(500, "InternalError"))]);
     factory.start();
-    settle().await;
+    run_until_idle().await;
     assert!(!informer.has_synced() && !registration.has_synced());
     assert!((1..=2).contains(&everywhere(&informer)));
     factory.wait_for_cache_sync().await;
-    settle().await;
+    run_until_idle().await;
     assert!(registration.has_synced());
     assert_eq!((everywhere(&informer), everywhere(&all)), (3, 4));
     let two = informer.lister().namespace("two");
@@ -91,12 +91,12 @@ async fn several_namespaces_feed_one_store_which_syncs_with_the_last() {
         (2, true, true)
     );
 
-    // A relist of one namespace says nothing of the other.
+    // A relist of one namespace does not affect the other.
     server.delete_unseen("two", "a");
     server.put_unseen(&object("one", "c"));
     server.compact();
     server.cut();
-    long_after().await;
+    wait_out_backoff().await;
     assert_eq!((everywhere(&informer), everywhere(&all)), (3, 4));
     assert!(
         informer
@@ -114,7 +114,7 @@ async fn several_namespaces_feed_one_store_which_syncs_with_the_last() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cluster_scoped_kind_has_no_namespaces() {
+async fn cluster_scoped_kind_ignores_namespaces() {
     let server = Server::new();
     let asked: Arc<Mutex<Vec<Option<String>>>> = Arc::default();
     let seen = asked.clone();
@@ -128,19 +128,19 @@ async fn a_cluster_scoped_kind_has_no_namespaces() {
     factory.of::<Namespace>();
     factory.start();
     factory.start();
-    settle().await;
+    run_until_idle().await;
     assert_eq!(*asked.lock(), [None]);
 }
 
 /// client-go: TestSharedInformerFactory's shutdown cases.
 #[tokio::test(start_paused = true)]
-async fn shutdown_ends_every_task_and_nothing_starts_again() {
+async fn shutdown_ends_every_task_and_nothing_restarts() {
     let server = Server::new();
     server.put(&config_map("a", "1"));
     let (factory, informer) = informer(&server).await;
-    let seen = Diary::default();
+    let seen = RecordingHandler::default();
     informer.add_event_handler(seen.clone());
-    settle().await;
+    run_until_idle().await;
     factory.shutdown().await;
     factory.shutdown().await;
     seen.take();
@@ -149,14 +149,14 @@ async fn shutdown_ends_every_task_and_nothing_starts_again() {
     factory.of::<Secret>();
     factory.start();
     factory.wait_for_cache_sync().await;
-    long_after().await;
+    wait_out_backoff().await;
     assert_eq!((seen.take(), server.requests()), (vec![], Vec::<Request>::new()));
-    // What was read last can still be read.
+    // The last objects can still be read.
     assert_eq!(contents(&informer.lister()), pairs(&[("a", "1")]));
 }
 
 #[tokio::test(start_paused = true)]
-async fn shutdown_ends_a_wait_for_a_kind_that_never_comes() {
+async fn shutdown_ends_the_cache_sync_of_a_missing_kind() {
     let server = Server::new();
     server.answer_lists(vec![Answer::Fail(status(404, "NotFound")); 1000]);
     let factory = server.factory();
@@ -164,13 +164,13 @@ async fn shutdown_ends_a_wait_for_a_kind_that_never_comes() {
     factory.start();
     let waiting = factory.clone();
     let waiting = tokio::spawn(async move { waiting.wait_for_cache_sync().await });
-    settle().await;
+    run_until_idle().await;
     factory.shutdown().await;
     waiting.await.unwrap();
 }
 
 #[test]
-fn a_seed_goes_to_every_informer_that_would_list_it() {
+fn seed_goes_to_every_informer_that_selects_the_object() {
     let factory = Server::new().factory();
     factory.set_namespaces(vec!["default".into()]);
     let options = |labels: &str| InformerOptions {
@@ -207,7 +207,7 @@ fn lists_select_by_label_without_decoding() {
     let factory = Server::new().factory();
     let maps = factory.of::<ConfigMap>();
     for (namespace, name, color) in [("one", "a", "blue"), ("one", "b", "red"), ("two", "c", "blue")] {
-        // `data` is no map: none of them decodes.
+        // `data` is not a map: none of them decodes.
         maps.seed(&json!({"metadata": {"name": name, "namespace": namespace, "labels": {"color": color}}, "data": 5})).unwrap();
     }
     let blue: Selector = Expression::In("color".into(), ["blue".into()].into()).into();

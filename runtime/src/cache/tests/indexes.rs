@@ -27,7 +27,7 @@ const TEAM: IndexSpec = IndexSpec {
 
 fn pods(indexes: &[IndexSpec]) -> SharedInformer<Pod> {
     let factory = server::Server::new().factory();
-    factory.indexed(indexes)
+    factory.indexed(indexes).unwrap()
 }
 
 fn pod(name: &str, node: &str, ports: &[i32]) -> Value {
@@ -43,10 +43,11 @@ fn pod(name: &str, node: &str, ports: &[i32]) -> Value {
 
 fn found(pods: &SharedInformer<Pod>, index: &str, value: impl Into<IndexKey>) -> Vec<String> {
     let value = value.into();
-    let keys = pods.lister().index_keys(index, &value);
+    let keys = pods.lister().index_keys(index, &value).unwrap();
     let mut listed: Vec<_> = pods
         .lister()
         .by_index(index, value)
+        .unwrap()
         .map(|pod| pod.unwrap().metadata.name.clone().unwrap())
         .collect();
     listed.sort();
@@ -56,7 +57,7 @@ fn found(pods: &SharedInformer<Pod>, index: &str, value: impl Into<IndexKey>) ->
 
 /// client-go: TestThreadSafeStoreIndexingFunctionsWithMultipleValues.
 #[test]
-fn an_object_stands_under_each_of_its_values_and_moves_when_they_change() {
+fn object_is_indexed_by_each_value_and_reindexed_when_they_change() {
     let pods = pods(&[NODE, PORTS, HOST, TEAM]);
     pods.seed(&pod("a", "n1", &[80, 443, 80])).unwrap();
     pods.seed(&pod("b", "n1", &[80])).unwrap();
@@ -71,13 +72,11 @@ fn an_object_stands_under_each_of_its_values_and_moves_when_they_change() {
     assert_eq!(found(&pods, "ports", 80), ["b"]);
     assert_eq!(found(&pods, "ports", 8080), ["a"]);
     assert_eq!(found(&pods, "ports", "80"), [""; 0]);
-    assert_eq!(found(&pods, "no such index", "n1"), [""; 0]);
 }
 
-/// client-go: TestCacheTransactionShouldIndexErrors: there the error is the caller's; here the object is in the store, and in no more of that
-/// index.
+/// client-go: TestCacheTransactionShouldIndexErrors: there the caller gets the error; here the object is stored, but not in that index.
 #[test]
-fn an_object_with_a_value_of_another_type_is_left_out_of_that_index_logged_once_and_counted() {
+fn value_of_another_type_is_left_out_of_the_index_logged_once_and_counted() {
     let log = Log::start();
     let pods = pods(&[NODE, PORTS]);
     for (name, spec, errors) in [
@@ -97,7 +96,7 @@ fn an_object_with_a_value_of_another_type_is_left_out_of_that_index_logged_once_
         ),
         ("no-object", json!({"nodeName": "n1", "containers": [5]}), 3),
         ("no-spec", json!("text"), 5),
-        // What stands before the bad value does not count either.
+        // Values before the bad one do not count either.
         (
             "mixed",
             json!({"nodeName": "n1", "containers": [{"ports": [{"containerPort": 80}, {"containerPort": "http"}]}]}),
@@ -109,14 +108,14 @@ fn an_object_with_a_value_of_another_type_is_left_out_of_that_index_logged_once_
         assert_eq!(pods.stats().index_errors, errors, "{name}");
     }
     assert_eq!(pods.lister().list().len(), 9);
-    let named = |index, value: IndexKey| pods.lister().index_keys(index, &value).len();
+    let named = |index, value: IndexKey| pods.lister().index_keys(index, &value).unwrap().len();
     assert_eq!(named("node", "n1".into()), 4);
     assert_eq!(named("ports", 80.into()), 0);
     for (index, first) in [("node", "default/number"), ("ports", "default/no-list")] {
-        let lines = log.lines(&format!("index {index} leaves"));
+        let lines = log.lines(&format!("index {index} leaves out"));
         assert!(lines.len() == 1 && lines[0].contains(first), "{lines:?}");
     }
-    // One that is indexed already leaves the index when it goes bad, and comes back.
+    // An indexed object leaves the index when its value becomes bad, and returns when it is corrected.
     for (port, found) in [(json!(80), 1), (json!("x"), 0), (json!(80), 1)] {
         let mut pod = pod("later", "n2", &[]);
         pod["spec"]["containers"] = json!([{"ports": [{"containerPort": port}]}]);
@@ -125,33 +124,86 @@ fn an_object_with_a_value_of_another_type_is_left_out_of_that_index_logged_once_
     }
 }
 
-/// client-go: TestAddIndexerAfterStart and its kin.
+/// client-go: TestAddIndexerAfterStart and similar ones.
 #[test]
-fn an_index_that_is_added_late_is_filled() {
+fn index_added_after_the_start_is_filled() {
     let pods = pods(&[NODE]);
     pods.seed(&pod("a", "n1", &[80])).unwrap();
-    pods.add_index(&PORTS);
+    pods.add_index(&PORTS).unwrap();
     assert_eq!(found(&pods, "ports", 80), ["a"]);
-    // What is older than the index leaves it again.
+    // An object that is older than the index is removed from its old values.
     pods.seed(&pod("a", "n1", &[81])).unwrap();
     assert_eq!(found(&pods, "ports", 80), [""; 0]);
     assert_eq!(found(&pods, "ports", 81), ["a"]);
-    // One of the same name is left as it is; a bad path leaves the index empty.
-    pods.add_index(&IndexSpec {
+}
+
+/// client-go: TestAddIndexers' conflict, and ByIndex's error for an unknown index.
+#[test]
+fn conflicting_bad_and_unknown_indexes_are_errors_that_name_them() {
+    let pods = pods(&[NODE, PORTS]);
+    pods.seed(&pod("a", "n1", &[81])).unwrap();
+    pods.add_index(&PORTS).unwrap();
+    let conflict = IndexSpec {
         name: "ports",
         ..NODE
-    });
-    assert_eq!(found(&pods, "ports", 81), ["a"]);
-    pods.add_index(&IndexSpec {
+    };
+    let bad = IndexSpec {
         name: "bad",
         path: "spec..x",
         value_type: IndexType::String,
-    });
-    assert_eq!(found(&pods, "bad", "n1"), [""; 0]);
+    };
+    for (index, problem) in [
+        (
+            conflict,
+            "index ports of Pod was not added: another index has this name",
+        ),
+        (bad, "index bad of Pod was not added: index path \"spec..x\""),
+    ] {
+        let error = pods.add_index(&index).unwrap_err().to_string();
+        assert!(error.starts_with(problem), "{error}");
+    }
+    assert_eq!(found(&pods, "ports", 81), ["a"]);
+    let lister = pods.lister();
+    for error in [
+        lister.by_index("bad", "n1").unwrap_err(),
+        lister.index_keys("bad", "n1").unwrap_err(),
+        lister.index_values("bad").unwrap_err(),
+        lister.namespace("default").by_index("bad", "n1").unwrap_err(),
+    ] {
+        let text = error.to_string();
+        assert!(!error.is_not_found(), "{text}");
+        assert!(
+            text.starts_with("the informer of Pod has no index \"bad\", only [\"node\", \"ports\"]"),
+            "{text}"
+        );
+    }
 }
 
 #[test]
-fn paths_are_read_or_refused_with_the_place() {
+fn namespace_lister_reads_an_index_of_its_namespace_only() {
+    let pods = pods(&[NODE]);
+    for (namespace, name) in [("one", "a"), ("one", "b"), ("two", "a")] {
+        let mut pod = pod(name, "n1", &[]);
+        pod["metadata"]["namespace"] = namespace.into();
+        pods.seed(&pod).unwrap();
+    }
+    let count = |namespace: &str, node: &str| {
+        let found = pods.lister().namespace(namespace).by_index("node", node);
+        found.unwrap().len()
+    };
+    assert_eq!(
+        [
+            count("one", "n1"),
+            count("two", "n1"),
+            count("three", "n1"),
+            count("one", "n2")
+        ],
+        [2, 1, 0, 0]
+    );
+}
+
+#[test]
+fn paths_parse_or_fail_with_the_position() {
     use PathSegment::{Elements, Field};
     let field = |name: &str| Field(name.into());
     for (path, expected) in [

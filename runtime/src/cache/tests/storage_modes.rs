@@ -1,4 +1,4 @@
-//! What informers keep of objects, and who pays for decoding.
+//! Storage modes, and how often objects are decoded.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -38,7 +38,7 @@ fn json(informer: &SharedInformer<ConfigMap>, object: &str) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_get_decoded_twice_stays_so_until_the_object_changes() {
+async fn second_get_caches_the_decoded_object_until_it_changes() {
     let server = Server::new();
     server.put(&config_map("a", "1"));
     let (_factory, informer) = informer(&server).await;
@@ -60,14 +60,14 @@ async fn what_get_decoded_twice_stays_so_until_the_object_changes() {
         "a list keeps nothing decoded, the second get does"
     );
     server.put(&config_map("a", "2"));
-    settle().await;
+    run_until_idle().await;
     assert_eq!(entry(&lister.get(&name("a")).unwrap()), ("a".into(), "2".into()));
     assert_eq!(entry(&first), ("a".into(), "1".into()));
 }
 
-/// What waits to be told of an old version keeps no decoded one.
+/// Pending notifications hold old versions, but not their decoded form.
 #[tokio::test(start_paused = true)]
-async fn an_object_that_is_out_of_date_is_decoded_no_more_whoever_holds_it() {
+async fn outdated_object_leaves_the_decoded_cache_even_if_it_is_held() {
     let server = Server::new();
     server.put(&config_map("a", "1"));
     let (_factory, informer) = informer(&server).await;
@@ -76,13 +76,13 @@ async fn an_object_that_is_out_of_date_is_decoded_no_more_whoever_holds_it() {
     let [_, hot] = [(); 2].map(|()| lister.get(&name("a")).unwrap());
     assert!(Arc::ptr_eq(&hot, &held.decode().unwrap()));
     server.put(&config_map("a", "2"));
-    settle().await;
+    run_until_idle().await;
     assert!(!Arc::ptr_eq(&hot, &held.decode().unwrap()));
     assert_eq!(entry(&hot), entry(&held.decode().unwrap()));
 }
 
 #[tokio::test(start_paused = true)]
-async fn informers_share_one_budget_and_only_what_is_got_fills_it() {
+async fn informers_share_one_decoded_cache_which_only_get_fills() {
     let server = Server::new();
     server.put(&config_map("a", "1"));
     let factory = server.factory();
@@ -90,27 +90,31 @@ async fn informers_share_one_budget_and_only_what_is_got_fills_it() {
         factory.of::<ConfigMap>(),
         factory.with::<ConfigMap>(keeping(StorageMode::Raw)),
     ];
-    one.add_event_handler(Diary::default());
+    one.add_event_handler(RecordingHandler::default());
     started(one.clone(), &factory).await;
-    // There is room for one.
-    factory.set_hot_set(8 * one.stats().bytes);
+    // Room for one object.
+    factory.set_decoded_cache_bytes(8 * one.stats().bytes);
     let get = |informer: &SharedInformer<ConfigMap>| {
         informer.lister().get(&name("a")).unwrap();
         informer.stats().decodes
     };
-    settle().await;
-    // The handler, and each of those who were not asked before.
+    run_until_idle().await;
+    // The handler has decoded it once; then each get decodes until the second one caches.
     assert_eq!([get(&one), get(&one)], [2, 3]);
     assert_eq!([get(&other), get(&other), get(&other)], [1, 2, 2]);
-    assert_eq!([get(&one), get(&other)], [4, 2], "the other took the place");
+    assert_eq!(
+        [get(&one), get(&other)],
+        [4, 2],
+        "the other informer's object has evicted it"
+    );
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_a_hot_set_every_read_decodes() {
+async fn without_a_decoded_cache_every_read_decodes() {
     let server = Server::new();
     server.put(&config_map("a", "1"));
     let (factory, informer) = informer(&server).await;
-    factory.set_hot_set(0);
+    factory.set_decoded_cache_bytes(0);
     for _ in 0..3 {
         informer.lister().get(&name("a")).unwrap();
     }
@@ -118,22 +122,22 @@ async fn without_a_hot_set_every_read_decodes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_decoded_informer_decodes_what_arrives_and_reads_for_nothing() {
+async fn decoded_mode_decodes_on_arrival_and_not_on_reads() {
     let server = Server::new();
     server.put(&config_map("a", "1"));
     let factory = server.factory();
-    factory.set_hot_set(0);
+    factory.set_decoded_cache_bytes(0);
     let informer = started(factory.with::<ConfigMap>(keeping(StorageMode::Decoded)), &factory).await;
     server.put(&config_map("b", "1"));
-    settle().await;
+    run_until_idle().await;
     assert_eq!(informer.stats().decodes, 2);
     assert_eq!(contents(&informer.lister()), server.contents());
     assert_eq!(informer.stats().decodes, 2);
 }
 
-/// More than stays fresh.
+/// More objects than stay uncompressed as recent ones.
 #[tokio::test(start_paused = true)]
-async fn many_objects_are_kept_compressed_unless_they_shall_stay_raw_or_are_sensitive() {
+async fn many_objects_are_compressed_unless_raw_or_sensitive() {
     let server = many();
     let factory = server.factory();
     let default = factory.of::<ConfigMap>();
@@ -153,7 +157,7 @@ async fn many_objects_are_kept_compressed_unless_they_shall_stay_raw_or_are_sens
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_error_of_a_sensitive_object_does_not_quote_it() {
+async fn error_of_a_sensitive_object_does_not_quote_its_values() {
     let server = Server::new();
     let mut object = config_map("a", "");
     object["data"]["datum"] = 4711.into();
@@ -173,7 +177,7 @@ async fn an_error_of_a_sensitive_object_does_not_quote_it() {
 }
 
 #[derive(Debug, serde::Deserialize)]
-struct Datum {
+pub(super) struct Datum {
     data: BTreeMap<String, String>,
 }
 
@@ -207,7 +211,7 @@ impl crate::CustomKind for Datum {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_kind_is_sensitive_for_all_its_informers_whoever_made_them() {
+async fn sensitive_kind_is_sensitive_in_all_its_informers() {
     let server = Server::new();
     let mut object = config_map("a", "");
     object["data"]["datum"] = 4711.into();
@@ -229,16 +233,16 @@ async fn a_kind_is_sensitive_for_all_its_informers_whoever_made_them() {
     started(before.clone(), &factory).await;
     let error = restricted.lister().get(&name("a")).unwrap_err().to_string();
     assert!(!error.contains("4711"), "{error}");
-    assert!(other_version.core.codec.is_off(), "it would be compressed");
+    assert!(other_version.untyped.codec.is_off(), "it must not be compressed");
     for informer in [before, after] {
         let error = informer.lister().get(&name("a")).unwrap_err().to_string();
         assert!(!error.contains("4711"), "{error}");
     }
 }
 
-/// As many as are compressed elsewhere.
+/// Returns a server with so many objects that they are compressed unless they are sensitive.
 fn many() -> Arc<Server> {
-    // Items of lists say no kind: they are of whichever one is asked for.
+    // List items have no kind, so that informers of any kind accept them.
     let server = Server::without_streaming();
     for number in 0..2000 {
         let text = format!("{number:04}-the-same-words-in-each-of-them").repeat(30);
@@ -250,7 +254,7 @@ fn many() -> Arc<Server> {
 fn is_raw<K: View>(informer: &SharedInformer<K>) -> bool {
     let stats = informer.stats();
     assert_eq!((stats.objects, stats.failures), (2000, 0));
-    let codec = &informer.core.codec;
+    let codec = &informer.untyped.codec;
     stats.kept_bytes == stats.bytes && codec.base_bytes() == 0 && !codec.has_dictionary()
 }
 
@@ -264,11 +268,11 @@ async fn no_secret_enters_a_dictionary_however_it_is_read() {
     factory.start();
     factory.wait_for_cache_sync().await;
     assert!(is_raw(&typed) && is_raw(&dynamic) && is_raw(&custom));
-    assert!(!is_raw(&other), "these are");
+    assert!(!is_raw(&other), "this kind is compressed");
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_found_to_be_sensitive_late_is_compressed_no_more() {
+async fn kind_marked_sensitive_late_is_decompressed_and_stays_raw() {
     let server = many();
     let (factory, informer) = informer(&server).await;
     assert!(!is_raw(&informer));
@@ -279,25 +283,27 @@ async fn what_is_found_to_be_sensitive_late_is_compressed_no_more() {
         let text = format!("{number:04}-other-words").repeat(60);
         server.put(&config_map(&format!("o{number}"), &text));
     }
-    settle().await;
+    run_until_idle().await;
     assert!(is_raw(&informer));
     assert_eq!(contents(&informer.lister()), server.contents());
 }
 
-/// It may come between a list and the store.
+/// The kind may be marked between a list and the store.
 #[tokio::test(start_paused = true)]
-async fn what_was_compressed_before_it_was_stored_is_raw_when_it_is_sensitive() {
+async fn object_compressed_before_the_kind_is_marked_sensitive_is_stored_raw() {
     let server = many();
     let factory = server.factory();
     let informer = factory.of::<ConfigMap>();
-    let (late, core, arrived) = (factory.clone(), informer.core.clone(), AtomicUsize::new(0));
-    informer.add_index_function("late", move |_| {
-        if arrived.fetch_add(1, Ordering::Relaxed) == 1500 {
-            assert!(core.codec.has_dictionary() && core.stats().objects == 0);
-            late.custom::<Datum>();
-        }
-        Ok::<_, String>(vec![])
-    });
+    let (late, untyped, arrived) = (factory.clone(), informer.untyped.clone(), AtomicUsize::new(0));
+    informer
+        .add_index_function("late", move |_| {
+            if arrived.fetch_add(1, Ordering::Relaxed) == 1500 {
+                assert!(untyped.codec.has_dictionary() && untyped.stats().objects == 0);
+                late.custom::<Datum>();
+            }
+            Ok::<_, String>(vec![])
+        })
+        .unwrap();
     let informer = started(informer, &factory).await;
     assert!(is_raw(&informer));
     assert_eq!(informer.stats().index_errors, 0);
@@ -305,7 +311,7 @@ async fn what_was_compressed_before_it_was_stored_is_raw_when_it_is_sensitive() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_code_of_users_says_of_sensitive_objects_is_not_logged() {
+async fn messages_of_user_code_about_sensitive_objects_are_not_logged() {
     let server = Server::new();
     server.put(&config_map("a", "hunter2"));
     for (is_sensitive, quotes) in [(false, 2), (true, 0)] {
@@ -313,10 +319,12 @@ async fn what_code_of_users_says_of_sensitive_objects_is_not_logged() {
         let factory = server.factory();
         let transform = Transform::new(|object| panic!("a transform read {}", object["data"]["datum"]));
         let informer = factory.with::<ConfigMap>(keeping(StorageMode::Transformed(transform)));
-        informer.add_index_function("words", |object| {
-            let (_, datum) = entry(&object.decode().unwrap());
-            Err::<Vec<_>, _>(format!("an index read {datum}"))
-        });
+        informer
+            .add_index_function("words", |object| {
+                let (_, datum) = entry(&object.decode().unwrap());
+                Err::<Vec<_>, _>(format!("an index read {datum}"))
+            })
+            .unwrap();
         if is_sensitive {
             factory.custom::<Datum>();
         }
@@ -326,12 +334,12 @@ async fn what_code_of_users_says_of_sensitive_objects_is_not_logged() {
             log.lines("the transform of ConfigMap failed for default/a").len(),
             1
         );
-        assert_eq!(log.lines("index words leaves default/a out").len(), 1);
+        assert_eq!(log.lines("index words leaves out default/a").len(), 1);
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_projected_informer_keeps_its_paths_and_indexes_the_rest() {
+async fn projected_informer_keeps_its_paths_and_can_index_others() {
     let server = Server::new();
     let mut object = config_map("a", "1");
     object["data"]["other"] = "x".into();
@@ -341,9 +349,9 @@ async fn a_projected_informer_keeps_its_paths_and_indexes_the_rest() {
     server.put(&object);
     let factory = server.factory();
     let informer = factory.projected::<Datum>();
-    informer.add_index(&OTHER);
+    informer.add_index(&OTHER).unwrap();
     let informer = started(informer, &factory).await;
-    let found: Vec<_> = informer.lister().by_index("other", "x").collect();
+    let found: Vec<_> = informer.lister().by_index("other", "x").unwrap().collect();
     assert_eq!(found[0].as_ref().unwrap().data, pairs(&[("datum", "1")]));
     let object = informer.lister().object(&name("a")).unwrap();
     let expected = json!({
@@ -357,37 +365,40 @@ async fn a_projected_informer_keeps_its_paths_and_indexes_the_rest() {
     );
 }
 
-/// What was left out of an object is not there to be indexed.
+/// Values that are not stored cannot be indexed later.
 #[tokio::test(start_paused = true)]
-async fn a_late_index_of_what_a_projection_left_out_is_refused_and_one_of_its_paths_is_filled() {
+async fn late_index_outside_of_a_projection_fails_and_one_inside_is_filled() {
     let server = Server::new();
     let mut object = config_map("a", "1");
     object["data"]["other"] = "x".into();
     server.put(&object);
     let factory = server.factory();
     let informer = started(factory.projected::<Datum>(), &factory).await;
-    let log = Log::start();
-    informer.add_index(&OTHER);
-    informer.add_index(&IndexSpec {
+    let error = informer.add_index(&OTHER).unwrap_err().to_string();
+    assert!(
+        error.starts_with(
+            "index other of ConfigMap was not added: the projection that the informer keeps lacks data.other"
+        ),
+        "{error}"
+    );
+    let datum = IndexSpec {
         name: "datum",
         path: "data.datum",
         value_type: IndexType::String,
-    });
+    };
+    informer.add_index(&datum).unwrap();
     object["data"]["other"] = "y".into();
     server.put(&object);
-    settle().await;
+    run_until_idle().await;
     let lister = informer.lister();
     assert_eq!(lister.indexes(), ["datum"]);
-    assert_eq!(lister.index_values("datum"), [IndexKey::from("1")]);
-    assert_eq!(lister.by_index("datum", "1").len(), 1);
-    assert_eq!(lister.by_index("other", "y").len(), 0);
-    let refusals =
-        log.lines("index other of ConfigMap stays empty: the stored objects do not contain data.other");
-    assert_eq!(refusals.len(), 1);
+    assert_eq!(lister.index_values("datum").unwrap(), [IndexKey::from("1")]);
+    assert_eq!(lister.by_index("datum", "1").unwrap().len(), 1);
+    assert!(lister.by_index("other", "y").is_err());
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_type_that_panics_when_it_is_decoded_does_not_end_the_informer() {
+async fn panic_in_deserialize_does_not_end_the_informer() {
     #[derive(Debug)]
     struct Panics;
     impl<'de> serde::Deserialize<'de> for Panics {
@@ -407,13 +418,13 @@ async fn a_type_that_panics_when_it_is_decoded_does_not_end_the_informer() {
     let factory = server.factory();
     let informer = started(factory.with::<Panics>(keeping(StorageMode::Decoded)), &factory).await;
     server.put(&config_map("b", "1"));
-    settle().await;
+    run_until_idle().await;
     assert_eq!(informer.stats().objects, 2);
     assert!(informer.lister().get(&name("b")).is_ok());
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_transform_changes_what_is_kept_and_its_panic_costs_nothing() {
+async fn transform_changes_stored_objects_and_its_panic_keeps_them_unchanged() {
     let server = Server::new();
     server.put(&config_map("a", "1"));
     server.put(&config_map("b", "panic"));
@@ -435,7 +446,7 @@ async fn a_transform_changes_what_is_kept_and_its_panic_costs_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_informer_of_metadata_takes_partial_objects_and_refuses_whole_ones() {
+async fn metadata_only_informer_accepts_partial_objects_and_refuses_whole_ones() {
     let factory = Server::new().factory();
     let informer = factory.metadata_only::<ConfigMap>();
     let dynamic = factory.dynamic_metadata(ConfigMap::info(), InformerOptions::default());
@@ -454,17 +465,17 @@ async fn an_informer_of_metadata_takes_partial_objects_and_refuses_whole_ones() 
         dynamic.lister().get(&name("a")).unwrap().metadata.name.as_deref(),
         Some("a")
     );
-    // Items of a list say no kind; the objects of a watch do.
+    // List items have no kind; objects of a watch do.
     let server = Server::new();
     let factory = server.factory();
     let informer = started(factory.metadata_only::<ConfigMap>(), &factory).await;
     server.put(&config_map("a", "1"));
-    settle().await;
+    run_until_idle().await;
     assert_eq!((informer.stats().objects, informer.stats().failures), (0, 1));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_dynamic_informer_shares_the_store_of_the_typed_one() {
+async fn dynamic_informer_shares_the_store_of_the_typed_one() {
     let server = Server::new();
     server.put(&config_map("a", "1"));
     let (factory, _informer) = informer(&server).await;
@@ -477,7 +488,7 @@ async fn a_dynamic_informer_shares_the_store_of_the_typed_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_annotation_is_found_in_the_json() {
+async fn annotation_is_read_from_the_json() {
     let server = Server::new();
     let mut object = config_map("a", "1");
     object["metadata"]["annotations"] = json!({"a/b": "c \"d\"", "e": 7});
@@ -490,7 +501,7 @@ async fn an_annotation_is_found_in_the_json() {
 
 /// client-go: TestThreadSafeStoreIndexingFunctionsWithMultipleValues; where that panics, the object is left out.
 #[tokio::test(start_paused = true)]
-async fn a_function_indexes_before_and_after_start_and_its_failures_are_counted() {
+async fn index_function_works_before_and_after_start_and_counts_failures() {
     let server = Server::new();
     for (object, datum) in [("a", "x,y"), ("b", "y"), ("c", "fail"), ("d", "panic")] {
         server.put(&config_map(object, datum));
@@ -507,16 +518,21 @@ async fn a_function_indexes_before_and_after_start_and_its_failures_are_counted(
     };
     let factory = server.factory();
     let informer = factory.of::<ConfigMap>();
-    informer.add_index_function("early", words);
+    informer.add_index_function("early", words).unwrap();
     let informer = started(informer, &factory).await;
-    informer.add_index_function("late", words);
-    // The name is taken.
-    informer.add_index_function("late", |_| Ok::<_, String>(vec!["z".into()]));
+    informer.add_index_function("late", words).unwrap();
+    let conflict = informer.add_index_function("late", |_| Ok::<_, String>(vec!["z".into()]));
+    assert!(
+        conflict
+            .unwrap_err()
+            .to_string()
+            .contains("another index has this name")
+    );
     server.put(&config_map("e", "y,y"));
     server.put(&config_map("b", "x"));
-    settle().await;
+    run_until_idle().await;
     for index in ["early", "late"] {
-        let names = |key: &str| informer.lister().index_keys(index, key);
+        let names = |key: &str| informer.lister().index_keys(index, key).unwrap();
         assert_eq!(
             (names("x"), names("y")),
             (vec![name("a"), name("b")], vec![name("a"), name("e")]),

@@ -1,4 +1,4 @@
-//! The store against a plain map.
+//! Property tests of the store against a map.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -32,76 +32,76 @@ const ALL: IndexSpec = IndexSpec {
 };
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Model {
+struct ModelObject {
     version: u64,
     datum: String,
     all: Vec<i64>,
 }
 
 #[derive(Debug, Clone)]
-enum Operation {
+enum StoreOperation {
     Put(u8, u8, Vec<i64>),
-    /// The version that is there again.
+    /// The stored version again.
     Repeat(u8),
     Delete(u8),
-    /// Deletes without knowing the final state.
-    Lose(u8),
-    /// Keeps these as they are, brings those, drops the rest of the namespace, or of all.
+    /// A deletion with DeletedFinalStateUnknown.
+    DeleteUnknown(u8),
+    /// A relist: keeps some objects, adds or changes others, and deletes the rest of the namespace, or of all.
     Replace {
         namespace: Option<u8>,
         kept: u8,
         new: Vec<(u8, u8)>,
     },
-    /// Tells one object again.
+    /// Resyncs one object.
     Sync(u8),
     SyncAll,
 }
 
 #[derive(Debug, Clone)]
-enum Step {
-    Batch(Vec<Operation>),
+enum StoreStep {
+    Batch(Vec<StoreOperation>),
     AddIndex,
-    /// From now on somebody resyncs, or nobody does.
+    /// Whether a listener resyncs from now on.
     Resyncing(bool),
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn step() -> impl Strategy<Value = StoreStep> {
     prop_oneof![
-        12 => prop::collection::vec(operation(), 1..=5).prop_map(Step::Batch),
-        1 => Just(Step::AddIndex),
-        1 => any::<bool>().prop_map(Step::Resyncing),
+        12 => prop::collection::vec(operation(), 1..=5).prop_map(StoreStep::Batch),
+        1 => Just(StoreStep::AddIndex),
+        1 => any::<bool>().prop_map(StoreStep::Resyncing),
     ]
 }
 
-fn operation() -> impl Strategy<Value = Operation> {
+fn operation() -> impl Strategy<Value = StoreOperation> {
     let all = prop::collection::vec(0i64..3, 0..4);
     prop_oneof![
-        4 => (0u8..8, 0u8..3, all).prop_map(|(key, datum, all)| Operation::Put(key, datum, all)),
-        1 => (0u8..8).prop_map(Operation::Repeat),
-        2 => (0u8..8).prop_map(Operation::Delete),
+        4 => (0u8..8, 0u8..3, all).prop_map(|(key, datum, all)| StoreOperation::Put(key, datum, all)),
+        1 => (0u8..8).prop_map(StoreOperation::Repeat),
+        2 => (0u8..8).prop_map(StoreOperation::Delete),
         1 => (proptest::option::of(0u8..2), any::<u8>(), prop::collection::vec((0u8..8, 0u8..3), 0..3))
-            .prop_map(|(namespace, kept, new)| Operation::Replace { namespace, kept, new }),
-        1 => (0u8..8).prop_map(Operation::Lose),
-        1 => (0u8..8).prop_map(Operation::Sync),
-        1 => Just(Operation::SyncAll),
+            .prop_map(|(namespace, kept, new)| StoreOperation::Replace { namespace, kept, new }),
+        1 => (0u8..8).prop_map(StoreOperation::DeleteUnknown),
+        1 => (0u8..8).prop_map(StoreOperation::Sync),
+        1 => Just(StoreOperation::SyncAll),
     ]
 }
 
-/// Keys of two namespaces, in turn.
+/// Returns a name, alternately in one of two namespaces.
 fn namespaced_name(key: u8) -> NamespacedName {
     NamespacedName::namespaced(format!("ns{}", key % 2), format!("o{key}"))
 }
 
-struct World {
+struct StoreModel {
     store: Store,
-    model: HashMap<NamespacedName, Model>,
+    model: HashMap<NamespacedName, ModelObject>,
     scanner: Scanner,
     versions: u64,
     is_resyncing: bool,
 }
 
-impl World {
-    fn stored(&mut self, name: &NamespacedName, model: &Model) -> Arc<StoredObject> {
+impl StoreModel {
+    fn stored(&mut self, name: &NamespacedName, model: &ModelObject) -> Arc<StoredObject> {
         let json = json!({
             "metadata": {"name": name.name(), "namespace": name.namespace(), "resourceVersion": model.version.to_string()},
             "data": {"datum": model.datum, "all": model.all},
@@ -113,24 +113,24 @@ impl World {
         )
     }
 
-    fn fresh(&mut self, datum: u8, all: Vec<i64>) -> Model {
+    fn fresh(&mut self, datum: u8, all: Vec<i64>) -> ModelObject {
         self.versions += 1;
-        Model {
+        ModelObject {
             version: self.versions,
             datum: datum.to_string(),
             all,
         }
     }
 
-    /// Applies a batch to both; returns what the store says and what the model says, each without order among objects.
-    fn apply(&mut self, step: Step) -> (Vec<String>, Vec<String>) {
+    /// Applies a batch to both; returns the changes of the store and those of the model, sorted.
+    fn apply(&mut self, step: StoreStep) -> (Vec<String>, Vec<String>) {
         let operations = match step {
-            Step::Batch(operations) => operations,
-            Step::Resyncing(is_resyncing) => {
+            StoreStep::Batch(operations) => operations,
+            StoreStep::Resyncing(is_resyncing) => {
                 self.is_resyncing = is_resyncing;
                 return Default::default();
             }
-            Step::AddIndex => {
+            StoreStep::AddIndex => {
                 self.store.add_index(Index::by_path(&ALL).unwrap());
                 return Default::default();
             }
@@ -140,7 +140,7 @@ impl World {
         let deltas = deltas.filter_map(|operation| self.delta(operation, &mut expected));
         let batch = deltas.collect();
         let changes = self.store.apply(batch, self.is_resyncing).into_iter();
-        let told = changes.map(|change| match change {
+        let actual = changes.map(|change| match change {
             StoreEvent::Added(new) => format!("add {}", new.metadata.name()),
             unchanged if unchanged.is_unchanged() => format!("again {}", unchanged.name()),
             StoreEvent::Updated { new, .. } => format!("update {}", new.metadata.name()),
@@ -149,52 +149,52 @@ impl World {
                 final_state_known,
             } => format!("delete {} {final_state_known}", old.metadata.name()),
         });
-        let mut told: Vec<_> = told.collect();
-        told.sort();
+        let mut actual: Vec<_> = actual.collect();
+        actual.sort();
         expected.sort();
-        (told, expected)
+        (actual, expected)
     }
 
-    /// Changes the model.
-    fn delta(&mut self, operation: Operation, expected: &mut Vec<String>) -> Option<Delta> {
+    /// Applies an operation to the model, and returns its delta.
+    fn delta(&mut self, operation: StoreOperation, expected: &mut Vec<String>) -> Option<Delta> {
         Some(match operation {
-            Operation::Put(key, datum, all) => {
+            StoreOperation::Put(key, datum, all) => {
                 let (name, model) = (namespaced_name(key), self.fresh(datum, all));
                 expected.extend(self.put(&name, &model));
                 Delta::Upserted(self.stored(&name, &model))
             }
-            Operation::Repeat(key) => {
+            StoreOperation::Repeat(key) => {
                 let name = namespaced_name(key);
                 let model = self.model.get(&name).cloned()?;
                 expected.extend(self.is_resyncing.then(|| format!("again {name}")));
                 Delta::Upserted(self.stored(
                     &name,
-                    &Model {
+                    &ModelObject {
                         datum: "other".into(),
                         ..model
                     },
                 ))
             }
-            Operation::Delete(key) => {
+            StoreOperation::Delete(key) => {
                 let (name, model) = (namespaced_name(key), self.fresh(0, vec![]));
                 expected.extend(self.model.remove(&name).map(|_| format!("delete {name} true")));
                 Delta::Deleted(self.stored(&name, &model))
             }
-            Operation::Lose(key) => {
+            StoreOperation::DeleteUnknown(key) => {
                 let (name, model) = (namespaced_name(key), self.fresh(0, vec![]));
                 expected.extend(self.model.remove(&name).map(|_| format!("delete {name} false")));
                 Delta::DeletedFinalStateUnknown(self.stored(&name, &model))
             }
-            Operation::Sync(key) => {
+            StoreOperation::Sync(key) => {
                 let (name, model) = (namespaced_name(key), self.fresh(0, vec![]));
                 expected.extend(self.model.contains_key(&name).then(|| format!("again {name}")));
                 Delta::Sync(self.stored(&name, &model))
             }
-            Operation::SyncAll => {
+            StoreOperation::SyncAll => {
                 expected.extend(self.model.keys().map(|name| format!("again {name}")));
                 Delta::SyncAll
             }
-            Operation::Replace { namespace, kept, new } => {
+            StoreOperation::Replace { namespace, kept, new } => {
                 let namespace = namespace.map(|namespace| format!("ns{namespace}"));
                 self.replace(namespace, kept, new, expected)
             }
@@ -209,7 +209,7 @@ impl World {
         expected: &mut Vec<String>,
     ) -> Delta {
         let inside = |name: &NamespacedName| namespace.is_none() || name.namespace() == namespace.as_deref();
-        let mut list: Vec<(NamespacedName, Model)> = Vec::new();
+        let mut list: Vec<(NamespacedName, ModelObject)> = Vec::new();
         for key in (0..8).filter(|key| kept & (1 << key) != 0) {
             let name = namespaced_name(key);
             list.extend(
@@ -250,7 +250,7 @@ impl World {
         }
     }
 
-    fn put(&mut self, name: &NamespacedName, model: &Model) -> Option<String> {
+    fn put(&mut self, name: &NamespacedName, model: &ModelObject) -> Option<String> {
         match self.model.insert(name.clone(), model.clone()) {
             None => Some(format!("add {name}")),
             Some(old) if old != *model => Some(format!("update {name}")),
@@ -265,7 +265,7 @@ impl World {
                 .map(|object| object.name().clone())
                 .collect::<BTreeSet<_>>()
         };
-        let modelled = |pass: &dyn Fn(&NamespacedName, &Model) -> bool| {
+        let modelled = |pass: &dyn Fn(&NamespacedName, &ModelObject) -> bool| {
             self.model
                 .iter()
                 .filter(|(name, model)| pass(name, model))
@@ -289,13 +289,13 @@ impl World {
         for value in 0..4 {
             let datum = IndexKey::from(value.to_string());
             prop_assert_eq!(
-                names(self.store.by_index("datum", &datum)),
+                names(self.store.by_index("datum", &datum).unwrap()),
                 modelled(&|_, model| model.datum == value.to_string())
             );
             let all = IndexKey::Integer(value);
             let expected = modelled(&|_, model| has_all && model.all.contains(&value));
             prop_assert_eq!(
-                self.store.index_keys("all", &all),
+                self.store.index_keys("all", &all).unwrap_or_default(),
                 expected.into_iter().collect::<Vec<_>>()
             );
         }
@@ -336,18 +336,18 @@ proptest! {
     fn the_store_and_its_indexes_equal_a_plain_map(steps in prop::collection::vec(step(), 1..40)) {
         let store = Store::default();
         store.add_index(Index::by_path(&DATUM).unwrap());
-        let mut world = World { store, model: HashMap::new(), scanner: Scanner::new(&ConfigMap::info()), versions: 0, is_resyncing: false };
+        let mut model_store = StoreModel { store, model: HashMap::new(), scanner: Scanner::new(&ConfigMap::info()), versions: 0, is_resyncing: false };
         for step in steps {
-            let (told, expected) = world.apply(step);
-            prop_assert_eq!(told, expected);
-            world.check()?;
+            let (actual, expected) = model_store.apply(step);
+            prop_assert_eq!(actual, expected);
+            model_store.check()?;
         }
     }
 }
 
-/// A batch is seen whole or not at all, in each index too, however late that was added.
+/// Readers see a batch completely or not at all, also in indexes that are added at the same time.
 #[test]
-fn readers_see_a_pair_whole_while_it_changes_and_indexes_are_added() {
+fn readers_see_batches_atomically_while_indexes_are_added() {
     const ROUNDS: u64 = 2000;
     let store = Store::default();
     store.add_index(Index::by_path(&DATUM).unwrap());
@@ -393,7 +393,7 @@ fn readers_see_a_pair_whole_while_it_changes_and_indexes_are_added() {
                     check(store.all());
                     check(store.of_namespace("default"));
                     found += ["0", "1"]
-                        .map(|datum| check(store.by_index(name, &datum.into())))
+                        .map(|datum| check(store.by_index(name, &datum.into()).unwrap_or_default()))
                         .iter()
                         .sum::<usize>();
                     if is_over.load(Ordering::SeqCst) {
@@ -407,8 +407,8 @@ fn readers_see_a_pair_whole_while_it_changes_and_indexes_are_added() {
     for name in ["datum"].iter().chain(&names) {
         assert_eq!(
             [
-                check(store.by_index(name, &"0".into())),
-                check(store.by_index(name, &"1".into()))
+                check(store.by_index(name, &"0".into()).unwrap()),
+                check(store.by_index(name, &"1".into()).unwrap())
             ],
             [1, 0],
             "{name}"

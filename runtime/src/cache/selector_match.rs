@@ -1,10 +1,15 @@
-//! Which informers an object belongs to that a test puts into their stores: what the API server decides otherwise.
+//! Whether an informer's namespaces, label selector and field selector select an object.
+//!
+//! The API server decides this for lists and watches. The cache has to decide it itself for an object that was just written (does an
+//! informer's watch deliver it?) and for an object that a test seeds.
 
 use serde_json::Value;
 
-use super::{InformerOptions, fifo::Namespace, selector::Requirements};
+use super::{InformerOptions, fifo::Namespace, label_selector::LabelRequirements};
 
-/// Whether an informer with these options, of these namespaces, would list the object.
+/// Whether an informer with these options lists the object; `namespaces` are those that it watches, none for all.
+///
+/// A selector that does not parse selects nothing.
 pub(super) fn matches(options: &InformerOptions, namespaces: &[Namespace], object: &Value) -> bool {
     let namespace = object["metadata"]["namespace"].as_str();
     let in_namespace = namespaces
@@ -17,10 +22,11 @@ pub(super) fn matches(options: &InformerOptions, namespaces: &[Namespace], objec
 
 fn labels_match(selector: &str, object: &Value) -> bool {
     let labels = &object["metadata"]["labels"];
-    Requirements::parse(selector).is_some_and(|requirements| requirements.matches(|key| labels[key].as_str()))
+    LabelRequirements::parse(selector)
+        .is_some_and(|requirements| requirements.matches(|key| labels[key].as_str()))
 }
 
-/// `metadata.name=a,spec.nodeName!=b`; an absent field counts as empty, as API servers have it.
+/// Matches a field selector such as `metadata.name=a,spec.nodeName!=b`. An absent field counts as empty, as on API servers.
 fn fields_match(selector: &str, object: &Value) -> bool {
     selector
         .split(',')
@@ -50,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_object_belongs_where_namespace_labels_and_fields_match() {
+    fn object_is_selected_if_namespace_labels_and_fields_match() {
         let pod = json!({
             "metadata": {"name": "a", "namespace": "shop", "labels": {"app": "web"}},
             "spec": {"nodeName": "n1", "hostNetwork": true},

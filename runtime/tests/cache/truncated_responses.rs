@@ -1,5 +1,5 @@
-//! Connections that break in the middle of a body: a truncated chunked body, a reset. What came whole counts where each line stands for
-//! itself, and nothing where only the whole means something.
+//! Connections that break in the middle of a body: truncated chunked bodies and resets. Complete lines of a watch are applied; an incomplete
+//! list is discarded.
 
 use std::{sync::mpsc, time::Duration};
 
@@ -14,7 +14,7 @@ use crate::support::{
     *,
 };
 
-/// A line of a watch, as the scripted server would send it.
+/// Returns a watch line as the scripted server sends it.
 fn added(name: &str, version: u64) -> String {
     let mut object = config_map(name, "1");
     object["kind"] = "ConfigMap".into();
@@ -24,64 +24,69 @@ fn added(name: &str, version: u64) -> String {
     format!("{}\n", json!({"type": "ADDED", "object": object}))
 }
 
-/// client-go: TestReflectorStopWatch and the decoder's errors in TestReflectorWatchHandler: a watch that breaks is followed by another from
+/// client-go: TestReflectorStopWatch and the decoder's errors in TestReflectorWatchHandler: after a broken watch, another one resumes from
 /// the last version.
 #[tokio::test(start_paused = true)]
-async fn a_watch_that_breaks_goes_on_from_the_last_whole_line() {
+async fn broken_watch_resumes_from_the_last_complete_line() {
     let server = Server::without_streaming();
     server.put(&config_map("a", "1"));
     let (b, c) = (added("b", 2), added("c", 3));
-    server.answer_watches([Answer::torn([b.as_bytes(), &c.as_bytes()[..40]].concat())]);
+    server.answer_watches([Answer::broken_connection(
+        [b.as_bytes(), &c.as_bytes()[..40]].concat(),
+    )]);
     let (_factory, informer) = informer(&server).await;
-    let seen = Diary::default();
+    let seen = RecordingHandler::default();
     informer.add_event_handler(seen.clone());
-    settle().await;
+    run_until_idle().await;
     assert_eq!(
         (seen.take().len(), contents(&informer.lister())),
         (2, pairs(&[("a", "1"), ("b", "1")]))
     );
     server.put(&config_map("b", "1"));
     server.put(&config_map("c", "1"));
-    long_after().await;
+    wait_out_backoff().await;
     assert_eq!(seen.take(), ["add c=1"]);
     assert_eq!(server.watch_versions(), ["1", "2"]);
     let stats = informer.stats();
     assert_eq!((stats.lists, stats.failures, stats.watch_events), (1, 0, 2));
 }
 
-/// client-go's "very short watch": who brings nothing within a second is not trusted to go on from that version.
+/// client-go's "very short watch": after a watch of less than a second without events, the version is not trusted.
 #[tokio::test(start_paused = true)]
-async fn a_watch_that_breaks_at_once_is_a_failure_and_lists_anew() {
+async fn watch_that_breaks_at_once_is_a_failure_and_relists() {
     let server = Server::without_streaming();
     server.put(&config_map("a", "1"));
-    server.answer_watches([Answer::torn(""), Answer::torn("{\"type\":\"ADD")]);
+    server.answer_watches([
+        Answer::broken_connection(""),
+        Answer::broken_connection("{\"type\":\"ADD"),
+    ]);
     let (_factory, informer) = informer(&server).await;
-    long_after().await;
+    wait_out_backoff().await;
     server.put(&config_map("b", "1"));
-    settle().await;
+    run_until_idle().await;
     assert_eq!(contents(&informer.lister()), server.contents());
     let stats = informer.stats();
     assert_eq!((stats.lists, stats.failures), (3, 2));
 }
 
-/// Fewer than all objects are no replacement of what the store has.
+/// An incomplete list must not replace the store.
 #[tokio::test(start_paused = true)]
-async fn a_streaming_list_that_breaks_begins_anew_and_is_a_paged_one_when_it_breaks_again() {
+async fn broken_streaming_list_is_retried_once_then_replaced_by_a_paged_list() {
     let half = format!("{}{}", added("a", 1), &added("b", 2)[..50]);
     for (breaks, lists) in [(1, 0), (2, 1)] {
         let server = Server::new();
         server.put(&config_map("a", "1"));
         server.put(&config_map("b", "1"));
         let (_factory, informer) = informer(&server).await;
-        let seen = Diary::default();
+        let seen = RecordingHandler::default();
         informer.add_event_handler(seen.clone());
-        settle().await;
+        run_until_idle().await;
         assert_eq!(seen.take().len(), 2);
         server.requests();
-        server.answer_streams(vec![Answer::torn(half.clone()); breaks]);
+        server.answer_streams(vec![Answer::broken_connection(half.clone()); breaks]);
         server.put_unseen(&config_map("c", "1"));
         server.reset();
-        long_after().await;
+        wait_out_backoff().await;
         assert_eq!(seen.take(), ["add c=1"], "nothing was taken for deleted");
         let requests = server.requests();
         let asked = |wanted: fn(&Request) -> bool| requests.iter().filter(|request| wanted(request)).count();
@@ -93,13 +98,13 @@ async fn a_streaming_list_that_breaks_begins_anew_and_is_a_paged_one_when_it_bre
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_a_list_that_breaks_nothing_counts() {
+async fn broken_list_is_discarded() {
     let server = Server::without_streaming();
     server.put(&config_map("a", "1"));
     let item = config_map("stranger", "1");
     let torn =
         format!(r#"{{"kind":"ConfigMapList","metadata":{{"resourceVersion":"1"}},"items":[{item},{{"meta"#);
-    server.answer_lists([Answer::torn(torn), Answer::torn("")]);
+    server.answer_lists([Answer::broken_connection(torn), Answer::broken_connection("")]);
     let log = Log::start();
     let (_factory, informer) = informer(&server).await;
     assert_eq!(contents(&informer.lister()), pairs(&[("a", "1")]));
@@ -107,9 +112,9 @@ async fn of_a_list_that_breaks_nothing_counts() {
     assert!(!log.lines("connection reset").is_empty(), "it is said");
 }
 
-/// One that brings events is none that a server refuses: it goes on, but not in a busy loop.
+/// A short watch with events is not refused by the server: it resumes, but with a backoff.
 #[tokio::test(start_paused = true)]
-async fn very_short_watches_with_events_cost_a_backoff_each_and_no_list() {
+async fn short_watches_with_events_cost_a_backoff_each_and_no_relist() {
     const WATCHES: u64 = 8;
     let server = Server::without_streaming();
     server.put(&config_map("a", "1"));
@@ -118,7 +123,7 @@ async fn very_short_watches_with_events_cost_a_backoff_each_and_no_list() {
     let (_factory, informer) = informer(&server).await;
     let started = Instant::now();
     while informer.stats().watches <= WATCHES {
-        settle().await;
+        run_until_idle().await;
     }
     assert!(
         started.elapsed() > Duration::from_secs(6),
@@ -131,25 +136,25 @@ async fn very_short_watches_with_events_cost_a_backoff_each_and_no_list() {
     assert_eq!((stats.lists, stats.failures, stats.objects), (1, 0, 9));
 }
 
-/// A stream that has all objects, and then breaks, is a list.
+/// A streaming list that breaks after the last initial event is complete.
 #[tokio::test(start_paused = true)]
-async fn a_stream_that_breaks_after_its_bookmark_was_a_list() {
+async fn streaming_list_that_breaks_after_its_bookmark_counts_as_a_list() {
     let server = Server::new();
     server.put(&config_map("a", "1"));
     let stream = format!("{}{}\n", added("a", 1), initial_events_end(1));
-    server.answer_streams([Answer::torn(stream)]);
+    server.answer_streams([Answer::broken_connection(stream)]);
     let (_factory, informer) = informer(&server).await;
     assert_eq!((informer.stats().lists, informer.stats().objects), (1, 1));
     server.put(&config_map("b", "1"));
-    long_after().await;
+    wait_out_backoff().await;
     assert_eq!(contents(&informer.lister()), server.contents());
 }
 
-/// The source's own error is told to the error handler as it is.
+/// The error handler receives the transport's error unchanged.
 #[tokio::test(start_paused = true)]
-async fn a_broken_list_is_told_to_the_error_handler() {
+async fn broken_list_is_passed_to_the_error_handler() {
     let server = Server::without_streaming();
-    server.answer_lists([Answer::torn("{")]);
+    server.answer_lists([Answer::broken_connection("{")]);
     let factory = server.factory();
     let informer = factory.of::<ConfigMap>();
     let (tell, told) = mpsc::channel();

@@ -1,4 +1,4 @@
-//! A queue that keeps the newest changes of each object.
+//! A queue of pending notifications that merges the changes of each object.
 
 use std::collections::BTreeMap;
 
@@ -7,20 +7,20 @@ use hashbrown::HashMap;
 use super::pending_notifications::Notification;
 use crate::{NamespacedName, cache::store::StoreEvent};
 
-/// Changes in order, of each object at most a deletion and what came after it.
+/// Pending notifications in order; of each object at most one deletion and one addition or update after it.
 ///
-/// Its rules are told at [`HandlerOptions::coalesce`](crate::cache::HandlerOptions::coalesce). A deletion takes up nothing that comes
-/// later: only additions and updates need to be found again.
+/// [`HandlerOptions::coalesce`](crate::cache::HandlerOptions::coalesce) documents the rules. Nothing is merged into a pending deletion, so
+/// that only additions and updates are indexed by name.
 #[derive(Debug, Default)]
-pub(super) struct Coalesced {
-    /// By the number under which each was pushed.
+pub(super) struct CoalescingQueue {
+    /// By sequence number.
     queue: BTreeMap<u64, Notification>,
-    pushed: u64,
-    /// The addition or update that waits.
-    open: HashMap<NamespacedName, u64>,
+    next_number: u64,
+    /// The sequence number of each object's pending addition or update.
+    mergeable: HashMap<NamespacedName, u64>,
 }
 
-impl Coalesced {
+impl CoalescingQueue {
     pub(super) fn push(&mut self, notification: Notification) {
         match notification {
             Notification::Changed {
@@ -34,9 +34,9 @@ impl Coalesced {
     pub(super) fn pop(&mut self) -> Option<Notification> {
         let (number, notification) = self.queue.pop_first()?;
         if let Notification::Changed { change, .. } = &notification
-            && self.open.get(change.name()) == Some(&number)
+            && self.mergeable.get(change.name()) == Some(&number)
         {
-            self.open.remove(change.name());
+            self.mergeable.remove(change.name());
         }
         Some(notification)
     }
@@ -48,9 +48,9 @@ impl Coalesced {
     fn change(&mut self, change: StoreEvent, is_in_initial_list: bool) {
         let name = change.name().clone();
         let is_deletion = matches!(change, StoreEvent::Deleted { .. });
-        let Some(number) = self.open.get(&name).copied() else {
+        let Some(number) = self.mergeable.get(&name).copied() else {
             if !is_deletion {
-                self.open.insert(name, self.pushed);
+                self.mergeable.insert(name, self.next_number);
             }
             self.append(Notification::Changed {
                 change,
@@ -59,14 +59,14 @@ impl Coalesced {
             return;
         };
         if is_deletion {
-            self.open.remove(&name);
+            self.mergeable.remove(&name);
         }
-        let waiting = self.queue.remove(&number);
+        let pending = self.queue.remove(&number);
         if let Some(Notification::Changed {
-            change: waiting,
+            change: pending,
             is_in_initial_list,
-        }) = waiting
-            && let Some(change) = merge(waiting, change)
+        }) = pending
+            && let Some(change) = merge(pending, change)
         {
             let merged = Notification::Changed {
                 change,
@@ -77,12 +77,12 @@ impl Coalesced {
     }
 
     fn append(&mut self, notification: Notification) {
-        self.queue.insert(self.pushed, notification);
-        self.pushed += 1;
+        self.queue.insert(self.next_number, notification);
+        self.next_number += 1;
     }
 }
 
-/// What two changes of one object come to, the first an addition or an update.
+/// Merges two changes of one object; the first is an addition or an update. None: they cancel each other.
 fn merge(first: StoreEvent, second: StoreEvent) -> Option<StoreEvent> {
     Some(match (first, second) {
         (StoreEvent::Added(_), StoreEvent::Updated { new, .. }) => StoreEvent::Added(new),
@@ -90,7 +90,7 @@ fn merge(first: StoreEvent, second: StoreEvent) -> Option<StoreEvent> {
         (StoreEvent::Updated { old, .. }, StoreEvent::Updated { new, .. }) => {
             StoreEvent::Updated { old, new }
         }
-        // A deletion; additions come only after deletions.
+        // The second is a deletion: an addition only follows a deletion.
         (_, second) => second,
     })
 }

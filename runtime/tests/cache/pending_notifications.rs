@@ -1,4 +1,4 @@
-//! Handlers that are behind: what is kept for them.
+//! Slow handlers: their pending notifications.
 
 use std::sync::{
     Arc, Barrier,
@@ -9,19 +9,19 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kubewright::cache::{Deleted, EventHandler, HandlerOptions, Object};
 
 use crate::{
-    mirror::Mirror,
+    event_checker::EventChecker,
     support::{log, server::Server, *},
 };
 
-/// Is stuck in its first call until it is let go, and writes down what it is told.
-struct Stuck {
-    seen: Diary,
+/// A handler that blocks in its first call until it is released, and records its events.
+struct BlockedHandler {
+    seen: RecordingHandler,
     barrier: Arc<Barrier>,
     calls: AtomicUsize,
 }
 
-impl Stuck {
-    fn new(seen: &Diary) -> (Self, Arc<Barrier>) {
+impl BlockedHandler {
+    fn new(seen: &RecordingHandler) -> (Self, Arc<Barrier>) {
         let barrier = Arc::new(Barrier::new(2));
         let stuck = Self {
             seen: seen.clone(),
@@ -38,7 +38,7 @@ impl Stuck {
     }
 }
 
-impl EventHandler<ConfigMap> for Stuck {
+impl EventHandler<ConfigMap> for BlockedHandler {
     fn on_add(&self, object: &Object<ConfigMap>, is_in_initial_list: bool) {
         self.seen.on_add(object, is_in_initial_list);
         self.wait();
@@ -57,13 +57,13 @@ async fn until(condition: impl Fn() -> bool) {
     }
 }
 
-/// client-go: BenchmarkAddWithSlowHandlers measures it; here a handler that is stuck holds up nobody, and misses nothing.
+/// client-go: BenchmarkAddWithSlowHandlers measures it; here a blocked handler delays no other handler, and misses nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_stuck_handler_holds_up_nobody_and_is_told_all_or_the_newest() {
+async fn blocked_handler_delays_no_other_and_receives_all_or_coalesced_changes() {
     let server = Server::new();
     let (factory, informer) = informer(&server).await;
-    let [all, newest, quick] = [(); 3].map(|()| Diary::default());
-    let ((stuck, first), (merging, second)) = (Stuck::new(&all), Stuck::new(&newest));
+    let [all, newest, quick] = [(); 3].map(|()| RecordingHandler::default());
+    let ((stuck, first), (merging, second)) = (BlockedHandler::new(&all), BlockedHandler::new(&newest));
     let all_registration = informer.add_event_handler(stuck);
     let newest_registration = informer.add_event_handler_with(merging, HandlerOptions::default().coalesce());
     informer.add_sink(quick.sink());
@@ -81,7 +81,7 @@ async fn a_stuck_handler_holds_up_nobody_and_is_told_all_or_the_newest() {
     server.put(&config_map("first", "4"));
     until(|| informer.stats().watch_events == before + 12).await;
     until(|| all_registration.pending() == 11).await;
-    // Of `kept` the addition, of `first` the deletion and the addition; `gone` came and went.
+    // The addition of `kept`; the deletion and the addition of `first`; `gone` was added and deleted.
     assert_eq!(newest_registration.pending(), 3);
     assert_eq!(informer.stats().pending, 14);
     assert_eq!(quick.take().len(), 12);
@@ -113,22 +113,22 @@ async fn a_stuck_handler_holds_up_nobody_and_is_told_all_or_the_newest() {
     );
 }
 
-/// Nothing of the initial list may be missing when the handler says that it has synced: client-go: TestSingleFileCounting.
+/// client-go: TestSingleFileCounting. A handler has synced only after it has received the whole initial list.
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
-async fn a_handler_has_synced_when_it_has_returned_from_the_last_object_of_the_first_list() {
+async fn handler_has_synced_after_it_returned_from_the_last_initial_object() {
     for options in [HandlerOptions::default(), HandlerOptions::default().coalesce()] {
         let server = Server::new();
         for name in ["a", "b"] {
             server.put(&config_map(name, "1"));
         }
         let factory = server.factory();
-        let (informer, seen) = (factory.of::<ConfigMap>(), Diary::default());
-        let (stuck, barrier) = Stuck::new(&seen);
+        let (informer, seen) = (factory.of::<ConfigMap>(), RecordingHandler::default());
+        let (stuck, barrier) = BlockedHandler::new(&seen);
         let registration = informer.add_event_handler_with(stuck, options);
         factory.start();
         factory.wait_for_cache_sync().await;
         until(|| !seen.is_empty()).await;
-        // The informer has synced, the handler is in its first call.
+        // The informer has synced, and the handler is in its first call.
         server.put(&config_map("b", "2"));
         until(|| contents(&informer.lister())["b"] == "2").await;
         assert!(!registration.has_synced());
@@ -139,44 +139,44 @@ async fn a_handler_has_synced_when_it_has_returned_from_the_last_object_of_the_f
     }
 }
 
-/// Is stuck in its first call until it is let go; then holds its life to be without gaps.
-struct LeftBehind {
-    mirror: Mirror,
+/// A handler that blocks in its first call until it is released, and checks that its events are consistent.
+struct SlowHandler {
+    checker: EventChecker,
     barrier: Arc<Barrier>,
     calls: AtomicUsize,
 }
 
-impl EventHandler<ConfigMap> for LeftBehind {
+impl EventHandler<ConfigMap> for SlowHandler {
     fn on_add(&self, object: &Object<ConfigMap>, is_in_initial_list: bool) {
         if self.calls.fetch_add(1, Ordering::SeqCst) == 0 {
             self.barrier.wait();
         }
-        self.mirror.on_add(object, is_in_initial_list);
+        self.checker.on_add(object, is_in_initial_list);
     }
     fn on_update(&self, old: &Object<ConfigMap>, new: &Object<ConfigMap>) {
         self.calls.fetch_add(1, Ordering::SeqCst);
-        self.mirror.on_update(old, new);
+        self.checker.on_update(old, new);
     }
     fn on_delete(&self, deleted: &Deleted<ConfigMap>) {
         self.calls.fetch_add(1, Ordering::SeqCst);
-        self.mirror.on_delete(deleted);
+        self.checker.on_delete(deleted);
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_handler_that_is_ten_thousand_changes_behind_is_warned_of_by_name_and_misses_nothing() {
+async fn handler_with_10000_pending_changes_is_warned_about_by_name_and_misses_nothing() {
     const CHANGES: usize = 10_200;
     log::start_everywhere();
     let server = Server::new();
     let (factory, informer) = informer(&server).await;
-    let (mirror, barrier) = (Mirror::default(), Arc::new(Barrier::new(2)));
-    let handler = LeftBehind {
-        mirror: mirror.clone(),
+    let (checker, barrier) = (EventChecker::default(), Arc::new(Barrier::new(2)));
+    let handler = SlowHandler {
+        checker: checker.clone(),
         barrier: barrier.clone(),
         calls: AtomicUsize::new(0),
     };
     let registration = informer.add_event_handler(handler);
-    let warnings = || log::everywhere("LeftBehind");
+    let warnings = || log::everywhere("SlowHandler");
     for number in 0..CHANGES {
         let name = format!("o{}", number % 50);
         if number % 7 == 6 && number >= 100 && server.get("default", &name).is_some() {
@@ -189,19 +189,19 @@ async fn a_handler_that_is_ten_thousand_changes_behind_is_warned_of_by_name_and_
             assert_eq!(warnings(), [""; 0]);
         }
     }
-    // The first is the one that it is told of.
+    // The first change is being delivered.
     until(|| registration.pending() == CHANGES - 1).await;
-    let told = warnings();
+    let lines = warnings();
     assert!(
-        told.len() == 1
-            && told[0].starts_with("WARN")
-            && told[0].contains("of the ConfigMap informer is behind by 10000 changes"),
-        "{told:?}"
+        lines.len() == 1
+            && lines[0].starts_with("WARN")
+            && lines[0].contains("of the ConfigMap informer has 10000 pending changes"),
+        "{lines:?}"
     );
     tokio::task::spawn_blocking(move || barrier.wait()).await.unwrap();
     until(|| registration.pending() == 0).await;
     factory.shutdown().await;
-    assert_eq!(mirror.contents(), Ok(server.contents()));
+    assert_eq!(checker.contents(), Ok(server.contents()));
     assert_eq!(warnings().len(), 1);
 }
 
@@ -212,7 +212,7 @@ async fn batches_are_counted() {
     let (_factory, informer) = informer(&server).await;
     assert_eq!(informer.stats().batches, 1);
     server.put(&config_map("a", "1"));
-    settle().await;
+    run_until_idle().await;
     let stats = informer.stats();
     assert_eq!((stats.batches, stats.queued, stats.pending), (2, 0, 0));
 }

@@ -1,19 +1,19 @@
-//! Selectors: matched against the extracted labels, and read from the form in which options carry them.
+//! Label selectors: parsed from kubectl's syntax and matched against extracted labels.
 
 use kube::core::{Expression, Selector};
 
 use super::Metadata;
 
-/// A label selector, ready to be matched against many objects.
+/// The requirements of a label selector, prepared for matching many objects.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Requirements(Vec<Expression>);
+pub(super) struct LabelRequirements(Vec<Expression>);
 
-impl Requirements {
+impl LabelRequirements {
     pub(super) fn of(selector: &Selector) -> Self {
         Self(selector.clone().into_iter().collect())
     }
 
-    /// As kubectl's `-l` writes it: `a=b,c!=d,e in (f,g),h notin (i),j,!k`. Nothing when it is written otherwise.
+    /// Parses the syntax of kubectl's `-l`: `a=b,c!=d,e in (f,g),h notin (i),j,!k`. Returns none on a syntax error.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let expressions = split(text)?;
         let expressions = expressions
@@ -22,11 +22,12 @@ impl Requirements {
         expressions.map(expression).collect::<Option<_>>().map(Self)
     }
 
+    /// Whether the labels of an object match all requirements.
     pub(super) fn match_labels(&self, metadata: &Metadata) -> bool {
         self.matches(|key| metadata.label(key))
     }
 
-    /// Matches labels that `label` looks up.
+    /// Whether labels match all requirements; `label` looks up the value of a key.
     pub(super) fn matches<'l>(&self, label: impl Fn(&str) -> Option<&'l str>) -> bool {
         self.0.iter().all(|expression| match expression {
             Expression::In(key, values) => label(key).is_some_and(|value| values.contains(value)),
@@ -39,7 +40,7 @@ impl Requirements {
     }
 }
 
-/// Splits at commas outside parentheses.
+/// Splits at commas outside parentheses. Returns none if the parentheses are not balanced.
 fn split(text: &str) -> Option<Vec<&str>> {
     let (mut parts, mut start, mut inside) = (Vec::new(), 0, false);
     for (at, byte) in text.bytes().enumerate() {
@@ -58,6 +59,7 @@ fn split(text: &str) -> Option<Vec<&str>> {
     (!inside).then_some(parts)
 }
 
+/// Parses one requirement.
 fn expression(text: &str) -> Option<Expression> {
     let word = |text: &str| {
         let text = text.trim();
@@ -105,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn every_form_is_read_and_matches_as_kube_does() {
+    fn every_operator_is_parsed_and_matches_as_in_kube() {
         let objects = [
             BTreeMap::from([]),
             BTreeMap::from([("app", "web"), ("example.com/tier", "front")]),
@@ -137,8 +139,8 @@ mod tests {
                 )],
             ),
         ] {
-            let requirements = Requirements::parse(text).unwrap();
-            assert_eq!(requirements, Requirements(expected.clone()), "{text}");
+            let requirements = LabelRequirements::parse(text).unwrap();
+            assert_eq!(requirements, LabelRequirements(expected.clone()), "{text}");
             let selector: Selector = expected.into_iter().collect();
             for labels in &objects {
                 let owned = labels
@@ -146,7 +148,7 @@ mod tests {
                     .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
                     .collect();
                 assert_eq!(
-                    Requirements::of(&selector).match_labels(&labelled(labels)),
+                    LabelRequirements::of(&selector).match_labels(&labelled(labels)),
                     selector.matches(&owned),
                     "{text} {labels:?}"
                 );
@@ -155,9 +157,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_selector_is_refused() {
+    fn syntax_errors_are_refused() {
         for text in ["=a", "a=b c", "a in b", "a in (b", "a)(", "a near (b)", "!"] {
-            assert_eq!(Requirements::parse(text), None, "{text}");
+            assert_eq!(LabelRequirements::parse(text), None, "{text}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Whether a cache that was only looked at for a long time is up to date before somebody acts on it.
+//! `wait_until_current`: a new leader waits until its caches are as current as a quorum read.
 
 use std::{sync::Arc, time::Duration};
 
@@ -38,7 +38,7 @@ fn modified(name: &str, version: &str) -> String {
     format!("{}\n", json!({"type": "MODIFIED", "object": object}))
 }
 
-/// A server with two objects, its informer, and no request on record.
+/// Returns a server with two objects and a synced informer; the recorded requests are cleared.
 async fn server() -> (Arc<Server>, SharedInformerFactory) {
     server_of(&["b", "a"]).await
 }
@@ -54,7 +54,7 @@ async fn server_of(names: &[&str]) -> (Arc<Server>, SharedInformerFactory) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_up_to_date_cache_costs_one_list_of_one_object() {
+async fn current_cache_costs_one_list_of_one_object() {
     let (server, factory) = server().await;
     assert_eq!(wait(&factory).await.unwrap(), Duration::ZERO);
     let list = ListOptions {
@@ -69,7 +69,7 @@ async fn an_up_to_date_cache_costs_one_list_of_one_object() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn events_that_are_on_their_way_are_waited_for() {
+async fn events_in_flight_are_waited_for() {
     let (server, factory) = server().await;
     server.hold();
     server.put(&config_map("a", "2"));
@@ -81,9 +81,9 @@ async fn events_that_are_on_their_way_are_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_idle_kind_is_known_to_be_up_to_date_by_the_bookmark_of_a_short_watch() {
+async fn idle_kind_is_confirmed_by_the_bookmark_of_a_short_watch() {
     let (server, factory) = server().await;
-    // Other kinds went on.
+    // Other kinds changed.
     server.set_version(50);
     server.answer_watches([Answer::body(bookmark("49")), Answer::body(bookmark("50"))]);
     assert!(
@@ -98,9 +98,9 @@ async fn an_idle_kind_is_known_to_be_up_to_date_by_the_bookmark_of_a_short_watch
     assert_eq!((&*first.resource_version, first.timeout_seconds), ("2", 3));
 }
 
-/// An operator in a new cluster has nothing to wait for.
+/// As for an operator in a new cluster.
 #[tokio::test(start_paused = true)]
-async fn a_kind_of_one_object_or_none_is_known_to_be_up_to_date_at_once() {
+async fn kind_with_at_most_one_object_is_confirmed_at_once() {
     for names in [&[][..], &["a"]] {
         let (server, factory) = server_of(names).await;
         server.set_version(50);
@@ -110,7 +110,7 @@ async fn a_kind_of_one_object_or_none_is_known_to_be_up_to_date_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_single_object_in_another_version_is_waited_for() {
+async fn single_object_in_another_version_is_waited_for() {
     for is_there in [true, false] {
         let (server, factory) = server_of(if is_there { &["a"] } else { &[] }).await;
         server.hold();
@@ -126,7 +126,7 @@ async fn a_single_object_in_another_version_is_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_short_watch_shows_to_be_missing_is_waited_for_however_long_that_takes() {
+async fn change_seen_by_the_short_watch_is_waited_for_without_timeout() {
     let (server, factory) = server().await;
     server.hold();
     server.set_version(9);
@@ -142,7 +142,7 @@ async fn what_a_short_watch_shows_to_be_missing_is_waited_for_however_long_that_
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_api_server_without_bookmarks_is_waited_for_half_a_minute() {
+async fn api_server_without_bookmarks_is_waited_for_30_seconds() {
     let (server, factory) = server().await;
     server.set_version(50);
     server.answer_watches(vec![Answer::Silence; 100]);
@@ -154,7 +154,7 @@ async fn an_api_server_without_bookmarks_is_waited_for_half_a_minute() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_list_that_fails_is_tried_again_at_leisure() {
+async fn failed_quorum_list_is_retried_with_backoff() {
     let (server, factory) = server().await;
     let answers = [
         Answer::Fail(status(500, "InternalError")),
@@ -165,13 +165,13 @@ async fn a_list_that_fails_is_tried_again_at_leisure() {
     server.answer_lists(answers);
     let log = Log::start();
     let waited = wait(&factory).await.unwrap();
-    // 0.5, 1, 2 and 4 seconds, and ten for what was never answered.
+    // Backoffs of 0.5, 1, 2 and 4 seconds, and the timeout of ten seconds of an unanswered request.
     assert_eq!(waited, Duration::from_millis(17_500));
     assert_eq!(log.lines("cannot check whether the cache is up to date").len(), 4);
 }
 
 #[tokio::test(start_paused = true)]
-async fn versions_that_are_no_numbers_are_not_waited_for() {
+async fn non_numeric_versions_are_not_waited_for() {
     let (server, factory) = server().await;
     server.answer_lists([Answer::body(
         r#"{"metadata":{"resourceVersion":"v7"},"items":[]}"#,
@@ -182,7 +182,7 @@ async fn versions_that_are_no_numbers_are_not_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_ends_with_the_informers() {
+async fn freshness_wait_ends_at_shutdown() {
     let (server, factory) = server().await;
     server.answer_lists(vec![Answer::Never; 10]);
     let waiting = wait(&factory);

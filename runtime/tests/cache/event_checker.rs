@@ -1,4 +1,4 @@
-//! A handler that holds what it was told against what may be told.
+//! A handler that checks that its events are consistent.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -8,9 +8,9 @@ use parking_lot::Mutex;
 
 use crate::support::entry;
 
-/// What a handler knows from what it was told; refuses a life that does not alternate.
+/// A handler's view of the objects, from its events. Events that do not fit the state before are errors.
 #[derive(Clone, Default)]
-pub(crate) struct Mirror(Arc<Mutex<View>>);
+pub(crate) struct EventChecker(Arc<Mutex<View>>);
 
 #[derive(Default)]
 struct View {
@@ -19,8 +19,8 @@ struct View {
     resyncs: usize,
 }
 
-impl Mirror {
-    /// Name and datum of what is there, or the first thing that should not have been told.
+impl EventChecker {
+    /// Returns the name and the datum of each object, or the first inconsistent event.
     pub(crate) fn contents(&self) -> Result<BTreeMap<String, String>, String> {
         let view = self.0.lock();
         match view.complaints.first() {
@@ -29,7 +29,7 @@ impl Mirror {
         }
     }
 
-    /// How often it was told of what had not changed.
+    /// Returns the number of resync events.
     pub(crate) fn resyncs(&self) -> usize {
         self.0.lock().resyncs
     }
@@ -45,14 +45,14 @@ impl Mirror {
     }
 }
 
-/// Of what does not decode: what says so.
+/// Returns the datum of an object, or its decode error.
 pub(crate) fn datum(object: &Object<ConfigMap>) -> String {
     object
         .decode()
         .map_or("undecodable".into(), |decoded| entry(&decoded).1)
 }
 
-impl EventHandler<ConfigMap> for Mirror {
+impl EventHandler<ConfigMap> for EventChecker {
     fn on_add(&self, object: &Object<ConfigMap>, _: bool) {
         self.put("add", None, object);
     }
@@ -60,7 +60,7 @@ impl EventHandler<ConfigMap> for Mirror {
     fn on_update(&self, old: &Object<ConfigMap>, new: &Object<ConfigMap>) {
         let before = datum(old);
         let (before_it, after_it) = (old.metadata(), new.metadata());
-        // Without a version nobody knows that two are the same: each is told as a change.
+        // Objects without a resource version cannot be compared: each is delivered as a change.
         let is_resync = !after_it.resource_version().is_empty()
             && after_it.resource_version() == before_it.resource_version()
             && after_it.uid() == before_it.uid();
@@ -68,7 +68,7 @@ impl EventHandler<ConfigMap> for Mirror {
         self.put("update", Some(&before), new);
     }
 
-    /// The final state may hold what no update brought.
+    /// The final state may differ from the last update.
     fn on_delete(&self, deleted: &Deleted<ConfigMap>) {
         let name = deleted.object.name().name();
         let mut view = self.0.lock();

@@ -1,4 +1,4 @@
-//! Whatever happens on the way: in the end the store and every handler's view equal the server.
+//! Property test: after random faults, the store and every handler's view converge to the server's objects.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -7,7 +7,7 @@ use kubewright::cache::{Filtered, HandlerOptions, HandlerRegistration, Object, Q
 use proptest::prelude::*;
 
 use crate::{
-    mirror::{Mirror, datum},
+    event_checker::{EventChecker, datum},
     support::{
         server::{Answer, Server, Streaming, status},
         *,
@@ -22,7 +22,7 @@ enum Step {
     DeleteUnseen(u8),
     Bookmark,
     Cut,
-    /// Cuts, and forgets history.
+    /// Closes the watches and compacts the history.
     Expire,
     /// One of `GARBAGE`.
     Garbage(usize),
@@ -35,11 +35,11 @@ enum Step {
     ReleaseInReverse,
     Wait(u16),
     LateHandler,
-    /// The oldest goes.
+    /// Removes the oldest handler.
     RemoveHandler,
 }
 
-/// What no server should send. Some of it ends the watch, the rest is in the cache until it is listed anew.
+/// Lines that no server should send. Some end the watch, the others stay in the cache until the next relist.
 const GARBAGE: [&[u8]; 14] = [
     br#"{"type":"ADDED","object":{}}"#,
     // Another kind.
@@ -49,17 +49,17 @@ const GARBAGE: [&[u8]; 14] = [
     // The same name twice.
     br#"{"type":"MODIFIED","object":{"metadata":{"name":"o0","name":"o0","namespace":"default","uid":"g","resourceVersion":"3"}}}"#,
     br#"{"type":"ADDED","object":{"kind":"ConfigMap","apiVersion":"v1"}}"#,
-    // Versions that are no number, or long gone.
+    // Non-numeric and very old versions.
     br#"{"type":"MODIFIED","object":{"metadata":{"name":"o1","namespace":"default","uid":"g","resourceVersion":"abc"},"data":{"datum":"2"}}}"#,
     br#"{"type":"MODIFIED","object":{"metadata":{"name":"o2","namespace":"default","uid":"g","resourceVersion":""},"data":{"datum":"2"}}}"#,
     br#"{"type":"MODIFIED","object":{"metadata":{"name":"o3","namespace":"default","uid":"g","resourceVersion":"1"},"data":{"datum":"2"}}}"#,
     br#"{"type":"DELETED","object":{"metadata":{"name":"o3","namespace":"default","uid":"g","resourceVersion":"1"}}}"#,
-    // No text.
+    // Invalid UTF-8.
     b"{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"o4\xff\",\"namespace\":\"default\"}}}",
     b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xab",
-    // Half a line.
+    // A truncated line.
     br#"{"type":"MODIFIED","object":{"metadata":{"name":"o5","namespace":"default","uid":"g","resourceV"#,
-    // What does not decode, and what no one kind of metadata reads.
+    // Objects that do not decode, and malformed metadata.
     br#"{"type":"MODIFIED","object":{"metadata":{"name":"o4","namespace":"default","uid":"g","resourceVersion":"4"},"data":5}}"#,
     br#"{"type":"MODIFIED","object":{"metadata":{"name":"o5","namespace":"default","uid":"g","resourceVersion":"5","labels":[]}}}"#,
 ];
@@ -94,23 +94,23 @@ fn answer(code: u16) -> Answer {
     Answer::Fail(status(code, ""))
 }
 
-/// One handler of each sort.
+/// One handler of each type.
 struct Handlers {
-    plain: Mirror,
-    coalescing: Mirror,
-    resyncing: Mirror,
-    filtered: Mirror,
+    plain: EventChecker,
+    coalescing: EventChecker,
+    resyncing: EventChecker,
+    filtered: EventChecker,
     registrations: [HandlerRegistration; 4],
 }
 
-/// What the filtered handlers are told of.
+/// The predicate of the filtered handlers.
 fn is_even(datum: &str) -> bool {
     datum.parse::<usize>().is_ok_and(|datum| datum.is_multiple_of(2))
 }
 
 impl Handlers {
     fn add(informer: &SharedInformer<ConfigMap>) -> Self {
-        let [plain, coalescing, resyncing, filtered] = [(); 4].map(|()| Mirror::default());
+        let [plain, coalescing, resyncing, filtered] = [(); 4].map(|()| EventChecker::default());
         let options = HandlerOptions::default();
         let passes = |object: &Object<ConfigMap>| is_even(&datum(object));
         let registrations = [
@@ -132,8 +132,8 @@ impl Handlers {
     }
 
     async fn check(&self, truth: &BTreeMap<String, String>) -> Result<(), TestCaseError> {
-        for mirror in [&self.plain, &self.coalescing, &self.resyncing] {
-            prop_assert_eq!(mirror.contents(), Ok(truth.clone()));
+        for checker in [&self.plain, &self.coalescing, &self.resyncing] {
+            prop_assert_eq!(checker.contents(), Ok(truth.clone()));
         }
         let mut even = truth.clone();
         even.retain(|_, datum| is_even(datum));
@@ -188,7 +188,7 @@ async fn run(queue: QueueKind, steps: Vec<Step>) -> Result<(), TestCaseError> {
         }
     }
     server.release();
-    // The last relist brings what was unseen, and takes away what was garbage. Scripted failures may stand before it.
+    // The last relist delivers missed changes and removes garbage. It may have to retry after scripted failures.
     server.set_version(1_000_000);
     server.compact();
     server.cut();
@@ -199,8 +199,8 @@ async fn run(queue: QueueKind, steps: Vec<Step>) -> Result<(), TestCaseError> {
         handlers.check(&truth).await?;
     }
     for gone in &removed {
-        for mirror in [&gone.plain, &gone.coalescing, &gone.resyncing, &gone.filtered] {
-            prop_assert!(mirror.contents().is_ok());
+        for checker in [&gone.plain, &gone.coalescing, &gone.resyncing, &gone.filtered] {
+            prop_assert!(checker.contents().is_ok());
         }
         for registration in &gone.registrations {
             registration.ended().await;
@@ -225,19 +225,19 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
     #[test]
-    fn store_and_handlers_end_up_equal_to_the_server(steps in prop::collection::vec(step(), 1..60)) {
+    fn store_and_handlers_converge_to_the_server(steps in prop::collection::vec(step(), 1..60)) {
         paused(run(QueueKind::Batching, steps))?;
     }
 
     #[test]
-    fn so_they_do_with_a_delta_fifo(steps in prop::collection::vec(step(), 1..60)) {
+    fn store_and_handlers_converge_to_the_server_with_a_delta_fifo(steps in prop::collection::vec(step(), 1..60)) {
         paused(run(QueueKind::DeltaFifo, steps))?;
     }
 }
 
-/// Found by the above: an object without a version that comes twice is no resync.
+/// Found by the property test: an object without a resource version that arrives twice is not a resync.
 #[test]
-fn what_has_no_version_may_come_twice() {
+fn object_without_resource_version_may_be_delivered_twice() {
     for queue in [QueueKind::Batching, QueueKind::DeltaFifo] {
         paused(run(
             queue,

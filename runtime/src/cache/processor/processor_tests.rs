@@ -1,4 +1,4 @@
-//! What waits, merged, against a plain list; and what is warned of.
+//! The coalescing queue against a simple model, and the warnings of registrations.
 
 use std::{
     collections::BTreeMap,
@@ -12,7 +12,9 @@ use std::{
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::{Listener, Registrations, coalesced::Coalesced, pending_notifications::Notification};
+use super::{
+    Listener, Registrations, coalescing_queue::CoalescingQueue, pending_notifications::Notification,
+};
 use crate::{
     Kind as _,
     cache::{HandlerOptions, object::StoredObject, scan::Scanner, store::StoreEvent},
@@ -21,13 +23,13 @@ use crate::{
 /// Counts the warnings that this thread logs while the guard lives.
 pub(super) fn count_warnings() -> (impl Fn() -> usize, tracing::subscriber::DefaultGuard) {
     let count = Arc::new(AtomicUsize::new(0));
-    let guard = tracing::subscriber::set_default(Warnings(count.clone()));
+    let guard = tracing::subscriber::set_default(WarningCounter(count.clone()));
     (move || count.load(Ordering::Relaxed), guard)
 }
 
-struct Warnings(Arc<AtomicUsize>);
+struct WarningCounter(Arc<AtomicUsize>);
 
-impl tracing::Subscriber for Warnings {
+impl tracing::Subscriber for WarningCounter {
     fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
         *metadata.level() == tracing::Level::WARN
     }
@@ -45,24 +47,24 @@ impl tracing::Subscriber for Warnings {
 
 /// client-go: TestAddOnStoppedSharedInformer, where it is an error.
 #[tokio::test]
-async fn a_handler_that_comes_too_late_is_warned_of_and_has_ended() {
+async fn handler_added_after_the_stop_is_warned_about_and_has_ended() {
     let registrations: Arc<Registrations> = Arc::default();
     let add = |options| registrations.add(Listener::Sink(Box::new(|_| {})), options, "a sink".into());
     let (warnings, _guard) = count_warnings();
-    let waiting = add(HandlerOptions::default());
+    let early = add(HandlerOptions::default());
     assert_eq!(warnings(), 0);
-    // A resync that is too short.
+    // A resync period below the minimum.
     add(HandlerOptions::default().resync(Duration::from_millis(1)));
     assert_eq!(warnings(), 1);
     registrations.stop();
-    waiting.ended().await;
+    early.ended().await;
     assert_eq!(warnings(), 1);
     add(HandlerOptions::default()).ended().await;
     assert_eq!(warnings(), 2);
 }
 
 #[derive(Debug, Clone)]
-enum Operation {
+enum QueueOperation {
     Put(u8),
     Delete(u8),
     Resync(u8),
@@ -70,27 +72,27 @@ enum Operation {
     Pop,
 }
 
-fn operation() -> impl Strategy<Value = Operation> {
+fn operation() -> impl Strategy<Value = QueueOperation> {
     let key = 0u8..4;
     prop_oneof![
-        5 => key.clone().prop_map(Operation::Put),
-        3 => key.clone().prop_map(Operation::Delete),
-        1 => key.prop_map(Operation::Resync),
-        1 => Just(Operation::Synced),
-        4 => Just(Operation::Pop),
+        5 => key.clone().prop_map(QueueOperation::Put),
+        3 => key.clone().prop_map(QueueOperation::Delete),
+        1 => key.prop_map(QueueOperation::Resync),
+        1 => Just(QueueOperation::Synced),
+        4 => Just(QueueOperation::Pop),
     ]
 }
 
-/// A change as the model has it; versions stand for objects.
+/// A notification in the model; resource versions stand for objects.
 #[derive(Debug, Clone, PartialEq)]
-enum Told {
+enum ModelNotification {
     Added(String, u32, bool),
     Updated(String, u32, u32),
     Deleted(String, u32),
     Synced,
 }
 
-impl Told {
+impl ModelNotification {
     fn key(&self) -> Option<&str> {
         match self {
             Self::Added(key, ..) | Self::Updated(key, ..) | Self::Deleted(key, _) => Some(key),
@@ -116,77 +118,85 @@ impl Told {
     }
 }
 
-/// The rules again, on a plain list.
-fn push(waiting: &mut Vec<Told>, told: Told) {
-    let last = waiting
+/// The rules of coalescing, implemented on a list.
+fn push(pending: &mut Vec<ModelNotification>, notification: ModelNotification) {
+    let last = pending
         .iter()
-        .rposition(|waiting| told.key().is_some() && waiting.key() == told.key());
-    match last.map(|place| (place, waiting[place].clone(), told.clone())) {
-        Some((place, Told::Added(key, _, initial), Told::Updated(_, _, new))) => {
-            waiting[place] = Told::Added(key, new, initial);
+        .rposition(|pending| notification.key().is_some() && pending.key() == notification.key());
+    match last.map(|position| (position, pending[position].clone(), notification.clone())) {
+        Some((
+            position,
+            ModelNotification::Added(key, _, initial),
+            ModelNotification::Updated(_, _, new),
+        )) => {
+            pending[position] = ModelNotification::Added(key, new, initial);
         }
-        Some((place, Told::Added(..), Told::Deleted(..))) => {
-            waiting.remove(place);
+        Some((position, ModelNotification::Added(..), ModelNotification::Deleted(..))) => {
+            pending.remove(position);
         }
-        Some((place, Told::Updated(key, old, _), Told::Updated(_, _, new))) => {
-            waiting[place] = Told::Updated(key, old, new);
+        Some((position, ModelNotification::Updated(key, old, _), ModelNotification::Updated(_, _, new))) => {
+            pending[position] = ModelNotification::Updated(key, old, new);
         }
-        Some((place, Told::Updated(..), Told::Deleted(..))) => waiting[place] = told,
-        _ => waiting.push(told),
+        Some((position, ModelNotification::Updated(..), ModelNotification::Deleted(..))) => {
+            pending[position] = notification
+        }
+        _ => pending.push(notification),
     }
 }
 
-/// What a handler makes of what it is told; refuses a life with a gap.
-fn follow(view: &mut BTreeMap<String, u32>, told: &Told) -> Result<(), TestCaseError> {
-    match told {
-        Told::Added(key, new, _) => prop_assert_eq!(view.insert(key.clone(), *new), None),
-        Told::Updated(key, old, new) => prop_assert_eq!(view.insert(key.clone(), *new), Some(*old)),
-        Told::Deleted(key, _) => prop_assert!(view.remove(key).is_some()),
-        Told::Synced => {}
+/// Applies a notification to a handler's view; fails if it does not fit the one before.
+fn apply(view: &mut BTreeMap<String, u32>, notification: &ModelNotification) -> Result<(), TestCaseError> {
+    match notification {
+        ModelNotification::Added(key, new, _) => prop_assert_eq!(view.insert(key.clone(), *new), None),
+        ModelNotification::Updated(key, old, new) => {
+            prop_assert_eq!(view.insert(key.clone(), *new), Some(*old))
+        }
+        ModelNotification::Deleted(key, _) => prop_assert!(view.remove(key).is_some()),
+        ModelNotification::Synced => {}
     }
     Ok(())
 }
 
-fn run(operations: Vec<Operation>) -> Result<(), TestCaseError> {
+fn run(operations: Vec<QueueOperation>) -> Result<(), TestCaseError> {
     let mut scanner = Scanner::new(&k8s_openapi::api::core::v1::Node::info());
     let mut stored = |key: u8, version: u32| {
         let json = json!({"metadata": {"name": format!("o{key}"), "resourceVersion": version.to_string()}});
         Arc::new(scanner.object(json.to_string().as_bytes(), &[]).unwrap())
     };
-    let mut truth: BTreeMap<u8, Arc<StoredObject>> = BTreeMap::new();
-    let (mut queue, mut model, mut view) = (Coalesced::default(), Vec::new(), BTreeMap::new());
+    let mut expected: BTreeMap<u8, Arc<StoredObject>> = BTreeMap::new();
+    let (mut queue, mut model, mut view) = (CoalescingQueue::default(), Vec::new(), BTreeMap::new());
     let (mut version, mut markers, mut is_in_initial_list) = (0, 0, true);
     for operation in operations {
         version += 1;
         let change = match operation {
-            Operation::Put(key) => {
+            QueueOperation::Put(key) => {
                 let new = stored(key, version);
-                Some(match truth.insert(key, new.clone()) {
+                Some(match expected.insert(key, new.clone()) {
                     Some(old) => StoreEvent::Updated { old, new },
                     None => StoreEvent::Added(new),
                 })
             }
-            Operation::Delete(key) => truth.remove(&key).map(|_| StoreEvent::Deleted {
+            QueueOperation::Delete(key) => expected.remove(&key).map(|_| StoreEvent::Deleted {
                 old: stored(key, version),
                 final_state_known: true,
             }),
-            Operation::Resync(key) => truth.get(&key).map(|known| StoreEvent::Updated {
+            QueueOperation::Resync(key) => expected.get(&key).map(|known| StoreEvent::Updated {
                 old: known.clone(),
                 new: known.clone(),
             }),
-            Operation::Synced => {
+            QueueOperation::Synced => {
                 is_in_initial_list = false;
                 markers += 1;
                 queue.push(Notification::Synced);
-                push(&mut model, Told::Synced);
+                push(&mut model, ModelNotification::Synced);
                 None
             }
-            Operation::Pop => {
-                let told = queue.pop().map(Told::of);
+            QueueOperation::Pop => {
+                let notification = queue.pop().map(ModelNotification::of);
                 let expected = (!model.is_empty()).then(|| model.remove(0));
-                prop_assert_eq!(&told, &expected);
-                if let Some(told) = told {
-                    follow(&mut view, &told)?;
+                prop_assert_eq!(&notification, &expected);
+                if let Some(notification) = notification {
+                    apply(&mut view, &notification)?;
                 }
                 None
             }
@@ -197,22 +207,22 @@ fn run(operations: Vec<Operation>) -> Result<(), TestCaseError> {
                 is_in_initial_list,
             };
             queue.push(notification.clone());
-            push(&mut model, Told::of(notification));
+            push(&mut model, ModelNotification::of(notification));
         }
         prop_assert_eq!(queue.len(), model.len());
         prop_assert!(queue.len() <= 2 * 4 + markers);
     }
     while let Some(notification) = queue.pop() {
-        let told = Told::of(notification);
-        prop_assert_eq!(&told, &model.remove(0));
-        follow(&mut view, &told)?;
+        let notification = ModelNotification::of(notification);
+        prop_assert_eq!(&notification, &model.remove(0));
+        apply(&mut view, &notification)?;
     }
     let version = |object: &Arc<StoredObject>| object.metadata.resource_version().parse::<u32>().unwrap();
-    let truth: BTreeMap<String, u32> = truth
+    let expected: BTreeMap<String, u32> = expected
         .values()
         .map(|object| (object.metadata.name().to_string(), version(object)))
         .collect();
-    prop_assert_eq!(view, truth);
+    prop_assert_eq!(view, expected);
     Ok(())
 }
 
@@ -220,7 +230,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
-    fn merged_changes_are_a_life_without_gaps_that_ends_in_the_last_state(operations in prop::collection::vec(operation(), 1..80)) {
+    fn coalesced_notifications_are_consistent_and_end_in_the_last_state(operations in prop::collection::vec(operation(), 1..80)) {
         run(operations)?;
     }
 }

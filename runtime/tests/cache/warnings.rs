@@ -1,4 +1,4 @@
-//! What a factory says of informers that could be better otherwise.
+//! Warnings of a factory about informers that are configured badly.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use kubewright::cache::InformerOptions;
 use crate::support::{log::Log, server::Server, *};
 
 const ALL_SECRETS: &str = "all Secrets of the cluster";
-const UNREAD: &str = "`metadata_only` would do";
+const NEVER_DECODED: &str = "use `metadata_only`, which transfers";
 
 #[tokio::test(start_paused = true)]
-async fn a_factory_warns_of_all_secrets_and_of_a_second_watch_when_it_starts() {
+async fn factory_warns_about_all_secrets_and_second_watches_at_start() {
     let log = Log::start();
     let server = Server::without_streaming();
     let factory = server.factory();
@@ -35,14 +35,14 @@ async fn a_factory_warns_of_all_secrets_and_of_a_second_watch_when_it_starts() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn secrets_of_the_factorys_namespaces_are_not_all_secrets() {
+async fn secrets_of_the_factory_namespaces_are_not_warned_about() {
     let log = Log::start();
     let factory = Server::without_streaming().factory();
     factory.set_namespaces(vec!["shop".into()]);
     factory.of::<Secret>();
     factory.start();
     assert_eq!(log.lines(ALL_SECRETS), [""; 0]);
-    // One that asks for all of them says so itself.
+    // An informer whose own options select all namespaces.
     factory.with::<Secret>(InformerOptions {
         namespaces: Some(vec![]),
         ..InformerOptions::default()
@@ -53,18 +53,18 @@ async fn secrets_of_the_factorys_namespaces_are_not_all_secrets() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_nobody_reads_is_told_once_after_ten_minutes() {
+async fn undecoded_kind_is_hinted_at_once_after_ten_minutes() {
     let log = Log::start();
     let server = Server::new();
     let (factory, _informer) = informer(&server).await;
     tokio::time::sleep(Duration::from_mins(15)).await;
     server.put(&config_map("a", "1"));
-    assert_eq!(log.all(UNREAD), [""; 0]);
+    assert_eq!(log.all(NEVER_DECODED), [""; 0]);
     tokio::time::sleep(Duration::from_hours(2)).await;
-    let told = log.all(UNREAD);
+    let lines = log.all(NEVER_DECODED);
     assert!(
-        told.len() == 1 && told[0].contains("none of 1 objects of configmaps"),
-        "{told:?}"
+        lines.len() == 1 && lines[0].contains("none of 1 objects of configmaps"),
+        "{lines:?}"
     );
     factory.shutdown().await;
 }

@@ -1,4 +1,4 @@
-//! Up to which resource version the store holds everything, and whether what it holds is right.
+//! The resource version of the store, and the consistency check.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ fn version(informer: &SharedInformer<ConfigMap>) -> String {
 
 /// client-go: TestThreadSafeStoreRV, TestReflectorResourceVersionUpdate.
 #[tokio::test(start_paused = true)]
-async fn lists_events_and_bookmarks_move_the_stores_version() {
+async fn lists_events_and_bookmarks_advance_the_resource_version() {
     for server in [Server::new(), Server::without_streaming()] {
         server.put(&config_map("a", "1"));
         let (_factory, informer) = informer(&server).await;
@@ -33,30 +33,30 @@ async fn lists_events_and_bookmarks_move_the_stores_version() {
             (Box::new(|server: &Server| server.bookmark()), "5"),
         ] {
             act(&server);
-            settle().await;
+            run_until_idle().await;
             assert_eq!(version(&informer), expected);
         }
         server.put_unseen(&config_map("a", "2"));
         server.reset();
-        long_after().await;
+        wait_out_backoff().await;
         assert_eq!(version(&informer), "7");
     }
 }
 
-/// Between two lists it goes forwards only; a list says how it is, also after the server was restored from a backup.
+/// Events only advance it; a list sets it, also to an older version after the server was restored from a backup.
 #[tokio::test(start_paused = true)]
-async fn the_version_goes_back_with_a_list_only() {
+async fn only_a_list_lowers_the_resource_version() {
     let server = Server::new();
     server.set_version(100);
     let (_factory, informer) = informer(&server).await;
     server.put(&config_map("a", "1"));
     server.put(&config_map("b", "1"));
-    settle().await;
+    run_until_idle().await;
     server.hold();
     server.put(&config_map("a", "2"));
     server.put(&config_map("b", "2"));
     server.release_in_reverse();
-    settle().await;
+    run_until_idle().await;
     assert_eq!(contents(&informer.lister()), server.contents());
     assert_eq!(
         (version(&informer), informer.stats().version_errors),
@@ -65,12 +65,12 @@ async fn the_version_goes_back_with_a_list_only() {
     server.set_version(9);
     server.cut();
     server.answer_watches([Answer::Fail(crate::support::server::status(410, "Expired"))]);
-    long_after().await;
+    wait_out_backoff().await;
     assert_eq!(version(&informer), "9");
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_namespace_has_a_version_of_its_own() {
+async fn each_namespace_has_its_own_resource_version() {
     let server = Server::new();
     let object = |namespace: &str| json!({"metadata": {"name": "a", "namespace": namespace}});
     server.put(&object("one"));
@@ -81,7 +81,7 @@ async fn each_namespace_has_a_version_of_its_own() {
     factory.start();
     factory.wait_for_cache_sync().await;
     server.put(&object("two"));
-    settle().await;
+    run_until_idle().await;
     let of = |namespace| informer.last_resource_version(Some(namespace));
     assert_eq!(
         (of("one").as_deref(), of("two").as_deref()),
@@ -92,14 +92,14 @@ async fn each_namespace_has_a_version_of_its_own() {
 
 /// client-go: TestReflectorWatchHandler's cases of synthetic additions, TestWatchListResourceVersion's of none.
 #[tokio::test(start_paused = true)]
-async fn a_watch_goes_on_from_the_version_of_a_bookmark() {
+async fn watch_resumes_from_the_version_of_a_bookmark() {
     let server = Server::new();
     let (_factory, informer) = informer(&server).await;
     server.put(&config_map("a", "1"));
     server.bookmark();
     tokio::time::sleep(Duration::from_secs(5)).await;
     server.cut();
-    settle().await;
+    run_until_idle().await;
     assert_eq!(server.watch_versions(), ["2"]);
     assert_eq!(version(&informer), "2");
 }
@@ -113,7 +113,7 @@ fn checking() -> ReflectorOptions {
 
 /// client-go: checkWatchListDataConsistencyIfRequested, which panics.
 #[tokio::test(start_paused = true)]
-async fn a_check_of_consistency_compares_with_a_list_of_the_very_version() {
+async fn consistency_check_compares_with_a_list_at_exactly_the_version() {
     for (server, checked_at) in [(Server::new(), 0), (Server::without_streaming(), 1)] {
         server.put(&config_map("a", "1"));
         let factory = server.factory();
@@ -135,7 +135,7 @@ async fn a_check_of_consistency_compares_with_a_list_of_the_very_version() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_differs_is_named_and_counted() {
+async fn inconsistencies_are_named_and_counted() {
     let log = Log::start();
     let server = Server::new();
     for name in ["same", "newer", "recreated", "gone"] {
@@ -161,9 +161,9 @@ async fn what_differs_is_named_and_counted() {
         "{lines:?}"
     );
 
-    // A list that fails proves nothing.
+    // A failed list is not an inconsistency.
     server.answer_lists([Answer::Fail(crate::support::server::status(410, "Expired"))]);
     server.reset();
-    long_after().await;
+    wait_out_backoff().await;
     assert_eq!((informer.stats().inconsistencies, informer.stats().lists), (4, 2));
 }

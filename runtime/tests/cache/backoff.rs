@@ -1,4 +1,4 @@
-//! What is tried again, how often, and after how long.
+//! Retries of lists and watches: how often, and with which backoff.
 
 use std::{
     sync::{
@@ -22,16 +22,16 @@ use crate::support::{
     *,
 };
 
-/// Always the same wait; counts how often it was asked for.
+/// A constant backoff that counts its calls.
 #[derive(Clone)]
-struct Steady(Duration, Arc<AtomicUsize>);
+struct ConstantBackoff(Duration, Arc<AtomicUsize>);
 
-impl Steady {
+impl ConstantBackoff {
     fn new(wait: Duration) -> Self {
         Self(wait, Arc::default())
     }
 
-    fn asked(&self) -> usize {
+    fn calls(&self) -> usize {
         self.1.load(Ordering::Relaxed)
     }
 
@@ -44,7 +44,7 @@ impl Steady {
     }
 }
 
-impl Backoff for Steady {
+impl Backoff for ConstantBackoff {
     fn next(&mut self) -> Duration {
         self.1.fetch_add(1, Ordering::Relaxed);
         self.0
@@ -74,16 +74,15 @@ fn busy(seconds: u32) -> ListWatchError {
     ListWatchError::Status(Box::new(serde_json::from_value::<Status>(status).unwrap()))
 }
 
-/// A token that expired, or rights that were taken away: the cache stays as it was, asks at a growing pace, never in a busy loop, and has
-/// everything when it may again.
+/// An expired token or revoked permissions: the cache stays unchanged, retries with backoff, and catches up once it may again.
 #[tokio::test(start_paused = true)]
-async fn rights_that_are_lost_in_mid_flight_cost_backoffs_until_they_are_back() {
+async fn revoked_permissions_are_retried_with_backoff_until_restored() {
     const REFUSALS: usize = 20;
     for (code, reason) in [(401, "Unauthorized"), (403, "Forbidden")] {
         let server = Server::new();
         server.put(&config_map("a", "1"));
         let (_factory, informer) = informer_with(&server, ReflectorOptions::default()).await;
-        settle().await;
+        run_until_idle().await;
         let refusals = || std::iter::repeat_with(|| Answer::Fail(status(code, reason))).take(REFUSALS);
         server.answer_watches(refusals());
         server.answer_streams(refusals());
@@ -101,9 +100,9 @@ async fn rights_that_are_lost_in_mid_flight_cost_backoffs_until_they_are_back() 
 
 /// client-go: TestBackoffOnTooManyRequests, TestNewReflectorWithCustomBackoff.
 #[tokio::test(start_paused = true)]
-async fn each_refusal_of_a_busy_server_costs_one_backoff() {
+async fn each_429_costs_one_backoff() {
     let server = Server::without_streaming();
-    let steady = Steady::new(Duration::from_secs(7));
+    let steady = ConstantBackoff::new(Duration::from_secs(7));
     server.answer_watches([
         Answer::Fail(status(429, "TooManyRequests")),
         error_line(429, "TooManyRequests"),
@@ -111,15 +110,15 @@ async fn each_refusal_of_a_busy_server_costs_one_backoff() {
     let before = tokio::time::Instant::now();
     let (_factory, informer) = informer_with(&server, steady.options()).await;
     while informer.stats().watches < 2 {
-        settle().await;
+        run_until_idle().await;
     }
-    assert_eq!((steady.asked(), before.elapsed().as_secs()), (2, 14));
+    assert_eq!((steady.calls(), before.elapsed().as_secs()), (2, 14));
     assert_eq!(server.watch_versions().len(), 3);
 }
 
 /// client-go: TestNoRelistOnTooManyRequests.
 #[tokio::test(start_paused = true)]
-async fn a_busy_server_is_not_listed_anew() {
+async fn busy_server_is_not_relisted() {
     for error in [status(429, "TooManyRequests"), refused()] {
         let server = Server::without_streaming();
         server.answer_watches(vec![Answer::Fail(error); 4]);
@@ -130,29 +129,29 @@ async fn a_busy_server_is_not_listed_anew() {
     }
 }
 
-/// What the server asks for is waited for, when it is more than the backoff, but no server is waited for without end.
+/// A Retry-After header longer than the backoff is honoured, up to a maximum.
 #[tokio::test(start_paused = true)]
-async fn the_server_may_say_how_long_to_wait() {
-    for (asked, waited) in [(0, 2), (1, 2), (40, 40), (u32::MAX, 300)] {
+async fn retry_after_header_sets_the_delay() {
+    for (calls, waited) in [(0, 2), (1, 2), (40, 40), (u32::MAX, 300)] {
         let server = Server::without_streaming();
-        server.answer_lists([Answer::Fail(busy(asked))]);
+        server.answer_lists([Answer::Fail(busy(calls))]);
         let before = tokio::time::Instant::now();
         let (_factory, _informer) =
-            informer_with(&server, Steady::new(Duration::from_secs(2)).options()).await;
+            informer_with(&server, ConstantBackoff::new(Duration::from_secs(2)).options()).await;
         assert_eq!(before.elapsed().as_secs(), waited);
         let before = tokio::time::Instant::now();
-        server.answer_streams([Answer::Fail(busy(asked))]);
-        server.answer_lists([Answer::Fail(status(500, "never asked"))]);
+        server.answer_streams([Answer::Fail(busy(calls))]);
+        server.answer_lists([Answer::Fail(status(500, "never calls"))]);
         server.streaming(crate::support::server::Streaming::Known);
         let (_factory, _informer) =
-            informer_with(&server, Steady::new(Duration::from_secs(2)).options()).await;
+            informer_with(&server, ConstantBackoff::new(Duration::from_secs(2)).options()).await;
         assert_eq!(before.elapsed().as_secs(), waited);
     }
 }
 
-/// client-go: TestRetryInternalError. Its retries follow each other at once, ours after the backoff.
+/// client-go: TestRetryInternalError. client-go retries at once, we retry after the backoff.
 #[tokio::test(start_paused = true)]
-async fn internal_errors_are_put_up_with_for_as_long_as_the_options_say() {
+async fn internal_errors_are_retried_for_the_configured_time() {
     for (bound, answers, lists_anew, retries) in [
         (0, vec![error_line(500, "InternalError"); 2], true, 0),
         (30, vec![error_line(500, "InternalError"); 60], true, 31),
@@ -161,17 +160,17 @@ async fn internal_errors_are_put_up_with_for_as_long_as_the_options_say() {
         (30, vec![error_line(500, "StorageReadError"); 2], true, 0),
     ] {
         let server = Server::without_streaming();
-        let steady = Steady::new(Duration::from_secs(1));
+        let steady = ConstantBackoff::new(Duration::from_secs(1));
         server.answer_watches(answers);
         let options = ReflectorOptions {
             max_internal_error_retry: Duration::from_secs(bound),
             ..steady.options()
         };
         let (_factory, informer) = informer_with(&server, options).await;
-        // The watch that fails for good, and the backoff before the list.
-        let asked = retries + usize::from(lists_anew);
-        while steady.asked() < asked {
-            settle().await;
+        // The watch that finally fails, and the backoff before the list.
+        let calls = retries + usize::from(lists_anew);
+        while steady.calls() < calls {
+            run_until_idle().await;
         }
         tokio::time::sleep(Duration::from_millis(900)).await;
         assert_eq!(informer.stats().lists, 1);
@@ -186,18 +185,18 @@ async fn internal_errors_are_put_up_with_for_as_long_as_the_options_say() {
     }
 }
 
-/// client-go: TestRetryInternalError, "retries on, one call successful": a minute without one begins a new row of errors.
+/// client-go: TestRetryInternalError, "retries on, one call successful": a minute without an internal error resets the retry time.
 #[tokio::test(start_paused = true)]
-async fn a_minute_without_an_internal_error_is_a_new_beginning() {
+async fn minute_without_internal_errors_resets_their_retry_time() {
     let server = Server::without_streaming();
     server.put(&config_map("a", "1"));
     let mut answers = vec![error_line(500, "InternalError"); 20];
-    answers.push(Answer::Truth);
+    answers.push(Answer::Real);
     answers.extend(vec![error_line(500, "InternalError"); 20]);
     server.answer_watches(answers);
     let options = ReflectorOptions {
         max_internal_error_retry: Duration::from_secs(30),
-        ..Steady::new(Duration::from_secs(1)).options()
+        ..ConstantBackoff::new(Duration::from_secs(1)).options()
     };
     let (_factory, informer) = informer_with(&server, options).await;
     tokio::time::sleep(Duration::from_secs(81)).await;
@@ -209,7 +208,7 @@ async fn a_minute_without_an_internal_error_is_a_new_beginning() {
 
 /// client-go: TestReflectorWatchListPageSize.
 #[tokio::test(start_paused = true)]
-async fn the_size_of_pages_can_be_chosen() {
+async fn page_size_is_configurable() {
     let server = Server::without_streaming();
     for number in 0..10 {
         server.put(&config_map(&format!("c{number}"), "1"));
@@ -231,7 +230,7 @@ async fn the_size_of_pages_can_be_chosen() {
     );
     assert_eq!(informer.lister().list().len(), 10);
     server.reset();
-    long_after().await;
+    wait_out_backoff().await;
     assert_eq!(server.lists()[0], page("10", None));
 }
 
@@ -258,7 +257,7 @@ async fn the_error_handler_sees_each_failure_and_changes_nothing() {
         .unwrap();
     factory.start();
     factory.wait_for_cache_sync().await;
-    long_after().await;
+    wait_out_backoff().await;
     let error = informer.set_error_handler(|_| {}).unwrap_err();
     assert!(error.to_string().contains("ConfigMap has started"), "{error}");
     assert_eq!(
@@ -271,17 +270,17 @@ async fn the_error_handler_sees_each_failure_and_changes_nothing() {
     );
     assert_eq!(informer.stats().failures, 3);
     assert_eq!(contents(&informer.lister()), pairs(&[("a", "1")]));
-    // Nor is it told of what is none: a watch that ends, a version that has expired.
+    // Not failures: a watch that ends, and an expired version.
     server.cut();
-    long_after().await;
+    wait_out_backoff().await;
     server.reset();
-    long_after().await;
+    wait_out_backoff().await;
     assert_eq!(seen.lock().len(), 3);
 }
 
-/// What users give is called in the informer's task. Nobody is told that all is well.
+/// A user's backoff is called in the informer's task. The informer then reports itself as unhealthy.
 #[tokio::test(start_paused = true)]
-async fn a_backoff_that_panics_ends_the_informer_with_an_error() {
+async fn panicking_backoff_ends_the_informer_with_an_error() {
     struct Panics;
     impl Backoff for Panics {
         fn next(&mut self) -> Duration {
@@ -298,7 +297,7 @@ async fn a_backoff_that_panics_ends_the_informer_with_an_error() {
     server.answer_watches(vec![Answer::Fail(status(500, "Broken")); 2]);
     tokio::time::sleep(Duration::from_secs(2)).await;
     server.cut();
-    long_after().await;
+    wait_out_backoff().await;
     let said = log.lines("the informer of ConfigMap panicked: ");
     assert_eq!(said.len(), 1);
     assert!(said[0].contains("no time to lose"));
