@@ -1,4 +1,4 @@
-//! Which keys wait for what of one informer.
+//! Wait list: the keys that wait until one informer shows their writes.
 
 use std::{cmp::Ordering, collections::BTreeMap};
 
@@ -6,48 +6,49 @@ use hashbrown::HashSet;
 
 use crate::{NamespacedName, cache::InformerHandle};
 
-/// The keys that wait for versions of one informer, or for deletions.
+/// The keys that wait for resource versions of one informer, or for deletions.
 #[derive(Debug, Default)]
 pub(super) struct WaitList {
-    /// By namespace, then in the order in which the informer will get there. An informer that lists namespaces one by one is further in
-    /// one than in another.
-    versions: BTreeMap<Box<str>, BTreeMap<Version, Vec<Waiting>>>,
+    /// By namespace, then by version. An informer that lists namespaces one by one can have reached different versions in them.
+    versions: BTreeMap<Box<str>, BTreeMap<DecimalVersion, Vec<WaitingKey>>>,
     deletions: HashSet<NamespacedName>,
 }
 
 /// A key, and the object that it wrote.
-type Waiting = (NamespacedName, NamespacedName);
+type WaitingKey = (NamespacedName, NamespacedName);
 
-/// A version that is a decimal number.
+/// A resource version that is a decimal number.
 #[derive(Debug, PartialEq, Eq)]
-struct Version(Box<str>);
+struct DecimalVersion(Box<str>);
 
-impl Ord for Version {
+impl Ord for DecimalVersion {
     fn cmp(&self, other: &Self) -> Ordering {
         let (one, other) = (&self.0, &other.0);
         one.len().cmp(&other.len()).then_with(|| one.cmp(other))
     }
 }
 
-impl PartialOrd for Version {
+impl PartialOrd for DecimalVersion {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
 impl WaitList {
-    pub(super) fn version(&mut self, key: &NamespacedName, object: &NamespacedName, version: &str) {
+    /// Adds a key that waits until the informer has reached the version.
+    pub(super) fn add_version(&mut self, key: &NamespacedName, object: &NamespacedName, version: &str) {
         let namespace = object.namespace().unwrap_or_default();
         if !self.versions.contains_key(namespace) {
             self.versions.insert(namespace.into(), BTreeMap::new());
         }
         if let Some(versions) = self.versions.get_mut(namespace) {
-            let waiting = versions.entry(Version(version.into())).or_default();
+            let waiting = versions.entry(DecimalVersion(version.into())).or_default();
             waiting.push((key.clone(), object.clone()));
         }
     }
 
-    pub(super) fn deletion(&mut self, key: &NamespacedName) {
+    /// Adds a key that waits for a deletion.
+    pub(super) fn add_deletion(&mut self, key: &NamespacedName) {
         self.deletions.insert(key.clone());
     }
 
@@ -55,7 +56,7 @@ impl WaitList {
         self.versions.values().map(BTreeMap::len).sum::<usize>() + self.deletions.len()
     }
 
-    /// Takes out the keys that wait for a version that was reached, and all that wait for deletions.
+    /// Takes out the keys that wait for a reached version, and all that wait for deletions.
     pub(super) fn take_reached(&mut self, informer: &InformerHandle) -> HashSet<NamespacedName> {
         let mut taken = std::mem::take(&mut self.deletions);
         self.versions.retain(|_, versions| {
@@ -72,7 +73,7 @@ impl WaitList {
         taken
     }
 
-    /// Takes out everybody.
+    /// Takes out all keys.
     pub(super) fn take_all(&mut self) -> HashSet<NamespacedName> {
         let mut taken = std::mem::take(&mut self.deletions);
         let versions = std::mem::take(&mut self.versions).into_values();

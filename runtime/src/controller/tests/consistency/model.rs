@@ -1,4 +1,4 @@
-//! Whatever happens on the way: no reconcile reads an older cache than its key wrote, and no foreign change is lost.
+//! Random faults: no reconcile reads a cache that lacks its own writes, and no foreign change is lost.
 
 use std::{
     collections::HashMap,
@@ -30,18 +30,18 @@ use crate::{
     workqueue::ItemExponential,
 };
 
-/// In each world.
+/// Writes in each world.
 const LOOPS: usize = 1000;
 const WORLDS: u64 = 10;
 const PARENTS: [&str; 5] = ["a0", "a1", "a2", "a3", "a4"];
 
-/// What a reconcile of `key` writes: itself, and what it makes and deletes.
+/// The objects that a reconcile of `key` writes: its own, and two children.
 fn family(key: &str) -> [String; 3] {
     [key.to_owned(), format!("{key}-x"), format!("{key}-y")]
 }
 
-/// Holds the watch back: half of the time for moments, else for up to 9 s, less than the bound.
-async fn hold_back(server: Arc<Server>, mut random: StdRng) {
+/// Delays watch events, half of the time for up to 20 ms, else for up to 9 s, which is less than the write wait.
+async fn delay_events(server: Arc<Server>, mut random: StdRng) {
     loop {
         server.hold();
         let most = if random.random_bool(0.5) {
@@ -55,8 +55,8 @@ async fn hold_back(server: Arc<Server>, mut random: StdRng) {
     }
 }
 
-/// How many of the loops read something older than what a call before had written, and how often keys waited. Each call looks at its
-/// whole family and then patches, creates or deletes one of it.
+/// Returns how many calls read a cache that lacked an own write, and how often keys waited. Each call reads its whole family, then patches,
+/// creates or deletes one of it.
 async fn stale_reads_of(seed: u64, write_wait: Option<Duration>) -> (usize, u64) {
     let mut random = StdRng::seed_from_u64(seed);
     let (keys, workers) = (random.random_range(1..=PARENTS.len()), random.random_range(1..=4));
@@ -64,12 +64,12 @@ async fn stale_reads_of(seed: u64, write_wait: Option<Duration>) -> (usize, u64)
     let (client, lister) = (world.client.clone(), world.lister());
     let (loops, stale) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
     let (looped, counted) = (loops.clone(), stale.clone());
-    // The datum of each; none when it was deleted.
+    // The written datum of each object; none if it was deleted.
     let written = Arc::<Mutex<HashMap<String, Option<String>>>>::default();
     let dice = Mutex::new(StdRng::seed_from_u64(random.random()));
     let script = move |key: String, _| {
         if key.contains('-') {
-            // The event of a child.
+            // The key of a child.
             return async { Ok(Action::await_change()) }.boxed();
         }
         let mut family = family(&key);
@@ -116,7 +116,7 @@ async fn stale_reads_of(seed: u64, write_wait: Option<Duration>) -> (usize, u64)
             spec.write_wait(bound);
         }
     };
-    let proxy = tokio::spawn(hold_back(world.server.clone(), random));
+    let proxy = tokio::spawn(delay_events(world.server.clone(), random));
     let controller = world.run(register, script).await;
     while loops.load(Ordering::Relaxed) < LOOPS {
         sleep(Duration::from_secs(1)).await;
@@ -136,29 +136,29 @@ async fn stale_reads(write_wait: Option<Duration>) -> usize {
         waits += more_waits;
     }
     if write_wait.is_none() {
-        assert!(waits > 1000, "the proxy held nothing back: {waits}");
+        assert!(waits > 1000, "no event was delayed: {waits}");
     }
     stale
 }
 
 #[tokio::test(start_paused = true)]
-async fn ten_thousand_writes_are_read_by_the_next_call() {
+async fn next_call_reads_each_of_ten_thousand_writes() {
     assert_eq!(stale_reads(None).await, 0);
 }
 
-/// The test above can fail.
+/// Proves that the test above can fail.
 #[tokio::test(start_paused = true)]
-async fn they_are_not_where_keys_do_not_wait() {
+async fn next_call_reads_old_caches_without_write_wait() {
     let stale = stale_reads(Some(Duration::ZERO)).await;
     assert!(stale > 1000, "{stale}");
 }
 
 #[derive(Debug, Clone, Copy)]
 enum Step {
-    /// Somebody asks for something else.
+    /// A foreign change of `asked`.
     Ask(u8),
     Delete(u8),
-    /// The same, while the watch misses it.
+    /// The same, without a watch event.
     AskUnseen(u8),
     Bookmark,
     Cut,
@@ -191,18 +191,19 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What is asked for stands in `asked`, what was done in `done`.
+/// An object with a desired state in `asked`; the reconciler copies it to `done`.
 fn asked(name: &str, datum: usize) -> Value {
     json!({"data": {"asked": datum.to_string()}, "metadata": {"namespace": "default", "name": name}})
 }
 
-/// The uid and version that each key wrote last.
+/// The uid and version of each key's last write.
 type Written = Arc<Mutex<HashMap<String, (String, u64)>>>;
 
-/// Does what is asked for; says whether it read an older cache than it wrote.
+/// Copies `asked` to `done`, and sets `is_stale` if it read a cache that lacked its own write.
 fn doing(
     world: &World,
     is_stale: Arc<AtomicBool>,
+    own_events: OwnEvents,
 ) -> impl Fn(String, usize) -> BoxFuture<'static, Result<Action, ReconcileError>> + Send + Sync + 'static {
     let (client, lister, written) = (world.client.clone(), world.lister(), Written::default());
     move |key: String, call: usize| {
@@ -225,8 +226,10 @@ fn doing(
                 return Ok(Action::await_change());
             };
             let data = object.data.clone().unwrap_or_default();
-            // As a controller whose status has a time in it: each reconcile changes something.
-            let done = json!({"data": {"done": data.get("asked"), "at": call.to_string()}});
+            // Like a controller with a timestamp in its status: each reconcile changes something. That would never end under
+            // `ReconcileOnce`.
+            let at = (own_events == OwnEvents::Ignore).then(|| call.to_string());
+            let done = json!({"data": {"done": data.get("asked"), "at": at}});
             match client.patch(&name, &PatchBody::Merge(done)).await {
                 Ok(object) => {
                     let version = object.metadata.resource_version.unwrap().parse().unwrap();
@@ -245,10 +248,10 @@ fn doing(
 
 const NAMES: [&str; 3] = ["a0", "a1", "a2"];
 
-/// Carries out the steps; the watches are held back for five seconds at most, less than the bound.
-async fn happen(world: &World, controller: &Controller, steps: Vec<Step>) {
+/// Executes the steps. Watch events are delayed by five seconds at most, which is less than the write wait.
+async fn execute(world: &World, controller: &Controller, steps: Vec<Step>) {
     let name = |key: u8| NAMES[usize::from(key)];
-    // The rest of the object stays.
+    // Keeps the rest of the object.
     let merged = |key: u8, datum| {
         let mut object = world
             .server
@@ -262,10 +265,10 @@ async fn happen(world: &World, controller: &Controller, steps: Vec<Step>) {
         let ends_watches = matches!(step, Step::Cut | Step::Expire | Step::AskUnseen(_));
         match step {
             Step::Ask(key) => world.server.put(&merged(key, datum)),
-            // Somebody must notice, or nobody could ever know.
+            // The watch ends as well: otherwise no relist would find it.
             Step::AskUnseen(key) => world.server.put_unseen(&merged(key, datum)),
             Step::Delete(key) => world.server.delete("default", name(key)),
-            // Bookmarks come behind what is held back.
+            // A bookmark must not overtake delayed events.
             Step::Bookmark if held.is_some() => {}
             Step::Bookmark => world.server.bookmark(),
             Step::Cut | Step::Expire => {}
@@ -298,14 +301,16 @@ async fn happen(world: &World, controller: &Controller, steps: Vec<Step>) {
     world.server.release();
 }
 
-async fn run(steps: Vec<Step>) -> Result<(), TestCaseError> {
+async fn run(steps: Vec<Step>, own_events: OwnEvents) -> Result<(), TestCaseError> {
     let world = World::new(&NAMES);
     let is_stale = Arc::<AtomicBool>::default();
-    let two = |spec: &mut ControllerBuilder| {
-        spec.workers(2);
+    let register = |spec: &mut ControllerBuilder| {
+        spec.workers(2).own_events(own_events);
     };
-    let controller = world.run(two, doing(&world, is_stale.clone())).await;
-    happen(&world, &controller, steps).await;
+    let controller = world
+        .run(register, doing(&world, is_stale.clone(), own_events))
+        .await;
+    execute(&world, &controller, steps).await;
     sleep(Duration::from_mins(3)).await;
     for name in NAMES {
         let Some(object) = world.server.get("default", name) else {
@@ -316,7 +321,7 @@ async fn run(steps: Vec<Step>) -> Result<(), TestCaseError> {
     }
     prop_assert!(
         !is_stale.load(Ordering::Relaxed),
-        "a key read an older cache than it wrote"
+        "a key read a cache that lacks its own write"
     );
     let counts = || NAMES.map(|name| controller.count(name));
     let before = counts();
@@ -337,6 +342,8 @@ proptest! {
             .start_paused(true)
             .build()
             .unwrap();
-        runtime.block_on(run(steps))?;
+        for own_events in [OwnEvents::Ignore, OwnEvents::ReconcileOnce] {
+            runtime.block_on(run(steps.clone(), own_events))?;
+        }
     }
 }
