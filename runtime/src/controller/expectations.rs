@@ -28,7 +28,7 @@ const EXPECTATIONS_TIMEOUT: Duration = Duration::from_mins(5);
 /// The objects that keys created and deleted in bulk and that their controller has not observed yet, as client-go's
 /// `ControllerExpectations`. Cloning copies a pointer.
 ///
-/// A key waits for the answered writes of its own by itself; see [`Reconciler`](super::Reconciler). Expectations are for writes without an
+/// A key waits until the cache shows its answered writes; see [`Reconciler`](super::Reconciler). Expectations are for writes without an
 /// answer: the API server may have carried them out, and creating an object with a `generateName` a second time makes a second object. So
 /// reconcile checks [`are_satisfied`](Self::are_satisfied) before it counts the existing objects. While they are not satisfied it neither
 /// creates nor deletes, and is called again when they are, after five minutes at the latest.

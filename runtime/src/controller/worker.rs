@@ -74,7 +74,7 @@ impl Worker {
         );
         let mut running = RunningReconcile::start(self, &key);
         async {
-            // The call that makes the future is inside, too: it can panic as well.
+            // The call that makes the future is inside because it can panic as well.
             let call = AssertUnwindSafe(self.call(&key));
             let result = call.catch_unwind().await;
             running.outcome = Some(self.handle_result(&key, result));

@@ -33,7 +33,8 @@ pub enum OwnEvents {
     /// Own events do not enqueue, and no extra call is made.
     ///
     /// For reconcilers that do everything in one call, and go on with what a write returned: it saves the extra call. A reconcile that
-    /// returns after a write, to continue at its event, is not called again.
+    /// returns after a write, to continue at its event, is not called again. If the API server's object had a foreign change that the cache
+    /// did not show when the write was sent, a write that changes nothing answers with that version, and its event is ignored.
     Ignore,
     /// Own events enqueue the key, as in client-go and controller-runtime.
     Enqueue,

@@ -86,7 +86,7 @@ async fn only_other_annotations_pass() {
 
 /// controller-runtime: "When checking a ResourceVersionChangedPredicate"
 #[tokio::test]
-async fn a_resync_is_no_other_version() {
+async fn version_changed_rejects_resyncs() {
     let of = |version: &str| json!({"resourceVersion": version});
     assert!(updated(&of("1"), &of("2"), version_changed));
     assert!(!updated(&of("1"), &of("1"), version_changed));
@@ -94,17 +94,17 @@ async fn a_resync_is_no_other_version() {
 
 /// controller-runtime: "When checking an And/Or/NotPredicate"
 #[tokio::test]
-async fn conditions_combine() {
+async fn predicates_combine() {
     let (yes, no) = (|_: &Change<'_>| true, |_: &Change<'_>| false);
     let empty = json!({});
-    let passes = |condition: &dyn Fn(&Change<'_>) -> bool| updated(&empty, &empty, condition);
+    let passes = |predicate: &dyn Fn(&Change<'_>) -> bool| updated(&empty, &empty, predicate);
     assert!(passes(&all((yes, yes, yes))) && !passes(&all((yes, no))) && !passes(&all((no,))));
     assert!(passes(&any((no, yes))) && !passes(&any((no, no, no, no))));
     assert!(passes(&not(no)) && !passes(&not(yes)));
 }
 
 #[tokio::test]
-async fn additions_and_deletions_pass() {
+async fn predicates_accept_additions_and_deletions() {
     let object = object(&json!({"generation": 1}));
     let added = Change::Added {
         new: object.metadata(),
@@ -115,13 +115,13 @@ async fn additions_and_deletions_pass() {
         final_state_known: true,
     };
     for change in [added, deleted] {
-        for condition in [
+        for predicate in [
             generation_changed,
             labels_changed,
             annotations_changed,
             version_changed,
         ] {
-            assert!(condition(&change), "{change:?}");
+            assert!(predicate(&change), "{change:?}");
         }
     }
 }

@@ -31,12 +31,12 @@ use crate::{
 };
 
 /// Writes in each world.
-const LOOPS: usize = 1000;
+const WRITES_PER_WORLD: usize = 1000;
 const WORLDS: u64 = 10;
 const PARENTS: [&str; 5] = ["a0", "a1", "a2", "a3", "a4"];
 
 /// The objects that a reconcile of `key` writes: its own, and two children.
-fn family(key: &str) -> [String; 3] {
+fn objects(key: &str) -> [String; 3] {
     [key.to_owned(), format!("{key}-x"), format!("{key}-y")]
 }
 
@@ -44,18 +44,18 @@ fn family(key: &str) -> [String; 3] {
 async fn delay_events(server: Arc<Server>, mut random: StdRng) {
     loop {
         server.hold();
-        let most = if random.random_bool(0.5) {
+        let max = if random.random_bool(0.5) {
             20_000
         } else {
             9_000_000
         };
-        sleep(Duration::from_micros(random.random_range(1..most))).await;
+        sleep(Duration::from_micros(random.random_range(1..max))).await;
         server.release();
         sleep(Duration::from_micros(random.random_range(1..5_000))).await;
     }
 }
 
-/// Returns how many calls read a cache that lacked an own write, and how often keys waited. Each call reads its whole family, then patches,
+/// Returns how many calls read a cache that lacked an own write, and how often keys waited. Each call reads its whole objects, then patches,
 /// creates or deletes one of it.
 async fn stale_reads_of(seed: u64, write_wait: Option<Duration>) -> (usize, u64) {
     let mut random = StdRng::seed_from_u64(seed);
@@ -72,33 +72,33 @@ async fn stale_reads_of(seed: u64, write_wait: Option<Duration>) -> (usize, u64)
             // The key of a child.
             return async { Ok(Action::await_change()) }.boxed();
         }
-        let mut family = family(&key);
+        let mut objects = objects(&key);
         let is_old = |name: &String| {
             let written = written.lock();
             written
                 .get(name)
                 .is_some_and(|datum| *datum != cached(&lister, name))
         };
-        if family.iter().any(is_old) {
+        if objects.iter().any(is_old) {
             counted.fetch_add(1, Ordering::Relaxed);
         }
         let call = looped.fetch_add(1, Ordering::Relaxed);
         let (chosen, deletes) = {
             let mut dice = dice.lock();
-            (dice.random_range(0..family.len()), dice.random_bool(0.5))
+            (dice.random_range(0..objects.len()), dice.random_bool(0.5))
         };
-        let target = std::mem::take(&mut family[chosen]);
-        let is_there = chosen == 0 || matches!(written.lock().get(&target), Some(Some(_)));
+        let target = std::mem::take(&mut objects[chosen]);
+        let exists = chosen == 0 || matches!(written.lock().get(&target), Some(Some(_)));
         let (client, written) = (client.clone(), written.clone());
         async move {
-            if call >= LOOPS {
+            if call >= WRITES_PER_WORLD {
                 return Ok(Action::await_change());
             }
             let (name, new) = (target.parse::<NamespacedName>().unwrap(), call.to_string());
-            let is_deletion = is_there && chosen > 0 && deletes;
+            let is_deletion = exists && chosen > 0 && deletes;
             if is_deletion {
                 client.delete(&name, &DeleteParams::default()).await?;
-            } else if is_there {
+            } else if exists {
                 client.patch(&name, &datum(&new)).await?;
             } else {
                 let child = serde_json::from_value(config_map(name.name(), &new)).unwrap();
@@ -118,7 +118,7 @@ async fn stale_reads_of(seed: u64, write_wait: Option<Duration>) -> (usize, u64)
     };
     let proxy = tokio::spawn(delay_events(world.server.clone(), random));
     let controller = world.run(register, script).await;
-    while loops.load(Ordering::Relaxed) < LOOPS {
+    while loops.load(Ordering::Relaxed) < WRITES_PER_WORLD {
         sleep(Duration::from_secs(1)).await;
     }
     assert_eq!(controller.counts.overdue.load(Ordering::Relaxed), 0);
@@ -155,11 +155,11 @@ async fn next_call_reads_old_caches_without_write_wait() {
 
 #[derive(Debug, Clone, Copy)]
 enum Step {
-    /// A foreign change of `asked`.
-    Ask(u8),
+    /// A foreign change of `desired`.
+    Change(u8),
     Delete(u8),
     /// The same, without a watch event.
-    AskUnseen(u8),
+    ChangeUnseen(u8),
     Bookmark,
     Cut,
     Expire,
@@ -175,9 +175,9 @@ enum Step {
 fn step() -> impl Strategy<Value = Step> {
     let key = 0u8..3;
     prop_oneof![
-        8 => key.clone().prop_map(Step::Ask),
+        8 => key.clone().prop_map(Step::Change),
         2 => key.clone().prop_map(Step::Delete),
-        1 => key.prop_map(Step::AskUnseen),
+        1 => key.prop_map(Step::ChangeUnseen),
         1 => Just(Step::Bookmark),
         2 => Just(Step::Cut),
         2 => Just(Step::Expire),
@@ -191,16 +191,16 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// An object with a desired state in `asked`; the reconciler copies it to `done`.
-fn asked(name: &str, datum: usize) -> Value {
-    json!({"data": {"asked": datum.to_string()}, "metadata": {"namespace": "default", "name": name}})
+/// An object with a desired state in `desired`; the reconciler copies it to `observed`.
+fn desired_object(name: &str, datum: usize) -> Value {
+    json!({"data": {"desired": datum.to_string()}, "metadata": {"namespace": "default", "name": name}})
 }
 
 /// The uid and version of each key's last write.
 type Written = Arc<Mutex<HashMap<String, (String, u64)>>>;
 
-/// Copies `asked` to `done`, and sets `is_stale` if it read a cache that lacked its own write.
-fn doing(
+/// Copies `desired` to `observed`, and sets `is_stale` if it read a cache that lacked its own write.
+fn copying(
     world: &World,
     is_stale: Arc<AtomicBool>,
     own_events: OwnEvents,
@@ -229,8 +229,8 @@ fn doing(
             // Like a controller with a timestamp in its status: each reconcile changes something. That would never end under
             // `ReconcileOnce`.
             let at = (own_events == OwnEvents::Ignore).then(|| call.to_string());
-            let done = json!({"data": {"done": data.get("asked"), "at": at}});
-            match client.patch(&name, &PatchBody::Merge(done)).await {
+            let observed = json!({"data": {"observed": data.get("desired"), "at": at}});
+            match client.patch(&name, &PatchBody::Merge(observed)).await {
                 Ok(object) => {
                     let version = object.metadata.resource_version.unwrap().parse().unwrap();
                     written
@@ -248,7 +248,7 @@ fn doing(
 
 const NAMES: [&str; 3] = ["a0", "a1", "a2"];
 
-/// Executes the steps. Watch events are delayed by five seconds at most, which is less than the write wait.
+/// Executes the steps. Watch events are delayed by five seconds at max, which is less than the write wait.
 async fn execute(world: &World, controller: &Controller, steps: Vec<Step>) {
     let name = |key: u8| NAMES[usize::from(key)];
     // Keeps the rest of the object.
@@ -256,17 +256,17 @@ async fn execute(world: &World, controller: &Controller, steps: Vec<Step>) {
         let mut object = world
             .server
             .get("default", name(key))
-            .unwrap_or_else(|| asked(name(key), datum));
-        object["data"]["asked"] = datum.to_string().into();
+            .unwrap_or_else(|| desired_object(name(key), datum));
+        object["data"]["desired"] = datum.to_string().into();
         object
     };
     let mut held: Option<Instant> = None;
     for (datum, step) in steps.into_iter().enumerate() {
-        let ends_watches = matches!(step, Step::Cut | Step::Expire | Step::AskUnseen(_));
+        let ends_watches = matches!(step, Step::Cut | Step::Expire | Step::ChangeUnseen(_));
         match step {
-            Step::Ask(key) => world.server.put(&merged(key, datum)),
+            Step::Change(key) => world.server.put(&merged(key, datum)),
             // The watch ends as well: otherwise no relist would find it.
-            Step::AskUnseen(key) => world.server.put_unseen(&merged(key, datum)),
+            Step::ChangeUnseen(key) => world.server.put_unseen(&merged(key, datum)),
             Step::Delete(key) => world.server.delete("default", name(key)),
             // A bookmark must not overtake delayed events.
             Step::Bookmark if held.is_some() => {}
@@ -308,7 +308,7 @@ async fn run(steps: Vec<Step>, own_events: OwnEvents) -> Result<(), TestCaseErro
         spec.workers(2).own_events(own_events);
     };
     let controller = world
-        .run(register, doing(&world, is_stale.clone(), own_events))
+        .run(register, copying(&world, is_stale.clone(), own_events))
         .await;
     execute(&world, &controller, steps).await;
     sleep(Duration::from_mins(3)).await;
@@ -316,8 +316,8 @@ async fn run(steps: Vec<Step>, own_events: OwnEvents) -> Result<(), TestCaseErro
         let Some(object) = world.server.get("default", name) else {
             continue;
         };
-        let (asked, done) = (&object["data"]["asked"], &object["data"]["done"]);
-        prop_assert_eq!(asked, done, "a change of {} was lost", name);
+        let (desired, observed) = (&object["data"]["desired"], &object["data"]["observed"]);
+        prop_assert_eq!(desired, observed, "a change of {} was lost", name);
     }
     prop_assert!(
         !is_stale.load(Ordering::Relaxed),

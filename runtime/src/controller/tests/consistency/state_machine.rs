@@ -27,7 +27,7 @@ const SEEDS: u64 = 1000;
 const PARENTS: [&str; 2] = ["a0", "a1"];
 const FINALIZER: &str = "demo.dev/cleanup";
 
-/// Keeps a child ConfigMap and a Secret with the parent's `asked`, and reports it as `status.done`. Secrets have no informer.
+/// Copies the parent's `desired` to a child ConfigMap and a Secret, then to the parent's `observed`. Secrets have no informer.
 #[derive(Clone)]
 struct Stepwise {
     client: Client,
@@ -52,24 +52,24 @@ impl Stepwise {
             return Ok(Action::await_change());
         }
         let data = |object: &ConfigMap, field: &str| object.data.as_ref()?.get(field).cloned();
-        let asked = data(&parent, "asked").unwrap_or_default();
+        let desired = data(&parent, "desired").unwrap_or_default();
         let Some(child) = child else {
-            let child = serde_json::from_value(config_map(child_name.name(), &asked))?;
+            let child = serde_json::from_value(config_map(child_name.name(), &desired))?;
             self.client.create(&child).await?;
             return Ok(Action::await_change());
         };
-        if data(&child, "datum").as_ref() != Some(&asked) {
-            self.client.patch(&child_name, &datum(&asked)).await?;
+        if data(&child, "datum").as_ref() != Some(&desired) {
+            self.client.patch(&child_name, &datum(&desired)).await?;
             return Ok(Action::await_change());
         }
-        if self.secret(&key).await?.as_ref() != Some(&asked) {
-            let secret = json!({"metadata": {"annotations": {"asked": asked}}});
+        if self.secret(&key).await?.as_ref() != Some(&desired) {
+            let secret = json!({"metadata": {"annotations": {"desired": desired}}});
             self.secrets.patch(&key, &PatchBody::Merge(secret)).await?;
             return Ok(self.uncovered_write());
         }
-        if data(&parent, "done").as_ref() != Some(&asked) {
-            let done = PatchBody::Merge(json!({"data": {"done": asked}}));
-            self.client.patch(&key, &done).await?;
+        if data(&parent, "observed").as_ref() != Some(&desired) {
+            let observed = PatchBody::Merge(json!({"data": {"observed": desired}}));
+            self.client.patch(&key, &observed).await?;
         }
         Ok(Action::await_change())
     }
@@ -105,7 +105,7 @@ impl Stepwise {
             Ok(secret) => Ok(secret
                 .metadata
                 .annotations
-                .and_then(|mut all| all.remove("asked"))),
+                .and_then(|mut all| all.remove("desired"))),
             Err(error) if error.is_not_found() => Ok(None),
             Err(error) => Err(error.into()),
         }
@@ -125,12 +125,12 @@ impl Stepwise {
     }
 }
 
-/// A foreign change of the parent's `asked`; recreates a parent that is gone.
-fn ask(server: &Server, parent: &str, value: u32) {
+/// A foreign change of the parent's `desired`; recreates a parent that is gone.
+fn set_desired(server: &Server, parent: &str, value: u32) {
     let mut object = server
         .get("default", parent)
         .unwrap_or_else(|| json!({"metadata": {"namespace": "default", "name": parent}}));
-    object["data"]["asked"] = value.to_string().into();
+    object["data"]["desired"] = value.to_string().into();
     server.put(&object);
 }
 
@@ -156,7 +156,7 @@ async fn disturb(world: &World, random: &mut StdRng) {
     for step in 0..random.random_range(8..28) {
         let parent = PARENTS[random.random_range(0..PARENTS.len())];
         match random.random_range(0..20) {
-            0..=4 => ask(server, parent, step),
+            0..=4 => set_desired(server, parent, step),
             5 => server.delete("default", &format!("{parent}-child")),
             6 => delete(server, parent),
             7..=9 => server.hold(),
@@ -187,7 +187,7 @@ async fn disturb(world: &World, random: &mut StdRng) {
     world.quirks.lock().lose_next = false;
 }
 
-/// Whether the parent reached its end: everything is as asked, or everything is deleted.
+/// Whether the parent reached its end: everything is as desired, or everything is deleted.
 fn is_at_its_end(world: &World, parent: &str) -> bool {
     let get = |name: &str| world.server.get("default", name);
     let child = get(&format!("{parent}-child"));
@@ -196,14 +196,14 @@ fn is_at_its_end(world: &World, parent: &str) -> bool {
         None => true,
         Some(parent) if parent["metadata"]["deletionTimestamp"].is_string() => false,
         Some(parent) => {
-            let asked = parent["data"]["asked"].clone();
-            let is_asked = |object: Option<Value>, field: &str| {
+            let desired = parent["data"]["desired"].clone();
+            let has_desired = |object: Option<Value>, field: &str| {
                 let pointer = format!("/{field}");
-                object.is_some_and(|object| object.pointer(&pointer) == Some(&asked))
+                object.is_some_and(|object| object.pointer(&pointer) == Some(&desired))
             };
-            is_asked(Some(parent), "data/done")
-                && is_asked(child, "data/datum")
-                && is_asked(secret, "metadata/annotations/asked")
+            has_desired(Some(parent), "data/observed")
+                && has_desired(child, "data/datum")
+                && has_desired(secret, "metadata/annotations/desired")
         }
     }
 }
@@ -228,7 +228,7 @@ async fn run(seed: u64, own_events: OwnEvents) -> Run {
         own_events,
     };
     let (informer, workers) = (world.informer.clone(), random.random_range(1..=3));
-    let write_wait = [Duration::ZERO, millis(100), Duration::from_secs(10)][random.random_range(0..3)];
+    let write_wait = [Duration::ZERO, millis(20), Duration::from_secs(10)][random.random_range(0..3)];
     let register = |spec: &mut ControllerBuilder| {
         spec.watches(&informer, |change| {
             let parent = change.name().name().strip_suffix("-child");
@@ -239,7 +239,7 @@ async fn run(seed: u64, own_events: OwnEvents) -> Run {
         .own_events(own_events);
     };
     for parent in PARENTS {
-        ask(&world.server, parent, 0);
+        set_desired(&world.server, parent, 0);
     }
     let controller: Controller = world.run(register, stepwise.script()).await;
     disturb(&world, &mut random).await;
