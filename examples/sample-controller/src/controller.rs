@@ -7,7 +7,9 @@ use kubewright::{
     NamespacedName,
     cache::{Change, Lister, LookupError, Metadata},
     client::{Create, TypedClient, Update, UpdateStatus},
-    controller::{Action, ReconcileError, Reconciler, Setup, Source, controller_reference, is_controlled_by},
+    controller::{
+        Action, OwnEvents, ReconcileError, Reconciler, Setup, Source, controller_reference, is_controlled_by,
+    },
     events::{EventType, Recorder},
     workqueue::{ItemExponential, MaxOf, TokenBucket},
 };
@@ -56,6 +58,8 @@ impl FooController {
                 ItemExponential::new(Duration::from_millis(5), Duration::from_secs(1000)),
                 TokenBucket::new(50.0, 300),
             ))
+            // One call does everything: an extra call after its writes would only repeat the status update.
+            .own_events(OwnEvents::Ignore)
             .workers(2);
     }
 }

@@ -6,7 +6,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::{
     ConsistencyState, ConsistencyStore,
-    follow_up::{FOLLOW_UP_WARNING_INTERVAL, FollowUp},
+    follow_up::{ChangedObject, FOLLOW_UP_WARNING_INTERVAL, FollowUp},
 };
 use crate::{NamespacedName, workqueue::Priority};
 
@@ -41,15 +41,51 @@ impl DelayedFollowUps {
     }
 }
 
+/// An extra call to be counted and logged.
+pub(super) struct ScheduledFollowUp {
+    follow_up: FollowUp,
+    /// The changed object and the extra calls in a row, if a warning is due.
+    warning: Option<(ChangedObject, u32)>,
+}
+
 impl ConsistencyStore {
-    /// Counts an extra call, and delays or logs it if there were many in a row. Returns whether it is to be made at once.
+    /// Sets the timer of a delayed extra call. [`report_follow_up`](Self::report_follow_up) counts and logs it without the lock.
     pub(super) fn schedule(
         &self,
         state: &mut ConsistencyState,
         key: &NamespacedName,
         follow_up: FollowUp,
-    ) -> bool {
-        let delay = match follow_up {
+    ) -> ScheduledFollowUp {
+        let mut scheduled = ScheduledFollowUp {
+            follow_up,
+            warning: None,
+        };
+        let (FollowUp::Delayed(delay), Some(record)) = (follow_up, state.keys.get_mut(key)) else {
+            return scheduled;
+        };
+        let now = Instant::now();
+        let is_warned = state
+            .warned_of_follow_ups
+            .is_some_and(|warned| now.saturating_duration_since(warned) < FOLLOW_UP_WARNING_INTERVAL);
+        if !is_warned {
+            state.warned_of_follow_ups = Some(now);
+            let in_a_row = record.follow_up.in_a_row();
+            let changed = record.follow_up.changed().cloned();
+            scheduled.warning = changed.map(|object| (object, in_a_row));
+        }
+        let due = now + delay;
+        if let Some(replaced) = record.follow_up.due.replace(due) {
+            state.delayed.remove(replaced, key);
+        }
+        if state.delayed.insert(due, key.clone()) {
+            self.earlier_follow_up.notify_one();
+        }
+        scheduled
+    }
+
+    /// Counts an extra call, and logs a delayed one. Returns whether it is to be made at once.
+    pub(super) fn report_follow_up(&self, key: &NamespacedName, scheduled: &ScheduledFollowUp) -> bool {
+        let delay = match scheduled.follow_up {
             FollowUp::None => return false,
             FollowUp::Immediate => {
                 self.metrics.follow_up_scheduled();
@@ -59,27 +95,13 @@ impl ConsistencyStore {
         };
         self.metrics.follow_up_scheduled();
         self.metrics.follow_up_delayed();
-        let now = Instant::now();
-        let Some(record) = state.keys.get_mut(key) else {
-            return false;
-        };
-        let is_warned = state
-            .warned_of_follow_ups
-            .is_some_and(|warned| now.saturating_duration_since(warned) < FOLLOW_UP_WARNING_INTERVAL);
-        if !is_warned && let Some(object) = record.follow_up.changed() {
-            state.warned_of_follow_ups = Some(now);
-            let (controller, in_a_row, verb) =
-                (&*self.controller, record.follow_up.in_a_row(), object.verb());
+        if let Some((object, in_a_row)) = &scheduled.warning {
+            let (controller, verb) = (&*self.controller, object.verb());
             tracing::warn!(
                 controller, %key, %object, verb, in_a_row, ?delay,
                 "every reconcile of the key changes the object: its next extra call is delayed; write only what differs, \
                  or set `.own_events(OwnEvents::Ignore)`"
             );
-        }
-        let due = now + delay;
-        record.follow_up.due = Some(due);
-        if state.delayed.insert(due, key.clone()) {
-            self.earlier_follow_up.notify_one();
         }
         false
     }

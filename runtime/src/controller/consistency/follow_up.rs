@@ -77,6 +77,8 @@ pub(super) struct FollowUpState {
     changed: Option<ChangedObject>,
     /// Extra calls in a row without a foreign change.
     in_a_row: u32,
+    /// An extra call was decided, and no call has started since.
+    is_pending: bool,
     /// When a delayed extra call is due.
     pub(super) due: Option<Instant>,
 }
@@ -120,6 +122,7 @@ impl FollowUpState {
     /// A call of the key starts, and replaces a delayed extra call. Returns the time of that.
     pub(super) fn start(&mut self) -> Option<Instant> {
         self.changed = None;
+        self.is_pending = false;
         self.due.take()
     }
 
@@ -154,7 +157,11 @@ impl FollowUpState {
 
     /// Decides about the extra call after a write of a task that outlived its reconcile.
     pub(super) fn finish_late_write(&mut self) -> FollowUp {
-        self.next()
+        if self.is_pending {
+            FollowUp::None
+        } else {
+            self.next()
+        }
     }
 
     /// The last object that was changed.
@@ -172,6 +179,7 @@ impl FollowUpState {
     }
 
     fn next(&mut self) -> FollowUp {
+        self.is_pending = true;
         self.in_a_row = self.in_a_row.saturating_add(1);
         match self.in_a_row.checked_sub(MAX_IMMEDIATE_FOLLOW_UPS + 1) {
             None => FollowUp::Immediate,

@@ -138,8 +138,18 @@ fn changes_of_an_earlier_call_do_not_count() {
 }
 
 #[test]
-fn late_write_is_followed_by_a_call() {
+fn late_writes_are_followed_by_one_call() {
     let mut state = FollowUpState::default();
+    state.record_change(changed());
+    assert_eq!(state.finish_late_write(), FollowUp::Immediate);
+    state.record_change(changed());
+    assert_eq!(
+        state.finish_late_write(),
+        FollowUp::None,
+        "the call is still pending"
+    );
+    state.start();
+    state.finish(Outcome::Success, false);
     state.record_change(changed());
     assert_eq!(state.finish_late_write(), FollowUp::Immediate);
 }

@@ -199,11 +199,12 @@ impl ConsistencyStore {
             Some(outcome) if self.has_follow_ups() => record.follow_up.finish(outcome, changes.is_enqueued),
             _ => FollowUp::None,
         };
-        let is_immediate = self.schedule(&mut state, key, follow_up);
+        let scheduled = self.schedule(&mut state, key, follow_up);
         if state.keys.get(key).is_some_and(KeyRecord::is_empty) {
             state.keys.remove(key);
         }
         drop(state);
+        let is_immediate = self.report_follow_up(key, &scheduled);
         for _ in 0..changes.own {
             self.metrics.own_event_ignored();
         }

@@ -5,7 +5,7 @@ use std::sync::{Arc, atomic::Ordering};
 use super::{
     ConsistencyState, ConsistencyStore,
     follow_up::{ChangedObject, WriteBaseline, is_change},
-    key_record::{KeyRecord, PendingWrite},
+    key_record::PendingWrite,
 };
 use crate::{
     ApiResource, NamespacedName,
@@ -105,11 +105,15 @@ impl ConsistencyStore {
                 "resource versions are not decimal numbers: keys do not wait until the cache shows their writes"
             );
         }
-        let mut state = self.state.lock();
         let is_awaited = !pending.undelivered.is_empty();
         pending.is_given_up = self.has_follow_ups() && (unordered || self.write_wait.is_zero());
         // The event of a write that is not waited for enqueues the key, which is the next call.
         let has_follow_up = self.has_follow_ups() && !(is_awaited && pending.is_given_up);
+        let changed = changed.filter(|_| has_follow_up);
+        if !is_awaited && changed.is_none() {
+            return;
+        }
+        let mut state = self.state.lock();
         let ConsistencyState { keys, wait_lists, .. } = &mut *state;
         let record = keys.entry(key.clone()).or_default();
         if is_awaited {
@@ -122,19 +126,15 @@ impl ConsistencyStore {
             record.writes.push(pending);
             self.count_waits(wait_lists);
         }
-        let mut is_immediate = false;
-        if let Some(changed) = changed.filter(|_| has_follow_up) {
-            record.follow_up.record_change(changed);
-            if !record.is_running {
-                let follow_up = record.follow_up.finish_late_write();
-                is_immediate = self.schedule(&mut state, key, follow_up);
-            }
+        let Some(changed) = changed else { return };
+        record.follow_up.record_change(changed);
+        if record.is_running {
+            return;
         }
-        if state.keys.get(key).is_some_and(KeyRecord::is_empty) {
-            state.keys.remove(key);
-        }
+        let follow_up = record.follow_up.finish_late_write();
+        let scheduled = self.schedule(&mut state, key, follow_up);
         drop(state);
-        if is_immediate {
+        if self.report_follow_up(key, &scheduled) {
             self.queue.add_with_priority(key.clone(), Priority::LOW);
         }
     }

@@ -171,19 +171,20 @@ async fn changes_of_all_sources_enqueue_the_primary_key() {
     let informers = SharedInformerFactory::from_sources(move |kind, _, _| sources[&*kind.kind].clone());
     let calls = Calls::new();
     let script = |_: String, _: usize| async { Ok(Action::await_change()) }.boxed();
-    let mut spec = ControllerBuilder::new(
+    let mut builder = ControllerBuilder::new(
         "test".to_owned(),
         Scripted {
             calls: calls.clone(),
             script,
         },
     );
-    spec.reconciles(&informers.of::<Deployment>())
+    builder
+        .reconciles(&informers.of::<Deployment>())
         .owns(&informers.of::<ReplicaSet>())
         .watches(&informers.of::<ConfigMap>(), |change| {
             vec![change.name().sibling("mapped")]
         });
-    let runner = ControllerRunner::new(spec, Arc::new(NoMetrics)).unwrap();
+    let runner = ControllerRunner::new(builder, Arc::new(NoMetrics)).unwrap();
     informers.start();
     let stop = CancellationToken::new();
     let run = tokio::spawn(runner.run(stop.clone(), millis(0)));

@@ -129,8 +129,8 @@ fn start<F>(workers: usize, grace: Duration, script: F) -> Running
 where
     F: Fn(String, usize) -> BoxFuture<'static, Result<Action, ReconcileError>> + Send + Sync + 'static,
 {
-    start_with(grace, script, |spec| {
-        spec.workers(workers);
+    start_with(grace, script, |builder| {
+        builder.workers(workers);
     })
 }
 
@@ -139,18 +139,19 @@ where
     F: Fn(String, usize) -> BoxFuture<'static, Result<Action, ReconcileError>> + Send + Sync + 'static,
 {
     let calls = Calls::new();
-    let mut spec = ControllerBuilder::new(
+    let mut builder = ControllerBuilder::new(
         "test".to_owned(),
         Scripted {
             calls: calls.clone(),
             script,
         },
     );
-    spec.reconciles(&seeded(&[deployment("seeded")]))
+    builder
+        .reconciles(&seeded(&[deployment("seeded")]))
         .rate_limiter(ItemExponential::new(millis(5), Duration::from_secs(1000)));
-    options(&mut spec);
+    options(&mut builder);
     let outcomes = Arc::new(Outcomes::default());
-    let runner = ControllerRunner::new(spec, outcomes.clone()).unwrap();
+    let runner = ControllerRunner::new(builder, outcomes.clone()).unwrap();
     let (queue, stop) = (runner.queue().clone(), CancellationToken::new());
     let run = tokio::spawn(runner.run(stop.clone(), grace));
     Running {

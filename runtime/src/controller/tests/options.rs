@@ -32,8 +32,8 @@ async fn reconcile_that_exceeds_the_timeout_is_cancelled_and_retried() {
         }
         .boxed()
     };
-    let running = start(script, |spec| {
-        spec.reconcile_timeout(millis(100));
+    let running = start(script, |builder| {
+        builder.reconcile_timeout(millis(100));
     });
     running.add("default/a");
     sleep(Duration::from_secs(1)).await;
@@ -55,7 +55,7 @@ async fn paused_controller_starts_no_reconcile_and_keeps_its_keys() {
         }
         .boxed()
     };
-    let running = start(script, |spec| pause = Some(spec.pause_handle()));
+    let running = start(script, |builder| pause = Some(builder.pause_handle()));
     let pause = pause.unwrap();
     running.add("default/slow");
     sleep(millis(10)).await;
@@ -79,7 +79,7 @@ async fn paused_controller_starts_no_reconcile_and_keeps_its_keys() {
 #[tokio::test(start_paused = true)]
 async fn idle_controller_can_be_paused() {
     let mut pause = None;
-    let running = start(done, |spec| pause = Some(spec.pause_handle()));
+    let running = start(done, |builder| pause = Some(builder.pause_handle()));
     sleep(millis(10)).await;
     let pause = pause.unwrap();
     pause.pause();
@@ -101,8 +101,9 @@ async fn keys_of_watched_streams_are_enqueued() {
     });
     let ended = futures::stream::iter([name("default/once")]);
     let panicking = futures::stream::iter([()]).map(|()| -> crate::NamespacedName { panic!("no key") });
-    let running = start(done, |spec| {
-        spec.watches_stream(keys)
+    let running = start(done, |builder| {
+        builder
+            .watches_stream(keys)
             .watches_stream(ended)
             .watches_stream(panicking);
     });
@@ -119,12 +120,12 @@ async fn keys_of_watched_streams_are_enqueued() {
 
 #[tokio::test]
 async fn multiple_predicates_are_anded() {
-    let mut spec = ControllerBuilder::new("test".to_owned(), Nothing);
+    let mut builder = ControllerBuilder::new("test".to_owned(), Nothing);
     let source = Source::of(&seeded(&[]))
         .with_predicate(|change| change.name().name() != "a")
         .with_predicate(|change| change.name().name() != "b");
-    spec.reconciles(source);
-    let source = &spec.sources[0];
+    builder.reconciles(source);
+    let source = &builder.sources[0];
     let passes = |name: &str| {
         let informer = seeded(&[deployment(name)]);
         let object = informer
@@ -155,7 +156,11 @@ async fn resync_period_of_the_setup_is_the_default_of_controllers() {
         .controller("never", Nothing)
         .reconciles(&deployments)
         .resync(Duration::ZERO);
-    let resyncs: Vec<_> = setup.take_controllers().iter().map(|spec| spec.resync).collect();
+    let resyncs: Vec<_> = setup
+        .take_controllers()
+        .iter()
+        .map(|builder| builder.resync)
+        .collect();
     let expected = [Duration::from_hours(10), Duration::from_mins(1), Duration::ZERO];
     assert_eq!(resyncs, expected.map(Some));
 }

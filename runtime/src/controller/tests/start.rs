@@ -15,7 +15,7 @@ use crate::{NamespacedName, cache::Lister};
 async fn workers_start_after_cache_sync() {
     let calls = Calls::new();
     let script = |_: String, _: usize| async { Ok(Action::await_change()) }.boxed();
-    let mut spec = ControllerBuilder::new(
+    let mut builder = ControllerBuilder::new(
         "test".to_owned(),
         Scripted {
             calls: calls.clone(),
@@ -23,8 +23,8 @@ async fn workers_start_after_cache_sync() {
         },
     );
     let (deployments, owned) = (seeded(&[deployment("a")]), factory().of::<ReplicaSet>());
-    spec.reconciles(&deployments).owns(&owned);
-    let runner = ControllerRunner::new(spec, Arc::new(NoMetrics)).unwrap();
+    builder.reconciles(&deployments).owns(&owned);
+    let runner = ControllerRunner::new(builder, Arc::new(NoMetrics)).unwrap();
     assert_eq!(
         runner.not_synced().map(|kind| &*kind.kind).collect::<Vec<_>>(),
         ["ReplicaSet"]
@@ -44,9 +44,9 @@ async fn workers_start_after_cache_sync() {
 
 #[tokio::test(start_paused = true)]
 async fn controller_without_cache_sync_stops() {
-    let mut spec = ControllerBuilder::new("test".to_owned(), Nothing);
-    spec.reconciles(&factory().of::<Deployment>());
-    let runner = ControllerRunner::new(spec, Arc::new(NoMetrics)).unwrap();
+    let mut builder = ControllerBuilder::new("test".to_owned(), Nothing);
+    builder.reconciles(&factory().of::<Deployment>());
+    let runner = ControllerRunner::new(builder, Arc::new(NoMetrics)).unwrap();
     let stop = CancellationToken::new();
     let run = tokio::spawn(runner.run(stop.clone(), millis(0)));
     sleep(millis(10)).await;
@@ -78,10 +78,10 @@ async fn object_that_does_not_decode_is_not_retried() {
         "{text}"
     );
 
-    let mut spec = ControllerBuilder::new("test".to_owned(), reads);
-    spec.reconciles(&informer);
+    let mut builder = ControllerBuilder::new("test".to_owned(), reads);
+    builder.reconciles(&informer);
     let outcomes = Arc::new(Outcomes::default());
-    let runner = ControllerRunner::new(spec, outcomes.clone()).unwrap();
+    let runner = ControllerRunner::new(builder, outcomes.clone()).unwrap();
     for key in ["default/bad", "default/gone"] {
         runner.queue().add(name(key));
     }

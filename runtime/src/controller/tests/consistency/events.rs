@@ -18,15 +18,15 @@ fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-fn ignore(spec: &mut ControllerBuilder) {
-    spec.own_events(OwnEvents::Ignore);
+fn ignore(builder: &mut ControllerBuilder) {
+    builder.own_events(OwnEvents::Ignore);
 }
 
 /// Runs a controller that writes a new datum in each reconcile of `a`, and ignores own events unless `register` sets that.
 async fn always_writing(world: &World, register: impl FnOnce(&mut ControllerBuilder)) -> Controller {
-    let register = |spec: &mut ControllerBuilder| {
-        ignore(spec);
-        register(spec);
+    let register = |builder: &mut ControllerBuilder| {
+        ignore(builder);
+        register(builder);
     };
     let client = world.client.clone();
     let script = move |key: String, call: usize| {
@@ -70,8 +70,8 @@ async fn controller_that_writes_in_each_reconcile_goes_quiet() {
 async fn controller_that_writes_in_each_reconcile_never_goes_quiet_if_own_events_enqueue() {
     let world = World::new(&["a"]);
     world.quirks.lock().delay = millis(10);
-    let controller = always_writing(&world, |spec| {
-        spec.own_events(OwnEvents::Enqueue);
+    let controller = always_writing(&world, |builder| {
+        builder.own_events(OwnEvents::Enqueue);
     })
     .await;
     sleep(seconds(10)).await;
@@ -95,8 +95,8 @@ async fn controller_that_writes_status_in_each_reconcile_goes_quiet() {
             }
             .boxed()
         };
-        let register = |spec: &mut ControllerBuilder| {
-            spec.own_events(own_events);
+        let register = |builder: &mut ControllerBuilder| {
+            builder.own_events(own_events);
         };
         let controller = world.run(register, script).await;
         let status = || world.server.get("default", "a").unwrap()["status"]["calls"].clone();
@@ -186,8 +186,8 @@ async fn changes_found_by_a_relist_enqueue() {
 #[tokio::test(start_paused = true)]
 async fn resyncs_enqueue() {
     let world = World::new(&["a"]);
-    let controller = always_writing(&world, |spec| {
-        spec.resync(seconds(60));
+    let controller = always_writing(&world, |builder| {
+        builder.resync(seconds(60));
     })
     .await;
     sleep(seconds(59)).await;
@@ -240,10 +240,10 @@ async fn own_events_enqueue_other_keys_and_other_controllers() {
     };
     // A change of `b` enqueues `a` as well.
     let informer = world.informer.clone();
-    let register = move |spec: &mut ControllerBuilder| {
+    let register = move |builder: &mut ControllerBuilder| {
         let source = Source::of(&informer).with_predicate(|change| !matches!(change, Change::Added { .. }));
-        ignore(spec);
-        spec.watches(source, |change| match change.name().name() {
+        ignore(builder);
+        builder.watches(source, |change| match change.name().name() {
             "b" => vec![name("a")],
             _ => Vec::new(),
         });

@@ -259,8 +259,8 @@ async fn deletion_counts_only_if_the_cached_object_was_not_being_deleted() {
 async fn deletion_events_always_enqueue_and_replace_the_extra_call() {
     let world = World::new(&["a", "b"]);
     let informer = world.informer.clone();
-    let children = |spec: &mut ControllerBuilder| {
-        spec.watches(&informer, |change| match change.name().name() {
+    let children = |builder: &mut ControllerBuilder| {
+        builder.watches(&informer, |change| match change.name().name() {
             "b" => vec![name("a")],
             _ => Vec::new(),
         });
@@ -290,8 +290,8 @@ async fn event_enqueues_once_the_wait_is_given_up() {
     world.server.hold();
     let controller = writing(
         &world,
-        |spec| {
-            spec.write_wait(millis(100));
+        |builder| {
+            builder.write_wait(millis(100));
         },
         |client, call| {
             if call == 1 {
@@ -322,8 +322,8 @@ async fn event_enqueues_without_write_wait_and_without_version_order() {
             }
             let controller = writing(
                 &world,
-                |spec| {
-                    spec.write_wait(write_wait);
+                |builder| {
+                    builder.write_wait(write_wait);
                 },
                 idempotent,
             )
@@ -346,8 +346,8 @@ async fn event_enqueues_without_write_wait_and_without_version_order() {
 async fn uncovered_write_without_write_wait_is_followed_by_one_call() {
     let world = World::new(&["a"]);
     let secrets = secrets(&world);
-    let zero = |spec: &mut ControllerBuilder| {
-        spec.write_wait(Duration::ZERO);
+    let zero = |builder: &mut ControllerBuilder| {
+        builder.write_wait(Duration::ZERO);
     };
     let controller = writing(&world, zero, move |_, _| {
         let secrets = secrets.clone();
@@ -399,8 +399,8 @@ async fn deadline_of_requeue_after_stays() {
 async fn errors_panics_timeouts_and_requeue_bring_their_own_call() {
     for kind in 0..4 {
         let world = World::new(&["a"]);
-        let limit = |spec: &mut ControllerBuilder| {
-            spec.reconcile_timeout(seconds(1));
+        let limit = |builder: &mut ControllerBuilder| {
+            builder.reconcile_timeout(seconds(1));
         };
         let controller = writing(&world, limit, move |client, call| {
             async move {
@@ -583,8 +583,8 @@ async fn write_that_changes_nothing_does_not_hide_a_foreign_change() {
     for own_events in [OwnEvents::ReconcileOnce, OwnEvents::Ignore] {
         for is_seen in [true, false] {
             let world = World::new(&["a"]);
-            let mode = |spec: &mut ControllerBuilder| {
-                spec.own_events(own_events);
+            let mode = |builder: &mut ControllerBuilder| {
+                builder.own_events(own_events);
             };
             let (server, lister) = (world.server.clone(), world.lister());
             let copied = Arc::<Mutex<Option<String>>>::default();
@@ -627,8 +627,8 @@ async fn step_wise_reconciler_stalls_if_own_events_are_ignored() {
         (OwnEvents::Enqueue, 4),
     ] {
         let world = World::new(&["a"]);
-        let mode = |spec: &mut ControllerBuilder| {
-            spec.own_events(own_events);
+        let mode = |builder: &mut ControllerBuilder| {
+            builder.own_events(own_events);
         };
         let lister = world.lister();
         let controller = writing(&world, mode, move |client, _| {

@@ -109,11 +109,12 @@ async fn stale_reads_of(seed: u64, write_wait: Option<Duration>) -> (usize, u64)
         }
         .boxed()
     };
-    let register = |spec: &mut ControllerBuilder| {
-        spec.workers(workers)
+    let register = |builder: &mut ControllerBuilder| {
+        builder
+            .workers(workers)
             .rate_limiter(ItemExponential::new(millis(1), millis(1)));
         if let Some(bound) = write_wait {
-            spec.write_wait(bound);
+            builder.write_wait(bound);
         }
     };
     let proxy = tokio::spawn(delay_events(world.server.clone(), random));
@@ -304,8 +305,8 @@ async fn execute(world: &World, controller: &Controller, steps: Vec<Step>) {
 async fn run(steps: Vec<Step>, own_events: OwnEvents) -> Result<(), TestCaseError> {
     let world = World::new(&NAMES);
     let is_stale = Arc::<AtomicBool>::default();
-    let register = |spec: &mut ControllerBuilder| {
-        spec.workers(2).own_events(own_events);
+    let register = |builder: &mut ControllerBuilder| {
+        builder.workers(2).own_events(own_events);
     };
     let controller = world
         .run(register, copying(&world, is_stale.clone(), own_events))

@@ -84,8 +84,8 @@ async fn key_does_not_wait_without_write_wait() {
     world.server.hold();
     let controller = world
         .run(
-            |spec| {
-                spec.write_wait(Duration::ZERO);
+            |builder| {
+                builder.write_wait(Duration::ZERO);
             },
             script,
         )
@@ -319,8 +319,9 @@ async fn write_wait_is_an_option() {
     world.factory.start();
     world.factory.wait_for_cache_sync().await;
     world.server.hold();
-    let bounded = |spec: &mut ControllerBuilder| {
-        spec.write_wait(seconds(1))
+    let bounded = |builder: &mut ControllerBuilder| {
+        builder
+            .write_wait(seconds(1))
             .rate_limiter(ItemExponential::new(millis(1), millis(1)));
     };
     let controller = world.run(bounded, script).await;

@@ -229,14 +229,15 @@ async fn run(seed: u64, own_events: OwnEvents) -> Run {
     };
     let (informer, workers) = (world.informer.clone(), random.random_range(1..=3));
     let write_wait = [Duration::ZERO, millis(20), Duration::from_secs(10)][random.random_range(0..3)];
-    let register = |spec: &mut ControllerBuilder| {
-        spec.watches(&informer, |change| {
-            let parent = change.name().name().strip_suffix("-child");
-            parent.map(name).into_iter().collect()
-        })
-        .workers(workers)
-        .write_wait(write_wait)
-        .own_events(own_events);
+    let register = |builder: &mut ControllerBuilder| {
+        builder
+            .watches(&informer, |change| {
+                let parent = change.name().name().strip_suffix("-child");
+                parent.map(name).into_iter().collect()
+            })
+            .workers(workers)
+            .write_wait(write_wait)
+            .own_events(own_events);
     };
     for parent in PARENTS {
         set_desired(&world.server, parent, 0);

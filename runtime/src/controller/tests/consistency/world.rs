@@ -342,13 +342,14 @@ impl World {
             calls: calls.clone(),
             script,
         };
-        let mut spec = ControllerBuilder::new("test".to_owned(), scripted);
-        spec.informers = Some(self.factory.clone());
-        spec.reconciles(&self.informer)
+        let mut builder = ControllerBuilder::new("test".to_owned(), scripted);
+        builder.informers = Some(self.factory.clone());
+        builder
+            .reconciles(&self.informer)
             .rate_limiter(ItemExponential::new(millis(5), Duration::from_secs(1000)));
-        register(&mut spec);
+        register(&mut builder);
         let counts = Arc::new(Counts::default());
-        let runner = ControllerRunner::new(spec, counts.clone()).unwrap();
+        let runner = ControllerRunner::new(builder, counts.clone()).unwrap();
         let (queue, stop) = (runner.queue().clone(), CancellationToken::new());
         self.factory.start();
         self.factory.wait_for_cache_sync().await;
