@@ -70,6 +70,7 @@ pub enum PermissionScope {
 #[serde(rename_all = "camelCase")]
 pub struct Permission {
     /// Where it is needed.
+    #[serde(rename = "place")]
     pub scope: PermissionScope,
     /// The API groups; the core group is empty.
     #[serde(default)]
@@ -129,7 +130,7 @@ mod tests {
     #[test]
     fn reads_version_1_and_names_the_mend_for_others() {
         let text = r#"{"manifestsVersion":1,"kubewrightVersion":"0.1.0","operator":"shop","kinds":[],"permissions":[
-            {"unit":"informer Foo","scope": "watched","apiGroups":["demo.dev"],"resources":["foos"],"verbs":["list"],
+            {"unit":"informer Foo","place": "watched","apiGroups":["demo.dev"],"resources":["foos"],"verbs":["list"],
              "why":"informer"}],"warnings":[],"later":true}"#;
         let manifests = Manifests::parse(text).unwrap();
         assert_eq!(manifests.operator, "shop");

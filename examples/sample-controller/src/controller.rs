@@ -7,7 +7,9 @@ use kubewright::{
     NamespacedName,
     cache::{Change, Lister, LookupError, Metadata},
     client::{Create, TypedClient, Update, UpdateStatus},
-    controller::{Action, ReconcileError, Reconciler, Setup, controller_reference, is_controlled_by},
+    controller::{
+        Action, OwnEvents, ReconcileError, Reconciler, Setup, Source, controller_reference, is_controlled_by,
+    },
     events::{EventType, Recorder},
     workqueue::{ItemExponential, MaxOf, TokenBucket},
 };
@@ -48,16 +50,16 @@ impl FooController {
         };
         setup
             .controller("sample-controller", reconciler)
-            .reconciles(&foos)
-            // Upstream has no handler for deleted Foos: the garbage collector does what is left to do.
-            .when(|change| !matches!(change, Change::Deleted { .. }))
-            .owns(&deployments)
-            // A Deployment whose Foo is gone wakes nobody.
-            .when(move |change| owner_is_cached(change, &owners))
+            // Upstream has no handler for deleted Foos: the garbage collector deletes their Deployments.
+            .reconciles(Source::of(&foos).with_predicate(|change| !matches!(change, Change::Deleted { .. })))
+            // As upstream, a Deployment without its Foo enqueues nothing.
+            .owns(Source::of(&deployments).with_predicate(move |change| owner_is_cached(change, &owners)))
             .rate_limiter(MaxOf(
                 ItemExponential::new(Duration::from_millis(5), Duration::from_secs(1000)),
                 TokenBucket::new(50.0, 300),
             ))
+            // One call does everything: an extra call after its writes would only repeat the status update.
+            .own_events(OwnEvents::Ignore)
             .workers(2);
     }
 }

@@ -31,7 +31,9 @@ pub(crate) use fence::Fence;
 pub(crate) use request::{ApiRequest, PreparedRequest};
 pub(crate) use request_metrics::Requests;
 pub(crate) use user_agent::{on_behalf_of, part, with_part};
-pub(crate) use write_observer::{WriteKind, WriteObserver, WriteRecord, with_write_observer, write_observer};
+pub(crate) use write_observer::{
+    CachedObject, WriteKind, WriteObserver, WriteRecord, with_write_observer, write_observer,
+};
 
 pub use apply::ApplyOptions;
 pub use connection::{ConnectError, Connection, ConnectionSlot};

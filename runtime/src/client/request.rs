@@ -19,7 +19,8 @@ use serde::de::DeserializeOwned;
 use tokio::time::sleep;
 
 use super::{
-    ClientError, ClientErrorCause, Connection, fence::Fenced, repeat, retry_after, user_agent, write_observer,
+    ClientError, ClientErrorCause, Connection, fence::Fenced, repeat, retry_after, user_agent,
+    write_observer::SentWrite,
 };
 use crate::{ApiResource, NamespacedName, Scope};
 
@@ -201,8 +202,11 @@ impl PreparedRequest {
     /// Sends the request, again where that is harmless and may help, and decodes the answer.
     pub(crate) async fn fetch<T: DeserializeOwned>(self, connection: &Connection) -> Result<T, ClientError> {
         let is_dry_run = self.is_dry_run();
+        let sent = SentWrite::before_send(&self.call, is_dry_run);
         let (call, body) = self.send(connection).await?;
-        write_observer::note(&call, is_dry_run, &body);
+        if let Some(sent) = sent {
+            sent.succeeded(&call, &body);
+        }
         serde_json::from_slice(&body).map_err(|error| call.fail(ClientErrorCause::Decode(error)))
     }
 

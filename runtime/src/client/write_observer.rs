@@ -1,4 +1,4 @@
-//! What a running reconcile writes: noted from successful answers, for the worker that runs it.
+//! Observes the writes of a running reconcile: the cached object when a write is sent, and the API server's answer.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -8,85 +8,131 @@ use serde::{Deserialize, de::IgnoredAny};
 use super::request::ApiRequest;
 use crate::{ApiResource, NamespacedName};
 
-/// A write that the API server has carried out.
+/// A write that the API server carried out.
 #[derive(Debug, Clone)]
 pub(crate) struct WriteRecord {
     pub(crate) kind: ApiResource,
     pub(crate) name: NamespacedName,
-    /// Empty where the answer does not say.
+    /// The client's verb, as in log lines: `create`, `update`, `patch`, `apply` or `delete`.
+    pub(crate) verb: &'static str,
+    pub(crate) subresource: Option<&'static str>,
+    /// Empty if the answer has none.
     pub(crate) uid: Box<str>,
-    /// Empty where the answer does not say.
+    /// The resource version; empty if the answer has none.
     pub(crate) version: Box<str>,
     pub(crate) effect: WriteKind,
-    /// The whole object as it is now, where the answer has it.
+    /// The whole written object, if the answer has it.
     pub(crate) object: Option<Bytes>,
+    /// The object in the observer's caches when the write was sent.
+    pub(crate) cached: Vec<CachedObject>,
 }
 
-/// What a write does to the object.
+/// What a write does to its object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WriteKind {
-    /// It is now this version.
+    /// The object has now the answered version.
     Written,
-    /// It was asked to go.
+    /// The API server accepted the deletion; finalizers or a grace period may delay it.
     Deleted,
-    /// The last finalizer was taken off: it is gone.
+    /// An update took off the last finalizer, which removed the object.
     Removed,
 }
 
-/// Told of each write of the reconcile in whose task it is set.
+/// One object as one informer's cache showed it at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CachedObject {
+    /// The informer's index at the observer.
+    pub(crate) informer_index: usize,
+    pub(crate) uid: Box<str>,
+    pub(crate) version: Box<str>,
+    /// Whether it has a deletion timestamp.
+    pub(crate) is_deleting: bool,
+}
+
+/// Receives the writes of the reconcile in whose task it is set.
 pub(crate) trait WriteObserver: Send + Sync {
+    /// Returns the object in the observer's caches. Called just before a write of it is sent.
+    fn cached(&self, kind: &ApiResource, name: &NamespacedName) -> Vec<CachedObject>;
+    /// Receives a write that succeeded.
     fn wrote(&self, write: WriteRecord);
 }
 
 tokio::task_local! {
-    static WITNESS: Arc<dyn WriteObserver>;
+    static WRITE_OBSERVER: Arc<dyn WriteObserver>;
 }
 
-/// The write_observer of the running task, if it has one.
+/// The running task's observer, if it has one.
 pub(crate) fn write_observer() -> Option<Arc<dyn WriteObserver>> {
-    WITNESS.try_with(Arc::clone).ok()
+    WRITE_OBSERVER.try_with(Arc::clone).ok()
 }
 
-/// `future`, whose writes are told to `write_observer`.
+/// Runs `future` with an observer of its writes.
 pub(crate) fn with_write_observer<F: Future>(
     write_observer: Arc<dyn WriteObserver>,
     future: F,
 ) -> tokio::task::futures::TaskLocalFuture<Arc<dyn WriteObserver>, F> {
-    WITNESS.scope(write_observer, future)
+    WRITE_OBSERVER.scope(write_observer, future)
 }
 
-/// Tells the running task's write_observer of a call that succeeded. A delete of a collection says nothing of single objects; a dry run writes
-/// nothing.
-pub(super) fn note(call: &ApiRequest, is_dry_run: bool, answer: &Bytes) {
-    let is_deletion = call.action == "delete";
-    if is_dry_run || !(is_deletion || ["create", "update", "patch", "apply"].contains(&call.action)) {
-        return;
+/// A write that is about to be sent.
+pub(super) struct SentWrite {
+    observer: Arc<dyn WriteObserver>,
+    cached: Vec<CachedObject>,
+}
+
+impl SentWrite {
+    /// Takes the cached object just before the request is sent.
+    ///
+    /// None for reads, dry runs, deletions of collections (their answers name no objects) and tasks without an observer.
+    pub(super) fn before_send(call: &ApiRequest, is_dry_run: bool) -> Option<Self> {
+        if is_dry_run || !["create", "update", "patch", "apply", "delete"].contains(&call.action) {
+            return None;
+        }
+        let observer = write_observer()?;
+        let cached = match &call.name {
+            Some(name) => observer.cached(&call.info, &full_name(call.namespace.as_deref(), name)),
+            None => Vec::new(),
+        };
+        Some(Self { observer, cached })
     }
-    let Some(write_observer) = write_observer() else {
-        return;
-    };
-    if let Some(write) = WriteRecord::read(call, is_deletion, answer) {
-        write_observer.wrote(write);
+
+    /// Reports the write after the API server answered with success.
+    pub(super) fn succeeded(self, call: &ApiRequest, answer: &Bytes) {
+        if let Some(mut write) = WriteRecord::read(call, answer) {
+            // With `generateName` the request did not know the object's name.
+            if call.name.as_deref() == Some(write.name.name()) {
+                write.cached = self.cached;
+            }
+            self.observer.wrote(write);
+        }
+    }
+}
+
+fn full_name(namespace: Option<&str>, name: &str) -> NamespacedName {
+    match namespace {
+        Some(namespace) => NamespacedName::namespaced(namespace, name),
+        None => NamespacedName::cluster(name),
     }
 }
 
 impl WriteRecord {
-    /// None where the answer is no object, nor a `Status` about one.
-    fn read(call: &ApiRequest, is_deletion: bool, answer: &Bytes) -> Option<Self> {
-        let head: Head<'_> = serde_json::from_slice(answer).ok()?;
+    /// None if the answer is neither an object nor the `Status` of a deletion.
+    fn read(call: &ApiRequest, answer: &Bytes) -> Option<Self> {
+        let is_deletion = call.action == "delete";
+        let head: AnswerHead<'_> = serde_json::from_slice(answer).ok()?;
         let is_status = head.kind.as_deref() == Some("Status");
         if is_status && !is_deletion {
             return None;
         }
         let metadata = head.metadata;
-        // An object that the server named is not known by the name of the call.
         let name = match &metadata.name {
-            Some(name) if !is_status => (**name).to_owned(),
-            _ => call.name.clone()?,
+            Some(name) if !is_status => name,
+            _ => call.name.as_deref()?,
         };
         let namespace = metadata.namespace.as_deref().or(call.namespace.as_deref());
+        let name = full_name(namespace, name);
         let uid = if is_status {
-            let Status { details } = serde_json::from_slice(answer).ok()?;
+            let DeletionStatus { details } = serde_json::from_slice(answer).ok()?;
             details.uid
         } else {
             metadata.uid
@@ -96,10 +142,9 @@ impl WriteRecord {
             && metadata.deletion_grace_period_seconds.unwrap_or_default() == 0;
         Some(Self {
             kind: call.info.clone(),
-            name: match namespace {
-                Some(namespace) => NamespacedName::namespaced(namespace, name),
-                None => NamespacedName::cluster(name),
-            },
+            name,
+            verb: call.action,
+            subresource: call.subresource,
             uid: uid.unwrap_or_default().into(),
             version: metadata.resource_version.unwrap_or_default().into(),
             effect: match (is_deletion, is_gone) {
@@ -108,21 +153,22 @@ impl WriteRecord {
                 (false, false) => WriteKind::Written,
             },
             object: (!is_status && call.subresource != Some("scale")).then(|| answer.clone()),
+            cached: Vec::new(),
         })
     }
 }
 
 #[derive(Deserialize)]
-struct Head<'a> {
+struct AnswerHead<'a> {
     #[serde(borrow, default)]
     kind: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
-    metadata: HeadMetadata<'a>,
+    metadata: AnswerMetadata<'a>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase")]
-struct HeadMetadata<'a> {
+struct AnswerMetadata<'a> {
     #[serde(borrow)]
     name: Option<Cow<'a, str>>,
     #[serde(borrow)]
@@ -137,154 +183,17 @@ struct HeadMetadata<'a> {
 }
 
 #[derive(Deserialize)]
-struct Status<'a> {
+struct DeletionStatus<'a> {
     #[serde(borrow, default)]
-    details: Details<'a>,
+    details: DeletionDetails<'a>,
 }
 
 #[derive(Deserialize, Default)]
-struct Details<'a> {
+struct DeletionDetails<'a> {
     #[serde(borrow)]
     uid: Option<Cow<'a, str>>,
 }
 
 #[cfg(test)]
-mod tests {
-    use k8s_openapi::api::core::v1::ConfigMap;
-    use parking_lot::Mutex;
-    use serde_json::{Value, json};
-
-    use super::*;
-    use crate::Kind as _;
-
-    #[derive(Default)]
-    struct Notes(Mutex<Vec<WriteRecord>>);
-
-    impl WriteObserver for Notes {
-        fn wrote(&self, write: WriteRecord) {
-            self.0.lock().push(write);
-        }
-    }
-
-    /// What is noted of a call that is answered like that: name, uid, version, effect, and whether the object is known.
-    async fn noted(
-        action: &'static str,
-        subresource: Option<&'static str>,
-        answer: Value,
-    ) -> Option<(String, String, String, WriteKind, bool)> {
-        let call = ApiRequest {
-            action,
-            info: ConfigMap::info(),
-            subresource,
-            namespace: Some("default".to_owned()),
-            name: Some("a-".to_owned()),
-        };
-        let notes = Arc::new(Notes::default());
-        with_write_observer(notes.clone(), async {
-            note(&call, false, &answer.to_string().into());
-            note(&call, true, &answer.to_string().into());
-        })
-        .await;
-        note(&call, false, &answer.to_string().into());
-        let mut notes = notes.0.lock();
-        assert!(
-            notes.len() <= 1,
-            "neither a dry run nor what nobody witnesses is noted"
-        );
-        notes.pop().map(|write| {
-            let WriteRecord {
-                name, uid, version, ..
-            } = &write;
-            (
-                name.to_string(),
-                uid.to_string(),
-                version.to_string(),
-                write.effect,
-                write.object.is_some(),
-            )
-        })
-    }
-
-    fn object(more: &Value) -> Value {
-        let mut object = json!({"kind": "ConfigMap", "details": "of another shape than a Status has",
-            "metadata": {"name": "a-7", "namespace": "default", "uid": "u", "resourceVersion": "9"}});
-        for (key, value) in more.as_object().unwrap() {
-            object["metadata"][key] = value.clone();
-        }
-        object
-    }
-
-    #[tokio::test]
-    async fn writes_are_noted_from_their_answers() {
-        let text = str::to_owned;
-        let written = |effect, is_known| (text("default/a-7"), text("u"), text("9"), effect, is_known);
-        for action in ["create", "update", "patch", "apply"] {
-            let found = noted(action, None, object(&json!({}))).await;
-            assert_eq!(
-                found,
-                Some(written(WriteKind::Written, true)),
-                "{action}, with the name that the server gave"
-            );
-        }
-        let scale = noted("update", Some("scale"), object(&json!({}))).await;
-        assert_eq!(
-            scale,
-            Some(written(WriteKind::Written, false)),
-            "a Scale says nothing of labels"
-        );
-        for action in ["update", "patch", "apply"] {
-            let status = noted(action, Some("status"), object(&json!({}))).await;
-            assert_eq!(
-                status,
-                Some(written(WriteKind::Written, true)),
-                "{action} of a status is answered by the object"
-            );
-        }
-        let going = json!({"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["x"]});
-        assert_eq!(
-            noted("patch", None, object(&going)).await,
-            Some(written(WriteKind::Written, true))
-        );
-        assert_eq!(
-            noted("delete", None, object(&going)).await,
-            Some(written(WriteKind::Deleted, true))
-        );
-        let grace = json!({"deletionTimestamp": "2026-01-01T00:00:00Z", "deletionGracePeriodSeconds": 30});
-        assert_eq!(
-            noted("update", None, object(&grace)).await,
-            Some(written(WriteKind::Written, true))
-        );
-        let gone = json!({"deletionTimestamp": "2026-01-01T00:00:00Z", "deletionGracePeriodSeconds": 0, "finalizers": []});
-        assert_eq!(
-            noted("patch", None, object(&gone)).await,
-            Some(written(WriteKind::Removed, true))
-        );
-    }
-
-    #[tokio::test]
-    async fn a_deletion_may_be_answered_by_a_status() {
-        let status = json!({"kind": "Status", "metadata": {}, "status": "Success", "details": {"name": "a", "uid": "u"}});
-        let deleted = Some((
-            "default/a-".to_owned(),
-            "u".to_owned(),
-            String::new(),
-            WriteKind::Deleted,
-            false,
-        ));
-        assert_eq!(noted("delete", None, status.clone()).await, deleted);
-        assert_eq!(
-            noted("update", None, status.clone()).await,
-            None,
-            "it is about no object"
-        );
-        assert_eq!(noted("deletecollection", None, status).await, None);
-    }
-
-    #[tokio::test]
-    async fn reads_and_what_is_no_object_are_not_noted() {
-        for action in ["get", "list", "watch", "deletecollection"] {
-            assert_eq!(noted(action, None, object(&json!({}))).await, None, "{action}");
-        }
-        assert_eq!(noted("update", None, json!("no object")).await, None);
-    }
-}
+#[path = "write_observer_tests.rs"]
+mod tests;

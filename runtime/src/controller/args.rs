@@ -1,24 +1,25 @@
-//! Where the operator's own flags come from.
+//! Source of the operator's own command line flags.
 
 use std::ffi::OsString;
 
 use clap::{ArgMatches, Command};
 
-/// Parses the flags that [`Setup::args`](super::Setup::args) asks for. The manager has one that knows its own flags besides.
+/// Parses the flags of [`Setup::args`](super::Setup::args). The implementation of the manager also knows the manager's flags.
 pub trait ArgSource: Send + Sync {
-    /// Parses the command line by what `augment` adds to the command. Flags that other calls add are not yet known, and are no error.
+    /// Parses the command line with the flags that `augment` adds to the command. Flags that other calls add are not known yet, and are
+    /// ignored.
     fn parse(&self, augment: fn(Command) -> Command) -> Result<ArgMatches, clap::Error>;
 
-    /// Ends the caller with an error of its command line.
+    /// Exits with an error in the command line.
     fn refuse(&self, error: clap::Error) -> !;
 }
 
-/// A command line given as a list: what tests use. A wrong one panics.
+/// Command line arguments from a list, for tests. Panics if the arguments do not fit the flags.
 #[derive(Debug, Clone, Default)]
 pub struct FixedArgs(Vec<OsString>);
 
 impl FixedArgs {
-    /// Arguments without the program's name.
+    /// Takes the arguments, without the program's name.
     pub fn new(args: impl IntoIterator<Item = impl Into<OsString>>) -> Self {
         Self(args.into_iter().map(Into::into).collect())
     }

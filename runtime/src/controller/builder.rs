@@ -1,72 +1,39 @@
-//! One controller, as it was registered.
+//! Registration of one controller: its sources, workers, rate limiter and resync period.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{fmt, time::Duration};
 
-use futures::{Stream, StreamExt as _, future::BoxFuture, stream::BoxStream};
+use futures::{Stream, StreamExt as _, stream::BoxStream};
 use parking_lot::Mutex;
 
-use super::{BoxReconciler, Expectations, OwnEvents, Pause, Reconciler, RegistrationError};
+use super::{
+    BoxReconciler, OwnEvents, Pause, Reconciler, RegistrationError,
+    source::{EventSource, KeyMapping, Source},
+};
 use crate::{
     ApiResource, NamespacedName, Scope, View,
-    cache::{Change, HandlerOptions, InformerHandle, SharedInformer, SharedInformerFactory},
+    cache::{Change, SharedInformerFactory},
     workqueue::{self, RateLimiter},
 };
 
-/// A key waits so long for the cache to show what it wrote.
-const WRITE_WAIT: Duration = Duration::from_secs(10);
+/// How long a key waits for the cache to show its writes, by default.
+const DEFAULT_WRITE_WAIT: Duration = Duration::from_secs(10);
 
-/// One controller, as it was registered; see [`Setup::controller`](super::Setup::controller).
+/// One registered controller; see [`Setup::controller`](super::Setup::controller).
 pub struct ControllerBuilder {
     pub(super) name: String,
     pub(super) reconciler: BoxReconciler,
     pub(super) workers: usize,
     pub(super) limiter: Box<dyn RateLimiter<NamespacedName>>,
-    pub(super) sources: Vec<Source>,
+    pub(super) sources: Vec<EventSource>,
     pub(super) timeout: Option<Duration>,
     pub(super) write_wait: Duration,
     pub(super) own_events: OwnEvents,
     pub(super) pause: Pause,
     pub(super) resync: Option<Duration>,
-    /// Keys from outside. The lock makes what can be sent shareable.
+    /// Streams of keys. The mutex makes a `Send` stream `Sync`.
     pub(super) streams: Mutex<Vec<BoxStream<'static, NamespacedName>>>,
     /// All informers that reconcile may read.
     pub(super) informers: Option<SharedInformerFactory>,
-}
-
-/// An informer that feeds the controller's queue, without its type.
-pub(super) struct Source {
-    pub(super) kind: ApiResource,
-    pub(super) mapping: Mapping,
-    pub(super) conditions: Vec<Condition>,
-    pub(super) expectations: Option<Expectations>,
-    pub(super) synced: Synced,
-    pub(super) progress: InformerHandle,
-    pub(super) connect: Box<dyn FnOnce(Sink, HandlerOptions) + Send + Sync>,
-}
-
-/// Whether an informer holds its first list, and how to wait for that.
-#[derive(Clone)]
-pub(super) struct Synced {
-    pub(super) now: Arc<dyn Fn() -> bool + Send + Sync>,
-    pub(super) wait: Arc<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>,
-}
-
-/// What an informer calls for each change.
-pub(super) type Condition = Box<dyn Fn(&Change<'_>) -> bool + Send + Sync>;
-
-pub(super) type Sink = Box<dyn Fn(&Change<'_>) + Send + Sync>;
-
-/// What the user maps changes with.
-type Map = Box<dyn Fn(&Change<'_>) -> Vec<NamespacedName> + Send + Sync>;
-
-/// Which keys a change wakes.
-pub(super) enum Mapping {
-    /// The key of the object itself.
-    Primary,
-    /// The keys of its controller owners, before and after.
-    Owner,
-    /// What the user says.
-    Custom(Map),
 }
 
 impl ControllerBuilder {
@@ -78,7 +45,7 @@ impl ControllerBuilder {
             limiter: Box::new(workqueue::default_limiter()),
             sources: Vec::new(),
             timeout: None,
-            write_wait: WRITE_WAIT,
+            write_wait: DEFAULT_WRITE_WAIT,
             own_events: OwnEvents::default(),
             pause: Pause::new(),
             resync: None,
@@ -87,132 +54,127 @@ impl ControllerBuilder {
         }
     }
 
-    /// The primary kind: every add, update and delete of an object wakes its key.
-    pub fn reconciles<K: View>(&mut self, informer: &SharedInformer<K>) -> &mut Self {
-        self.source(informer, Mapping::Primary)
+    /// Sets the primary kind: each addition, update and deletion of an object enqueues its key.
+    pub fn reconciles<K: View>(&mut self, source: impl Into<Source<K>>) -> &mut Self {
+        self.add_source(source.into(), KeyMapping::Primary)
     }
 
-    /// A kind whose objects the primary kind owns: a change wakes the controller owner, and the former one when it changed.
+    /// Adds a kind that the primary kind owns: a change of an object enqueues the key of the controller owner, and of the former controller
+    /// owner if it changed (owner mapping).
     ///
-    /// Resyncs, updates with an equal resource version, wake nobody. Owners are compared by group and kind, not by uid.
-    pub fn owns<K: View>(&mut self, informer: &SharedInformer<K>) -> &mut Self {
-        self.source(informer, Mapping::Owner)
+    /// Resyncs, updates with an equal resource version, enqueue nothing. Owner references are compared by group and kind, not by uid.
+    pub fn owns<K: View>(&mut self, source: impl Into<Source<K>>) -> &mut Self {
+        self.add_source(source.into(), KeyMapping::Owner)
     }
 
-    /// A kind whose changes wake the keys that `map` returns. It is called in line with the store's changes: it must be
-    /// quick and must not block.
+    /// Adds a kind, and enqueues the keys that `map` returns for a change.
+    ///
+    /// `map` is called in line with the store's changes: it must be quick and must not block.
     pub fn watches<K: View>(
         &mut self,
-        informer: &SharedInformer<K>,
+        source: impl Into<Source<K>>,
         map: impl Fn(&Change<'_>) -> Vec<NamespacedName> + Send + Sync + 'static,
     ) -> &mut Self {
-        self.source(informer, Mapping::Custom(Box::new(map)))
+        self.add_source(source.into(), KeyMapping::Custom(Box::new(map)))
     }
 
-    /// Only changes that `condition` accepts wake keys, of the kind that was named just before: `.owns(&pods).when(|change| …)`. It is called in
-    /// line with the store's changes, must be quick and must not block. Without a kind named before it does nothing. LogOnce twice,
-    /// both must accept. [`predicates`](super::predicates) has the usual ones.
-    pub fn when(&mut self, condition: impl Fn(&Change<'_>) -> bool + Send + Sync + 'static) -> &mut Self {
-        if let Some(source) = self.sources.last_mut() {
-            source.conditions.push(Box::new(condition));
-        }
-        self
-    }
-
-    /// Tells these expectations of the objects of the kind that was named just before, whatever conditions say; each counts for the
-    /// keys that it would wake. Without a kind named before it does nothing.
-    pub fn expects(&mut self, expectations: &Expectations) -> &mut Self {
-        if let Some(source) = self.sources.last_mut() {
-            source.expectations = Some(expectations.clone());
-        }
-        self
-    }
-
-    /// Keys that `stream` yields are woken: by a webhook, a timer, a message queue. It is polled while the controller runs, and may end.
-    pub fn wakes_on(&mut self, stream: impl Stream<Item = NamespacedName> + Send + 'static) -> &mut Self {
+    /// Enqueues every key that `stream` yields, for example from a webhook, a timer or a message queue. The stream is polled while the
+    /// controller runs, and may end.
+    pub fn watches_stream(
+        &mut self,
+        stream: impl Stream<Item = NamespacedName> + Send + 'static,
+    ) -> &mut Self {
         self.streams.get_mut().push(stream.boxed());
         self
     }
 
-    /// After this time, again and again, each object in the caches of the controller's kinds is told again: those of the primary kind wake their
-    /// keys, behind all that changed. Nothing is asked of the API server. Zero: never. See [`HandlerOptions::resync`];
-    /// [`Setup::set_resync`](super::Setup::set_resync) is for all controllers that do not say.
+    /// Sets the resync period: re-delivers every cached object of the controller's kinds at this interval, which enqueues the objects of the
+    /// primary kind at low priority. Sends no request to the API server. Zero disables resyncs.
+    ///
+    /// See [`HandlerOptions::resync`](crate::cache::HandlerOptions::resync). [`Setup::set_resync`](super::Setup::set_resync) sets the
+    /// default of all controllers.
     pub fn resync(&mut self, period: Duration) -> &mut Self {
         self.resync = Some(period);
         self
     }
 
-    /// Drops a reconcile that takes longer, at an await; it counts as failed, and is tried again with a growing delay. By default none is.
+    /// Cancels a reconcile that exceeds the timeout, at its next await; it is retried with backoff. By default reconciles have no timeout.
     pub fn reconcile_timeout(&mut self, timeout: Duration) -> &mut Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// How long a key waits for the cache to show what it wrote; 10 s unless said otherwise, zero: not at all. See [`Reconciler`].
-    pub fn write_wait(&mut self, bound: Duration) -> &mut Self {
-        self.write_wait = bound;
+    /// Sets how long a key waits for the cache to show its writes. Default: 10 s; zero: keys do not wait. See [`Reconciler`].
+    pub fn write_wait(&mut self, timeout: Duration) -> &mut Self {
+        self.write_wait = timeout;
         self
     }
 
-    /// Whether the events of its own writes wake a key; they do not unless said otherwise. See [`Reconciler`].
+    /// Sets how the events of a key's own writes are handled. Default: [`OwnEvents::ReconcileOnce`].
     pub fn own_events(&mut self, own_events: OwnEvents) -> &mut Self {
         self.own_events = own_events;
         self
     }
 
-    /// Stops and continues the controller while the operator runs.
+    /// Returns a handle that pauses and resumes the controller while the operator runs.
     pub fn pause_handle(&self) -> Pause {
         self.pause.clone()
     }
 
-    /// How many keys are reconciled at once; 1 unless said otherwise.
+    /// Sets the number of workers: how many keys are reconciled concurrently (controller-runtime's `MaxConcurrentReconciles`). Default: 1.
     pub fn workers(&mut self, workers: usize) -> &mut Self {
         self.workers = workers;
         self
     }
 
-    /// How long a key waits after a failure. Default: the longer of 5 ms · 2ⁿ up to 1000 s for the key, and what a bucket of 100
-    /// tokens, 10 more a second, says for the controller.
+    /// Sets the rate limiter: the backoff of a key after a failure or [`Action::Requeue`](super::Action::Requeue).
+    ///
+    /// Default, as in client-go: the longer of an exponential backoff per key (5 ms · 2ⁿ, at most 1000 s) and a token bucket for the whole
+    /// controller (10 tokens a second, burst 100).
     pub fn rate_limiter(&mut self, limiter: impl RateLimiter<NamespacedName>) -> &mut Self {
         self.limiter = Box::new(limiter);
         self
     }
 
-    /// The controller's name.
+    /// Returns the controller's name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// How many keys are reconciled at once.
+    /// Returns the number of workers.
     pub fn worker_count(&self) -> usize {
         self.workers
     }
 
-    /// The kind that it reconciles.
+    /// Returns the primary kind.
     pub fn primary(&self) -> Option<&ApiResource> {
-        self.kinds(|mapping| matches!(mapping, Mapping::Primary)).next()
+        self.kinds(|mapping| matches!(mapping, KeyMapping::Primary))
+            .next()
     }
 
-    /// The kinds whose objects the primary kind owns.
+    /// Returns the kinds of [`owns`](Self::owns).
     pub fn owned(&self) -> impl Iterator<Item = &ApiResource> {
-        self.kinds(|mapping| matches!(mapping, Mapping::Owner))
+        self.kinds(|mapping| matches!(mapping, KeyMapping::Owner))
     }
 
-    /// The other kinds whose changes wake keys.
+    /// Returns the kinds of [`watches`](Self::watches).
     pub fn watched(&self) -> impl Iterator<Item = &ApiResource> {
-        self.kinds(|mapping| matches!(mapping, Mapping::Custom(_)))
+        self.kinds(|mapping| matches!(mapping, KeyMapping::Custom(_)))
     }
 
-    /// The reconciler.
+    /// Returns the reconciler.
     pub fn reconciler(&self) -> BoxReconciler {
         self.reconciler.clone()
     }
 
-    /// What is wrong with it.
+    /// Returns the errors of this registration.
     pub(super) fn errors(&self) -> Vec<RegistrationError> {
         let controller = self.name.clone();
         let mut errors = Vec::new();
-        match self.kinds(|mapping| matches!(mapping, Mapping::Primary)).count() {
+        match self
+            .kinds(|mapping| matches!(mapping, KeyMapping::Primary))
+            .count()
+        {
             0 => errors.push(RegistrationError::NoPrimary {
                 controller: controller.clone(),
             }),
@@ -240,32 +202,15 @@ impl ControllerBuilder {
         errors
     }
 
-    fn kinds(&self, which: impl Fn(&Mapping) -> bool) -> impl Iterator<Item = &ApiResource> {
+    fn kinds(&self, matches: impl Fn(&KeyMapping) -> bool) -> impl Iterator<Item = &ApiResource> {
         self.sources
             .iter()
-            .filter(move |source| which(&source.mapping))
+            .filter(move |source| matches(&source.mapping))
             .map(|source| &source.kind)
     }
 
-    fn source<K: View>(&mut self, informer: &SharedInformer<K>, mapping: Mapping) -> &mut Self {
-        let (looked_at, waited_for, connected) = (informer.clone(), informer.clone(), informer.clone());
-        self.sources.push(Source {
-            kind: informer.info().clone(),
-            mapping,
-            conditions: Vec::new(),
-            expectations: None,
-            progress: informer.progress(),
-            synced: Synced {
-                now: Arc::new(move || looked_at.has_synced()),
-                wait: Arc::new(move || {
-                    let informer = waited_for.clone();
-                    Box::pin(async move { informer.wait_for_sync().await })
-                }),
-            },
-            connect: Box::new(move |sink, options| {
-                connected.add_sink_with(sink, options);
-            }),
-        });
+    fn add_source<K: View>(&mut self, source: Source<K>, mapping: KeyMapping) -> &mut Self {
+        self.sources.push(source.erase(mapping));
         self
     }
 }

@@ -1,4 +1,4 @@
-//! Conditions: what a status tells people and `kubectl wait`.
+//! Status conditions, for people and for `kubectl wait`.
 
 use std::fmt;
 
@@ -8,14 +8,14 @@ use k8s_openapi::{
 };
 use kube::Resource;
 
-/// Whether a condition holds.
+/// The status of a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ConditionStatus {
-    /// It holds.
+    /// The condition holds.
     True,
-    /// It does not.
+    /// The condition does not hold.
     False,
-    /// Nobody knows.
+    /// The controller cannot determine it.
     Unknown,
 }
 
@@ -31,9 +31,9 @@ impl From<bool> for ConditionStatus {
     }
 }
 
-/// A condition of `object` as it is now: its time is now, its observed generation the object's. Hand it to [`set_condition`].
+/// Returns a condition of `object` with the current time and the object's generation. Pass it to [`set_condition`].
 ///
-/// API servers want a reason in CamelCase; the message is for people.
+/// The API server requires a reason in CamelCase; the message is free text.
 pub fn condition<K: Resource>(
     object: &K,
     type_: impl Into<String>,
@@ -51,10 +51,10 @@ pub fn condition<K: Resource>(
     }
 }
 
-/// Puts a condition into the list, in the place of the one of its type or behind all others. Answers whether that changes the list.
+/// Sets a condition in the list: replaces the one of its type, or appends it. Returns whether the list changed.
 ///
-/// While the status is the same, `lastTransitionTime` stays as it was: a status that is written at each reconcile then changes nothing,
-/// and wakes nobody.
+/// Keeps `lastTransitionTime` while the status is the same. So a reconcile that writes the same status again changes nothing, and causes
+/// no event.
 pub fn set_condition(conditions: &mut Vec<Condition>, mut new: Condition) -> bool {
     let Some(old) = conditions.iter_mut().find(|old| old.type_ == new.type_) else {
         conditions.push(new);
@@ -68,17 +68,17 @@ pub fn set_condition(conditions: &mut Vec<Condition>, mut new: Condition) -> boo
     changed
 }
 
-/// The condition of that type.
+/// Returns the condition of a type.
 pub fn find_condition<'a>(conditions: &'a [Condition], type_: &str) -> Option<&'a Condition> {
     conditions.iter().find(|condition| condition.type_ == type_)
 }
 
-/// Whether there is a condition of that type and it holds.
+/// Whether the condition of a type exists and holds.
 pub fn is_condition_true(conditions: &[Condition], type_: &str) -> bool {
     find_condition(conditions, type_).is_some_and(|condition| condition.status == "True")
 }
 
-/// Whether a status with this `observedGeneration` speaks of the object's present spec.
+/// Whether a status with this `observedGeneration` is up to date with the object's spec.
 pub fn is_observed<K: Resource>(object: &K, observed_generation: Option<i64>) -> bool {
     match (object.meta().generation, observed_generation) {
         (Some(generation), Some(observed)) => observed >= generation,
@@ -104,23 +104,19 @@ mod tests {
     }
 
     #[test]
-    fn the_time_of_a_condition_stays_while_its_status_does() {
+    fn transition_time_is_kept_while_the_status_is_the_same() {
         let mut conditions = Vec::new();
         let starting = at(condition(&object(1), "Ready", false, "Starting", "0 of 1"), 1);
         assert!(set_condition(&mut conditions, starting.clone()));
         assert!(
             !set_condition(&mut conditions, at(starting.clone(), 2)),
-            "the same, later, is no change"
+            "the same condition later is not a change"
         );
         assert_eq!(conditions, std::slice::from_ref(&starting));
 
         let failing = at(condition(&object(2), "Ready", false, "Failing", "no image"), 3);
         assert!(set_condition(&mut conditions, failing.clone()));
-        assert_eq!(
-            conditions,
-            [at(failing, 1)],
-            "another reason, and the generation, are taken over"
-        );
+        assert_eq!(conditions, [at(failing, 1)], "reason and generation are updated");
 
         let ready = at(condition(&object(2), "Ready", true, "Available", "1 of 1"), 4);
         assert!(set_condition(&mut conditions, ready.clone()));
@@ -129,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn other_conditions_keep_their_place() {
+    fn order_of_conditions_is_kept() {
         let mut conditions = Vec::new();
         for type_ in ["Ready", "Progressing", "Ready"] {
             set_condition(
@@ -148,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_condition_carries_the_generation_that_it_speaks_of() {
+    fn condition_has_the_observed_generation() {
         assert_eq!(
             condition(&object(7), "Ready", true, "Ok", "").observed_generation,
             Some(7)

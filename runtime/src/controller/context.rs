@@ -1,4 +1,4 @@
-//! The running reconcile, for tasks that write in its name.
+//! Context of the running reconcile, for tasks that it spawns.
 
 use std::{fmt, sync::Arc};
 
@@ -8,11 +8,11 @@ use tracing::{Instrument, Span};
 
 use crate::client::{WriteObserver, part, with_part, with_write_observer, write_observer};
 
-/// The running reconcile, in whose name tasks can write.
+/// The running reconcile: attributes the writes of spawned tasks to it.
 ///
-/// What typed clients write while a reconcile runs, in its own task, is known to be its own: the key waits until the cache shows it, and
-/// the events of it do not wake the key. A task that reconcile starts is another task. What it writes counts as written by somebody
-/// else, unless it was started here.
+/// Writes of typed clients in the reconcile's own task are recorded as writes of its key: the key waits until the cache shows them, and their
+/// events are handled as [`OwnEvents`](super::OwnEvents) says. A spawned task is another task: its writes count as foreign, unless it is
+/// spawned here.
 ///
 /// ```
 /// # use kubewright::{NamespacedName, controller::{Action, Context, ReconcileError, Reconciler}};
@@ -28,13 +28,13 @@ use crate::client::{WriteObserver, part, with_part, with_write_observer, write_o
 #[derive(Clone)]
 pub struct Context {
     write_observer: Option<Arc<dyn WriteObserver>>,
-    /// The controller, as its requests name it.
+    /// The controller's part of the user agent.
     part: Option<HeaderValue>,
     span: Span,
 }
 
 impl Context {
-    /// That of the task in which it is called. Outside of reconcile it stands for nobody: what is spawned then counts as foreign.
+    /// Returns the context of the running task. Outside of reconcile it is empty: the writes of tasks spawned there count as foreign.
     pub fn current() -> Self {
         Self {
             write_observer: write_observer(),
@@ -43,11 +43,13 @@ impl Context {
         }
     }
 
-    /// Spawns a task in the reconcile's name, and within its span. Nobody aborts it: await it, or it may go on after reconcile
-    /// returned. What it writes then still holds back the next call for the key.
+    /// Spawns a task within the reconcile's span, and attributes its writes to the reconcile.
+    ///
+    /// The task is not aborted with the reconcile: await it, or it can outlive the reconcile. Late writes delay the key's next call, and are
+    /// followed by an extra call.
     ///
     /// # Panics
-    /// Outside of a tokio runtime, as `tokio::spawn` does.
+    /// Outside of a tokio runtime, as `tokio::spawn`.
     pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
     where
         F: Future<Output: Send> + Send + 'static,
@@ -55,7 +57,7 @@ impl Context {
         tokio::spawn(self.clone().within(future))
     }
 
-    /// `future` in the reconcile's name, and within its span, for those who spawn in another way: a `JoinSet`, say.
+    /// Wraps `future` so that its writes are attributed to the reconcile, within its span. For other ways to spawn, such as a `JoinSet`.
     pub fn within<F: Future>(self, future: F) -> impl Future<Output = F::Output> + use<F> {
         let Self {
             write_observer,

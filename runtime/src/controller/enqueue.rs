@@ -1,11 +1,12 @@
-//! From a change to the keys that it wakes.
+//! Enqueue handler: maps a change of an informer to keys, and adds them to the work queue.
 
 use std::sync::Arc;
 
 use super::{
-    builder::{Mapping, Source},
+    RegistrationError,
     consistency::ConsistencyStore,
-    owners::owner_keys,
+    owner_mapping::owner_keys,
+    source::{EventSource, KeyMapping},
 };
 use crate::{
     ApiResource, NamespacedName,
@@ -13,70 +14,83 @@ use crate::{
     workqueue::{Priority, WorkQueue},
 };
 
-/// Adds the keys to the queue that changes of one informer wake.
+/// Enqueues the keys of one source's changes.
 pub(super) struct EnqueueHandler {
-    source: Source,
+    source: EventSource,
     primary: ApiResource,
     queue: Arc<WorkQueue>,
-    own_writes: Arc<ConsistencyStore>,
-    /// The informer's, for `own_writes`.
-    place: usize,
+    consistency: Arc<ConsistencyStore>,
+    /// The informer's index in the consistency store.
+    informer_index: usize,
 }
 
 impl EnqueueHandler {
+    /// Connects the source's expectations with the queue. Fails if they belong to another controller, or if the consistency store does not
+    /// know the source's informer.
     pub(super) fn new(
-        source: Source,
+        controller: &str,
+        source: EventSource,
         primary: ApiResource,
         queue: &Arc<WorkQueue>,
-        own_writes: &Arc<ConsistencyStore>,
-    ) -> Self {
+        consistency: &Arc<ConsistencyStore>,
+    ) -> Result<Self, RegistrationError> {
+        let Some(informer_index) = consistency.informer_index(&source.informer) else {
+            return Err(RegistrationError::UnknownInformer {
+                controller: controller.to_owned(),
+                kind: source.kind.kind.to_string(),
+            });
+        };
         if let Some(expectations) = &source.expectations {
-            expectations.connect(queue);
+            expectations.connect(controller, queue)?;
         }
-        Self {
-            place: own_writes.place(&source.progress),
+        Ok(Self {
+            informer_index,
             source,
             primary,
             queue: queue.clone(),
-            own_writes: own_writes.clone(),
-        }
+            consistency: consistency.clone(),
+        })
     }
 
-    pub(super) fn tell(&self, change: &Change<'_>) {
-        // Before the key is woken: it asks for them.
+    /// Handles one change: expectations, predicates, mapping to keys, enqueue.
+    pub(super) fn handle(&self, change: &Change<'_>) {
+        // Before the key is enqueued: its reconcile reads the expectations.
         if let Some(expectations) = &self.source.expectations {
             expectations.observe(change, || self.keys(change));
         }
-        if !self.source.conditions.iter().all(|condition| condition(change)) {
+        if !self.source.predicates.iter().all(|predicate| predicate(change)) {
             return;
         }
         match &self.source.mapping {
-            Mapping::Primary => self.wake(change.name().clone(), change),
-            Mapping::Owner => owner_keys(change, &self.primary).for_each(|key| self.wake(key, change)),
-            Mapping::Custom(map) => map(change).into_iter().for_each(|key| self.wake(key, change)),
+            KeyMapping::Primary => self.enqueue(change.name().clone(), change),
+            KeyMapping::Owner => owner_keys(change, &self.primary).for_each(|key| self.enqueue(key, change)),
+            KeyMapping::Custom(map) => map(change).into_iter().for_each(|key| self.enqueue(key, change)),
         }
     }
 
     fn keys(&self, change: &Change<'_>) -> Vec<NamespacedName> {
         match &self.source.mapping {
-            Mapping::Primary => vec![change.name().clone()],
-            Mapping::Owner => owner_keys(change, &self.primary).collect(),
-            Mapping::Custom(map) => map(change),
+            KeyMapping::Primary => vec![change.name().clone()],
+            KeyMapping::Owner => owner_keys(change, &self.primary).collect(),
+            KeyMapping::Custom(map) => map(change),
         }
     }
 
-    fn wake(&self, key: NamespacedName, change: &Change<'_>) {
-        if self.own_writes.wakes(&key, change, self.place) {
+    fn enqueue(&self, key: NamespacedName, change: &Change<'_>) {
+        if self.consistency.enqueues(&key, change, self.informer_index) {
             self.queue.add_with_priority(key, priority(change));
         }
     }
 }
 
-/// The informers that reconcile may read, each once.
-pub(super) fn readable(sources: &[Source], factory: Option<&SharedInformerFactory>) -> Vec<InformerHandle> {
+/// The informers that reconcile may read, each once: those of the sources and those of the factory.
+pub(super) fn readable_informers(
+    sources: &[EventSource],
+    factory: Option<&SharedInformerFactory>,
+) -> Vec<InformerHandle> {
     let mut informers: Vec<InformerHandle> = Vec::new();
     let all = factory.map(SharedInformerFactory::progress).unwrap_or_default();
-    for informer in sources.iter().map(|source| source.progress.clone()).chain(all) {
+    for informer in sources.iter().map(|source| source.informer.clone()).chain(all) {
         if !informers.iter().any(|known| known.is_same(&informer)) {
             informers.push(informer);
         }
@@ -84,7 +98,7 @@ pub(super) fn readable(sources: &[Source], factory: Option<&SharedInformerFactor
     informers
 }
 
-/// What is told because a list began or time passed, not because somebody changed something, may wait for what is.
+/// The priority of a change: objects of the initial list and resyncs are low, so that they do not delay real changes.
 pub(super) fn priority(change: &Change<'_>) -> Priority {
     let is_news = match change {
         Change::Added {

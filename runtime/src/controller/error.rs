@@ -1,4 +1,4 @@
-//! Why a reconcile failed.
+//! Reconcile error: any error, retried with backoff unless it is terminal.
 
 use std::{error::Error, fmt};
 
@@ -8,21 +8,22 @@ use crate::{
     client::ClientError,
 };
 
-/// Why a reconcile failed. Any standard error becomes one with `?`.
+/// The error of a failed reconcile. `?` converts every standard error.
 ///
-/// Displays the error and its sources, separated by `: `. It is no `std::error::Error` itself: that lets `?` take all of them.
+/// Displays the error and its sources, separated by `: `. It does not implement `std::error::Error` itself, which makes the conversion of all
+/// errors possible.
 pub struct ReconcileError {
     source: Box<dyn Error + Send + Sync>,
     terminal: bool,
 }
 
 impl ReconcileError {
-    /// An error that is only a message.
+    /// Returns an error with a message.
     pub fn new(message: impl fmt::Display) -> Self {
         Self::boxed(message.to_string().into())
     }
 
-    /// An error whose type is hidden already.
+    /// Returns an error from a boxed one.
     pub fn boxed(source: Box<dyn Error + Send + Sync>) -> Self {
         Self {
             source,
@@ -30,38 +31,38 @@ impl ReconcileError {
         }
     }
 
-    /// Says that trying again is of no use: the key is left alone until something changes. The failure is logged and counted.
+    /// Makes the error terminal: the key is not retried until a change enqueues it. The failure is logged and counted.
     pub fn terminal(mut self) -> Self {
         self.terminal = true;
         self
     }
 
-    /// See [`terminal`](Self::terminal).
+    /// Whether the error is [`terminal`](Self::terminal).
     pub fn is_terminal(&self) -> bool {
         self.terminal
     }
 
-    /// The error as an `E`, when it or one of its sources is one.
+    /// Returns the error, or the first of its sources, that is an `E`.
     pub fn find<E: Error + 'static>(&self) -> Option<&E> {
         self.chain().find_map(|error| error.downcast_ref())
     }
 
-    /// Whether it says that the cached object of that kind and name does not decode.
+    /// Whether the cached object of this kind and key does not decode.
     pub(super) fn is_decode_of(&self, kind: &ApiResource, key: &NamespacedName) -> bool {
         let decode = match self.find() {
-            // It stands in for the decode error: its source is that one's source.
+            // It replaces the decode error: its source is the decode error's source.
             Some(LookupError::Decode(decode)) => Some(decode),
             _ => self.find::<DecodeError>(),
         };
         decode.is_some_and(|decode| decode.kind == kind.kind && decode.name == *key)
     }
 
-    /// Whether it says that an object changed since it was read.
+    /// Whether the API server answered a write with a conflict.
     pub(super) fn is_conflict(&self) -> bool {
         self.find().is_some_and(ClientError::is_conflict)
     }
 
-    /// The error and its sources, outermost first.
+    /// Returns the error and its sources, outermost first.
     pub fn chain(&self) -> impl Iterator<Item = &(dyn Error + 'static)> {
         let outermost: &(dyn Error + 'static) = &*self.source;
         std::iter::successors(Some(outermost), |&error| error.source())
@@ -76,17 +77,17 @@ impl<E: Error + Send + Sync + 'static> From<E> for ReconcileError {
 
 impl fmt::Display for ReconcileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut said = String::new();
+        let mut message = String::new();
         for error in self.chain() {
             let text = error.to_string();
-            // Many errors end with their source's text: say it once.
-            if said.is_empty() {
-                said = text;
-            } else if !said.ends_with(&text) {
-                said = format!("{said}: {text}");
+            // Many errors end with the text of their source: print it once.
+            if message.is_empty() {
+                message = text;
+            } else if !message.ends_with(&text) {
+                message = format!("{message}: {text}");
             }
         }
-        f.write_str(&said)
+        f.write_str(&message)
     }
 }
 
@@ -119,19 +120,19 @@ mod tests {
     }
 
     #[test]
-    fn prints_each_source_once() {
+    fn display_prints_each_source_once() {
         assert_eq!(fails().unwrap_err().to_string(), "top: middle: bottom");
     }
 
     #[test]
-    fn finds_an_error_among_the_sources() {
+    fn find_searches_the_sources() {
         let error = fails().unwrap_err();
         assert!(error.find::<Middle>().is_some());
         assert!(error.find::<fmt::Error>().is_none());
     }
 
     #[test]
-    fn is_retried_unless_terminal() {
+    fn error_is_retried_unless_terminal() {
         let error = ReconcileError::new("no such size");
         assert!(!error.is_terminal());
         let error = error.terminal();

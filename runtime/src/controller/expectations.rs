@@ -1,4 +1,4 @@
-//! Expectations: what a key created and deleted in bulk and was not yet told of.
+//! Expectations: the creations and deletions of a key that the cache does not show yet, as in client-go's controllers.
 
 use std::{
     fmt,
@@ -14,6 +14,7 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
+use super::RegistrationError;
 use crate::{
     NamespacedName,
     cache::Change,
@@ -21,67 +22,71 @@ use crate::{
     workqueue::WorkQueue,
 };
 
-/// client-go's: by then an event that was to come was missed.
-const TIMEOUT: Duration = Duration::from_mins(5);
+/// The timeout of expectations, as in client-go (`ExpectationsTimeout`): an event that did not arrive by then was missed.
+const EXPECTATIONS_TIMEOUT: Duration = Duration::from_mins(5);
 
-/// What keys created and deleted in bulk, and how much of it their controller was told of. Cloning copies a pointer.
+/// The objects that keys created and deleted in bulk and that their controller has not observed yet, as client-go's
+/// `ControllerExpectations`. Cloning copies a pointer.
 ///
-/// A key waits for what it wrote by itself; see [`Reconciler`](super::Reconciler). Expectations are for what that cannot know: a request
-/// without an answer may have been carried out, and an object with a `generateName` cannot be created twice without becoming two. So
-/// reconcile asks [`are_satisfied`](Self::are_satisfied) before it counts the objects that there are; while they are not, it
-/// neither creates nor deletes, and is called again when they are, at the latest after five minutes.
+/// A key waits until the cache shows its answered writes; see [`Reconciler`](super::Reconciler). Expectations are for writes without an
+/// answer: the API server may have carried them out, and creating an object with a `generateName` a second time makes a second object. So
+/// reconcile checks [`are_satisfied`](Self::are_satisfied) before it counts the existing objects. While they are not satisfied it neither
+/// creates nor deletes, and is called again when they are, after five minutes at the latest.
+///
+/// Expectations belong to one controller. Registering them for a second one is a [`RegistrationError`].
 ///
 /// ```
 /// # use k8s_openapi::api::core::v1::Pod;
-/// # use kubewright::{NamespacedName, controller::{Action, Expectations, ReconcileError, Reconciler, Setup}, prelude::*};
-/// struct Replicas { pods: Lister<Pod>, creator: TypedClient<Pod, (Create,)>, expected: Expectations }
+/// # use kubewright::{NamespacedName, controller::{Action, Expectations, ReconcileError, Reconciler, Setup, Source}, prelude::*};
+/// struct Replicas { pods: Lister<Pod>, creator: TypedClient<Pod, (Create,)>, expectations: Expectations }
 ///
 /// impl Reconciler for Replicas {
 ///     async fn reconcile(&self, key: &NamespacedName) -> Result<Action, ReconcileError> {
-///         # let (wanted, there, pod) = (3, 1, Pod::default());
-///         if self.expected.are_satisfied(key) && there < wanted {
-///             self.expected.create(key, wanted - there, |_| self.creator.create(&pod)).await?;
+///         # let (wanted, existing, pod) = (3, 1, Pod::default());
+///         if self.expectations.are_satisfied(key) && existing < wanted {
+///             self.expectations.create(key, wanted - existing, |_| self.creator.create(&pod)).await?;
 ///         }
 ///         Ok(Action::await_change())
 ///     }
 /// }
 ///
 /// # fn register<O: kubewright::Kind>(setup: &mut Setup, owners: &SharedInformer<O>) {
-/// let (pods, expected) = (setup.informers().of::<Pod>(), Expectations::new());
-/// let replicas = Replicas { pods: pods.lister(), creator: setup.client(), expected: expected.clone() };
-/// setup.controller("replicas", replicas).reconciles(owners).owns(&pods).expects(&expected);
+/// let (pods, expectations) = (setup.informers().of::<Pod>(), Expectations::new());
+/// let replicas = Replicas { pods: pods.lister(), creator: setup.client(), expectations: expectations.clone() };
+/// setup.controller("replicas", replicas).reconciles(owners).owns(Source::of(&pods).with_expectations(&expectations));
 /// # }
 /// ```
 #[derive(Clone, Default)]
-pub struct Expectations(Arc<Shared>);
+pub struct Expectations(Arc<SharedExpectations>);
 
 #[derive(Default)]
-struct Shared {
-    state: Mutex<State>,
-    /// Something expires earlier than [`State::looked_at`].
+struct SharedExpectations {
+    state: Mutex<ExpectationsState>,
+    /// Notified if something expires before [`ExpectationsState::next_check`].
     earlier: Notify,
 }
 
 #[derive(Default)]
-struct State {
-    keys: HashMap<NamespacedName, Expected>,
-    /// Whom to wake.
-    queue: Option<Weak<WorkQueue>>,
-    /// When it is looked next whether anything has expired.
-    looked_at: Option<Instant>,
+struct ExpectationsState {
+    keys: HashMap<NamespacedName, KeyExpectations>,
+    /// The controller that owns them, and its queue.
+    controller: Option<(Box<str>, Weak<WorkQueue>)>,
+    /// When expiry is checked next.
+    next_check: Option<Instant>,
 }
 
-/// What one key expects.
-struct Expected {
+/// The expectations of one key.
+struct KeyExpectations {
     creations: i64,
-    /// The uids that are to go. A deletion is told twice, with the deletion timestamp and when it is done, and counts once.
+    /// The uids of objects that are expected to be deleted. A deletion is observed twice, with the deletion timestamp and at its end, and
+    /// counts once.
     deletions: HashSet<Box<str>>,
     since: Instant,
-    /// Reconcile wants to know when it is satisfied.
-    is_asked_for: bool,
+    /// Reconcile found them unsatisfied: the key is enqueued when they are satisfied or expired.
+    is_awaited: bool,
 }
 
-impl Expected {
+impl KeyExpectations {
     fn is_fulfilled(&self) -> bool {
         self.creations <= 0 && self.deletions.is_empty()
     }
@@ -91,18 +96,17 @@ impl Expected {
     }
 
     fn expires(&self) -> Instant {
-        self.since + TIMEOUT
+        self.since + EXPECTATIONS_TIMEOUT
     }
 }
 
 impl Expectations {
-    /// None yet. Connect them with [`expects`](super::ControllerBuilder::expects).
+    /// Returns empty expectations. Connect them with a source: [`Source::with_expectations`](super::Source::with_expectations).
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Whether all that the key expects was told, or was expected for too long, or nothing is expected. If not, the key is queued when it
-    /// is so.
+    /// Whether the key's expectations are fulfilled or expired, or it has none. Otherwise the key is enqueued when they are.
     pub fn are_satisfied(&self, key: &NamespacedName) -> bool {
         let mut state = self.0.state.lock();
         let Some(expected) = state.keys.get_mut(key) else {
@@ -110,27 +114,27 @@ impl Expectations {
         };
         if expected.is_fulfilled() || expected.is_expired() {
             if expected.is_expired() && !expected.is_fulfilled() {
-                tracing::warn!(%key, creations = expected.creations, deletions = expected.deletions.len(), "what was expected did not come");
+                tracing::warn!(%key, creations = expected.creations, deletions = expected.deletions.len(), "expectations expired: not all creations and deletions were observed");
             }
             state.keys.remove(key);
             return true;
         }
-        expected.is_asked_for = true;
+        expected.is_awaited = true;
         let expires = expected.expires();
-        if state.looked_at.is_none_or(|looked_at| expires < looked_at) {
+        if state.next_check.is_none_or(|next_check| expires < next_check) {
             self.0.earlier.notify_one();
         }
         false
     }
 
-    /// Expects `count` more objects of the key to appear.
+    /// Expects `count` more creations of the key.
     pub fn expect_creations(&self, key: &NamespacedName, count: usize) {
         self.raise(key, |expected| {
             expected.creations += i64::try_from(count).unwrap_or(i64::MAX);
         });
     }
 
-    /// Expects the objects with these uids to go.
+    /// Expects the deletion of the objects with these uids.
     pub fn expect_deletions(
         &self,
         key: &NamespacedName,
@@ -141,28 +145,28 @@ impl Expectations {
         });
     }
 
-    /// An object of the key appeared, or will not.
+    /// Lowers the expected creations by one: an object was observed, or will not be created.
     pub fn creation_observed(&self, key: &NamespacedName) {
         self.lower(key, |expected| expected.creations -= 1);
     }
 
-    /// The object of the key is going, or will not.
+    /// Removes an expected deletion: it was observed, or the object will not be deleted.
     pub fn deletion_observed(&self, key: &NamespacedName, uid: &str) {
         self.lower(key, |expected| {
             expected.deletions.remove(uid);
         });
     }
 
-    /// Expects nothing more of the key: its object is gone.
+    /// Drops the expectations of the key. For the keys of deleted objects.
     pub fn forget(&self, key: &NamespacedName) {
         self.0.state.lock().keys.remove(key);
     }
 
-    /// Creates `count` objects of the key, whose appearance is expected. `create` makes the request of each, by its number.
+    /// Creates `count` objects of the key, and expects their creation. `create` makes the request with the given number.
     ///
-    /// One first, then twice as many at once each time, as long as all succeed: where the first is refused, the others would be,
-    /// too. What was refused, and what was not tried, is no longer expected; a request without an answer is. The objects that were created are
-    /// returned in no order, or the first error.
+    /// Sends batches of 1, 2, 4 and so on, and stops after a batch with a failure (client-go's slow start): if the first request is
+    /// rejected, the others would be as well. Rejected and unsent creations are no longer expected; requests without an answer still are.
+    /// Returns the created objects in no particular order, or the first error.
     pub async fn create<T, F>(
         &self,
         key: &NamespacedName,
@@ -173,16 +177,16 @@ impl Expectations {
         F: Future<Output = Result<T, ClientError>>,
     {
         self.expect_creations(key, count);
-        let skipped = Skipped {
-            left: count,
+        let unsent = UnsentRequests {
+            count,
             skip: || self.creation_observed(key),
         };
-        slow_start(count, create, skipped).await
+        slow_start(count, create, unsent).await
     }
 
-    /// Deletes the objects of the key with these uids, whose end is expected. `delete` makes the request of each.
+    /// Deletes the objects of the key with these uids, and expects their deletion. `delete` makes the request of a uid.
     ///
-    /// All at once. What was refused is no longer expected. An object that is gone already is no error. Returns the first error.
+    /// Sends all requests concurrently. Rejected deletions are no longer expected. A missing object is not an error. Returns the first error.
     pub async fn delete<T, F>(
         &self,
         key: &NamespacedName,
@@ -204,7 +208,7 @@ impl Expectations {
         let mut failed = None;
         while let Some((uid, answer)) = requests.next().await {
             if let Err(error) = answer {
-                if was_refused(&error) {
+                if was_rejected(&error) {
                     self.deletion_observed(key, uid);
                 }
                 if !error.is_not_found() {
@@ -215,22 +219,32 @@ impl Expectations {
         failed.map_or(Ok(()), Err)
     }
 
-    /// The queue whose keys are woken.
-    pub(super) fn connect(&self, queue: &Arc<WorkQueue>) {
-        self.0.state.lock().queue = Some(Arc::downgrade(queue));
+    /// Sets the controller and its queue, which gets the keys. Fails if they belong to another running controller.
+    pub(super) fn connect(&self, controller: &str, queue: &Arc<WorkQueue>) -> Result<(), RegistrationError> {
+        let mut state = self.0.state.lock();
+        if let Some((first, known)) = &state.controller
+            && known.upgrade().is_some_and(|known| !Arc::ptr_eq(&known, queue))
+        {
+            return Err(RegistrationError::SharedExpectations {
+                first: first.to_string(),
+                second: controller.to_owned(),
+            });
+        }
+        state.controller = Some((controller.into(), Arc::downgrade(queue)));
+        Ok(())
     }
 
     pub(super) fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// Queues, until it is dropped, the keys that asked for what was expected for too long.
+    /// Enqueues keys when their awaited expectations expire, until it is dropped.
     ///
-    /// The queue's own delays would not do: a key has one, which nobody could take back when what was expected comes.
-    pub(super) async fn expire(&self) {
+    /// The queue's delays do not fit: a key has one, which cannot be cancelled when the expectations are fulfilled.
+    pub(super) async fn run_expiry(&self) {
         loop {
             let earlier = self.0.earlier.notified();
-            let (expired, next) = self.look();
+            let (expired, next) = self.take_expired();
             for (queue, key) in expired {
                 queue.add(key);
             }
@@ -244,34 +258,34 @@ impl Expectations {
         }
     }
 
-    /// The keys whose time has come, and when the next one's will.
-    fn look(&self) -> (Vec<(Arc<WorkQueue>, NamespacedName)>, Option<Instant>) {
+    /// Returns the expired keys that are awaited, and when the next one expires.
+    fn take_expired(&self) -> (Vec<(Arc<WorkQueue>, NamespacedName)>, Option<Instant>) {
         let mut state = self.0.state.lock();
         let (queue, mut expired) = (state.queue(), Vec::new());
         let mut next = None::<Instant>;
-        for (key, expected) in state.keys.iter_mut().filter(|(_, one)| one.is_asked_for) {
+        for (key, expected) in state.keys.iter_mut().filter(|(_, one)| one.is_awaited) {
             if !expected.is_expired() {
                 let end = expected.expires();
                 next = Some(next.map_or(end, |next| next.min(end)));
                 continue;
             }
-            expected.is_asked_for = false;
+            expected.is_awaited = false;
             expired.extend(queue.clone().map(|queue| (queue, key.clone())));
         }
-        state.looked_at = next;
+        state.next_check = next;
         (expired, next)
     }
 
-    /// An object changed whose keys, before and after, are these.
+    /// Observes the creation or deletion of an object. `keys` returns the keys that the change maps to.
     pub(super) fn observe(&self, change: &Change<'_>, keys: impl Fn() -> Vec<NamespacedName>) {
         if self.0.state.lock().keys.is_empty() {
             return;
         }
         let (created, deleted) = match *change {
-            // It was deleted before we were told that it is there: after a restart.
+            // Its creation was not observed, for example after a restart.
             Change::Added { new, .. } if new.is_deleting() => (false, Some(new)),
             Change::Added { .. } => (true, None),
-            // The deletion and the creation that came after it were missed.
+            // The watch missed a deletion followed by a creation.
             Change::Updated { old, new } if old.uid() != new.uid() => (true, Some(old)),
             Change::Updated { new, .. } if new.is_deleting() => (false, Some(new)),
             Change::Updated { .. } => return,
@@ -287,21 +301,21 @@ impl Expectations {
         }
     }
 
-    fn raise(&self, key: &NamespacedName, raise: impl FnOnce(&mut Expected)) {
+    fn raise(&self, key: &NamespacedName, raise: impl FnOnce(&mut KeyExpectations)) {
         let mut state = self.0.state.lock();
-        let expected = state.keys.entry(key.clone()).or_insert_with(|| Expected {
+        let expected = state.keys.entry(key.clone()).or_insert_with(|| KeyExpectations {
             creations: 0,
             deletions: HashSet::new(),
             since: Instant::now(),
-            is_asked_for: false,
+            is_awaited: false,
         });
-        // What is expected anew is expected from now on.
+        // New expectations restart the timeout.
         expected.since = Instant::now();
         expected.creations = expected.creations.max(0);
         raise(expected);
     }
 
-    fn lower(&self, key: &NamespacedName, lower: impl FnOnce(&mut Expected)) {
+    fn lower(&self, key: &NamespacedName, lower: impl FnOnce(&mut KeyExpectations)) {
         let mut state = self.0.state.lock();
         let Some(expected) = state.keys.get_mut(key) else {
             return;
@@ -310,9 +324,9 @@ impl Expectations {
         if !expected.is_fulfilled() {
             return;
         }
-        let is_asked_for = expected.is_asked_for;
+        let is_awaited = expected.is_awaited;
         state.keys.remove(key);
-        let queue = state.queue().filter(|_| is_asked_for);
+        let queue = state.queue().filter(|_| is_awaited);
         drop(state);
         if let Some(queue) = queue {
             queue.add(key.clone());
@@ -320,9 +334,9 @@ impl Expectations {
     }
 }
 
-impl State {
+impl ExpectationsState {
     fn queue(&self) -> Option<Arc<WorkQueue>> {
-        self.queue.as_ref()?.upgrade()
+        self.controller.as_ref()?.1.upgrade()
     }
 }
 
@@ -335,25 +349,25 @@ impl fmt::Debug for Expectations {
     }
 }
 
-/// Calls `skip` for each of those that are left, when it is dropped.
-struct Skipped<S: Fn()> {
-    left: usize,
+/// Counts the requests that are not sent yet. Calls `skip` for each of them when it is dropped.
+struct UnsentRequests<S: Fn()> {
+    count: usize,
     skip: S,
 }
 
-impl<S: Fn()> Drop for Skipped<S> {
+impl<S: Fn()> Drop for UnsentRequests<S> {
     fn drop(&mut self) {
-        for _ in 0..self.left {
+        for _ in 0..self.count {
             (self.skip)();
         }
     }
 }
 
-/// Batches of 1, 2, 4 and so on, until one has a failure.
+/// Sends batches of 1, 2, 4 and so on, until a batch has a failure.
 async fn slow_start<T, F, S: Fn()>(
     count: usize,
     mut create: impl FnMut(usize) -> F,
-    mut skipped: Skipped<S>,
+    mut unsent: UnsentRequests<S>,
 ) -> Result<Vec<T>, ClientError>
 where
     F: Future<Output = Result<T, ClientError>>,
@@ -362,15 +376,15 @@ where
     let mut next = 0;
     while next < count && failed.is_none() {
         let batch = next..count.min(next + size);
-        // From here on they may be carried out, whatever becomes of us.
-        skipped.left -= batch.len();
+        // From here on the API server may carry them out, even if this future is dropped.
+        unsent.count -= batch.len();
         let mut requests: FuturesUnordered<_> = batch.clone().map(&mut create).collect();
         while let Some(answer) = requests.next().await {
             match answer {
                 Ok(object) => created.push(object),
                 Err(error) => {
-                    if was_refused(&error) {
-                        (skipped.skip)();
+                    if was_rejected(&error) {
+                        (unsent.skip)();
                     }
                     failed.get_or_insert(error);
                 }
@@ -381,8 +395,8 @@ where
     failed.map_or(Ok(created), Err)
 }
 
-/// Whether the request was certainly not carried out. An API server that gives up after a time may have carried it out.
-fn was_refused(error: &ClientError) -> bool {
+/// Whether the API server certainly did not carry out the request. After a 5xx, a timeout for example, it may have.
+fn was_rejected(error: &ClientError) -> bool {
     match error.cause() {
         ClientErrorCause::Refused(status) => status.code < 500,
         ClientErrorCause::Serialize(_) | ClientErrorCause::Request(_) => true,

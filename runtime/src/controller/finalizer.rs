@@ -1,8 +1,8 @@
-//! Finalizers: an object that carries one stays, with a deletion timestamp, until the operator has cleaned up and takes it off.
+//! Finalizers: a deleted object keeps existing, with a deletion timestamp, until the operator has cleaned up and removed its finalizer.
 //!
-//! In reconcile: while the object is not being deleted, [`ensure`] the finalizer before anything is made that must be cleaned up; when
-//! it is, clean up, then [`remove`] it. The patches carry the object's resource version: where somebody else wrote meanwhile, the API
-//! server answers with a conflict, and the next reconcile sees the newer object.
+//! In reconcile: while the object is not being deleted, [`ensure`] the finalizer before you create anything that needs a cleanup. When it is
+//! being deleted, clean up, then [`remove`] the finalizer. The patches have the object's resource version as a precondition: after a
+//! concurrent write the API server answers with a conflict, and the retried reconcile sees the newer object.
 
 use std::sync::Arc;
 
@@ -14,14 +14,14 @@ use crate::{
     client::{Allows, ClientError, Patch, PatchBody, TypedClient},
 };
 
-/// Whether the object carries the finalizer.
+/// Whether the object has the finalizer.
 pub fn is_present<K: Resource>(object: &K, finalizer: &str) -> bool {
-    others(object.meta(), finalizer).count() < object.meta().finalizers.iter().flatten().count()
+    other_finalizers(object.meta(), finalizer).count() < object.meta().finalizers.iter().flatten().count()
 }
 
-/// Puts the finalizer onto the object, unless it is there or the object is being deleted; API servers refuse it then.
+/// Adds the finalizer to the object, unless the object has it or is being deleted: API servers reject new finalizers then.
 ///
-/// Answers the object as it is afterwards: go on with it in the same reconcile, because the patch does not wake the key again. API servers want a name with a domain, as in
+/// Returns the patched object, with which the same reconcile can continue. API servers require a name with a domain, such as
 /// `demo.dev/cleanup`.
 pub async fn ensure<K, V, At>(
     client: &TypedClient<K, V>,
@@ -36,14 +36,14 @@ where
     if is_present(&*object, finalizer) || metadata.deletion_timestamp.is_some() {
         return Ok(object);
     }
-    let finalizers: Vec<_> = others(metadata, finalizer).chain([finalizer]).collect();
+    let finalizers: Vec<_> = other_finalizers(metadata, finalizer).chain([finalizer]).collect();
     let patched = client
         .patch(&name(metadata), &PatchBody::Merge(patch(metadata, &finalizers)))
         .await?;
     Ok(Arc::new(patched))
 }
 
-/// Takes the finalizer off the object. One that does not carry it is left alone, and one that is gone is no error.
+/// Removes the finalizer from the object. Sends nothing if the object does not have it; an object that no longer exists is not an error.
 pub async fn remove<K, V, At>(
     client: &TypedClient<K, V>,
     object: &K,
@@ -57,7 +57,7 @@ where
     if !is_present(object, finalizer) {
         return Ok(());
     }
-    let finalizers: Vec<_> = others(metadata, finalizer).collect();
+    let finalizers: Vec<_> = other_finalizers(metadata, finalizer).collect();
     match client
         .patch(&name(metadata), &PatchBody::Merge(patch(metadata, &finalizers)))
         .await
@@ -67,7 +67,7 @@ where
     }
 }
 
-fn others<'a>(metadata: &'a ObjectMeta, finalizer: &str) -> impl Iterator<Item = &'a str> {
+fn other_finalizers<'a>(metadata: &'a ObjectMeta, finalizer: &str) -> impl Iterator<Item = &'a str> {
     metadata
         .finalizers
         .iter()
@@ -80,7 +80,7 @@ fn patch(metadata: &ObjectMeta, finalizers: &[&str]) -> Value {
     json!({"metadata": {"resourceVersion": metadata.resource_version, "finalizers": finalizers}})
 }
 
-/// The client refuses the empty name of an object that has none yet.
+/// The object's name; an empty one, which the client rejects, if it has none yet.
 fn name(metadata: &ObjectMeta) -> NamespacedName {
     NamespacedName::of(metadata).unwrap_or_else(|| NamespacedName::cluster(""))
 }
@@ -97,12 +97,12 @@ mod tests {
 
     const OURS: &str = "demo.dev/cleanup";
 
-    /// What was sent: method, path, content type, body.
-    type Sent = Arc<Mutex<Vec<(String, String, String, Value)>>>;
+    /// Method, path, content type and body of each request.
+    type Requests = Arc<Mutex<Vec<(String, String, String, Value)>>>;
 
-    /// A client whose server answers every patch with that.
-    fn client(code: u16, answer: Value) -> (TypedClient<ConfigMap, (Patch,)>, Sent) {
-        let sent = Sent::default();
+    /// A client of a server that answers every patch with `answer`.
+    fn client(code: u16, answer: Value) -> (TypedClient<ConfigMap, (Patch,)>, Requests) {
+        let sent = Requests::default();
         let log = sent.clone();
         let server = tower::service_fn(move |request: Request<Body>| {
             let (log, answer) = (log.clone(), answer.clone());
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn ensuring_adds_the_finalizer_behind_the_others() {
+    async fn ensure_appends_the_finalizer() {
         let answer = json!({"metadata": {"name": "a", "resourceVersion": "8"}});
         let (client, sent) = client(200, answer);
         let after = ensure(&client, Arc::new(object(&["other.dev/x"])), OURS)
@@ -156,12 +156,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn ensuring_sends_nothing_when_it_is_there_or_too_late() {
+    async fn ensure_sends_nothing_if_present_or_deleting() {
         let (client, sent) = client(500, Value::Null);
-        let there = Arc::new(object(&[OURS]));
+        let present = Arc::new(object(&[OURS]));
         assert!(Arc::ptr_eq(
-            &ensure(&client, there.clone(), OURS).await.unwrap(),
-            &there
+            &ensure(&client, present.clone(), OURS).await.unwrap(),
+            &present
         ));
         let mut deleted = object(&[]);
         deleted.metadata.deletion_timestamp =
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn removing_keeps_the_others() {
+    async fn remove_keeps_other_finalizers() {
         let (client, sent) = client(200, json!({"metadata": {"name": "a"}}));
         remove(&client, &object(&[OURS, "other.dev/x"]), OURS)
             .await
@@ -180,12 +180,12 @@ mod tests {
         assert_eq!(
             *sent.lock(),
             [merge_patch(&["other.dev/x"])],
-            "the second carries none"
+            "the second object does not have it"
         );
     }
 
     #[tokio::test]
-    async fn an_object_that_is_gone_needs_no_removal_but_a_conflict_is_an_error() {
+    async fn remove_ignores_not_found_but_returns_conflicts() {
         let status = |code: u16, reason: &str| {
             json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": reason,
                    "message": "refused", "details": {"name": "a", "kind": "configmaps"}})

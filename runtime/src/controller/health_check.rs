@@ -1,17 +1,17 @@
-//! Health checks of the user's.
+//! Health checks that the user registers.
 
 use std::fmt;
 
-/// Which probe a check belongs to.
+/// The probe that runs a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Probe {
-    /// `/livez` and `/healthz`: while it fails, the process is not well, and is started again.
+    /// `/livez` and `/healthz`: if it fails, the kubelet restarts the process.
     Live,
-    /// `/readyz`: while it fails, the process is not asked for anything and a rollout does not go on.
+    /// `/readyz`: while it fails, the pod gets no requests and a rollout does not continue.
     Ready,
 }
 
-/// A check of the user's; see [`Setup::health_check`](super::Setup::health_check).
+/// A registered health check; see [`Setup::health_check`](super::Setup::health_check).
 pub struct HealthCheck {
     pub(crate) probe: Probe,
     pub(crate) name: String,
@@ -19,7 +19,7 @@ pub struct HealthCheck {
 }
 
 impl HealthCheck {
-    /// Its name, as the probe lists it.
+    /// Returns the name, as the probe lists it.
     pub fn name(&self) -> &str {
         &self.name
     }

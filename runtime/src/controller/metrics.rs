@@ -1,10 +1,10 @@
-//! What the runner of a controller counts.
+//! Metrics of one controller, as a trait.
 
 use std::time::Duration;
 
 use crate::workqueue::QueueMetrics;
 
-/// How a reconcile ended; the names are controller-runtime's.
+/// How a reconcile ended; the labels are controller-runtime's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Outcome {
     /// [`Action::AwaitChange`](super::Action::AwaitChange).
@@ -13,18 +13,18 @@ pub enum Outcome {
     RequeueAfter,
     /// [`Action::Requeue`](super::Action::Requeue).
     Requeue,
-    /// An error that is retried.
+    /// An error that is retried with backoff.
     Error,
     /// An error that is not retried.
     TerminalError,
-    /// A panic; it is retried as an error is.
+    /// A panic; retried with backoff.
     Panic,
-    /// It took too long and was dropped; it is retried as an error is.
+    /// It exceeded the timeout and was cancelled; retried with backoff.
     Timeout,
 }
 
 impl Outcome {
-    /// The `result` label of controller-runtime's `reconcile_total`.
+    /// Returns the `result` label of controller-runtime's `reconcile_total`.
     pub fn label(self) -> &'static str {
         match self {
             Self::Success => "success",
@@ -35,20 +35,24 @@ impl Outcome {
     }
 }
 
-/// Told of every reconcile of one controller, and of its queue. Called in line: implementations count and return.
+/// Receives the reconciles of one controller and its queue's metrics. Called in line: implementations count and return.
 pub trait ControllerMetrics: QueueMetrics {
-    /// A worker began a reconcile.
+    /// A worker started a reconcile.
     fn started(&self) {}
-    /// A reconcile ended, that long after it began. A cancelled one has no outcome.
+    /// A reconcile ended after the time `took`. A cancelled one has no outcome.
     fn finished(&self, outcome: Option<Outcome>, took: Duration) {
         let _ = (outcome, took);
     }
-    /// A key waits until the cache shows what it wrote.
-    fn waits(&self) {}
-    /// A key waited for that in vain.
-    fn wait_overdue(&self) {}
-    /// A change did not wake a key, because it was its own.
-    fn own_event(&self) {}
+    /// A key was parked until the cache shows its writes.
+    fn write_wait_started(&self) {}
+    /// The cache did not show a key's writes in time.
+    fn write_wait_timed_out(&self) {}
+    /// An event of a key's own write did not enqueue the key.
+    fn own_event_ignored(&self) {}
+    /// A reconcile that changed something is followed by an extra call; see [`OwnEvents`](super::OwnEvents::ReconcileOnce).
+    fn follow_up_scheduled(&self) {}
+    /// That extra call is delayed, because there were many in a row.
+    fn follow_up_delayed(&self) {}
 }
 
 /// Counts nothing.

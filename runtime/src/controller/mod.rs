@@ -1,15 +1,20 @@
-//! Controllers: from a change to a call of reconcile, and what becomes of its result.
+//! Controllers: from the change of an object to the call of reconcile, and the handling of its result.
 //!
-//! Read in the order in which an operator meets them: [`Setup`] records what is registered, [`ControllerBuilder`] one
-//! controller of it, [`Permission`] what the API server must allow; [`Reconciler`] is what the user writes, [`Action`] and
-//! [`ReconcileError`] what it answers; [`ControllerRunner`] feeds the queue and runs the workers. `own_writes` is why a reconcile
-//! finds what it wrote, and is not woken by it; [`Context`] lets tasks write in its name, [`Expectations`] count what cannot be known
-//! otherwise. The rest helps inside reconcile: owner references, [`finalizer`] and [`conditions`].
+//! Read in the order in which an operator's author meets them: [`Setup`] records the registrations, [`ControllerBuilder`] one controller
+//! with its [`Source`]s, [`Permission`] a rule of the operator's role; [`Reconciler`] is what the user writes, [`Action`] and
+//! [`ReconcileError`] are its results; [`ControllerRunner`] connects the informers with the work queue and runs the workers.
+//!
+//! - `enqueue` maps changes to keys and enqueues them: predicates, owner mapping (`owner_mapping`), priorities.
+//! - `worker` takes keys, calls reconcile, and requeues them.
+//! - `consistency` records the writes of each reconcile: the next call finds them in the cache, and their events are handled as
+//!   [`OwnEvents`] says. [`Context`] attributes the writes of spawned tasks to the reconcile. [`Expectations`] cover writes without an
+//!   answer.
+//! - [`finalizer`] and [`conditions`] are helpers for reconcilers.
 //!
 //! # The span of a reconcile
 //!
-//! Each runs within a tracing span `reconcile` with controller-runtime's fields: `controller`, `controllerGroup`, `controllerKind`,
-//! `namespace`, `name` and `reconcileID`, a random UUID.
+//! Each reconcile runs within a tracing span `reconcile` with controller-runtime's fields: `controller`, `controllerGroup`,
+//! `controllerKind`, `namespace`, `name` and `reconcileID`, a random UUID.
 
 mod action;
 mod args;
@@ -23,7 +28,7 @@ mod expectations;
 pub mod finalizer;
 mod health_check;
 mod metrics;
-mod owners;
+mod owner_mapping;
 mod pause;
 mod permissions;
 pub mod predicates;
@@ -31,6 +36,7 @@ mod reconciler;
 mod runnable;
 mod runner;
 mod setup;
+mod source;
 #[cfg(test)]
 mod tests;
 mod worker;
@@ -45,10 +51,11 @@ pub use error::ReconcileError;
 pub use expectations::Expectations;
 pub use health_check::{HealthCheck, Probe};
 pub use metrics::{ControllerMetrics, NoMetrics, Outcome};
-pub use owners::{controller_reference, is_controlled_by};
+pub use owner_mapping::{controller_reference, is_controlled_by};
 pub use pause::Pause;
 pub use permissions::{Permission, PermissionScope};
 pub use reconciler::{BoxReconciler, Reconciler};
 pub use runnable::Runnable;
 pub use runner::{ControllerRunner, Drained};
 pub use setup::{RegistrationError, Setup};
+pub use source::Source;

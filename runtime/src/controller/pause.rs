@@ -1,13 +1,13 @@
-//! Pausing a controller while the operator runs.
+//! Pause: stops and resumes the workers of a controller while the operator runs.
 
 use std::sync::Arc;
 
 use tokio::sync::watch;
 
-/// Stops and continues the workers of a controller; see [`pause_handle`](super::ControllerBuilder::pause_handle). Cloning copies a
+/// Pauses and resumes the workers of a controller; see [`pause_handle`](super::ControllerBuilder::pause_handle). Cloning copies a
 /// pointer.
 ///
-/// While it is paused no reconcile is started; those that run end as usual. Keys wait in the queue, and lose nothing.
+/// While a controller is paused, workers start no reconcile; running ones end as usual. Keys stay in the queue.
 #[derive(Debug, Clone)]
 pub struct Pause(Arc<watch::Sender<bool>>);
 
@@ -16,34 +16,34 @@ impl Pause {
         Self(Arc::new(watch::Sender::new(false)))
     }
 
-    /// Starts no reconcile from now on; one that is just being started may still be.
+    /// Pauses the controller. A reconcile that is just being started may still run.
     pub fn pause(&self) {
         self.0.send_replace(true);
     }
 
-    /// Goes on.
+    /// Resumes the controller.
     pub fn resume(&self) {
         self.0.send_replace(false);
     }
 
-    /// Whether it is paused.
+    /// Whether the controller is paused.
     pub fn is_paused(&self) -> bool {
         *self.0.borrow()
     }
 
-    pub(super) fn watched(&self) -> Watched {
-        Watched(self.0.subscribe())
+    pub(super) fn subscribe(&self) -> PauseReceiver {
+        PauseReceiver(self.0.subscribe())
     }
 }
 
-/// As one worker sees it.
-pub(super) struct Watched(watch::Receiver<bool>);
+/// One worker's view of a [`Pause`].
+pub(super) struct PauseReceiver(watch::Receiver<bool>);
 
-impl Watched {
-    /// Waits until the controller is paused, or is not. Cancel safe.
+impl PauseReceiver {
+    /// Waits until the controller is paused, or until it is not paused. Cancel safe.
     pub(super) async fn until(&mut self, paused: bool) {
         if self.0.wait_for(|now| *now == paused).await.is_err() && paused {
-            // Nobody is left who could.
+            // All senders are gone: it is never paused again.
             std::future::pending::<()>().await;
         }
     }

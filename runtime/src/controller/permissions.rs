@@ -1,4 +1,4 @@
-//! What the API server must allow the operator.
+//! Permissions of the operator, from which its roles are generated.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::{ApiResource, Scope, client::VerbRule, events::EventsApi};
 
-/// Where a permission holds.
+/// Where a permission is granted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PermissionScope {
@@ -15,39 +15,40 @@ pub enum PermissionScope {
     Watched,
     /// In the operator's own namespace: a Role.
     Operator,
-    /// Outside namespaces: always a ClusterRole.
+    /// For cluster-scoped kinds and paths: always a ClusterRole.
     Cluster,
-    /// In the namespace `default`: a Role there, where the operator's scope is namespaced.
+    /// In the namespace `default`: a Role there, if the operator's scope is namespaced.
     #[serde(rename = "default")]
     DefaultNamespace,
 }
 
-/// One unit of permission. It counts as used when any of its requests was seen.
+/// A permission unit: the rules of one informer, verb, owner or recorder. It counts as used if any of its requests was audited.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Permission {
-    /// The unit's name: what stands for it, and the kind.
+    /// The unit's name: its origin in the code, and the kind.
     pub unit: String,
-    /// Where it holds.
+    /// Where it is granted; `place` in the manifests.
+    #[serde(rename = "place")]
     pub scope: PermissionScope,
-    /// The API groups; the core group is empty.
+    /// The API groups; empty text for the core group.
     pub api_groups: Vec<String>,
-    /// The resources, with `/subresource` where one is meant.
+    /// The resources, with `/subresource` for a subresource.
     pub resources: Vec<String>,
     /// The verbs.
     pub verbs: Vec<String>,
-    /// What asked for it, in a few words.
+    /// Its origin, for comments in the roles.
     pub why: String,
-    /// Only objects of these names; empty: all.
+    /// The names of the objects; empty for all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub resource_names: Vec<String>,
-    /// Paths outside the resources.
+    /// Non-resource URLs.
     #[serde(rename = "nonResourceURLs", skip_serializing_if = "Vec::is_empty")]
     pub non_resource_urls: Vec<String>,
 }
 
 impl Permission {
-    /// Verbs on a kind, or on a subresource of it; the permission scope follows from the kind's scope.
+    /// Returns verbs on a kind or one of its subresources. The permission scope follows from the kind's scope.
     pub fn on(kind: &ApiResource, subresource: Option<&str>, verbs: &[&str], unit: &str, why: &str) -> Self {
         let resource = match subresource {
             Some(subresource) => format!("{}/{subresource}", kind.plural),
@@ -68,7 +69,7 @@ impl Permission {
         }
     }
 
-    /// What an informer of the kind needs.
+    /// Returns the permission of an informer.
     pub(super) fn informer(kind: &ApiResource) -> Self {
         Self::on(
             kind,
@@ -79,13 +80,13 @@ impl Permission {
         )
     }
 
-    /// What one verb of a client needs.
+    /// Returns the permission of one verb of a client.
     pub(super) fn client(kind: &ApiResource, rule: &VerbRule) -> Self {
         let unit = format!("client {} {}", kind.kind, rule.unit);
         Self::on(kind, rule.subresource, rule.verbs, &unit, "client")
     }
 
-    /// What it takes to name the kind as an owner that blocks its deletion.
+    /// Returns the permission to set owner references with `blockOwnerDeletion` to objects of the kind.
     pub(super) fn owner(kind: &ApiResource) -> Self {
         Self::on(
             kind,
@@ -96,7 +97,7 @@ impl Permission {
         )
     }
 
-    /// What the recorder needs.
+    /// Returns the permission of the event recorder.
     pub(super) fn events(api: EventsApi) -> Self {
         Self {
             unit: "events".to_owned(),
@@ -110,7 +111,7 @@ impl Permission {
         }
     }
 
-    /// What the recorder needs for events about cluster-scoped objects: the API server takes them in `default` alone.
+    /// Returns the permission for events about cluster-scoped objects, which API servers accept in `default` only.
     pub(super) fn events_of_the_cluster(api: EventsApi) -> Self {
         Self {
             unit: "events about cluster-scoped objects".to_owned(),
@@ -119,7 +120,7 @@ impl Permission {
         }
     }
 
-    /// A rule as the user wrote it.
+    /// Returns a rule of the user.
     pub(super) fn raw(rule: PolicyRule, scope: PermissionScope) -> Self {
         let resources = rule.resources.unwrap_or_default();
         let non_resource_urls = rule.non_resource_urls.unwrap_or_default();
@@ -145,7 +146,7 @@ impl Permission {
     }
 }
 
-/// Sorted, each once.
+/// Sorts and deduplicates permissions.
 pub(super) fn distinct(permissions: impl IntoIterator<Item = Permission>) -> Vec<Permission> {
     permissions
         .into_iter()
@@ -174,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn serialises_as_the_cli_reads_it() {
+    fn permission_serialises_as_the_cli_reads_it() {
         let rule = VerbRule {
             unit: "UpdateStatus",
             subresource: Some("status"),
@@ -183,14 +184,14 @@ mod tests {
         assert_eq!(
             serde_json::to_value(Permission::client(&Deployment::info(), &rule)).unwrap(),
             serde_json::json!({
-                "unit": "client Deployment UpdateStatus", "scope": "watched", "apiGroups": ["apps"],
+                "unit": "client Deployment UpdateStatus", "place": "watched", "apiGroups": ["apps"],
                 "resources": ["deployments/status"], "verbs": ["update"], "why": "client",
             })
         );
     }
 
     #[test]
-    fn rules_on_paths_hold_for_the_cluster() {
+    fn rules_on_non_resource_urls_have_cluster_scope() {
         let permission = Permission::raw(
             PolicyRule {
                 non_resource_urls: Some(vec!["/metrics".to_owned()]),
@@ -204,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_permission_counts_once() {
+    fn equal_permissions_are_deduplicated() {
         let node = Permission::informer(&Node::info());
         assert_eq!(distinct([node.clone(), node.clone()]), [node]);
     }

@@ -1,20 +1,25 @@
-//! Conditions on changes, for [`ControllerBuilder::when`](super::ControllerBuilder::when). None of them decodes an object.
+//! Predicates: filter the changes of a source, for [`Source::with_predicate`](super::Source::with_predicate). None of them decodes an
+//! object.
 //!
-//! Additions and deletions pass all of those that look for a difference; a resync passes none of them. A condition says which
-//! changes wake: a key that waits, or is requeued, is reconciled whatever they say.
+//! Predicates that look for a difference accept all additions and deletions, and reject resyncs. A predicate decides which changes
+//! enqueue: a parked or requeued key is reconciled regardless.
 //!
 //! ```
 //! # use k8s_openapi::api::apps::v1::Deployment;
-//! # use kubewright::{cache::SharedInformer, controller::{ControllerBuilder, predicates::{any, annotations_changed, generation_changed}}};
+//! # use kubewright::{cache::SharedInformer, controller::{ControllerBuilder, Source, predicates::{any, annotations_changed, generation_changed}}};
 //! # fn register(controller: &mut ControllerBuilder, deployments: &SharedInformer<Deployment>) {
-//! controller.reconciles(deployments).when(any((generation_changed, annotations_changed)));
+//! let changed = any((generation_changed, annotations_changed));
+//! controller.reconciles(Source::of(deployments).with_predicate(changed));
 //! # }
 //! ```
 
 use crate::cache::{Change, Metadata};
 
-/// The generation differs: the spec was changed, and not merely the status or the metadata. Of kinds that count no generation every
-/// update passes whose resource version differs. One that is deleted while it has finalizers gets another generation, too.
+/// Accepts updates that change the generation, which means the spec and not only status or metadata (controller-runtime's
+/// `GenerationChangedPredicate`).
+///
+/// For kinds without generation it accepts every update that changes the resource version. The deletion timestamp of an object with
+/// finalizers changes the generation as well.
 pub fn generation_changed(change: &Change<'_>) -> bool {
     differs(change, |old, new| match (old.generation(), new.generation()) {
         (None, None) => old.resource_version() != new.resource_version(),
@@ -22,7 +27,7 @@ pub fn generation_changed(change: &Change<'_>) -> bool {
     })
 }
 
-/// The labels differ, in whatever order.
+/// Accepts updates that change the labels, in any order.
 pub fn labels_changed(change: &Change<'_>) -> bool {
     differs(change, |old, new| {
         old.labels().count() != new.labels().count()
@@ -30,36 +35,37 @@ pub fn labels_changed(change: &Change<'_>) -> bool {
     })
 }
 
-/// The annotations differ. Compared by a digest of their JSON, in which API servers sort them: 48 bits, so that of 280 million million
-/// changes one is missed.
+/// Accepts updates that change the annotations.
+///
+/// Compares a 48-bit digest of their JSON, in which API servers sort them: one in 2.8 × 10¹⁴ changes is missed.
 pub fn annotations_changed(change: &Change<'_>) -> bool {
     differs(change, |old, new| {
         old.annotations_digest() != new.annotations_digest()
     })
 }
 
-/// The resource version differs: everything but resyncs.
+/// Accepts updates that change the resource version: all but resyncs.
 pub fn version_changed(change: &Change<'_>) -> bool {
     differs(change, |old, new| {
         old.resource_version() != new.resource_version()
     })
 }
 
-/// All of a tuple of conditions.
-pub fn all<C: Conditions>(conditions: C) -> impl Fn(&Change<'_>) -> bool + Send + Sync + 'static {
-    move |change| conditions.passed(change).0
+/// Accepts changes that all predicates of a tuple accept.
+pub fn all<P: PredicateTuple>(predicates: P) -> impl Fn(&Change<'_>) -> bool + Send + Sync + 'static {
+    move |change| predicates.accepts(change).0
 }
 
-/// One of a tuple of conditions at least.
-pub fn any<C: Conditions>(conditions: C) -> impl Fn(&Change<'_>) -> bool + Send + Sync + 'static {
-    move |change| conditions.passed(change).1
+/// Accepts changes that at least one predicate of a tuple accepts.
+pub fn any<P: PredicateTuple>(predicates: P) -> impl Fn(&Change<'_>) -> bool + Send + Sync + 'static {
+    move |change| predicates.accepts(change).1
 }
 
-/// What the condition refuses.
+/// Accepts changes that the predicate rejects.
 pub fn not(
-    condition: impl Fn(&Change<'_>) -> bool + Send + Sync + 'static,
+    predicate: impl Fn(&Change<'_>) -> bool + Send + Sync + 'static,
 ) -> impl Fn(&Change<'_>) -> bool + Send + Sync + 'static {
-    move |change| !condition(change)
+    move |change| !predicate(change)
 }
 
 fn differs(change: &Change<'_>, differ: impl Fn(&Metadata, &Metadata) -> bool) -> bool {
@@ -69,27 +75,27 @@ fn differs(change: &Change<'_>, differ: impl Fn(&Metadata, &Metadata) -> bool) -
     }
 }
 
-/// A tuple of up to four conditions.
-pub trait Conditions: Send + Sync + 'static {
-    /// Whether all of them passed, and whether one of them did.
-    fn passed(&self, change: &Change<'_>) -> (bool, bool);
+/// A tuple of up to four predicates.
+pub trait PredicateTuple: Send + Sync + 'static {
+    /// Whether all of them accept the change, and whether at least one does.
+    fn accepts(&self, change: &Change<'_>) -> (bool, bool);
 }
 
-macro_rules! conditions {
-    ($($condition:ident $place:tt),+) => {
-        impl<$($condition),+> Conditions for ($($condition,)+)
+macro_rules! predicate_tuples {
+    ($($predicate:ident $position:tt),+) => {
+        impl<$($predicate),+> PredicateTuple for ($($predicate,)+)
         where
-            $($condition: Fn(&Change<'_>) -> bool + Send + Sync + 'static),+
+            $($predicate: Fn(&Change<'_>) -> bool + Send + Sync + 'static),+
         {
-            fn passed(&self, change: &Change<'_>) -> (bool, bool) {
-                let passed = [$((self.$place)(change)),+];
-                (passed.iter().all(|passed| *passed), passed.contains(&true))
+            fn accepts(&self, change: &Change<'_>) -> (bool, bool) {
+                let accepted = [$((self.$position)(change)),+];
+                (accepted.iter().all(|accepted| *accepted), accepted.contains(&true))
             }
         }
     };
 }
 
-conditions!(A 0);
-conditions!(A 0, B 1);
-conditions!(A 0, B 1, C 2);
-conditions!(A 0, B 1, C 2, D 3);
+predicate_tuples!(A 0);
+predicate_tuples!(A 0, B 1);
+predicate_tuples!(A 0, B 1, C 2);
+predicate_tuples!(A 0, B 1, C 2, D 3);

@@ -1,4 +1,4 @@
-//! What the user writes.
+//! Reconciler: the trait that an operator implements.
 
 use std::{fmt, sync::Arc};
 
@@ -7,12 +7,7 @@ use futures::future::BoxFuture;
 use super::{Action, ReconcileError};
 use crate::NamespacedName;
 
-/// Brings the world of one object to what the object asks for.
-///
-/// **A reconcile that returns after it has created or changed something is not called again because of that.** The events of its own
-/// writes do not wake the key that made them: go on in the same call with what the write returned, or ask for another with
-/// [`Action::RequeueAfter`] or [`Action::Requeue`]. What others write wakes it, and so does what became of its writes: a Deployment's status,
-/// say. [`OwnEvents::Enqueue`](super::OwnEvents::Enqueue) turns that off.
+/// Drives the cluster towards the desired state of one object.
 ///
 /// The method may be written as an `async fn`:
 ///
@@ -22,59 +17,60 @@ use crate::NamespacedName;
 ///
 /// impl Reconciler for FooController {
 ///     async fn reconcile(&self, key: &NamespacedName) -> Result<Action, ReconcileError> {
-///         println!("{key} wants attention");
+///         println!("reconciling {key}");
 ///         Ok(Action::await_change())
 ///     }
 /// }
 /// ```
 ///
-/// Guaranteed: a key is reconciled by one worker at a time; a change that arrives meanwhile calls reconcile once more
-/// afterwards; changes in quick succession may be one call. An error, and a panic, is retried with a growing delay and holds
-/// up no other key. When the manager stops, running calls may finish within the grace period; after it they are dropped at
-/// an await.
+/// A reconcile that changed something is followed by one more call, once the cache shows the change; a reconcile that changed nothing is
+/// not. So it may do everything in one call, and continue with what a write returned, or take one step, return, and continue in the next
+/// call. [`OwnEvents`](super::OwnEvents) has the rules and the alternatives. Write only what differs: a reconcile that changes something
+/// each time is called again each time, after 20 calls with growing delays.
 ///
-/// Not guaranteed: that the object still exists, or that a change is seen at all when a later one hides it. Read the state, do not
-/// count changes. Nor that nobody else works on the object: another controller of the same kind may run at the same time with the same
-/// key, and where the lease was lost, a call that runs still may overlap with the next leader's, though its writes are refused by then.
+/// Guarantees: one worker at a time reconciles a key; a change that arrives during a reconcile leads to another call after it; changes in
+/// quick succession may be merged into one call. Errors and panics are retried with backoff, and do not delay other keys. When the manager
+/// stops, running calls may finish within the grace period; after it they are cancelled at an await.
 ///
-/// # What it wrote itself
+/// No guarantees: that the object still exists, or that every change is seen: a later change can hide it. Read the state, do not count
+/// changes (level-triggered). Other controllers of the same kind can reconcile the same key concurrently. After a lost lease, a running
+/// call can overlap with the next leader's; its writes are rejected by then.
 ///
-/// What typed clients write while reconcile runs is noted from the API server's answers, in the reconcile's own task and in those that
-/// it spawns through [`Context`](super::Context). Of that two things follow.
+/// # Reading own writes
 ///
-/// *The cache shows it to the next call.* A key whose writes the operator's informers do not show yet is put aside, without holding a
-/// worker, until their resource version has reached them; an object that was deleted must be gone, or carry a deletion
-/// timestamp. Objects that no informer lists, because of their kind, namespace or labels, are not waited for, nor are versions
-/// that are no decimal numbers, which is logged once. After 10 s ([`write_wait`](super::ControllerBuilder::write_wait)) in vain, which is logged
-/// and counted, the key waits on, after a growing delay; after three times it is reconciled on an old cache. Only the key itself
-/// waits: other keys, and other controllers, may see the cache before it.
+/// Writes of typed clients during a reconcile are recorded from the API server's answers, in the reconcile's own task and in tasks that it
+/// spawns through [`Context`](super::Context). The next call of the key reads a cache that shows them:
 ///
-/// *Its event does not wake the key.* That holds for an addition or update that comes by a watch without a gap, with exactly the uid and
-/// resource version that an answer had. A write of which the answer was lost is foreign, and so is one by another key, another
-/// controller or a task that was spawned otherwise. What a list tells, a resync, and every deletion wakes, also one of its own.
-/// Nothing of this holds up a requeue or the retry of an error. Deletions of whole collections are not noted: see
-/// [`Expectations`](super::Expectations).
+/// - If the operator's informers do not show the key's writes yet, the key is parked, without holding a worker, until they have reached the
+///   answered resource versions. A deleted object must be gone from the cache, or have a deletion timestamp.
+/// - The key does not wait for objects that no informer lists, because of their kind, namespace or labels, nor for resource versions that
+///   are not decimal numbers, which is logged once.
+/// - After 10 s ([`write_wait`](super::ControllerBuilder::write_wait)) the wait times out, which is logged and counted, and the key waits
+///   again with backoff. After three timeouts it is reconciled with an old cache.
+/// - Only the key itself waits: other keys and other controllers can read the cache before it shows the writes.
+///
+/// Deletions of collections are not recorded, nor are writes without an answer: see [`Expectations`](super::Expectations).
 pub trait Reconciler: Send + Sync + 'static {
-    /// Brings the world of `key` to what its object asks for.
+    /// Drives the cluster towards the desired state of the object `key`.
     fn reconcile(&self, key: &NamespacedName) -> impl Future<Output = Result<Action, ReconcileError>> + Send;
 }
 
-/// A reconciler of any type. Cloning copies a pointer.
+/// A reconciler with its type erased. Cloning copies a pointer.
 #[derive(Clone)]
-pub struct BoxReconciler(Arc<dyn Erased>);
+pub struct BoxReconciler(Arc<dyn ErasedReconciler>);
 
-trait Erased: Send + Sync {
+trait ErasedReconciler: Send + Sync {
     fn reconcile<'a>(&'a self, key: &'a NamespacedName) -> BoxFuture<'a, Result<Action, ReconcileError>>;
 }
 
-impl<R: Reconciler> Erased for R {
+impl<R: Reconciler> ErasedReconciler for R {
     fn reconcile<'a>(&'a self, key: &'a NamespacedName) -> BoxFuture<'a, Result<Action, ReconcileError>> {
         Box::pin(Reconciler::reconcile(self, key))
     }
 }
 
 impl BoxReconciler {
-    /// Hides the type of a reconciler.
+    /// Erases the type of a reconciler.
     pub fn new(reconciler: impl Reconciler) -> Self {
         Self(Arc::new(reconciler))
     }

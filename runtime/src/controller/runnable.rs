@@ -1,4 +1,4 @@
-//! What runs beside the controllers.
+//! Runnables: tasks that the manager runs beside the controllers.
 
 use std::{error::Error, fmt};
 
@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 type Run =
     dyn FnOnce(CancellationToken) -> BoxFuture<'static, Result<(), Box<dyn Error + Send + Sync>>> + Send;
 
-/// Something that the manager starts before the controllers; see [`Setup::runnable`](super::Setup::runnable).
+/// A task that the manager starts before the controllers; see [`Setup::runnable`](super::Setup::runnable).
 pub struct Runnable {
     name: String,
     group: Option<String>,
@@ -34,63 +34,64 @@ impl Runnable {
         }
     }
 
-    /// Starts it only while this replica leads. Without this it runs in every replica.
+    /// Starts it only while this replica is the leader. By default it runs in every replica.
     pub fn leader_only(&mut self) -> &mut Self {
         self.leader_only = true;
         self
     }
 
-    /// Lets the controllers wait until it has returned: for what must be there before the first reconcile.
+    /// Delays the controllers until it has returned. For preconditions of the first reconcile.
     pub fn before_controllers(&mut self) -> &mut Self {
         self.before_controllers = true;
         self
     }
 
-    /// Puts it into a group. Groups are started one after the other, in the order in which they are first named, and stopped in the
-    /// opposite order: the next one starts when those of this one that are [`before_controllers`](Self::before_controllers) have
-    /// returned, and those that say when they are [ready](Self::ready_when) are so; on the way back, controllers end first, and a group is
-    /// told to stop when the one after it has ended.
+    /// Puts it into a group. Groups start one after the other, in the order in which they are first named, and stop in reverse order.
     ///
-    /// A group may have runnables of every replica and such that are [`leader_only`](Self::leader_only): the groups of every replica
-    /// stand before it asks for the lease, those of the leader are started, in their order, when it has it, and stopped before.
-    /// Runnables without a group are started before all groups, which do not wait for them, and are told to stop with the controllers.
+    /// A group starts when the runnables of the group before it that are [`before_controllers`](Self::before_controllers) have returned, and
+    /// those with [`ready_when`](Self::ready_when) are ready. At shutdown the controllers stop first, and a group stops when the group after
+    /// it has ended.
+    ///
+    /// A group can contain runnables of every replica and [`leader_only`](Self::leader_only) ones: the former start before leader election,
+    /// the latter start, in the same order, when the replica becomes leader, and stop before it gives up the lease. Runnables without a
+    /// group start before all groups, which do not wait for them, and stop with the controllers.
     pub fn group(&mut self, name: impl Into<String>) -> &mut Self {
         self.group = Some(name.into());
         self
     }
 
-    /// What comes after it, the next [group](Self::group) and the controllers, waits until `ready` ends: that a server listens, say.
+    /// Delays the next [group](Self::group) and the controllers until `ready` completes, for example until a server listens.
     pub fn ready_when(&mut self, ready: impl Future<Output = ()> + Send + 'static) -> &mut Self {
         self.ready = Some(Box::pin(ready));
         self
     }
 
-    /// The name, for logs and errors.
+    /// Returns the name, for logs and errors.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// See [`group`](Self::group).
+    /// Returns the name of its [`group`](Self::group).
     pub fn group_name(&self) -> Option<&str> {
         self.group.as_deref()
     }
 
-    /// Hands out what [`ready_when`](Self::ready_when) was given.
+    /// Takes the future of [`ready_when`](Self::ready_when).
     pub fn take_ready(&mut self) -> Option<BoxFuture<'static, ()>> {
         self.ready.take()
     }
 
-    /// See [`leader_only`](Self::leader_only).
+    /// Whether it is [`leader_only`](Self::leader_only).
     pub fn is_leader_only(&self) -> bool {
         self.leader_only
     }
 
-    /// See [`before_controllers`](Self::before_controllers).
+    /// Whether it is [`before_controllers`](Self::before_controllers).
     pub fn is_before_controllers(&self) -> bool {
         self.before_controllers
     }
 
-    /// Runs it. It should end soon after `stop` was cancelled; an error ends the operator.
+    /// Runs it. It should end soon after `stop` is cancelled; an error stops the operator.
     pub fn run(
         self,
         stop: CancellationToken,

@@ -1,4 +1,4 @@
-//! Runs one controller: feeds its queue and keeps its workers at work.
+//! Controller runner: connects informers with the work queue, and runs the workers.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,9 +9,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     ControllerBuilder, ControllerMetrics, Expectations, RegistrationError,
-    builder::Synced,
     consistency::ConsistencyStore,
-    enqueue::{EnqueueHandler, readable},
+    enqueue::{EnqueueHandler, readable_informers},
+    source::CacheSync,
     worker::Worker,
 };
 use crate::{ApiResource, NamespacedName, cache::HandlerOptions, client::on_behalf_of, workqueue::WorkQueue};
@@ -20,98 +20,99 @@ use crate::{ApiResource, NamespacedName, cache::HandlerOptions, client::on_behal
 pub struct ControllerRunner {
     worker: Worker,
     workers: usize,
-    informers: Vec<(ApiResource, Synced)>,
-    /// Keys from outside.
+    informers: Vec<(ApiResource, CacheSync)>,
+    /// The streams of keys of [`watches_stream`](ControllerBuilder::watches_stream).
     streams: Mutex<Vec<BoxStream<'static, NamespacedName>>>,
-    /// Each once.
+    /// The expectations of all sources, each once.
     expectations: Vec<Expectations>,
 }
 
-/// How a controller ended.
+/// How a controller stopped.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Drained {
-    /// The keys whose reconcile did not end within the grace period and was cancelled.
+    /// The keys of reconciles that were cancelled after the grace period.
     pub cancelled: Vec<NamespacedName>,
 }
 
 impl ControllerRunner {
-    /// Connects the controller's informers with a queue. To be made before the informers start, so that no change is missed; keys wait in the
-    /// queue until the controller runs.
+    /// Connects the controller's informers with a work queue. Keys stay in the queue until the controller runs.
+    ///
+    /// Call it before the informers start, so that no change is missed.
     pub fn new(
-        spec: ControllerBuilder,
+        builder: ControllerBuilder,
         metrics: Arc<dyn ControllerMetrics>,
     ) -> Result<Self, RegistrationError> {
-        let Some(primary) = spec.primary().cloned() else {
+        let Some(primary) = builder.primary().cloned() else {
             return Err(RegistrationError::NoPrimary {
-                controller: spec.name().to_owned(),
+                controller: builder.name().to_owned(),
             });
         };
-        let queue = Arc::new(WorkQueue::new(spec.limiter, metrics.clone()));
-        let own_writes = ConsistencyStore::new(
-            &spec.name,
+        let queue = Arc::new(WorkQueue::new(builder.limiter, metrics.clone()));
+        let consistency = ConsistencyStore::new(
+            &builder.name,
             queue.clone(),
             metrics.clone(),
-            (spec.write_wait, spec.own_events),
-            readable(&spec.sources, spec.informers.as_ref()),
+            (builder.write_wait, builder.own_events),
+            readable_informers(&builder.sources, builder.informers.as_ref()),
         );
         let options = HandlerOptions {
-            resync: spec.resync,
+            resync: builder.resync,
             ..HandlerOptions::default()
         };
         let (mut informers, mut expectations) = (Vec::new(), Vec::<Expectations>::new());
-        for source in &spec.sources {
+        for source in &builder.sources {
             if let Some(new) = &source.expectations
                 && !expectations.iter().any(|known| known.is_same(new))
             {
                 expectations.push(new.clone());
             }
         }
-        for mut source in spec.sources {
+        for mut source in builder.sources {
             let connect = std::mem::replace(&mut source.connect, Box::new(|_, _| {}));
-            informers.push((source.kind.clone(), source.synced.clone()));
-            let feed = EnqueueHandler::new(source, primary.clone(), &queue, &own_writes);
-            connect(Box::new(move |change| feed.tell(change)), options);
+            informers.push((source.kind.clone(), source.cache_sync.clone()));
+            let handler = EnqueueHandler::new(&builder.name, source, primary.clone(), &queue, &consistency)?;
+            connect(Box::new(move |change| handler.handle(change)), options);
         }
         Ok(Self {
             worker: Worker {
-                name: spec.name.into(),
+                name: builder.name.into(),
                 primary,
                 queue,
-                reconciler: spec.reconciler,
-                timeout: spec.timeout,
-                pause: spec.pause,
-                own_writes,
+                reconciler: builder.reconciler,
+                timeout: builder.timeout,
+                pause: builder.pause,
+                consistency,
                 metrics,
             },
-            workers: spec.workers,
+            workers: builder.workers,
             informers,
-            streams: spec.streams,
+            streams: builder.streams,
             expectations,
         })
     }
 
-    /// The controller's name.
+    /// Returns the controller's name.
     pub fn name(&self) -> &str {
         &self.worker.name
     }
 
-    /// The controller's queue, for what is counted and to add keys from outside.
+    /// Returns the controller's work queue, for metrics and to add keys.
     pub fn queue(&self) -> &Arc<WorkQueue> {
         &self.worker.queue
     }
 
-    /// The kinds whose first list the controller still waits for.
+    /// Returns the kinds without cache sync yet.
     pub fn not_synced(&self) -> impl Iterator<Item = &ApiResource> {
         self.informers
             .iter()
-            .filter(|(_, synced)| !(synced.now)())
+            .filter(|(_, sync)| !(sync.has_synced)())
             .map(|(kind, _)| kind)
     }
 
-    /// Waits until the controller's informers hold their first list, then reconciles until `stop` is cancelled.
+    /// Waits for the cache sync of the controller's informers, then runs the workers until `stop` is cancelled.
     ///
-    /// Then no reconcile is started any more, and those that run may end within `grace`; after it they are cancelled. What waits in the queue
-    /// is given up: the next start lists everything again. Dropping the future cancels all at once.
+    /// After that no reconcile starts, and running ones are cancelled after the grace period. Keys in the queue are dropped: the next start
+    /// lists all objects. Dropping the future cancels all reconciles at once.
     pub async fn run(self, stop: CancellationToken, grace: Duration) -> Drained {
         let stopped = stop.clone();
         let cancelled = async move {
@@ -121,7 +122,7 @@ impl ControllerRunner {
         self.run_until(stop, cancelled).await
     }
 
-    /// [`run`](Self::run) with the end of the grace given by `cancelled`: a leader that lost its lease has none.
+    /// Runs as [`run`](Self::run), with a grace period that ends with `cancelled`. A leader that lost its lease has none.
     pub async fn run_until(self, stop: CancellationToken, cancelled: impl Future<Output = ()>) -> Drained {
         tokio::select! {
             () = stop.cancelled() => return Drained::default(),
@@ -141,17 +142,25 @@ impl ControllerRunner {
         }
         for mut stream in self.streams.into_inner() {
             let (queue, stop) = (worker.queue.clone(), stop.clone());
-            let woken = async move {
+            let enqueue = async move {
                 while let Some(key) = stream.next().await {
                     queue.add(key);
                 }
             };
-            workers.spawn(async move { stop.run_until_cancelled(woken).await.unwrap_or_default() });
+            workers.spawn(async move { stop.run_until_cancelled(enqueue).await.unwrap_or_default() });
         }
+        let (consistency, stop_follow_ups) = (worker.consistency.clone(), stop.clone());
+        workers.spawn(async move {
+            let follow_ups = consistency.run_delayed_follow_ups();
+            stop_follow_ups
+                .run_until_cancelled(follow_ups)
+                .await
+                .unwrap_or_default();
+        });
         for expectations in self.expectations {
             let stop = stop.clone();
-            let expiring = async move { expectations.expire().await };
-            workers.spawn(async move { stop.run_until_cancelled(expiring).await.unwrap_or_default() });
+            let expiry = async move { expectations.run_expiry().await };
+            workers.spawn(async move { stop.run_until_cancelled(expiry).await.unwrap_or_default() });
         }
         stop.cancelled().await;
         worker.queue.shut_down();
@@ -159,26 +168,26 @@ impl ControllerRunner {
     }
 
     async fn wait_for_sync(&self) {
-        for (_, synced) in &self.informers {
-            (synced.wait)().await;
+        for (_, sync) in &self.informers {
+            (sync.wait)().await;
         }
     }
 }
 
-/// Waits for the workers, and cancels those that still run when `cancelled` ends.
+/// Waits for the workers, and aborts those that still run when `cancelled` ends.
 async fn drain(worker: &Worker, mut workers: JoinSet<()>, cancelled: impl Future<Output = ()>) -> Drained {
-    /// How long a cancelled worker may take to get to an await.
-    const CANCELLING: Duration = Duration::from_secs(1);
+    /// How long an aborted worker may take to reach an await.
+    const ABORT_TIMEOUT: Duration = Duration::from_secs(1);
     tokio::select! {
         () = join(worker, &mut workers) => return Drained::default(),
         () = cancelled => {}
     }
     let cancelled = worker.queue.processing();
     for key in &cancelled {
-        tracing::warn!(controller = &*worker.name, %key, "reconcile cancelled: it did not end in time");
+        tracing::warn!(controller = &*worker.name, %key, "reconcile cancelled: it did not end within the grace period");
     }
     workers.abort_all();
-    if time::timeout(CANCELLING, join(worker, &mut workers))
+    if time::timeout(ABORT_TIMEOUT, join(worker, &mut workers))
         .await
         .is_err()
     {
@@ -186,7 +195,7 @@ async fn drain(worker: &Worker, mut workers: JoinSet<()>, cancelled: impl Future
         tracing::error!(
             controller = &*worker.name,
             ?keys,
-            "reconcile blocks its thread and cannot be cancelled"
+            "reconcile not cancelled: it blocks its thread"
         );
         workers.detach_all();
     }
@@ -196,7 +205,7 @@ async fn drain(worker: &Worker, mut workers: JoinSet<()>, cancelled: impl Future
 async fn join(worker: &Worker, workers: &mut JoinSet<()>) {
     while let Some(ended) = workers.join_next().await {
         if let Some(error) = ended.err().filter(|error| !error.is_cancelled()) {
-            tracing::error!(controller = &*worker.name, %error, "a worker ended");
+            tracing::error!(controller = &*worker.name, %error, "worker ended early");
         }
     }
 }

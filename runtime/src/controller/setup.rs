@@ -1,4 +1,4 @@
-//! What an operator registers.
+//! Setup: the registrations of an operator.
 
 use std::{collections::BTreeSet, error::Error, time::Duration};
 
@@ -8,8 +8,8 @@ use prometheus_client::registry::Registry;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    ArgSource, ControllerBuilder, HealthCheck, Permission, PermissionScope, Probe, Reconciler, Runnable,
-    permissions::distinct,
+    ArgSource, ControllerBuilder, Expectations, HealthCheck, Permission, PermissionScope, Probe, Reconciler,
+    Runnable, permissions::distinct,
 };
 use crate::{
     CustomKind, Kind, Scope,
@@ -18,9 +18,10 @@ use crate::{
     events::{EventsApi, Recorder},
 };
 
-/// Records what an operator is made of. Registering does no I/O: the same calls run the operator and print its manifests.
+/// Records the registrations of an operator: informers, clients, controllers, runnables. Registering does no I/O: the same calls run the
+/// operator and print its manifests.
 ///
-/// Register everything whatever the flags say, so that the operator's role does not depend on them.
+/// Register everything regardless of flags, so that the operator's role does not depend on them.
 pub struct Setup {
     operator: String,
     connection: Connection,
@@ -38,7 +39,7 @@ pub struct Setup {
     metrics: Registry,
 }
 
-/// What is wrong with what was registered.
+/// An error in the registrations.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RegistrationError {
     /// A controller without a primary kind.
@@ -73,7 +74,27 @@ pub enum RegistrationError {
         /// The owned kind.
         owned: String,
     },
-    /// A name that labels, logs and leases could not carry.
+    /// One `Expectations` of two controllers: only the second one's keys would be enqueued.
+    #[error(
+        "controllers {first:?} and {second:?} share one `Expectations`: make one for each with `Expectations::new()`"
+    )]
+    SharedExpectations {
+        /// The controller that was registered first.
+        first: String,
+        /// The other controller.
+        second: String,
+    },
+    /// A source with an informer that the controller's consistency store does not know.
+    #[error(
+        "controller {controller:?} has an informer of {kind} that its consistency store does not know: make informers with `setup.informers()`"
+    )]
+    UnknownInformer {
+        /// The controller's name.
+        controller: String,
+        /// The informer's kind.
+        kind: String,
+    },
+    /// A name that labels, logs and leases cannot contain.
     #[error("{what} {name:?} needs another name: letters, digits, `-`, `_` and `.`, at least one")]
     BadName {
         /// A controller, a runnable, a group of them or a health check.
@@ -81,7 +102,7 @@ pub enum RegistrationError {
         /// Its name.
         name: String,
     },
-    /// Two of one name.
+    /// A name that is used twice.
     #[error("two {what}s are called {name:?}: names must differ")]
     DuplicateName {
         /// A controller, a runnable or a health check.
@@ -100,7 +121,7 @@ pub enum RegistrationError {
 }
 
 impl Setup {
-    /// An empty record. The manager makes one, and so does the test harness.
+    /// Returns an empty setup. The manager and the test harness call it.
     pub fn new(
         operator: impl Into<String>,
         connection: Connection,
@@ -149,22 +170,23 @@ impl Setup {
         std::mem::take(&mut self.metrics)
     }
 
-    /// The operator's name.
+    /// Returns the operator's name.
     pub fn operator(&self) -> &str {
         &self.operator
     }
 
-    /// The informers of the operator: each kind is listed and watched once, whoever asks. Making one permits list and watch.
+    /// Returns the shared informers of the operator: each kind is listed and watched once. Making an informer adds the permissions list and
+    /// watch.
     pub fn informers(&self) -> &SharedInformerFactory {
         &self.informers
     }
 
-    /// A client for objects of kind `K` that may do `V` and nothing else. Making it permits `V`.
+    /// Returns a client of kind `K` with the verbs `V` only. Adds the permissions of `V`.
     pub fn client<K: Kind, V: Verbs<K>>(&mut self) -> TypedClient<K, V> {
         let (kind, rules) = (K::info(), V::rules());
         if rules.iter().any(|rule| rule.unit == "All") {
             self.warnings.push(format!(
-                "a client of {} has `All` verbs: name those that it uses, and the role allows no more",
+                "a client of {} has `All` verbs: name the used verbs, to restrict the role to them",
                 kind.kind
             ));
         }
@@ -173,30 +195,30 @@ impl Setup {
         TypedClient::new(self.connection.clone())
     }
 
-    /// Writes events in the operator's name. Permits to create and patch events; also in `default`, where those about cluster-scoped
-    /// objects lie, if a controller's primary kind is cluster-scoped.
+    /// Returns the operator's event recorder. Adds the permissions to create and patch events; also in `default`, the namespace of events about
+    /// cluster-scoped objects, if a controller's primary kind is cluster-scoped.
     pub fn recorder(&mut self) -> Recorder {
         self.recorder_used = true;
         self.recorder.clone()
     }
 
-    /// The bare client. Say with [`needs`](Self::needs) what it does.
+    /// Returns the kube client. Declare its permissions with [`needs`](Self::needs).
     pub fn kube_client(&self) -> kube::Client {
         self.connection.kube_client()
     }
 
-    /// Permits what a rule says, in the watched namespaces; rules on paths hold for the cluster.
+    /// Adds a rule to the permissions, in the watched namespaces; rules on non-resource URLs have cluster scope.
     pub fn needs(&mut self, rule: PolicyRule) -> &mut Self {
         self.needs_in(PermissionScope::Watched, rule)
     }
 
-    /// Permits what a rule says, there. Rules on cluster-scoped kinds need [`PermissionScope::Cluster`].
+    /// Adds a rule to the permissions of a scope. Rules on cluster-scoped kinds need [`PermissionScope::Cluster`].
     pub fn needs_in(&mut self, scope: PermissionScope, rule: PolicyRule) -> &mut Self {
         self.permissions.push(Permission::raw(rule, scope));
         self
     }
 
-    /// Registers a kind that no informer is made for, so that its definition is printed.
+    /// Registers a kind without an informer, so that its definition is part of the manifests.
     pub fn kind<K: CustomKind>(&mut self) -> &mut Self {
         self.kinds.push(RegisteredKind {
             info: K::info(),
@@ -207,7 +229,7 @@ impl Setup {
         self
     }
 
-    /// The operator's own flags. A command line that does not fit ends the process with clap's message.
+    /// Parses the operator's own flags. Exits with clap's message if the command line is wrong.
     pub fn args<T: Args>(&self) -> T {
         self.args
             .parse(T::augment_args)
@@ -215,31 +237,30 @@ impl Setup {
             .unwrap_or_else(|error| self.args.refuse(error))
     }
 
-    /// Registers a controller. Say on the answer what it reconciles:
+    /// Registers a controller. Set its sources and options on the returned builder:
     /// `setup.controller("foo", reconciler).reconciles(&foos).owns(&deployments).workers(2)`.
     pub fn controller(
         &mut self,
         name: impl Into<String>,
         reconciler: impl Reconciler,
     ) -> &mut ControllerBuilder {
-        let mut spec = ControllerBuilder::new(name.into(), reconciler);
-        spec.informers = Some(self.informers.clone());
-        self.controllers.push(spec);
+        let mut builder = ControllerBuilder::new(name.into(), reconciler);
+        builder.informers = Some(self.informers.clone());
+        self.controllers.push(builder);
         let last = self.controllers.len() - 1;
         &mut self.controllers[last]
     }
 
-    /// After this time, again and again, controllers that do not say themselves are told of everything in their caches; see
-    /// [`ControllerBuilder::resync`]. By default: never.
+    /// Sets the resync period of controllers without one of their own; see [`ControllerBuilder::resync`]. By default there are no resyncs.
     pub fn set_resync(&mut self, period: Duration) -> &mut Self {
         self.resync = Some(period);
         self
     }
 
-    /// Registers something that runs beside the controllers and is started before them: start-up I/O, a server, a poller.
+    /// Registers a task that starts before the controllers and runs beside them: start-up I/O, a server, a poller.
     ///
-    /// It gets a token that is cancelled when the operator stops, and should end soon after. To end earlier is no error; an
-    /// `Err` ends the operator. [`Runnable::group`] is for those that need an order among themselves.
+    /// The token is cancelled when the operator stops; the task should end soon after. It may end earlier; an `Err` stops the operator.
+    /// [`Runnable::group`] orders runnables.
     pub fn runnable<F, R>(&mut self, name: impl Into<String>, run: F) -> &mut Runnable
     where
         F: FnOnce(CancellationToken) -> R + Send + 'static,
@@ -250,9 +271,9 @@ impl Setup {
         &mut self.runnables[last]
     }
 
-    /// Adds a check to a probe, beside those of the manager: that it runs, and that each controller's informers are up to date.
+    /// Adds a check to a probe. The manager's own checks are that it runs, and that each controller's informers are up to date.
     ///
-    /// It is called for every probe, must be quick and must not block; what it returns as an error is shown. A panic fails the probe.
+    /// The check is called for every probe request: it must be quick and must not block. The probe shows its error. A panic fails the probe.
     pub fn health_check(
         &mut self,
         probe: Probe,
@@ -267,22 +288,22 @@ impl Setup {
         self
     }
 
-    /// Hands out the health checks, to be asked.
+    /// Takes the health checks.
     pub fn take_health_checks(&mut self) -> Vec<HealthCheck> {
         std::mem::take(&mut self.health_checks)
     }
 
-    /// The way to the API server.
+    /// Returns the connection to the API server.
     pub fn connection(&self) -> &Connection {
         &self.connection
     }
 
-    /// The controllers, in the order of registration.
+    /// Returns the controllers, in the order of registration.
     pub fn controllers(&self) -> &[ControllerBuilder] {
         &self.controllers
     }
 
-    /// Hands out the controllers, to be run.
+    /// Takes the controllers, to run them.
     pub fn take_controllers(&mut self) -> Vec<ControllerBuilder> {
         let mut controllers = std::mem::take(&mut self.controllers);
         for controller in &mut controllers {
@@ -291,17 +312,17 @@ impl Setup {
         controllers
     }
 
-    /// The runnables, in the order of registration.
+    /// Returns the runnables, in the order of registration.
     pub fn runnables(&self) -> &[Runnable] {
         &self.runnables
     }
 
-    /// Hands out the runnables, to be run.
+    /// Takes the runnables, to run them.
     pub fn take_runnables(&mut self) -> Vec<Runnable> {
         std::mem::take(&mut self.runnables)
     }
 
-    /// The custom kinds of the operator, with and without informers, each version once.
+    /// Returns the custom kinds of the operator, with and without informers, each version once.
     pub fn kinds(&self) -> Vec<RegisteredKind> {
         let mut kinds = self.informers.custom_kinds();
         for kind in &self.kinds {
@@ -312,18 +333,18 @@ impl Setup {
         kinds
     }
 
-    /// Through which API events are written: `events.k8s.io` unless said otherwise, before or after [`recorder`](Self::recorder). The
-    /// permission follows. LogOnce twice, the first counts.
+    /// Sets the API of written events, before or after [`recorder`](Self::recorder). Default: `events.k8s.io`. The permission follows. Only
+    /// the first call counts.
     pub fn events_api(&mut self, api: EventsApi) {
         self.recorder.set_api(api);
     }
 
-    /// Whether events are written.
+    /// Whether the event recorder is used.
     pub fn recorder_used(&self) -> bool {
         self.recorder_used
     }
 
-    /// What the API server must allow: sorted, each once. Ask before the controllers are taken.
+    /// Returns the permissions of the operator: sorted and deduplicated. Call it before the controllers are taken.
     pub fn permissions(&self) -> Vec<Permission> {
         let informers = self.informers.informers();
         let owners = self
@@ -351,25 +372,26 @@ impl Setup {
         let mut primaries = self.controllers.iter().filter_map(ControllerBuilder::primary);
         let has_cluster_scoped = primaries.any(|kind| kind.scope == Scope::Cluster);
         let api = self.recorder.api();
-        let of_the_cluster = has_cluster_scoped.then(|| Permission::events_of_the_cluster(api));
+        let cluster_events = has_cluster_scoped.then(|| Permission::events_of_the_cluster(api));
         [Permission::events(api)]
             .into_iter()
-            .chain(of_the_cluster)
+            .chain(cluster_events)
             .collect()
     }
 
-    /// What people should know of what was registered: not wrong, but better otherwise.
+    /// Returns warnings: registrations that work, but should be changed.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// What is wrong with what was registered. An operator with errors must not run.
+    /// Returns the errors of the registrations. An operator with errors must not run.
     pub fn errors(&self) -> Vec<RegistrationError> {
         let mut errors: Vec<_> = self
             .controllers
             .iter()
             .flat_map(ControllerBuilder::errors)
             .collect();
+        errors.extend(self.shared_expectations());
         errors.extend(bad_names(
             "controller",
             self.controllers.iter().map(ControllerBuilder::name),
@@ -380,6 +402,34 @@ impl Setup {
         for probe in [Probe::Live, Probe::Ready] {
             let checks = self.health_checks.iter().filter(|check| check.probe == probe);
             errors.extend(bad_names("health check", checks.map(HealthCheck::name)));
+        }
+        errors
+    }
+
+    fn shared_expectations(&self) -> Vec<RegistrationError> {
+        let (mut owners, mut errors) = (Vec::<(&str, &Expectations)>::new(), Vec::new());
+        for controller in &self.controllers {
+            let mut own: Vec<&Expectations> = Vec::new();
+            for expectations in controller
+                .sources
+                .iter()
+                .filter_map(|source| source.expectations.as_ref())
+            {
+                if own.iter().any(|known| known.is_same(expectations)) {
+                    continue;
+                }
+                own.push(expectations);
+                if let Some((first, _)) = owners.iter().find(|(_, known)| known.is_same(expectations)) {
+                    errors.push(RegistrationError::SharedExpectations {
+                        first: (*first).to_owned(),
+                        second: controller.name.clone(),
+                    });
+                }
+            }
+            owners.extend(
+                own.into_iter()
+                    .map(|expectations| (&*controller.name, expectations)),
+            );
         }
         errors
     }

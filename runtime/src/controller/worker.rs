@@ -1,4 +1,4 @@
-//! A worker: takes a key, calls reconcile, and does what its result asks for.
+//! Worker: takes a key from the work queue, calls reconcile, and requeues the key as the result says.
 
 use std::{any::Any, fmt, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
@@ -10,14 +10,14 @@ use tracing::Instrument;
 use super::{
     Action, BoxReconciler, ControllerMetrics, Outcome, Pause, ReconcileError,
     consistency::{ConsistencyStore, Readiness},
-    pause::Watched,
+    pause::PauseReceiver,
 };
 use crate::{ApiResource, NamespacedName, client::with_write_observer, panics, workqueue::WorkQueue};
 
-/// So many conflicts in a row are no error in the log: at 5 ms, 10 ms and so on, the cache catches up meanwhile.
-const USUAL_CONFLICTS: usize = 5;
+/// So many conflicts in a row are logged at level info, not error: the cache catches up during the backoff of 5 ms, 10 ms and so on.
+const MAX_EXPECTED_CONFLICTS: usize = 5;
 
-/// What the workers of a controller share.
+/// What the workers of one controller share.
 pub(super) struct Worker {
     pub(super) name: Box<str>,
     pub(super) primary: ApiResource,
@@ -25,14 +25,14 @@ pub(super) struct Worker {
     pub(super) reconciler: BoxReconciler,
     pub(super) timeout: Option<Duration>,
     pub(super) pause: Pause,
-    pub(super) own_writes: Arc<ConsistencyStore>,
+    pub(super) consistency: Arc<ConsistencyStore>,
     pub(super) metrics: Arc<dyn ControllerMetrics>,
 }
 
 impl Worker {
-    /// Reconciles one key after the other until `stop` is cancelled or the queue is shut down and empty.
+    /// Reconciles keys until `stop` is cancelled, or the queue is shut down and empty.
     pub(super) async fn run(&self, stop: &CancellationToken) {
-        let mut pause = self.pause.watched();
+        let mut pause = self.pause.subscribe();
         loop {
             let key = tokio::select! {
                 biased;
@@ -40,10 +40,10 @@ impl Worker {
                 key = self.next(&mut pause) => key,
             };
             let Some(key) = key else { return };
-            match self.own_writes.begin(&key) {
-                Readiness::Run => self.reconcile(key).await,
+            match self.consistency.start_reconcile(&key) {
+                Readiness::Ready => self.reconcile(key).await,
                 Readiness::Parked => {}
-                Readiness::Overdue => {
+                Readiness::TimedOut => {
                     self.queue.add_rate_limited(key.clone());
                     self.queue.done(&key);
                 }
@@ -51,7 +51,7 @@ impl Worker {
         }
     }
 
-    async fn next(&self, pause: &mut Watched) -> Option<NamespacedName> {
+    async fn next(&self, pause: &mut PauseReceiver) -> Option<NamespacedName> {
         loop {
             pause.until(false).await;
             tokio::select! {
@@ -72,18 +72,18 @@ impl Worker {
             name = key.name(),
             reconcileID = %ReconcileId::random(),
         );
-        let mut running = Running::start(self, &key);
+        let mut running = RunningReconcile::start(self, &key);
         async {
-            // The call itself stands inside, too: a future may be made by code that panics.
+            // The call that makes the future is inside because it can panic as well.
             let call = AssertUnwindSafe(self.call(&key));
             let result = call.catch_unwind().await;
-            running.outcome = Some(self.settle(&key, result));
+            running.outcome = Some(self.handle_result(&key, result));
         }
         .instrument(span)
         .await;
     }
 
-    /// None when it took too long.
+    /// Calls the reconciler. None if the call exceeded the timeout.
     async fn call(&self, key: &NamespacedName) -> Option<Result<Action, ReconcileError>> {
         let call = async {
             let call = async { self.reconciler.reconcile(key).await };
@@ -92,14 +92,14 @@ impl Worker {
                 None => Some(call.await),
             }
         };
-        match self.own_writes.author(key) {
-            Some(author) => with_write_observer(author, call).await,
+        match self.consistency.observer(key) {
+            Some(observer) => with_write_observer(observer, call).await,
             None => call.await,
         }
     }
 
-    /// Does what the result asks for, while the worker still holds the key.
-    fn settle(
+    /// Requeues or forgets the key as the result says, while the worker still holds it.
+    fn handle_result(
         &self,
         key: &NamespacedName,
         result: Result<Option<Result<Action, ReconcileError>>, Panic>,
@@ -114,31 +114,31 @@ impl Worker {
             Ok(Some(Ok(Action::RequeueAfter(delay)))) => {
                 queue.forget(key);
                 queue.add_after(key.clone(), delay);
-                tracing::debug!(?delay, "reconciled, once more later");
+                tracing::debug!(?delay, "reconciled, requeued with a delay");
                 Outcome::RequeueAfter
             }
             Ok(Some(Ok(Action::Requeue))) => {
                 let delay = queue.add_rate_limited(key.clone());
-                tracing::debug!(?delay, "reconciled, once more");
+                tracing::debug!(?delay, "reconciled, requeued with backoff");
                 Outcome::Requeue
             }
             Ok(Some(Err(error))) if error.is_terminal() => {
                 queue.forget(key);
-                tracing::error!(%error, "reconcile failed for good, not retried until something changes");
+                tracing::error!(%error, "reconcile failed with a terminal error: not retried until a change enqueues the key");
                 Outcome::TerminalError
             }
             Ok(Some(Err(error))) if error.is_decode_of(&self.primary, key) => {
-                // The same bytes never decode; other bytes wake the key. The cache has logged it, once per version.
+                // A retry would read the same bytes; a change of the object enqueues the key. The cache logs it once per version.
                 queue.forget(key);
-                tracing::debug!(%error, "not retried until the object changes");
+                tracing::debug!(%error, "reconcile failed, not retried until the object changes");
                 Outcome::TerminalError
             }
             Ok(Some(Err(error))) => {
                 let retry_in = queue.add_rate_limited(key.clone());
                 let failures = queue.num_requeues(key);
-                // What the cache has not seen yet is no mistake of anybody; a conflict that lasts is one.
-                if failures <= USUAL_CONFLICTS && error.is_conflict() {
-                    tracing::info!(%error, ?retry_in, failures, "out of date, tried again");
+                // A conflict is normal while the cache is behind; one that lasts is an error.
+                if failures <= MAX_EXPECTED_CONFLICTS && error.is_conflict() {
+                    tracing::info!(%error, ?retry_in, failures, "reconcile failed with a conflict, retried with backoff");
                 } else {
                     tracing::error!(%error, ?retry_in, failures, "reconcile failed");
                 }
@@ -147,7 +147,7 @@ impl Worker {
             Ok(None) => {
                 let retry_in = queue.add_rate_limited(key.clone());
                 let failures = queue.num_requeues(key);
-                tracing::error!(limit = ?self.timeout, ?retry_in, failures, "reconcile took too long and was dropped");
+                tracing::error!(limit = ?self.timeout, ?retry_in, failures, "reconcile exceeded the timeout and was cancelled");
                 Outcome::Timeout
             }
             Err(panic) => {
@@ -167,15 +167,15 @@ impl Worker {
 
 type Panic = Box<dyn Any + Send>;
 
-/// A running reconcile. When it ends, cancelled or not, the key goes back to the queue.
-struct Running<'a> {
+/// A running reconcile. When it is dropped, cancelled or not, the worker gives the key back to the queue.
+struct RunningReconcile<'a> {
     worker: &'a Worker,
     key: NamespacedName,
     since: Instant,
     outcome: Option<Outcome>,
 }
 
-impl<'a> Running<'a> {
+impl<'a> RunningReconcile<'a> {
     fn start(worker: &'a Worker, key: &NamespacedName) -> Self {
         worker.metrics.started();
         Self {
@@ -187,17 +187,18 @@ impl<'a> Running<'a> {
     }
 }
 
-impl Drop for Running<'_> {
+impl Drop for RunningReconcile<'_> {
     fn drop(&mut self) {
         self.worker.metrics.finished(self.outcome, self.since.elapsed());
-        if self.worker.own_writes.end(&self.key) {
-            self.worker.queue.add(self.key.clone());
+        let next = self.worker.consistency.finish_reconcile(&self.key, self.outcome);
+        if let Some(priority) = next {
+            self.worker.queue.add_with_priority(self.key.clone(), priority);
         }
         self.worker.queue.done(&self.key);
     }
 }
 
-/// A random UUID, as controller-runtime logs it.
+/// A random UUID (version 4), as controller-runtime logs it.
 struct ReconcileId(u64, u64);
 
 impl ReconcileId {

@@ -22,7 +22,8 @@
 //! | `controller_runtime_active_workers` | controller | workers that reconcile now |
 //! | `workqueue_depth` | name, controller, priority | keys that wait; those of the initial list and of resyncs have -100 |
 //! | `kubewright_controller_write_waits_total`, `…_write_waits_overdue_total` | controller | keys that waited until the cache showed what they wrote, and in vain |
-//! | `kubewright_controller_own_events_total` | controller | changes that did not wake the key that made them |
+//! | `kubewright_controller_own_events_total` | controller | events of a key's own writes that did not enqueue it |
+//! | `kubewright_controller_follow_ups_total`, `…_follow_ups_delayed_total` | controller | extra calls after reconciles that changed something ([`OwnEvents`](crate::controller::OwnEvents)), and those that were delayed after 20 in a row |
 //! | `workqueue_adds_total`, `workqueue_retries_total` | name, controller | keys added, and added again after a failure or a time |
 //! | `workqueue_queue_duration_seconds`, `workqueue_work_duration_seconds` | name, controller | histograms |
 //! | `workqueue_unfinished_work_seconds`, `workqueue_longest_running_processor_seconds` | name, controller | keys in work now |

@@ -8,7 +8,8 @@ use kubewright::{
     cache::{Lister, LookupError},
     client::{Create, Delete, DeleteParams, TypedClient},
     controller::{
-        Action, Expectations, ReconcileError, Reconciler, Setup, controller_reference, is_controlled_by,
+        Action, Expectations, ReconcileError, Reconciler, Setup, Source, controller_reference,
+        is_controlled_by,
     },
 };
 
@@ -33,8 +34,7 @@ impl Brood {
         setup
             .controller("brood", reconciler)
             .reconciles(&parents)
-            .owns(&children)
-            .expects(&expected)
+            .owns(Source::of(&children).with_expectations(&expected))
             .workers(2);
     }
 

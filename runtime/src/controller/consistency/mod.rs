@@ -1,10 +1,19 @@
-//! What the reconciles of a controller wrote, and what the cache has seen of it.
+//! Consistency store: what the reconciles of a controller wrote, and whether the cache shows it.
 //!
-//! Two things come of it. A key whose writes the cache does not show yet is parked, so that no reconcile reads what it has changed
-//! itself ([`begin`](ConsistencyStore::begin), [`end`](ConsistencyStore::end)). And the events of its own writes do not wake it
-//! ([`wakes`](ConsistencyStore::wakes)). `record` is what is known of one key, `awaited` who waits for what.
+//! It does three things. A key is parked while the cache does not show its writes, so that no reconcile reads a cache that lacks its own
+//! writes ([`start_reconcile`](ConsistencyStore::start_reconcile)). Own events do not enqueue the key
+//! ([`enqueues`](ConsistencyStore::enqueues)). A reconcile that changed something is followed by one extra call
+//! ([`finish_reconcile`](ConsistencyStore::finish_reconcile)).
+//!
+//! `observer` records the writes, `key_record` is the record of one key, `wait_list` has the keys that wait for one informer, `follow_up` is
+//! the policy of extra calls, `delayed_follow_ups` their timer, `last_answers` replaces the cache for objects that no informer covers.
 
-mod record;
+mod delayed_follow_ups;
+mod follow_up;
+mod key_record;
+mod last_answers;
+mod observer;
+mod own_events;
 mod wait_list;
 
 use std::{
@@ -17,65 +26,62 @@ use std::{
 
 use hashbrown::{HashMap, HashSet};
 use parking_lot::Mutex;
-use tokio::time::Instant;
+use tokio::{sync::Notify, time::Instant};
 
+pub use self::own_events::OwnEvents;
 use self::{
-    record::{PendingWrite, Record},
-    wait_list::WaitList,
+    delayed_follow_ups::DelayedFollowUps, follow_up::FollowUp, key_record::KeyRecord,
+    last_answers::LastAnswers, wait_list::WaitList,
 };
-use super::ControllerMetrics;
+use super::{ControllerMetrics, Outcome};
 use crate::{
     NamespacedName,
     cache::{Change, InformerHandle, Metadata},
-    client::{WriteKind, WriteObserver, WriteRecord},
-    workqueue::WorkQueue,
+    workqueue::{Priority, WorkQueue},
 };
 
-/// As often in a row a key may wait in vain before it is reconciled on an old cache.
-const MOST_OVERDUE: u32 = 3;
+/// After so many timed-out waits in a row, a key is reconciled with an old cache.
+const MAX_TIMED_OUT_WAITS: u32 = 3;
 
-/// What becomes of the events of a key's own writes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum OwnEvents {
-    /// They do not wake the key that made them.
-    #[default]
-    Ignore,
-    /// They wake it, as those of others do.
-    Enqueue,
-}
-
-/// Shared by the workers, the sinks and the informers' hooks of one controller.
+/// Shared by the workers, the enqueue handlers and the informers' batch hooks of one controller.
 pub(super) struct ConsistencyStore {
     controller: Box<str>,
     queue: Arc<WorkQueue>,
     metrics: Arc<dyn ControllerMetrics>,
-    /// How long a key waits; zero: not at all.
-    bound: Duration,
+    /// How long a key waits for the cache; zero: it does not wait.
+    write_wait: Duration,
     own_events: OwnEvents,
     informers: Vec<InformerHandle>,
-    /// Of each informer: the rewinds after which everything was noted that is known of it.
+    /// For each informer, its number of rewinds for which the records are valid.
     rewinds: Vec<AtomicU64>,
-    state: Mutex<State>,
-    /// How many waits `state` holds: most batches find none.
-    awaited: AtomicUsize,
-    warned: AtomicBool,
+    state: Mutex<ConsistencyState>,
+    /// How many waits `state` holds: a batch hook returns early if there are none.
+    waits: AtomicUsize,
+    warned_of_unordered_versions: AtomicBool,
+    /// Wakes the timer of delayed follow-ups: one is due earlier than it sleeps.
+    earlier_follow_up: Notify,
 }
 
 #[derive(Default)]
-struct State {
-    keys: HashMap<NamespacedName, Record>,
-    /// Of each informer.
-    awaited: Vec<WaitList>,
+struct ConsistencyState {
+    keys: HashMap<NamespacedName, KeyRecord>,
+    /// One for each informer.
+    wait_lists: Vec<WaitList>,
+    last_answers: LastAnswers,
+    delayed: DelayedFollowUps,
+    /// When the last warning about extra calls was logged.
+    warned_of_follow_ups: Option<Instant>,
 }
 
-/// What a worker does with a key that it has got.
+/// What a worker does with a key that it took from the queue.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Readiness {
-    Run,
-    /// The cache does not show what it wrote: it is parked, and nobody's any more.
+    /// Reconcile it.
+    Ready,
+    /// Nothing: the cache does not show its writes, and the key is parked.
     Parked,
-    /// The same, after it waited in vain: it is to be put back with a delay.
-    Overdue,
+    /// Put it back with backoff: the cache did not show its writes in time.
+    TimedOut,
 }
 
 impl ConsistencyStore {
@@ -83,253 +89,224 @@ impl ConsistencyStore {
         controller: &str,
         queue: Arc<WorkQueue>,
         metrics: Arc<dyn ControllerMetrics>,
-        (bound, own_events): (Duration, OwnEvents),
+        (write_wait, own_events): (Duration, OwnEvents),
         informers: Vec<InformerHandle>,
     ) -> Arc<Self> {
         let rewinds = informers
             .iter()
             .map(|informer| AtomicU64::new(informer.rewinds()));
-        let state = State {
-            awaited: informers.iter().map(|_| WaitList::default()).collect(),
-            ..State::default()
+        let state = ConsistencyState {
+            wait_lists: informers.iter().map(|_| WaitList::default()).collect(),
+            ..ConsistencyState::default()
         };
-        let writes = Arc::new(Self {
+        let store = Arc::new(Self {
             controller: controller.into(),
             queue,
             metrics,
-            bound,
+            write_wait,
             own_events,
             rewinds: rewinds.collect(),
             informers,
             state: Mutex::new(state),
-            awaited: AtomicUsize::new(0),
-            warned: AtomicBool::new(false),
+            waits: AtomicUsize::new(0),
+            warned_of_unordered_versions: AtomicBool::new(false),
+            earlier_follow_up: Notify::new(),
         });
-        if !writes.is_off() {
-            for (place, informer) in writes.informers.iter().enumerate() {
-                let told = Arc::downgrade(&writes);
+        if !store.is_off() {
+            for (index, informer) in store.informers.iter().enumerate() {
+                let store = Arc::downgrade(&store);
                 informer.after_each_batch(move || {
-                    if let Some(writes) = told.upgrade() {
-                        writes.was_told(place);
+                    if let Some(store) = store.upgrade() {
+                        store.batch_delivered(index);
                     }
                 });
             }
         }
-        writes
+        store
     }
 
     fn is_off(&self) -> bool {
-        self.bound.is_zero() && self.own_events == OwnEvents::Enqueue
+        self.write_wait.is_zero() && self.own_events == OwnEvents::Enqueue
     }
 
-    /// Who is told of what a reconcile of the key writes.
-    pub(super) fn author(self: &Arc<Self>, key: &NamespacedName) -> Option<Arc<dyn WriteObserver>> {
-        (!self.is_off()).then(|| {
-            Arc::new(Observer {
-                writes: self.clone(),
-                key: key.clone(),
-            }) as Arc<dyn WriteObserver>
-        })
+    fn has_follow_ups(&self) -> bool {
+        self.own_events == OwnEvents::ReconcileOnce
     }
 
-    /// A worker has got the key.
-    pub(super) fn begin(&self, key: &NamespacedName) -> Readiness {
+    /// A worker took the key from the queue: it reconciles the key if the cache shows the key's writes.
+    pub(super) fn start_reconcile(&self, key: &NamespacedName) -> Readiness {
         if self.is_off() {
-            return Readiness::Run;
+            return Readiness::Ready;
         }
         let mut state = self.state.lock();
-        let record = state.keys.entry(key.clone()).or_default();
-        let until = record.until.take();
-        if !self.waits(record) {
-            record.overdue = 0;
-            record.is_running = true;
-            return Readiness::Run;
+        let ConsistencyState { keys, delayed, .. } = &mut *state;
+        let record = keys.entry(key.clone()).or_default();
+        let parked_until = record.parked_until.take();
+        if !self.is_waiting(record) {
+            record.timed_out_waits = 0;
+            start(record, key, delayed);
+            return Readiness::Ready;
         }
-        if until.is_none_or(|until| until > Instant::now()) {
-            let deadline = until.unwrap_or_else(|| Instant::now() + self.bound);
-            record.until = Some(deadline);
-            // Within the lock, or it could be unparked before.
+        if parked_until.is_none_or(|deadline| deadline > Instant::now()) {
+            let deadline = parked_until.unwrap_or_else(|| Instant::now() + self.write_wait);
+            record.parked_until = Some(deadline);
+            // While the lock is held: otherwise the key could be unparked before it is parked.
             let is_parked = self.queue.park(key, deadline);
             drop(state);
-            if is_parked && until.is_none() {
-                self.metrics.waits();
+            if is_parked && parked_until.is_none() {
+                self.metrics.write_wait_started();
             }
             return Readiness::Parked;
         }
-        record.overdue += 1;
-        let (overdue, unseen) = (record.overdue, self.unseen(record));
-        let is_last = overdue >= MOST_OVERDUE;
-        if is_last {
-            record.overdue = 0;
+        record.timed_out_waits += 1;
+        let (timed_out_waits, missing) = (record.timed_out_waits, self.unshown_writes(record));
+        let is_given_up = timed_out_waits >= MAX_TIMED_OUT_WAITS;
+        if is_given_up {
+            record.timed_out_waits = 0;
             record.give_up();
-            record.is_running = true;
+            start(record, key, delayed);
         }
         drop(state);
-        self.metrics.wait_overdue();
-        let (controller, waited) = (&*self.controller, self.bound);
-        if is_last {
+        self.metrics.write_wait_timed_out();
+        let (controller, waited) = (&*self.controller, self.write_wait);
+        if is_given_up {
             tracing::warn!(
-                controller, %key, overdue, ?waited, unseen,
-                "the cache does not show what the key wrote: reconciling with an old cache"
+                controller, %key, timed_out_waits, ?waited, missing,
+                "the cache does not show the key's writes: reconciling with an old cache"
             );
-            return Readiness::Run;
+            return Readiness::Ready;
         }
-        tracing::warn!(controller, %key, overdue, ?waited, unseen, "the cache does not show what the key wrote: waiting on");
-        Readiness::Overdue
+        tracing::warn!(
+            controller, %key, timed_out_waits, ?waited, missing,
+            "the cache does not show the key's writes: waiting again with backoff"
+        );
+        Readiness::TimedOut
     }
 
-    /// The reconcile has ended, while the worker still holds the key. Says whether a change came meanwhile that was not its own.
-    pub(super) fn end(&self, key: &NamespacedName) -> bool {
+    /// The reconcile has ended, and the worker still holds the key. Returns the priority of the next call, if there is one now.
+    pub(super) fn finish_reconcile(
+        &self,
+        key: &NamespacedName,
+        outcome: Option<Outcome>,
+    ) -> Option<Priority> {
         if self.is_off() {
-            return false;
+            return None;
         }
         let mut state = self.state.lock();
-        let Some(record) = state.keys.get_mut(key) else {
-            return false;
+        let record = state.keys.get_mut(key)?;
+        let changes = record.classify(self.has_follow_ups());
+        let follow_up = match outcome {
+            Some(outcome) if self.has_follow_ups() => record.follow_up.finish(outcome, changes.is_enqueued),
+            _ => FollowUp::None,
         };
-        let (own, foreign) = record.classify();
-        if record.is_empty() {
+        let scheduled = self.schedule(&mut state, key, follow_up);
+        if state.keys.get(key).is_some_and(KeyRecord::is_empty) {
             state.keys.remove(key);
         }
         drop(state);
-        for _ in 0..own {
-            self.metrics.own_event();
+        let is_immediate = self.report_follow_up(key, &scheduled);
+        for _ in 0..changes.own {
+            self.metrics.own_event_ignored();
         }
-        foreign > 0
+        match (changes.is_enqueued, is_immediate) {
+            (true, _) => Some(Priority::NORMAL),
+            (false, true) => Some(Priority::LOW),
+            (false, false) => None,
+        }
     }
 
-    /// Whether a change, of which the informer at `place` tells, wakes the key now.
-    pub(super) fn wakes(&self, key: &NamespacedName, change: &Change<'_>, place: usize) -> bool {
-        let Some(new) = self.step(change) else { return true };
+    /// Whether a change of the informer with this index enqueues the key now.
+    pub(super) fn enqueues(&self, key: &NamespacedName, change: &Change<'_>, informer_index: usize) -> bool {
+        if self.own_events == OwnEvents::Enqueue {
+            return true;
+        }
+        let Some(new) = possible_own_event(change) else {
+            if self.has_follow_ups()
+                && let Some(uid) = changed_uid(change)
+                && let Some(record) = self.state.lock().keys.get_mut(key)
+            {
+                record.record_enqueued(uid);
+            }
+            return true;
+        };
         let mut state = self.state.lock();
         let Some(record) = state.keys.get_mut(key) else {
             return true;
         };
-        // A version may have come a second time: the server forgot the first.
-        let is_known = self.rewinds[place].load(Ordering::Acquire) == self.informers[place].rewinds();
-        let wakes = !is_known || record.wakes(new);
-        let is_own = !wakes && !record.is_running;
+        // After a rewind the server assigns versions a second time.
+        let is_valid =
+            self.rewinds[informer_index].load(Ordering::Acquire) == self.informers[informer_index].rewinds();
+        let waits = !self.write_wait.is_zero() || !self.has_follow_ups();
+        let enqueues = !is_valid || !waits || record.enqueues(new, self.has_follow_ups());
+        let is_ignored = !enqueues && !record.is_running;
+        if enqueues {
+            record.record_enqueued(new.uid());
+        }
         drop(state);
-        if is_own {
-            self.metrics.own_event();
+        if is_ignored {
+            self.metrics.own_event_ignored();
         }
-        wakes
+        enqueues
     }
 
-    /// The object as it became, if the change could be an own one.
-    fn step<'a>(&self, change: &Change<'a>) -> Option<&'a Metadata> {
-        if self.own_events == OwnEvents::Enqueue || !change.is_from_watch() {
-            return None;
-        }
-        match *change {
-            Change::Added { new, .. } | Change::Updated { new, .. } => Some(new),
-            Change::Deleted { .. } => None,
-        }
+    /// The index of an informer; none if reconcile may not read it.
+    pub(super) fn informer_index(&self, informer: &InformerHandle) -> Option<usize> {
+        self.informers.iter().position(|known| known.is_same(informer))
     }
 
-    /// The position of an informer.
-    pub(super) fn place(&self, informer: &InformerHandle) -> usize {
-        let place = self.informers.iter().position(|known| known.is_same(informer));
-        place.unwrap_or_default()
+    fn is_waiting(&self, record: &KeyRecord) -> bool {
+        !self.write_wait.is_zero() && record.is_waiting(&self.informers)
     }
 
-    fn waits(&self, record: &Record) -> bool {
-        !self.bound.is_zero() && record.is_waiting(&self.informers)
-    }
-
-    fn unseen(&self, record: &Record) -> String {
-        let names = record.unseen(&self.informers);
+    fn unshown_writes(&self, record: &KeyRecord) -> String {
+        let names = record.unshown(&self.informers);
         let names: Vec<_> = names
             .map(|write| format!("{} {}", write.kind, write.name))
             .collect();
         names.join(", ")
     }
 
-    fn wrote(&self, key: &NamespacedName, write: WriteRecord) {
-        let informers = self.informers.iter().enumerate();
-        let same_kind = |informer: &InformerHandle| {
-            let info = informer.info();
-            info.group == write.kind.group && info.plural == write.kind.plural
-        };
-        let of_kind: Vec<_> = informers.filter(|(_, informer)| same_kind(informer)).collect();
-        let known = || of_kind.iter().find_map(|(_, informer)| informer.uid(&write.name));
-        let uid: Box<str> = match (&*write.uid, write.effect) {
-            ("", WriteKind::Deleted | WriteKind::Removed) => known().unwrap_or_default().into(),
-            (uid, _) => uid.into(),
-        };
-        let is_awaited = |informer: &InformerHandle| match write.effect {
-            WriteKind::Written => informer.covers(&write.name, &uid, write.object.as_deref()),
-            WriteKind::Deleted => informer.holds_alive(&write.name, &uid),
-            WriteKind::Removed => informer.holds(&write.name, &uid),
-        };
-        let untold: Vec<usize> = of_kind
-            .iter()
-            .filter(|(_, informer)| is_awaited(informer))
-            .map(|(place, _)| *place)
-            .collect();
-        if untold.is_empty() {
-            return;
-        }
-        let noted = PendingWrite::new(write, uid, untold);
-        if let (Some(version), Some(&place)) = (noted.version(), noted.untold.first())
-            && self.informers[place].has_reached(&noted.name, version).is_none()
-            && !self.warned.swap(true, Ordering::Relaxed)
-        {
-            let (kind, name) = (&*noted.kind, &noted.name);
-            tracing::warn!(controller = &*self.controller, kind, %name, version, "resource versions are no decimal numbers: keys do not wait until the cache shows what they wrote");
-        }
-        let mut state = self.state.lock();
-        let State { keys, awaited } = &mut *state;
-        for &place in &noted.untold {
-            match noted.version() {
-                Some(version) => awaited[place].version(key, &noted.name, version),
-                None => awaited[place].deletion(key),
-            }
-        }
-        keys.entry(key.clone()).or_default().writes.push(noted);
-        self.recount(awaited);
-    }
-
-    /// The informer told everybody of what is in its store.
-    fn was_told(&self, place: usize) {
-        let informer = &self.informers[place];
+    /// A batch of the informer is in its store, and its sinks have received it.
+    fn batch_delivered(&self, informer_index: usize) {
+        let informer = &self.informers[informer_index];
         let rewinds = informer.rewinds();
-        let is_setback = self.rewinds[place].swap(rewinds, Ordering::AcqRel) != rewinds;
-        if self.awaited.load(Ordering::Acquire) == 0 {
+        let is_rewound = self.rewinds[informer_index].swap(rewinds, Ordering::AcqRel) != rewinds;
+        if self.waits.load(Ordering::Acquire) == 0 {
             return;
         }
         let (mut unparked, mut missing) = (Vec::new(), Vec::new());
         {
             let mut state = self.state.lock();
-            let State { keys, awaited } = &mut *state;
-            let told: HashSet<NamespacedName> = if is_setback {
-                awaited[place].take_all()
+            let ConsistencyState { keys, wait_lists, .. } = &mut *state;
+            let wait_list = &mut wait_lists[informer_index];
+            let reached: HashSet<NamespacedName> = if is_rewound {
+                wait_list.take_all()
             } else {
-                awaited[place].take_reached(informer)
+                wait_list.take_reached(informer)
             };
-            for key in told {
+            for key in reached {
                 let Some(record) = keys.get_mut(&key) else {
                     continue;
                 };
-                if is_setback {
-                    record.forget(place);
-                } else if record.was_told(place, informer) {
+                if is_rewound {
+                    record.forget_undelivered(informer_index);
+                } else if record.mark_delivered(informer_index, informer) {
                     missing.push(key.clone());
                 }
-                let deletions = record.writes.iter().filter(|write| write.version().is_none());
-                if deletions.into_iter().any(|write| write.untold.contains(&place)) {
-                    awaited[place].deletion(&key);
+                let mut deletions = record.writes.iter().filter(|write| write.version().is_none());
+                if deletions.any(|write| write.undelivered.contains(&informer_index)) {
+                    wait_lists[informer_index].add_deletion(&key);
                 }
-                if record.until.is_some() && !self.waits(record) {
-                    record.until = None;
-                    record.overdue = 0;
+                if record.parked_until.is_some() && !self.is_waiting(record) {
+                    record.parked_until = None;
+                    record.timed_out_waits = 0;
                     unparked.push(key.clone());
                 }
                 if record.is_empty() {
                     keys.remove(&key);
                 }
             }
-            self.recount(awaited);
+            self.count_waits(wait_lists);
         }
         for key in unparked {
             self.queue.unpark(&key);
@@ -339,20 +316,40 @@ impl ConsistencyStore {
         }
     }
 
-    fn recount(&self, awaited: &[WaitList]) {
-        let count = awaited.iter().map(WaitList::len).sum();
-        self.awaited.store(count, Ordering::Release);
+    fn count_waits(&self, wait_lists: &[WaitList]) {
+        let count = wait_lists.iter().map(WaitList::len).sum();
+        self.waits.store(count, Ordering::Release);
     }
 }
 
-/// Notes what the reconcile of one key writes.
-struct Observer {
-    writes: Arc<ConsistencyStore>,
-    key: NamespacedName,
+/// A reconcile of the key starts now.
+fn start(record: &mut KeyRecord, key: &NamespacedName, delayed: &mut DelayedFollowUps) {
+    record.is_running = true;
+    if let Some(due) = record.follow_up.start() {
+        delayed.remove(due, key);
+    }
 }
 
-impl WriteObserver for Observer {
-    fn wrote(&self, write: WriteRecord) {
-        self.writes.wrote(&self.key, write);
+/// The object as it became, if the change can be an own event: one step of a watch without a gap, and no deletion.
+fn possible_own_event<'a>(change: &Change<'a>) -> Option<&'a Metadata> {
+    if !change.is_from_watch() {
+        return None;
+    }
+    match *change {
+        Change::Added { new, .. } | Change::Updated { new, .. } => Some(new),
+        Change::Deleted { .. } => None,
+    }
+}
+
+/// The uid of a changed object; none for the initial list and resyncs, which are not changes.
+fn changed_uid<'a>(change: &Change<'a>) -> Option<&'a str> {
+    match *change {
+        Change::Added {
+            is_in_initial_list: true,
+            ..
+        } => None,
+        Change::Updated { old, new } if old.resource_version() == new.resource_version() => None,
+        Change::Added { new, .. } | Change::Updated { new, .. } => Some(new.uid()),
+        Change::Deleted { old, .. } => Some(old.uid()),
     }
 }

@@ -1,4 +1,4 @@
-//! Which keys wait for what of one informer.
+//! Wait list: the keys that wait until one informer shows their writes.
 
 use std::collections::BTreeMap;
 
@@ -9,20 +9,20 @@ use crate::{
     cache::{InformerHandle, OrderedVersion},
 };
 
-/// The keys that wait for versions of one informer, or for deletions.
+/// The keys that wait for resource versions of one informer, or for deletions.
 #[derive(Debug, Default)]
 pub(super) struct WaitList {
-    /// By namespace, then in the order in which the informer will get there. An informer that lists namespaces one by one is further in
-    /// one than in another.
-    versions: BTreeMap<Box<str>, BTreeMap<OrderedVersion, Vec<Waiting>>>,
+    /// By namespace, then by version. An informer that lists namespaces one by one can have reached different versions in them.
+    versions: BTreeMap<Box<str>, BTreeMap<OrderedVersion, Vec<WaitingKey>>>,
     deletions: HashSet<NamespacedName>,
 }
 
 /// A key, and the object that it wrote.
-type Waiting = (NamespacedName, NamespacedName);
+type WaitingKey = (NamespacedName, NamespacedName);
 
 impl WaitList {
-    pub(super) fn version(&mut self, key: &NamespacedName, object: &NamespacedName, version: &str) {
+    /// Adds a key that waits until the informer has reached the version.
+    pub(super) fn add_version(&mut self, key: &NamespacedName, object: &NamespacedName, version: &str) {
         let namespace = object.namespace().unwrap_or_default();
         if !self.versions.contains_key(namespace) {
             self.versions.insert(namespace.into(), BTreeMap::new());
@@ -33,7 +33,8 @@ impl WaitList {
         }
     }
 
-    pub(super) fn deletion(&mut self, key: &NamespacedName) {
+    /// Adds a key that waits for a deletion.
+    pub(super) fn add_deletion(&mut self, key: &NamespacedName) {
         self.deletions.insert(key.clone());
     }
 
@@ -41,7 +42,7 @@ impl WaitList {
         self.versions.values().map(BTreeMap::len).sum::<usize>() + self.deletions.len()
     }
 
-    /// Takes out the keys that wait for a version that was reached, and all that wait for deletions.
+    /// Takes out the keys that wait for a reached version, and all that wait for deletions.
     pub(super) fn take_reached(&mut self, informer: &InformerHandle) -> HashSet<NamespacedName> {
         let mut taken = std::mem::take(&mut self.deletions);
         self.versions.retain(|_, versions| {
@@ -58,7 +59,7 @@ impl WaitList {
         taken
     }
 
-    /// Takes out everybody.
+    /// Takes out all keys.
     pub(super) fn take_all(&mut self) -> HashSet<NamespacedName> {
         let mut taken = std::mem::take(&mut self.deletions);
         let versions = std::mem::take(&mut self.versions).into_values();

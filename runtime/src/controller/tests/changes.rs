@@ -1,4 +1,4 @@
-//! Which keys a change wakes.
+//! Enqueue handler: the keys and the priority of a change.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -15,7 +15,7 @@ use tokio::{sync::mpsc, time::sleep};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    super::{enqueue::priority, owners::owner_keys, *},
+    super::{enqueue::priority, owner_mapping::owner_keys, *},
     Calls, Scripted, deployment, factory, millis, name,
 };
 use crate::{
@@ -45,7 +45,7 @@ fn owned(resource_version: &str, owner: Option<(&str, &str, &str)>) -> Object<Co
 
 /// controller-runtime: WithLowPriorityWhenUnchanged, which its handlers have by default.
 #[tokio::test]
-async fn the_initial_list_and_resyncs_wait_for_what_changed() {
+async fn initial_list_and_resyncs_have_low_priority() {
     let (one, two) = (owned("1", None), owned("2", None));
     let added = |is_in_initial_list| Change::Added {
         new: one.metadata(),
@@ -71,7 +71,7 @@ async fn the_initial_list_and_resyncs_wait_for_what_changed() {
 }
 
 #[tokio::test]
-async fn a_change_wakes_the_old_and_the_new_owner() {
+async fn change_enqueues_the_old_and_the_new_controller_owner() {
     let by = |version, owner| owned(version, Some(("apps/v1", "Deployment", owner)));
     let keys = |change: &Change<'_>| {
         owner_keys(change, &Deployment::info())
@@ -112,13 +112,13 @@ async fn a_change_wakes_the_old_and_the_new_owner() {
     );
 }
 
-/// Lists what it is made of, then sends what the test says.
-struct Source {
+/// Answers lists with `list`, and sends watch events from a channel.
+struct ScriptedListWatch {
     list: Value,
     watch: Mutex<Option<mpsc::UnboundedReceiver<Value>>>,
 }
 
-impl ListerWatcher for Source {
+impl ListerWatcher for ScriptedListWatch {
     fn list(&self, _: ListOptions) -> BoxFuture<'_, Result<ByteStream, ListWatchError>> {
         let list = Bytes::from(self.list.to_string());
         async { Ok(stream::iter([Ok(list)]).boxed()) }.boxed()
@@ -145,7 +145,7 @@ impl ListerWatcher for Source {
 }
 
 #[tokio::test(start_paused = true)]
-async fn changes_of_all_kinds_wake_the_primary_key() {
+async fn changes_of_all_sources_enqueue_the_primary_key() {
     let mut events = HashMap::new();
     let mut sources = HashMap::new();
     for (kind, api_version) in [
@@ -161,7 +161,7 @@ async fn changes_of_all_kinds_wake_the_primary_key() {
         };
         let list = json!({"apiVersion": api_version, "kind": format!("{kind}List"),
                           "metadata": {"resourceVersion": "10"}, "items": items});
-        let source: Arc<dyn ListerWatcher> = Arc::new(Source {
+        let source: Arc<dyn ListerWatcher> = Arc::new(ScriptedListWatch {
             list,
             watch: Mutex::new(Some(receiver)),
         });
@@ -171,19 +171,20 @@ async fn changes_of_all_kinds_wake_the_primary_key() {
     let informers = SharedInformerFactory::from_sources(move |kind, _, _| sources[&*kind.kind].clone());
     let calls = Calls::new();
     let script = |_: String, _: usize| async { Ok(Action::await_change()) }.boxed();
-    let mut spec = ControllerBuilder::new(
+    let mut builder = ControllerBuilder::new(
         "test".to_owned(),
         Scripted {
             calls: calls.clone(),
             script,
         },
     );
-    spec.reconciles(&informers.of::<Deployment>())
+    builder
+        .reconciles(&informers.of::<Deployment>())
         .owns(&informers.of::<ReplicaSet>())
         .watches(&informers.of::<ConfigMap>(), |change| {
             vec![change.name().sibling("mapped")]
         });
-    let runner = ControllerRunner::new(spec, Arc::new(NoMetrics)).unwrap();
+    let runner = ControllerRunner::new(builder, Arc::new(NoMetrics)).unwrap();
     informers.start();
     let stop = CancellationToken::new();
     let run = tokio::spawn(runner.run(stop.clone(), millis(0)));
@@ -212,11 +213,7 @@ async fn changes_of_all_kinds_wake_the_primary_key() {
         "name": "c", "namespace": "shop", "uid": "4", "resourceVersion": "13"}}),
     );
     sleep(millis(100)).await;
-    assert_eq!(
-        calls.of("default/listed").len(),
-        2,
-        "a deletion wakes the key, too"
-    );
+    assert_eq!(calls.of("default/listed").len(), 2, "a deletion enqueues the key");
     assert_eq!(calls.of("default/owner").len(), 1);
     assert_eq!(calls.of("shop/mapped").len(), 1);
     stop.cancel();

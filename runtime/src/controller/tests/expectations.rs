@@ -1,4 +1,4 @@
-//! Expectations.
+//! Tests of expectations: client-go's rules, slow start, expiry.
 
 use std::{
     collections::BTreeSet,
@@ -22,7 +22,7 @@ use crate::{
     workqueue::{NoQueueMetrics, WorkQueue, default_limiter},
 };
 
-fn refused(code: u16, reason: &str) -> ClientError {
+fn rejected(code: u16, reason: &str) -> ClientError {
     let call = ApiRequest::new(ConfigMap::info(), "create", None).unwrap();
     let status = Status::failure("scripted", reason).with_code(code);
     call.fail(ClientErrorCause::Refused(Box::new(status)))
@@ -40,13 +40,13 @@ fn connected() -> (Expectations, Arc<WorkQueue>) {
         Arc::new(NoQueueMetrics),
     ));
     let expectations = Expectations::new();
-    expectations.connect(&queue);
+    expectations.connect("test", &queue).unwrap();
     let running = expectations.clone();
-    tokio::spawn(async move { running.expire().await });
+    tokio::spawn(async move { running.run_expiry().await });
     (expectations, queue)
 }
 
-async fn woken(queue: &WorkQueue) -> bool {
+async fn is_enqueued(queue: &WorkQueue) -> bool {
     let key = timeout(millis(1), queue.get()).await;
     if let Ok(Some(key)) = &key {
         queue.done(key);
@@ -56,7 +56,7 @@ async fn woken(queue: &WorkQueue) -> bool {
 
 /// kube-controller-manager: TestControllerExpectations
 #[tokio::test(start_paused = true)]
-async fn what_is_expected_must_be_told() {
+async fn expectations_are_satisfied_when_all_are_observed() {
     let (expectations, queue) = connected();
     let key = name("default/a");
     assert!(expectations.are_satisfied(&key), "nothing is expected");
@@ -68,12 +68,12 @@ async fn what_is_expected_must_be_told() {
     expectations.creation_observed(&key);
     expectations.deletion_observed(&key, "x");
     assert!(!expectations.are_satisfied(&key));
-    assert!(!woken(&queue).await);
+    assert!(!is_enqueued(&queue).await);
     expectations.deletion_observed(&key, "y");
-    assert!(woken(&queue).await, "it was asked for");
+    assert!(is_enqueued(&queue).await, "the key awaited it");
     assert!(expectations.are_satisfied(&key));
 
-    // More than was expected does no harm.
+    // More creations than expected are ignored.
     expectations.creation_observed(&key);
     expectations.expect_creations(&key, 1);
     assert!(!expectations.are_satisfied(&key));
@@ -83,13 +83,13 @@ async fn what_is_expected_must_be_told() {
 
 /// kube-controller-manager: TestUIDExpectations
 #[tokio::test(start_paused = true)]
-async fn a_deletion_counts_once() {
+async fn deletion_counts_once() {
     let (expectations, _queue) = connected();
     let key = name("default/a");
     expectations.expect_deletions(&key, ["x", "y"]);
     expectations.deletion_observed(&key, "x");
     expectations.deletion_observed(&key, "x");
-    expectations.deletion_observed(&key, "a stranger");
+    expectations.deletion_observed(&key, "unknown");
     assert!(!expectations.are_satisfied(&key));
     expectations.deletion_observed(&key, "y");
     assert!(expectations.are_satisfied(&key));
@@ -97,22 +97,22 @@ async fn a_deletion_counts_once() {
 
 /// kube-controller-manager: TestControllerExpectations, its expiry.
 #[tokio::test(start_paused = true)]
-async fn after_five_minutes_nothing_is_expected_any_more_and_the_key_is_queued() {
+async fn expectations_expire_after_five_minutes_and_enqueue_the_key() {
     let (expectations, queue) = connected();
     let key = name("default/a");
     expectations.expect_creations(&key, 1);
     assert!(!expectations.are_satisfied(&key));
     sleep(Duration::from_secs(299)).await;
-    assert!(!woken(&queue).await);
+    assert!(!is_enqueued(&queue).await);
     assert!(!expectations.are_satisfied(&key));
     sleep(Duration::from_secs(2)).await;
-    assert!(woken(&queue).await);
+    assert!(is_enqueued(&queue).await);
     assert!(expectations.are_satisfied(&key));
 }
 
-/// Whoever was woken because all came is not woken once more when it would have expired, whatever else expires.
+/// A key with fulfilled expectations is not enqueued again at the time of their expiry.
 #[tokio::test(start_paused = true)]
-async fn a_key_whose_expectations_came_true_is_not_called_again() {
+async fn fulfilled_expectations_do_not_expire() {
     let (expectations, queue) = connected();
     let (key, late) = (name("default/a"), name("default/late"));
     expectations.expect_creations(&late, 1);
@@ -121,11 +121,11 @@ async fn a_key_whose_expectations_came_true_is_not_called_again() {
     assert!(!expectations.are_satisfied(&key));
     assert!(
         !expectations.are_satisfied(&late),
-        "it expires earlier, and asks later"
+        "it expires earlier, and is awaited later"
     );
     sleep(Duration::from_secs(1)).await;
     expectations.creation_observed(&key);
-    assert!(woken(&queue).await);
+    assert!(is_enqueued(&queue).await);
     let begin = Instant::now();
     assert_eq!(
         timeout(Duration::from_mins(10), queue.get()).await,
@@ -140,13 +140,13 @@ async fn a_key_whose_expectations_came_true_is_not_called_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_did_not_ask_is_not_woken() {
+async fn key_that_does_not_await_its_expectations_is_not_enqueued() {
     let (expectations, queue) = connected();
     let key = name("default/a");
     expectations.expect_creations(&key, 1);
     expectations.creation_observed(&key);
     sleep(Duration::from_mins(10)).await;
-    assert!(!woken(&queue).await);
+    assert!(!is_enqueued(&queue).await);
 }
 
 /// kube-controller-manager: TestSlowStartBatch
@@ -170,7 +170,7 @@ async fn creations_start_slowly_and_stop_at_the_first_batch_with_a_failure() {
                 if called.fetch_add(1, Ordering::Relaxed) < limit {
                     Ok(number)
                 } else {
-                    Err(refused(403, "Forbidden"))
+                    Err(rejected(403, "Forbidden"))
                 }
             }
         });
@@ -184,23 +184,23 @@ async fn creations_start_slowly_and_stop_at_the_first_batch_with_a_failure() {
         for observed in 0..successes {
             assert!(
                 !expectations.are_satisfied(&key),
-                "{what}: {observed} of {successes} were told"
+                "{what}: {observed} of {successes} were observed"
             );
             expectations.creation_observed(&key);
         }
         assert!(
             expectations.are_satisfied(&key),
-            "{what}: what failed or was skipped is not expected"
+            "{what}: rejected and unsent creations are not expected"
         );
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_without_an_answer_is_still_expected() {
+async fn creation_without_an_answer_is_still_expected() {
     for (error, is_expected) in [
         (lost as fn() -> ClientError, true),
-        (|| refused(504, "Timeout"), true),
-        (|| refused(409, "AlreadyExists"), false),
+        (|| rejected(504, "Timeout"), true),
+        (|| rejected(409, "AlreadyExists"), false),
     ] {
         let (expectations, _queue) = connected();
         let key = name("default/a");
@@ -213,15 +213,15 @@ async fn a_request_without_an_answer_is_still_expected() {
             expectations.creation_observed(&key);
             assert!(
                 expectations.are_satisfied(&key),
-                "one, not three: the others were not tried"
+                "one, not three: the others were not sent"
             );
         }
     }
 }
 
-/// A reconcile that is dropped between two batches expects what it tried.
+/// A reconcile that is cancelled between two batches still expects the creations that it sent.
 #[tokio::test(start_paused = true)]
-async fn what_was_under_way_when_it_was_dropped_is_expected() {
+async fn sent_creations_of_a_cancelled_reconcile_are_expected() {
     let (expectations, _queue) = connected();
     let key = name("default/a");
     let slow = expectations.create(&key, 7, |number| async move {
@@ -237,17 +237,17 @@ async fn what_was_under_way_when_it_was_dropped_is_expected() {
     }
     assert!(
         expectations.are_satisfied(&key),
-        "1 was created, 2 may have been, 4 were not tried"
+        "1 was created, 2 may have been, 4 were not sent"
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn deletions_are_expected_unless_they_were_refused() {
+async fn deletions_are_expected_unless_they_were_rejected() {
     let (expectations, _queue) = connected();
     let key = name("default/a");
     let answers = |uid: &str| match uid {
-        "gone" => Err(refused(404, "NotFound")),
-        "mine" => Err(refused(403, "Forbidden")),
+        "gone" => Err(rejected(404, "NotFound")),
+        "mine" => Err(rejected(403, "Forbidden")),
         "lost" => Err(lost()),
         _ => Ok(()),
     };
@@ -259,7 +259,7 @@ async fn deletions_are_expected_unless_they_were_refused() {
     expectations.deletion_observed(&key, "ok");
     assert!(
         expectations.are_satisfied(&key),
-        "what is gone is not waited for, and no error"
+        "a missing object is neither expected nor an error"
     );
     let deleted = expectations.delete(&key, ["lost", "mine"], |uid| {
         let answer = answers(uid);
@@ -285,13 +285,13 @@ fn child(uid: &str, is_deleting: bool) -> Object<ConfigMap> {
 
 /// kube-controller-manager: TestDeletionTimestamp, TestUpdatePods and others of the ReplicaSet controller
 #[tokio::test(start_paused = true)]
-async fn changes_are_observed() {
+async fn changes_of_objects_are_observed() {
     let (one, two, going) = (child("1", false), child("2", false), child("1", true));
     let (one, two, going) = (one.metadata(), two.metadata(), going.metadata());
     let is_in_initial_list = false;
     for (what, change, creations, deletions) in [
         (
-            "it appeared",
+            "added",
             Change::Added {
                 new: one,
                 is_in_initial_list,
@@ -300,7 +300,7 @@ async fn changes_are_observed() {
             0,
         ),
         (
-            "it appeared on its way out",
+            "added while being deleted",
             Change::Added {
                 new: going,
                 is_in_initial_list,
@@ -309,15 +309,15 @@ async fn changes_are_observed() {
             1,
         ),
         (
-            "it is on its way out",
+            "marked as being deleted",
             Change::Updated { old: one, new: going },
             0,
             1,
         ),
-        ("it changed", Change::Updated { old: one, new: one }, 0, 0),
-        ("it was made again", Change::Updated { old: one, new: two }, 1, 1),
+        ("updated", Change::Updated { old: one, new: one }, 0, 0),
+        ("recreated", Change::Updated { old: one, new: two }, 1, 1),
         (
-            "it is gone",
+            "deleted",
             Change::Deleted {
                 old: one,
                 final_state_known: false,

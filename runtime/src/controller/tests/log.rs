@@ -1,4 +1,4 @@
-//! What is logged.
+//! Log lines of reconciles.
 
 use std::sync::Arc;
 
@@ -14,11 +14,11 @@ use crate::{
     client::{ApiRequest, ClientError, ClientErrorCause},
 };
 
-/// Collects what is logged on this thread.
+/// Collects the log lines of this thread.
 #[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
+struct CollectedLog(Arc<Mutex<Vec<u8>>>);
 
-impl std::io::Write for Log {
+impl std::io::Write for CollectedLog {
     fn write(&mut self, text: &[u8]) -> std::io::Result<usize> {
         self.0.lock().extend_from_slice(text);
         Ok(text.len())
@@ -29,16 +29,16 @@ impl std::io::Write for Log {
     }
 }
 
-/// What is logged while `results` come from the calls of one key.
+/// Returns the log while the calls of one key return `results`.
 async fn logged(results: impl Fn(usize) -> Result<Action, ReconcileError> + Send + Sync + 'static) -> String {
-    let log = Log::default();
+    let log = CollectedLog::default();
     let writer = log.clone();
     let subscriber = tracing_subscriber::fmt()
         .with_ansi(false)
         .without_time()
         .with_writer(move || writer.clone())
         .finish();
-    // While there is only one subscriber, tracing asks that of the thread that comes first to a callsite, which may be another test's: none.
+    // With only one subscriber, tracing caches the interest of the thread that reaches a callsite first, which can be another test's.
     let _second = tracing::Dispatch::new(tracing_subscriber::fmt().with_writer(std::io::sink).finish());
     let _guard = tracing::subscriber::set_default(subscriber);
     let results = Arc::new(results);
@@ -53,7 +53,7 @@ async fn logged(results: impl Fn(usize) -> Result<Action, ReconcileError> + Send
     String::from_utf8(log.clone()).unwrap()
 }
 
-/// As the API server answers to what was read too early.
+/// The API server's answer to a write with an outdated resource version.
 fn conflict() -> ClientError {
     let call = ApiRequest::new(Deployment::info(), "update", None).unwrap();
     let status = Status::failure("the object has been modified", "Conflict").with_code(409);
@@ -61,14 +61,14 @@ fn conflict() -> ClientError {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_conflict_is_no_error_unless_it_lasts() {
+async fn conflict_is_logged_as_error_only_if_it_lasts() {
     let log = logged(|call| match call {
         1..=6 => Err(conflict().into()),
         _ => Ok(Action::await_change()),
     })
     .await;
     let lines = |part: &str| log.lines().filter(|line| line.contains(part)).count();
-    assert_eq!((lines("out of date"), lines("ERROR")), (5, 1), "{log}");
+    assert_eq!((lines("failed with a conflict"), lines("ERROR")), (5, 1), "{log}");
     let last = log.lines().find(|line| line.contains("ERROR")).unwrap();
     assert!(
         last.contains("reconcile failed") && last.contains("failures=6"),
@@ -112,7 +112,7 @@ async fn failures_are_logged_with_their_key_cause_and_delay() {
             "failures=2",
         ],
         [
-            "reconcile failed for good",
+            "reconcile failed with a terminal error",
             "error=no such size",
             "not retried",
             "",

@@ -1,4 +1,4 @@
-//! Controllers from the change to the call and back, on a paused clock: here what the tests run, in the files what they assert.
+//! Tests of controllers, from a change to the result of reconcile, on a paused clock. This file has the shared helpers.
 
 mod changes;
 mod consistency;
@@ -41,7 +41,7 @@ fn name(name: &str) -> NamespacedName {
     name.parse().unwrap()
 }
 
-/// Reconciles as a test says, and remembers when it was called for what.
+/// Calls a test's script, and records each call.
 struct Scripted<F> {
     calls: Calls,
     script: F,
@@ -63,7 +63,7 @@ impl Calls {
         calls.iter().filter(|(called, _)| *called == key).count()
     }
 
-    /// When the key was reconciled.
+    /// The times of the key's reconciles, in milliseconds.
     fn of(&self, key: &str) -> Vec<u64> {
         self.0
             .lock()
@@ -84,7 +84,7 @@ where
     }
 }
 
-/// Outcomes in their order; running reconciles that were cancelled count as none.
+/// The outcomes in order, none for cancelled reconciles, and the number of running ones.
 #[derive(Default)]
 struct Outcomes(Mutex<Vec<Option<Outcome>>>, AtomicI64);
 
@@ -116,7 +116,7 @@ fn deployment(name: &str) -> Value {
            "metadata": {"name": name, "namespace": "default", "uid": "1", "resourceVersion": "1"}})
 }
 
-/// A controller that runs, whose queue the test feeds.
+/// A running controller.
 struct Running {
     queue: Arc<WorkQueue>,
     calls: Calls,
@@ -129,8 +129,8 @@ fn start<F>(workers: usize, grace: Duration, script: F) -> Running
 where
     F: Fn(String, usize) -> BoxFuture<'static, Result<Action, ReconcileError>> + Send + Sync + 'static,
 {
-    start_with(grace, script, |spec| {
-        spec.workers(workers);
+    start_with(grace, script, |builder| {
+        builder.workers(workers);
     })
 }
 
@@ -139,18 +139,19 @@ where
     F: Fn(String, usize) -> BoxFuture<'static, Result<Action, ReconcileError>> + Send + Sync + 'static,
 {
     let calls = Calls::new();
-    let mut spec = ControllerBuilder::new(
+    let mut builder = ControllerBuilder::new(
         "test".to_owned(),
         Scripted {
             calls: calls.clone(),
             script,
         },
     );
-    spec.reconciles(&seeded(&[deployment("seeded")]))
+    builder
+        .reconciles(&seeded(&[deployment("seeded")]))
         .rate_limiter(ItemExponential::new(millis(5), Duration::from_secs(1000)));
-    options(&mut spec);
+    options(&mut builder);
     let outcomes = Arc::new(Outcomes::default());
-    let runner = ControllerRunner::new(spec, outcomes.clone()).unwrap();
+    let runner = ControllerRunner::new(builder, outcomes.clone()).unwrap();
     let (queue, stop) = (runner.queue().clone(), CancellationToken::new());
     let run = tokio::spawn(runner.run(stop.clone(), grace));
     Running {

@@ -1,4 +1,4 @@
-//! What a controller can be told besides what it reconciles.
+//! Options of a controller: timeout, pause, streams of keys, predicates, resync period.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ fn done(_: String, _: usize) -> BoxFuture<'static, Result<Action, ReconcileError
 
 /// controller-runtime: "should timeout if the reconciler exceeds the ReconciliationTimeout"
 #[tokio::test(start_paused = true)]
-async fn a_reconcile_that_takes_too_long_is_dropped_and_tried_again() {
+async fn reconcile_that_exceeds_the_timeout_is_cancelled_and_retried() {
     let script = |_: String, call: usize| {
         async move {
             if call < 3 {
@@ -32,8 +32,8 @@ async fn a_reconcile_that_takes_too_long_is_dropped_and_tried_again() {
         }
         .boxed()
     };
-    let running = start(script, |spec| {
-        spec.reconcile_timeout(millis(100));
+    let running = start(script, |builder| {
+        builder.reconcile_timeout(millis(100));
     });
     running.add("default/a");
     sleep(Duration::from_secs(1)).await;
@@ -44,7 +44,7 @@ async fn a_reconcile_that_takes_too_long_is_dropped_and_tried_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_paused_controller_starts_nothing_and_loses_nothing() {
+async fn paused_controller_starts_no_reconcile_and_keeps_its_keys() {
     let mut pause = None;
     let script = |key: String, _: usize| {
         async move {
@@ -55,7 +55,7 @@ async fn a_paused_controller_starts_nothing_and_loses_nothing() {
         }
         .boxed()
     };
-    let running = start(script, |spec| pause = Some(spec.pause_handle()));
+    let running = start(script, |builder| pause = Some(builder.pause_handle()));
     let pause = pause.unwrap();
     running.add("default/slow");
     sleep(millis(10)).await;
@@ -63,7 +63,11 @@ async fn a_paused_controller_starts_nothing_and_loses_nothing() {
     assert!(pause.is_paused());
     running.add("default/a");
     sleep(Duration::from_mins(1)).await;
-    assert_eq!(running.outcomes(), [Some(Outcome::Success)], "what ran has ended");
+    assert_eq!(
+        running.outcomes(),
+        [Some(Outcome::Success)],
+        "the running reconcile ended"
+    );
     assert!(running.calls.of("default/a").is_empty());
     pause.resume();
     sleep(millis(1)).await;
@@ -73,9 +77,9 @@ async fn a_paused_controller_starts_nothing_and_loses_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_controller_that_idles_is_paused_as_well() {
+async fn idle_controller_can_be_paused() {
     let mut pause = None;
-    let running = start(done, |spec| pause = Some(spec.pause_handle()));
+    let running = start(done, |builder| pause = Some(builder.pause_handle()));
     sleep(millis(10)).await;
     let pause = pause.unwrap();
     pause.pause();
@@ -90,15 +94,18 @@ async fn a_controller_that_idles_is_paused_as_well() {
 
 /// controller-runtime: source.Channel
 #[tokio::test(start_paused = true)]
-async fn keys_from_outside_wake() {
+async fn keys_of_watched_streams_are_enqueued() {
     let (sender, receiver) = mpsc::unbounded_channel();
     let keys = futures::stream::unfold(receiver, |mut receiver| async {
         Some((receiver.recv().await?, receiver))
     });
     let ended = futures::stream::iter([name("default/once")]);
     let panicking = futures::stream::iter([()]).map(|()| -> crate::NamespacedName { panic!("no key") });
-    let running = start(done, |spec| {
-        spec.wakes_on(keys).wakes_on(ended).wakes_on(panicking);
+    let running = start(done, |builder| {
+        builder
+            .watches_stream(keys)
+            .watches_stream(ended)
+            .watches_stream(panicking);
     });
     sleep(millis(1)).await;
     assert_eq!(running.calls.of("default/once").len(), 1);
@@ -112,12 +119,13 @@ async fn keys_from_outside_wake() {
 }
 
 #[tokio::test]
-async fn conditions_add_up() {
-    let mut spec = ControllerBuilder::new("test".to_owned(), Nothing);
-    spec.reconciles(&seeded(&[]))
-        .when(|change| change.name().name() != "a")
-        .when(|change| change.name().name() != "b");
-    let source = &spec.sources[0];
+async fn multiple_predicates_are_anded() {
+    let mut builder = ControllerBuilder::new("test".to_owned(), Nothing);
+    let source = Source::of(&seeded(&[]))
+        .with_predicate(|change| change.name().name() != "a")
+        .with_predicate(|change| change.name().name() != "b");
+    builder.reconciles(source);
+    let source = &builder.sources[0];
     let passes = |name: &str| {
         let informer = seeded(&[deployment(name)]);
         let object = informer
@@ -128,17 +136,17 @@ async fn conditions_add_up() {
             new: object.metadata(),
             is_in_initial_list: false,
         };
-        source.conditions.iter().all(|condition| condition(&change))
+        source.predicates.iter().all(|predicate| predicate(&change))
     };
     assert_eq!(["a", "b", "c"].map(passes), [false, false, true]);
 }
 
 #[tokio::test]
-async fn the_operators_resync_is_that_of_controllers_that_say_nothing() {
+async fn resync_period_of_the_setup_is_the_default_of_controllers() {
     let (connection, recorder) = (Connection::late().0, Recorder::pipeline("test").0);
     let mut setup = Setup::new("test", connection, recorder, FixedArgs::default());
     let deployments = setup.informers().of::<Deployment>();
-    setup.controller("silent", Nothing).reconciles(&deployments);
+    setup.controller("default", Nothing).reconciles(&deployments);
     setup.set_resync(Duration::from_hours(10));
     setup
         .controller("often", Nothing)
@@ -148,7 +156,11 @@ async fn the_operators_resync_is_that_of_controllers_that_say_nothing() {
         .controller("never", Nothing)
         .reconciles(&deployments)
         .resync(Duration::ZERO);
-    let resyncs: Vec<_> = setup.take_controllers().iter().map(|spec| spec.resync).collect();
+    let resyncs: Vec<_> = setup
+        .take_controllers()
+        .iter()
+        .map(|builder| builder.resync)
+        .collect();
     let expected = [Duration::from_hours(10), Duration::from_mins(1), Duration::ZERO];
     assert_eq!(resyncs, expected.map(Some));
 }

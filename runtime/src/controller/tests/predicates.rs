@@ -1,4 +1,4 @@
-//! Conditions on changes.
+//! Tests of the predicates.
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use serde_json::{Value, json};
@@ -20,18 +20,18 @@ fn object(metadata: &Value) -> Object<ConfigMap> {
     informer.lister().object(&"default/a".parse().unwrap()).unwrap()
 }
 
-fn updated(old: &Value, new: &Value, condition: impl Fn(&Change<'_>) -> bool) -> bool {
+fn updated(old: &Value, new: &Value, predicate: impl Fn(&Change<'_>) -> bool) -> bool {
     let (old, new) = (object(old), object(new));
-    condition(&Change::Updated {
+    predicate(&Change::Updated {
         old: old.metadata(),
         new: new.metadata(),
     })
 }
 
-/// controller-runtime: "When checking a GenerationChangedPredicate", which has one more case: a kind without generations passes none
-/// there, and its controller never hears of updates.
+/// controller-runtime: "When checking a GenerationChangedPredicate", which has one difference: there, updates of a kind without
+/// generation are rejected.
 #[tokio::test]
-async fn only_another_generation_passes() {
+async fn generation_changed_accepts_only_another_generation() {
     let of = |generation: u64, version: &str| json!({"generation": generation, "resourceVersion": version});
     assert!(!updated(&of(1, "1"), &of(1, "2"), generation_changed));
     assert!(updated(&of(1, "1"), &of(2, "2"), generation_changed));
@@ -41,13 +41,13 @@ async fn only_another_generation_passes() {
     let again = json!({"generation": 1, "resourceVersion": "9", "uid": "v"});
     assert!(
         updated(&of(1, "1"), &again, generation_changed),
-        "another object of the name"
+        "a recreated object"
     );
 }
 
 /// controller-runtime: "When checking a LabelChangedPredicate"
 #[tokio::test]
-async fn only_other_labels_pass() {
+async fn labels_changed_accepts_only_other_labels() {
     let of = |labels: Value| json!({"labels": labels});
     for (old, new, passes) in [
         (json!({"a": "1"}), json!({"a": "1"}), false),
@@ -86,7 +86,7 @@ async fn only_other_annotations_pass() {
 
 /// controller-runtime: "When checking a ResourceVersionChangedPredicate"
 #[tokio::test]
-async fn a_resync_is_no_other_version() {
+async fn version_changed_rejects_resyncs() {
     let of = |version: &str| json!({"resourceVersion": version});
     assert!(updated(&of("1"), &of("2"), version_changed));
     assert!(!updated(&of("1"), &of("1"), version_changed));
@@ -94,17 +94,17 @@ async fn a_resync_is_no_other_version() {
 
 /// controller-runtime: "When checking an And/Or/NotPredicate"
 #[tokio::test]
-async fn conditions_combine() {
+async fn predicates_combine() {
     let (yes, no) = (|_: &Change<'_>| true, |_: &Change<'_>| false);
     let empty = json!({});
-    let passes = |condition: &dyn Fn(&Change<'_>) -> bool| updated(&empty, &empty, condition);
+    let passes = |predicate: &dyn Fn(&Change<'_>) -> bool| updated(&empty, &empty, predicate);
     assert!(passes(&all((yes, yes, yes))) && !passes(&all((yes, no))) && !passes(&all((no,))));
     assert!(passes(&any((no, yes))) && !passes(&any((no, no, no, no))));
     assert!(passes(&not(no)) && !passes(&not(yes)));
 }
 
 #[tokio::test]
-async fn additions_and_deletions_pass() {
+async fn predicates_accept_additions_and_deletions() {
     let object = object(&json!({"generation": 1}));
     let added = Change::Added {
         new: object.metadata(),
@@ -115,13 +115,13 @@ async fn additions_and_deletions_pass() {
         final_state_known: true,
     };
     for change in [added, deleted] {
-        for condition in [
+        for predicate in [
             generation_changed,
             labels_changed,
             annotations_changed,
             version_changed,
         ] {
-            assert!(condition(&change), "{change:?}");
+            assert!(predicate(&change), "{change:?}");
         }
     }
 }

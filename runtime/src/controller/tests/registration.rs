@@ -1,6 +1,6 @@
-//! What registering records.
+//! Registration: permissions, warnings and errors.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use k8s_openapi::api::{
     apps::v1::{Deployment, ReplicaSet},
@@ -11,8 +11,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::{super::*, Nothing};
 use crate::{
+    Kind as _,
     client::{All, Connection, Create, Get, Patch, UpdateStatus},
     events::{EventsApi, Recorder},
+    workqueue::{WorkQueue, default_limiter},
 };
 
 fn setup(args: &[&str]) -> Setup {
@@ -21,7 +23,7 @@ fn setup(args: &[&str]) -> Setup {
 }
 
 #[tokio::test]
-async fn the_permission_for_events_is_that_of_the_chosen_api() {
+async fn event_permission_is_that_of_the_chosen_api() {
     for (chosen, group) in [(None, "events.k8s.io"), (Some(EventsApi::Core), "")] {
         let mut setup = setup(&[]);
         let recorder = setup.recorder();
@@ -35,9 +37,9 @@ async fn the_permission_for_events_is_that_of_the_chosen_api() {
     }
 }
 
-/// The API server takes events about cluster-scoped objects in `default` alone; so does a namespaced operator write them there.
+/// API servers accept events about cluster-scoped objects in `default` only, so a namespaced operator writes them there.
 #[tokio::test]
-async fn events_about_a_cluster_scoped_primary_kind_are_permitted_in_default() {
+async fn events_about_a_cluster_scoped_primary_kind_need_a_permission_in_default() {
     let places = |cluster_scoped: bool, records: bool| -> Vec<PermissionScope> {
         let mut setup = setup(&[]);
         let (nodes, deployments) = (
@@ -147,7 +149,7 @@ async fn permissions_follow_from_what_was_registered() {
 }
 
 #[tokio::test]
-async fn all_verbs_are_warned_of() {
+async fn all_verbs_cause_a_warning() {
     let mut setup = setup(&[]);
     let _ = setup.client::<Deployment, All>();
     let _ = setup.client::<Deployment, (Get,)>();
@@ -160,7 +162,7 @@ async fn all_verbs_are_warned_of() {
 }
 
 #[tokio::test]
-async fn wrong_registrations_are_named() {
+async fn registration_errors_name_the_controller_and_the_fix() {
     let mut setup = setup(&[]);
     let (deployments, nodes) = (
         setup.informers().of::<Deployment>(),
@@ -199,7 +201,70 @@ async fn wrong_registrations_are_named() {
 }
 
 #[tokio::test]
-async fn the_operators_own_flags_are_parsed() {
+async fn expectations_of_two_controllers_are_an_error() {
+    let mut setup = setup(&[]);
+    let (deployments, sets) = (
+        setup.informers().of::<Deployment>(),
+        setup.informers().of::<ReplicaSet>(),
+    );
+    let (shared, own) = (Expectations::new(), Expectations::new());
+    let source = || Source::of(&sets).with_expectations(&shared);
+    setup
+        .controller("one", Nothing)
+        .reconciles(&deployments)
+        .owns(source())
+        .watches(source(), |_| Vec::new());
+    assert_eq!(setup.errors(), [], "two sources of one controller may share them");
+    setup
+        .controller("two", Nothing)
+        .reconciles(Source::of(&deployments).with_expectations(&own))
+        .owns(source());
+    let errors: Vec<_> = setup.errors().iter().map(ToString::to_string).collect();
+    assert_eq!(
+        errors,
+        [
+            "controllers \"one\" and \"two\" share one `Expectations`: make one for each with `Expectations::new()`"
+        ]
+    );
+    let expected = setup.errors().remove(0);
+    let mut runners = setup
+        .take_controllers()
+        .into_iter()
+        .map(|controller| ControllerRunner::new(controller, Arc::new(NoMetrics)));
+    let running = runners.next().unwrap().unwrap();
+    assert_eq!(
+        runners.next().unwrap().err(),
+        Some(expected),
+        "the queue of a running controller is not replaced"
+    );
+    drop(running);
+}
+
+#[tokio::test]
+async fn informer_that_the_consistency_store_does_not_know_is_an_error() {
+    let setup = setup(&[]);
+    let source = Source::of(&setup.informers().of::<Deployment>()).erase(source::KeyMapping::Primary);
+    let queue = Arc::new(WorkQueue::new(Box::new(default_limiter()), Arc::new(NoMetrics)));
+    let without_informers = consistency::ConsistencyStore::new(
+        "shop",
+        queue.clone(),
+        Arc::new(NoMetrics),
+        (Duration::ZERO, OwnEvents::Ignore),
+        Vec::new(),
+    );
+    let kind = Deployment::info();
+    let handler = enqueue::EnqueueHandler::new("shop", source, kind, &queue, &without_informers);
+    assert_eq!(
+        handler.err().map(|error| error.to_string()).as_deref(),
+        Some(
+            "controller \"shop\" has an informer of Deployment that its consistency store does not know: \
+             make informers with `setup.informers()`"
+        )
+    );
+}
+
+#[tokio::test]
+async fn own_flags_of_the_operator_are_parsed() {
     #[derive(clap::Args)]
     struct Flags {
         #[arg(long, default_value = "eu")]
@@ -210,7 +275,7 @@ async fn the_operators_own_flags_are_parsed() {
 }
 
 #[tokio::test]
-async fn runnables_keep_what_was_asked_of_them() {
+async fn runnables_keep_their_options() {
     let mut setup = setup(&[]);
     setup
         .runnable("connect", |_| async { Err("no database".into()) })

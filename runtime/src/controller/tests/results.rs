@@ -1,4 +1,4 @@
-//! What becomes of a result, and of a reconcile when the controller stops.
+//! Results of a reconcile: requeue, backoff, terminal errors, panics; and running reconciles when the controller stops.
 
 use std::{panic::panic_any, sync::atomic::Ordering, time::Duration};
 
@@ -8,7 +8,7 @@ use tokio::time::sleep;
 use super::{super::*, millis, name, start};
 
 #[tokio::test(start_paused = true)]
-async fn errors_are_retried_with_growing_delays_until_a_success() {
+async fn errors_are_retried_with_backoff_until_a_success() {
     let running = start(1, millis(0), |_, call| {
         async move {
             if call < 5 {
@@ -25,7 +25,7 @@ async fn errors_are_retried_with_growing_delays_until_a_success() {
     assert_eq!(
         running.queue.num_requeues(&name("default/a")),
         0,
-        "success forgets the failures"
+        "success resets the backoff"
     );
     let error = Some(Outcome::Error);
     assert_eq!(
@@ -36,9 +36,9 @@ async fn errors_are_retried_with_growing_delays_until_a_success() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_panic_is_an_error_of_its_key_alone() {
+async fn panic_is_an_error_of_its_key_only() {
     let running = start(1, millis(0), |key, call| {
-        // The first panics while it makes the future, the second in it, the third with what is no text.
+        // The first call panics while it makes the future, the second in the future, the third with a payload that is not a string.
         assert!(key != "default/bad" || call > 1, "no future for {key}");
         async move {
             match (&*key, call) {
@@ -54,7 +54,7 @@ async fn a_panic_is_an_error_of_its_key_alone() {
     }
     sleep(millis(100)).await;
     assert_eq!(running.calls.of("default/bad"), [0, 5, 15, 35]);
-    assert_eq!(running.calls.of("default/good"), [0], "its one worker goes on");
+    assert_eq!(running.calls.of("default/good"), [0], "the only worker continues");
     let panics = running
         .outcomes()
         .iter()
@@ -65,7 +65,7 @@ async fn a_panic_is_an_error_of_its_key_alone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn terminal_errors_wait_for_a_change() {
+async fn terminal_errors_are_not_retried() {
     let running = start(1, millis(0), |_, _| {
         async { Err(ReconcileError::new("no such size").terminal()) }.boxed()
     });
@@ -80,31 +80,31 @@ async fn terminal_errors_wait_for_a_change() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn after_and_again_come_back() {
+async fn requeue_after_and_requeue_call_again() {
     let running = start(1, millis(0), |key, call| {
         async move {
             Ok(match (&*key, call) {
                 ("default/later", 1) => Action::requeue_after(millis(300)),
-                ("default/again", 1..=3) => Action::requeue(),
+                ("default/backoff", 1..=3) => Action::requeue(),
                 _ => Action::await_change(),
             })
         }
         .boxed()
     });
     running.add("default/later");
-    running.add("default/again");
+    running.add("default/backoff");
     sleep(Duration::from_secs(1)).await;
     assert_eq!(running.calls.of("default/later"), [0, 300]);
     assert_eq!(
-        running.calls.of("default/again"),
+        running.calls.of("default/backoff"),
         [0, 5, 15, 35],
-        "each in a row waits longer"
+        "the backoff grows"
     );
     running.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_change_comes_before_the_time_of_after() {
+async fn change_enqueues_before_the_deadline_of_requeue_after() {
     let running = start(1, millis(0), |_, call| {
         async move {
             Ok(if call == 1 {
@@ -124,7 +124,7 @@ async fn a_change_comes_before_the_time_of_after() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn workers_share_the_keys_and_never_one_key() {
+async fn workers_reconcile_different_keys_concurrently() {
     let running = start(2, millis(0), |_, _| {
         async {
             sleep(millis(10)).await;
@@ -137,12 +137,12 @@ async fn workers_share_the_keys_and_never_one_key() {
     }
     sleep(millis(5)).await;
     running.add("default/a");
-    assert_eq!(running.outcomes.1.load(Ordering::Relaxed), 2, "two at once");
+    assert_eq!(running.outcomes.1.load(Ordering::Relaxed), 2, "two workers run");
     sleep(millis(50)).await;
     assert_eq!(
         running.calls.of("default/a"),
         [0, 10],
-        "once more after its own call, not beside it"
+        "again after its own call, not concurrently"
     );
     assert_eq!(running.calls.of("default/b"), [0]);
     assert_eq!(running.calls.of("default/c"), [10]);
@@ -150,7 +150,7 @@ async fn workers_share_the_keys_and_never_one_key() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stop_lets_reconciles_end_and_starts_none() {
+async fn stop_lets_reconciles_end_and_starts_none() {
     let running = start(1, millis(100), |_, _| {
         async {
             sleep(millis(50)).await;
@@ -169,7 +169,7 @@ async fn a_stop_lets_reconciles_end_and_starts_none() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_outlasts_the_grace_period_is_cancelled() {
+async fn reconcile_that_exceeds_the_grace_period_is_cancelled() {
     let running = start(2, millis(100), |key, _| {
         async move {
             sleep(if key == "default/slow" {

@@ -1,4 +1,4 @@
-//! When workers begin, and what they do about objects that do not decode.
+//! Start of workers after cache sync, and objects that do not decode.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use super::{super::*, Calls, Nothing, Outcomes, Scripted, deployment, factory, m
 use crate::{NamespacedName, cache::Lister};
 
 #[tokio::test(start_paused = true)]
-async fn workers_begin_when_the_informers_are_synced() {
+async fn workers_start_after_cache_sync() {
     let calls = Calls::new();
     let script = |_: String, _: usize| async { Ok(Action::await_change()) }.boxed();
-    let mut spec = ControllerBuilder::new(
+    let mut builder = ControllerBuilder::new(
         "test".to_owned(),
         Scripted {
             calls: calls.clone(),
@@ -23,8 +23,8 @@ async fn workers_begin_when_the_informers_are_synced() {
         },
     );
     let (deployments, owned) = (seeded(&[deployment("a")]), factory().of::<ReplicaSet>());
-    spec.reconciles(&deployments).owns(&owned);
-    let runner = ControllerRunner::new(spec, Arc::new(NoMetrics)).unwrap();
+    builder.reconciles(&deployments).owns(&owned);
+    let runner = ControllerRunner::new(builder, Arc::new(NoMetrics)).unwrap();
     assert_eq!(
         runner.not_synced().map(|kind| &*kind.kind).collect::<Vec<_>>(),
         ["ReplicaSet"]
@@ -43,10 +43,10 @@ async fn workers_begin_when_the_informers_are_synced() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_controller_that_never_syncs_stops_too() {
-    let mut spec = ControllerBuilder::new("test".to_owned(), Nothing);
-    spec.reconciles(&factory().of::<Deployment>());
-    let runner = ControllerRunner::new(spec, Arc::new(NoMetrics)).unwrap();
+async fn controller_without_cache_sync_stops() {
+    let mut builder = ControllerBuilder::new("test".to_owned(), Nothing);
+    builder.reconciles(&factory().of::<Deployment>());
+    let runner = ControllerRunner::new(builder, Arc::new(NoMetrics)).unwrap();
     let stop = CancellationToken::new();
     let run = tokio::spawn(runner.run(stop.clone(), millis(0)));
     sleep(millis(10)).await;
@@ -54,9 +54,9 @@ async fn a_controller_that_never_syncs_stops_too() {
     assert_eq!(run.await.unwrap(), Drained::default());
 }
 
-/// An object that is no Deployment is not retried: only a change of it helps.
+/// A retry would read the same bytes: only a change of the object helps.
 #[tokio::test(start_paused = true)]
-async fn an_object_that_does_not_decode_waits_for_a_change() {
+async fn object_that_does_not_decode_is_not_retried() {
     struct Reads(Lister<Deployment>);
     impl Reconciler for Reads {
         async fn reconcile(&self, key: &NamespacedName) -> Result<Action, ReconcileError> {
@@ -78,10 +78,10 @@ async fn an_object_that_does_not_decode_waits_for_a_change() {
         "{text}"
     );
 
-    let mut spec = ControllerBuilder::new("test".to_owned(), reads);
-    spec.reconciles(&informer);
+    let mut builder = ControllerBuilder::new("test".to_owned(), reads);
+    builder.reconciles(&informer);
     let outcomes = Arc::new(Outcomes::default());
-    let runner = ControllerRunner::new(spec, outcomes.clone()).unwrap();
+    let runner = ControllerRunner::new(builder, outcomes.clone()).unwrap();
     for key in ["default/bad", "default/gone"] {
         runner.queue().add(name(key));
     }
@@ -91,7 +91,7 @@ async fn an_object_that_does_not_decode_waits_for_a_change() {
     assert_eq!(
         outcomes.0.lock().as_slice(),
         [Some(Outcome::TerminalError), Some(Outcome::Error)],
-        "what is not found is an error like any other"
+        "an object that is not found is retried"
     );
     stop.cancel();
     run.await.unwrap();

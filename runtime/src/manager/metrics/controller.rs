@@ -82,6 +82,8 @@ pub(in crate::manager) struct ControllerFamilies {
     waits: Family<Controller, Counter>,
     overdue: Family<Controller, Counter>,
     own_events: Family<Controller, Counter>,
+    follow_ups: Family<Controller, Counter>,
+    follow_ups_delayed: Family<Controller, Counter>,
     time: Histograms<Controller>,
     workers: Family<Controller, Gauge>,
     active: Family<Controller, Gauge>,
@@ -104,6 +106,8 @@ impl ControllerFamilies {
             waits: Family::default(),
             overdue: Family::default(),
             own_events: Family::default(),
+            follow_ups: Family::default(),
+            follow_ups_delayed: Family::default(),
             time: Family::new_with_constructor(reconcile_time),
             workers: Family::default(),
             active: Family::default(),
@@ -161,6 +165,16 @@ impl ControllerFamilies {
             "Changes that did not wake the key that made them",
             families.own_events.clone(),
         );
+        ours.register(
+            "follow_ups",
+            "Extra calls after reconciles that changed something",
+            families.follow_ups.clone(),
+        );
+        ours.register(
+            "follow_ups_delayed",
+            "Those of them that were delayed, because there were many in a row",
+            families.follow_ups_delayed.clone(),
+        );
         let queue = registry.sub_registry_with_prefix("workqueue");
         queue.register("adds", "Keys added", families.adds.clone());
         queue.register(
@@ -205,6 +219,8 @@ impl ControllerFamilies {
             waits: self.waits.get_or_create_owned(&controller),
             overdue: self.overdue.get_or_create_owned(&controller),
             own_events: self.own_events.get_or_create_owned(&controller),
+            follow_ups: self.follow_ups.get_or_create_owned(&controller),
+            follow_ups_delayed: self.follow_ups_delayed.get_or_create_owned(&controller),
             time: self.time.get_or_create_owned(&controller),
             active: self.active.get_or_create_owned(&controller),
             adds: self.adds.get_or_create_owned(&queue),
@@ -225,6 +241,8 @@ pub(in crate::manager) struct MeteredController {
     waits: Counter,
     overdue: Counter,
     own_events: Counter,
+    follow_ups: Counter,
+    follow_ups_delayed: Counter,
     time: Histogram,
     active: Gauge,
     adds: Counter,
@@ -280,15 +298,23 @@ impl ControllerMetrics for MeteredController {
         self.errors.inc();
     }
 
-    fn waits(&self) {
+    fn write_wait_started(&self) {
         self.waits.inc();
     }
 
-    fn wait_overdue(&self) {
+    fn write_wait_timed_out(&self) {
         self.overdue.inc();
     }
 
-    fn own_event(&self) {
+    fn own_event_ignored(&self) {
         self.own_events.inc();
+    }
+
+    fn follow_up_scheduled(&self) {
+        self.follow_ups.inc();
+    }
+
+    fn follow_up_delayed(&self) {
+        self.follow_ups_delayed.inc();
     }
 }

@@ -56,10 +56,13 @@ async fn dashboards_of_controller_runtime_find_their_names() {
         foo.finished(outcome, Duration::from_millis(20));
     }
     foo.started();
-    foo.waits();
-    foo.waits();
-    foo.wait_overdue();
-    foo.own_event();
+    foo.write_wait_started();
+    foo.write_wait_started();
+    foo.write_wait_timed_out();
+    foo.own_event_ignored();
+    foo.follow_up_scheduled();
+    foo.follow_up_scheduled();
+    foo.follow_up_delayed();
 
     let handler = metrics.into_handler();
     assert_eq!(handler(&Uri::from_static("/other")), Answer::not_found());
@@ -75,6 +78,8 @@ async fn dashboards_of_controller_runtime_find_their_names() {
         r#"kubewright_controller_write_waits_total{controller="foo"} 2"#,
         r#"kubewright_controller_write_waits_overdue_total{controller="foo"} 1"#,
         r#"kubewright_controller_own_events_total{controller="foo"} 1"#,
+        r#"kubewright_controller_follow_ups_total{controller="foo"} 2"#,
+        r#"kubewright_controller_follow_ups_delayed_total{controller="foo"} 1"#,
         r#"controller_runtime_reconcile_time_seconds_bucket{le="0.025",controller="foo"} 4"#,
         r#"controller_runtime_max_concurrent_reconciles{controller="foo"} 2"#,
         r#"controller_runtime_active_workers{controller="foo"} 1"#,

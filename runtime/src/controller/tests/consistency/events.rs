@@ -1,4 +1,5 @@
-//! Own events: what a reconcile wrote does not wake its key, and everything else does.
+//! `OwnEvents::Ignore`: events of a key's own writes do not enqueue it, all other events do. It is the behaviour of `OwnEvents` before
+//! `ReconcileOnce` was the default; the exceptions hold for that as well.
 
 use std::{sync::atomic::Ordering, time::Duration};
 
@@ -17,8 +18,16 @@ fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-/// Runs a controller that writes a new datum in each reconcile of `a`; its calls.
+fn ignore(builder: &mut ControllerBuilder) {
+    builder.own_events(OwnEvents::Ignore);
+}
+
+/// Runs a controller that writes a new datum in each reconcile of `a`, and ignores own events unless `register` sets that.
 async fn always_writing(world: &World, register: impl FnOnce(&mut ControllerBuilder)) -> Controller {
+    let register = |builder: &mut ControllerBuilder| {
+        ignore(builder);
+        register(builder);
+    };
     let client = world.client.clone();
     let script = move |key: String, call: usize| {
         let (client, name) = (client.clone(), key.parse().unwrap());
@@ -37,28 +46,32 @@ async fn always_writing(world: &World, register: impl FnOnce(&mut ControllerBuil
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_controller_that_writes_in_each_reconcile_goes_quiet() {
+async fn controller_that_writes_in_each_reconcile_goes_quiet() {
     let world = World::new(&["a"]);
     let controller = always_writing(&world, |_| {}).await;
     sleep(seconds(10)).await;
-    assert_eq!(controller.count("a"), 1, "the initial list, and nothing after it");
+    assert_eq!(
+        controller.count("a"),
+        1,
+        "the initial list enqueues, its own event does not"
+    );
     assert_eq!(controller.counts.own_events.load(Ordering::Relaxed), 1);
     world.foreign("a", "foreign");
     sleep(seconds(10)).await;
-    assert_eq!(controller.count("a"), 2, "what others write wakes it");
+    assert_eq!(controller.count("a"), 2, "a foreign change enqueues");
     assert_eq!(world.datum("a"), "own-2");
     sleep(seconds(10)).await;
     assert_eq!(controller.count("a"), 2);
     controller.stop().await;
 }
 
-/// The test above can fail.
+/// Proves that the test above can fail.
 #[tokio::test(start_paused = true)]
-async fn it_never_goes_quiet_where_own_events_wake() {
+async fn controller_that_writes_in_each_reconcile_never_goes_quiet_if_own_events_enqueue() {
     let world = World::new(&["a"]);
     world.quirks.lock().delay = millis(10);
-    let controller = always_writing(&world, |spec| {
-        spec.own_events(OwnEvents::Enqueue);
+    let controller = always_writing(&world, |builder| {
+        builder.own_events(OwnEvents::Enqueue);
     })
     .await;
     sleep(seconds(10)).await;
@@ -66,9 +79,9 @@ async fn it_never_goes_quiet_where_own_events_wake() {
     controller.stop().await;
 }
 
-/// As most controllers do, with a value that is never the same.
+/// The status has a value that differs each time, such as a timestamp.
 #[tokio::test(start_paused = true)]
-async fn a_controller_that_writes_status_on_each_reconcile_goes_quiet() {
+async fn controller_that_writes_status_in_each_reconcile_goes_quiet() {
     for own_events in [OwnEvents::Ignore, OwnEvents::Enqueue] {
         let world = World::new(&["a"]);
         world.quirks.lock().delay = millis(10);
@@ -82,8 +95,8 @@ async fn a_controller_that_writes_status_on_each_reconcile_goes_quiet() {
             }
             .boxed()
         };
-        let register = |spec: &mut ControllerBuilder| {
-            spec.own_events(own_events);
+        let register = |builder: &mut ControllerBuilder| {
+            builder.own_events(own_events);
         };
         let controller = world.run(register, script).await;
         let status = || world.server.get("default", "a").unwrap()["status"]["calls"].clone();
@@ -102,7 +115,7 @@ async fn a_controller_that_writes_status_on_each_reconcile_goes_quiet() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_event_may_overtake_the_answer() {
+async fn event_that_overtakes_the_answer_is_an_own_event() {
     let world = World::new(&["a"]);
     world.quirks.lock().delay = millis(100);
     let controller = always_writing(&world, |_| {}).await;
@@ -116,7 +129,7 @@ async fn an_event_may_overtake_the_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_others_write_while_it_runs_is_kept_and_wakes() {
+async fn foreign_change_during_a_reconcile_enqueues_after_it() {
     let world = World::new(&["a"]);
     world.quirks.lock().delay = millis(100);
     let controller = always_writing(&world, |_| {}).await;
@@ -130,7 +143,7 @@ async fn what_others_write_while_it_runs_is_kept_and_wakes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_write_whose_answer_was_lost_is_foreign() {
+async fn write_with_lost_answer_is_foreign() {
     let world = World::new(&["a"]);
     world.quirks.lock().lose_next = true;
     let client = world.client.clone();
@@ -138,22 +151,22 @@ async fn a_write_whose_answer_was_lost_is_foreign() {
         let (client, name) = (client.clone(), key.parse().unwrap());
         async move {
             if call == 1 {
-                // Not even an error: only the event tells of it.
+                // The error is ignored: only the event enqueues the key.
                 client.patch(&name, &datum("lost")).await.unwrap_err();
             }
             Ok(Action::await_change())
         }
         .boxed()
     };
-    let controller = world.run(|_| {}, script).await;
+    let controller = world.run(ignore, script).await;
     sleep(seconds(1)).await;
     assert_eq!(controller.count("a"), 2);
     controller.stop().await;
 }
 
-/// The watch missed the write, and a list tells of it: what else was missed nobody knows.
+/// The watch missed the write, and a relist finds it. Other changes may have been missed with it.
 #[tokio::test(start_paused = true)]
-async fn what_a_list_tells_wakes() {
+async fn changes_found_by_a_relist_enqueue() {
     for streaming in [true, false] {
         let world = World::new(&["a"]);
         if !streaming {
@@ -171,10 +184,10 @@ async fn what_a_list_tells_wakes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn resyncs_wake() {
+async fn resyncs_enqueue() {
     let world = World::new(&["a"]);
-    let controller = always_writing(&world, |spec| {
-        spec.resync(seconds(60));
+    let controller = always_writing(&world, |builder| {
+        builder.resync(seconds(60));
     })
     .await;
     sleep(seconds(59)).await;
@@ -185,7 +198,7 @@ async fn resyncs_wake() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn requeues_and_errors_are_never_swallowed() {
+async fn requeues_and_retries_are_kept() {
     let world = World::new(&["a"]);
     let client = world.client.clone();
     let script = move |key: String, call: usize| {
@@ -202,18 +215,18 @@ async fn requeues_and_errors_are_never_swallowed() {
         }
         .boxed()
     };
-    let controller = world.run(|_| {}, script).await;
+    let controller = world.run(ignore, script).await;
     sleep(seconds(10)).await;
     assert_eq!(controller.count("a"), 5);
     controller.stop().await;
 }
 
-/// `a` writes `b`.
+/// The reconcile of `a` writes `b`.
 #[tokio::test(start_paused = true)]
-async fn other_keys_and_other_controllers_wake() {
+async fn own_events_enqueue_other_keys_and_other_controllers() {
     let world = World::new(&["a", "b"]);
     let idle = |_: String, _: usize| async { Ok(Action::await_change()) }.boxed();
-    let other = world.run(|_| {}, idle).await;
+    let other = world.run(ignore, idle).await;
     let client = world.client.clone();
     let script = move |key: String, call: usize| {
         let client = client.clone();
@@ -225,14 +238,15 @@ async fn other_keys_and_other_controllers_wake() {
         }
         .boxed()
     };
-    // A change of `b` wakes `a`, too.
+    // A change of `b` enqueues `a` as well.
     let informer = world.informer.clone();
-    let register = move |spec: &mut ControllerBuilder| {
-        spec.watches(&informer, |change| match change.name().name() {
+    let register = move |builder: &mut ControllerBuilder| {
+        let source = Source::of(&informer).with_predicate(|change| !matches!(change, Change::Added { .. }));
+        ignore(builder);
+        builder.watches(source, |change| match change.name().name() {
             "b" => vec![name("a")],
             _ => Vec::new(),
-        })
-        .when(|change| !matches!(change, Change::Added { .. }));
+        });
     };
     let controller = world.run(register, script).await;
     let before = [controller.count("a"), controller.count("b"), other.count("b")];
@@ -242,7 +256,7 @@ async fn other_keys_and_other_controllers_wake() {
     assert_eq!(
         controller.count("a"),
         2,
-        "its own write does not wake it through another source"
+        "an own event does not enqueue through another source either"
     );
     assert_eq!(controller.count("b"), 2, "the key of what was written");
     assert_eq!(other.count("b"), 2, "another controller, with the same cache");
@@ -250,9 +264,9 @@ async fn other_keys_and_other_controllers_wake() {
     other.stop().await;
 }
 
-/// The write takes the object out of the informer's selector: a deletion, as far as the watch goes.
+/// The write takes the object out of the informer's selector, which the watch reports as a deletion.
 #[tokio::test(start_paused = true)]
-async fn a_deletion_wakes_though_it_is_a_write_of_its_own() {
+async fn deletion_events_enqueue_even_after_an_own_write() {
     let world = World::new(&["a"]);
     world.quirks.lock().unseen = true;
     let controller = always_writing(&world, |_| {}).await;
@@ -268,9 +282,9 @@ async fn a_deletion_wakes_though_it_is_a_write_of_its_own() {
     controller.stop().await;
 }
 
-/// The first watch event of a version that an object had before, of another object.
+/// The event has the name of an own write, and another uid.
 #[tokio::test(start_paused = true)]
-async fn an_object_made_again_is_another() {
+async fn recreated_object_is_a_foreign_change() {
     let world = World::new(&["a"]);
     let controller = always_writing(&world, |_| {}).await;
     sleep(seconds(1)).await;
@@ -283,9 +297,8 @@ async fn an_object_made_again_is_another() {
     controller.stop().await;
 }
 
-/// The finalizer is on, and the same call goes on.
 #[tokio::test(start_paused = true)]
-async fn a_finalizer_is_put_on_and_the_same_reconcile_goes_on() {
+async fn finalizer_is_added_and_the_same_reconcile_continues() {
     let world = World::new(&["a"]);
     let (client, lister) = (world.client.clone(), world.lister());
     let script = move |key: String, _| {
@@ -293,23 +306,23 @@ async fn a_finalizer_is_put_on_and_the_same_reconcile_goes_on() {
         async move {
             let object = finalizer::ensure(&client, object?, "demo.dev/cleanup").await?;
             let mut object = (*object).clone();
-            // With the version that the first write made: the object is the one that it answered.
+            // With the resource version of the first write: the object is its answer.
             object.data = Some([("datum".to_owned(), "made".to_owned())].into());
             client.update(&object).await?;
             Ok(Action::await_change())
         }
         .boxed()
     };
-    let controller = world.run(|_| {}, script).await;
+    let controller = world.run(ignore, script).await;
     sleep(seconds(10)).await;
     assert_eq!(world.datum("a"), "made");
     assert_eq!(controller.count("a"), 1);
     controller.stop().await;
 }
 
-/// No watch tells that it came, so none can tell that it went: the write alone shows that something is missing.
+/// The child is created and deleted while the watch is down, so that no event reports it: the pending write shows that it is missing.
 #[tokio::test(start_paused = true)]
-async fn what_was_written_and_went_while_no_watch_told_of_it_wakes_its_key() {
+async fn written_object_that_is_missing_after_a_relist_enqueues() {
     let world = World::new(&["a"]);
     world.factory.start();
     world.factory.wait_for_cache_sync().await;
@@ -326,7 +339,7 @@ async fn what_was_written_and_went_while_no_watch_told_of_it_wakes_its_key() {
         }
         .boxed()
     };
-    let controller = world.run(|_| {}, script).await;
+    let controller = world.run(ignore, script).await;
     sleep(millis(10)).await;
     assert_eq!(controller.count("a"), 1);
     world.server.delete("default", "child");

@@ -1,9 +1,11 @@
-//! What a reconcile wrote: the next one finds it in the cache, and its event wakes nobody. On a paused clock, against a scripted API
+//! The consistency store: reading own writes, own events and extra calls, on a paused clock and against a scripted API
 //! server.
 
 mod events;
+mod follow_ups;
 mod model;
 mod reads;
+mod state_machine;
 mod world;
 
 use crate::cache::tests::support;

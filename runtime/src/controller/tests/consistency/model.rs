@@ -1,4 +1,4 @@
-//! Whatever happens on the way: no reconcile reads an older cache than its key wrote, and no foreign change is lost.
+//! Random faults: no reconcile reads a cache that lacks its own writes, and no foreign change is lost.
 
 use std::{
     collections::HashMap,
@@ -30,33 +30,33 @@ use crate::{
     workqueue::ItemExponential,
 };
 
-/// In each world.
-const LOOPS: usize = 1000;
+/// Writes in each world.
+const WRITES_PER_WORLD: usize = 1000;
 const WORLDS: u64 = 10;
 const PARENTS: [&str; 5] = ["a0", "a1", "a2", "a3", "a4"];
 
-/// What a reconcile of `key` writes: itself, and what it makes and deletes.
-fn family(key: &str) -> [String; 3] {
+/// The objects that a reconcile of `key` writes: its own, and two children.
+fn objects(key: &str) -> [String; 3] {
     [key.to_owned(), format!("{key}-x"), format!("{key}-y")]
 }
 
-/// Holds the watch back: half of the time for moments, else for up to 9 s, less than the bound.
-async fn hold_back(server: Arc<Server>, mut random: StdRng) {
+/// Delays watch events, half of the time for up to 20 ms, else for up to 9 s, which is less than the write wait.
+async fn delay_events(server: Arc<Server>, mut random: StdRng) {
     loop {
         server.hold();
-        let most = if random.random_bool(0.5) {
+        let max = if random.random_bool(0.5) {
             20_000
         } else {
             9_000_000
         };
-        sleep(Duration::from_micros(random.random_range(1..most))).await;
+        sleep(Duration::from_micros(random.random_range(1..max))).await;
         server.release();
         sleep(Duration::from_micros(random.random_range(1..5_000))).await;
     }
 }
 
-/// How many of the loops read something older than what a call before had written, and how often keys waited. Each call looks at its
-/// whole family and then patches, creates or deletes one of it.
+/// Returns how many calls read a cache that lacked an own write, and how often keys waited. Each call reads its whole objects, then patches,
+/// creates or deletes one of it.
 async fn stale_reads_of(seed: u64, write_wait: Option<Duration>) -> (usize, u64) {
     let mut random = StdRng::seed_from_u64(seed);
     let (keys, workers) = (random.random_range(1..=PARENTS.len()), random.random_range(1..=4));
@@ -64,41 +64,41 @@ async fn stale_reads_of(seed: u64, write_wait: Option<Duration>) -> (usize, u64)
     let (client, lister) = (world.client.clone(), world.lister());
     let (loops, stale) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
     let (looped, counted) = (loops.clone(), stale.clone());
-    // The datum of each; none when it was deleted.
+    // The written datum of each object; none if it was deleted.
     let written = Arc::<Mutex<HashMap<String, Option<String>>>>::default();
     let dice = Mutex::new(StdRng::seed_from_u64(random.random()));
     let script = move |key: String, _| {
         if key.contains('-') {
-            // The event of a child.
+            // The key of a child.
             return async { Ok(Action::await_change()) }.boxed();
         }
-        let mut family = family(&key);
+        let mut objects = objects(&key);
         let is_old = |name: &String| {
             let written = written.lock();
             written
                 .get(name)
                 .is_some_and(|datum| *datum != cached(&lister, name))
         };
-        if family.iter().any(is_old) {
+        if objects.iter().any(is_old) {
             counted.fetch_add(1, Ordering::Relaxed);
         }
         let call = looped.fetch_add(1, Ordering::Relaxed);
         let (chosen, deletes) = {
             let mut dice = dice.lock();
-            (dice.random_range(0..family.len()), dice.random_bool(0.5))
+            (dice.random_range(0..objects.len()), dice.random_bool(0.5))
         };
-        let target = std::mem::take(&mut family[chosen]);
-        let is_there = chosen == 0 || matches!(written.lock().get(&target), Some(Some(_)));
+        let target = std::mem::take(&mut objects[chosen]);
+        let exists = chosen == 0 || matches!(written.lock().get(&target), Some(Some(_)));
         let (client, written) = (client.clone(), written.clone());
         async move {
-            if call >= LOOPS {
+            if call >= WRITES_PER_WORLD {
                 return Ok(Action::await_change());
             }
             let (name, new) = (target.parse::<NamespacedName>().unwrap(), call.to_string());
-            let is_deletion = is_there && chosen > 0 && deletes;
+            let is_deletion = exists && chosen > 0 && deletes;
             if is_deletion {
                 client.delete(&name, &DeleteParams::default()).await?;
-            } else if is_there {
+            } else if exists {
                 client.patch(&name, &datum(&new)).await?;
             } else {
                 let child = serde_json::from_value(config_map(name.name(), &new)).unwrap();
@@ -109,16 +109,17 @@ async fn stale_reads_of(seed: u64, write_wait: Option<Duration>) -> (usize, u64)
         }
         .boxed()
     };
-    let register = |spec: &mut ControllerBuilder| {
-        spec.workers(workers)
+    let register = |builder: &mut ControllerBuilder| {
+        builder
+            .workers(workers)
             .rate_limiter(ItemExponential::new(millis(1), millis(1)));
         if let Some(bound) = write_wait {
-            spec.write_wait(bound);
+            builder.write_wait(bound);
         }
     };
-    let proxy = tokio::spawn(hold_back(world.server.clone(), random));
+    let proxy = tokio::spawn(delay_events(world.server.clone(), random));
     let controller = world.run(register, script).await;
-    while loops.load(Ordering::Relaxed) < LOOPS {
+    while loops.load(Ordering::Relaxed) < WRITES_PER_WORLD {
         sleep(Duration::from_secs(1)).await;
     }
     assert_eq!(controller.counts.overdue.load(Ordering::Relaxed), 0);
@@ -136,30 +137,30 @@ async fn stale_reads(write_wait: Option<Duration>) -> usize {
         waits += more_waits;
     }
     if write_wait.is_none() {
-        assert!(waits > 1000, "the proxy held nothing back: {waits}");
+        assert!(waits > 1000, "no event was delayed: {waits}");
     }
     stale
 }
 
 #[tokio::test(start_paused = true)]
-async fn ten_thousand_writes_are_read_by_the_next_call() {
+async fn next_call_reads_each_of_ten_thousand_writes() {
     assert_eq!(stale_reads(None).await, 0);
 }
 
-/// The test above can fail.
+/// Proves that the test above can fail.
 #[tokio::test(start_paused = true)]
-async fn they_are_not_where_keys_do_not_wait() {
+async fn next_call_reads_old_caches_without_write_wait() {
     let stale = stale_reads(Some(Duration::ZERO)).await;
     assert!(stale > 1000, "{stale}");
 }
 
 #[derive(Debug, Clone, Copy)]
 enum Step {
-    /// Somebody asks for something else.
-    Ask(u8),
+    /// A foreign change of `desired`.
+    Change(u8),
     Delete(u8),
-    /// The same, while the watch misses it.
-    AskUnseen(u8),
+    /// The same, without a watch event.
+    ChangeUnseen(u8),
     Bookmark,
     Cut,
     Expire,
@@ -175,9 +176,9 @@ enum Step {
 fn step() -> impl Strategy<Value = Step> {
     let key = 0u8..3;
     prop_oneof![
-        8 => key.clone().prop_map(Step::Ask),
+        8 => key.clone().prop_map(Step::Change),
         2 => key.clone().prop_map(Step::Delete),
-        1 => key.prop_map(Step::AskUnseen),
+        1 => key.prop_map(Step::ChangeUnseen),
         1 => Just(Step::Bookmark),
         2 => Just(Step::Cut),
         2 => Just(Step::Expire),
@@ -191,18 +192,19 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What is asked for stands in `asked`, what was done in `done`.
-fn asked(name: &str, datum: usize) -> Value {
-    json!({"data": {"asked": datum.to_string()}, "metadata": {"namespace": "default", "name": name}})
+/// An object with a desired state in `desired`; the reconciler copies it to `observed`.
+fn desired_object(name: &str, datum: usize) -> Value {
+    json!({"data": {"desired": datum.to_string()}, "metadata": {"namespace": "default", "name": name}})
 }
 
-/// The uid and version that each key wrote last.
+/// The uid and version of each key's last write.
 type Written = Arc<Mutex<HashMap<String, (String, u64)>>>;
 
-/// Does what is asked for; says whether it read an older cache than it wrote.
-fn doing(
+/// Copies `desired` to `observed`, and sets `is_stale` if it read a cache that lacked its own write.
+fn copying(
     world: &World,
     is_stale: Arc<AtomicBool>,
+    own_events: OwnEvents,
 ) -> impl Fn(String, usize) -> BoxFuture<'static, Result<Action, ReconcileError>> + Send + Sync + 'static {
     let (client, lister, written) = (world.client.clone(), world.lister(), Written::default());
     move |key: String, call: usize| {
@@ -225,9 +227,11 @@ fn doing(
                 return Ok(Action::await_change());
             };
             let data = object.data.clone().unwrap_or_default();
-            // As a controller whose status has a time in it: each reconcile changes something.
-            let done = json!({"data": {"done": data.get("asked"), "at": call.to_string()}});
-            match client.patch(&name, &PatchBody::Merge(done)).await {
+            // Like a controller with a timestamp in its status: each reconcile changes something. That would never end under
+            // `ReconcileOnce`.
+            let at = (own_events == OwnEvents::Ignore).then(|| call.to_string());
+            let observed = json!({"data": {"observed": data.get("desired"), "at": at}});
+            match client.patch(&name, &PatchBody::Merge(observed)).await {
                 Ok(object) => {
                     let version = object.metadata.resource_version.unwrap().parse().unwrap();
                     written
@@ -245,27 +249,27 @@ fn doing(
 
 const NAMES: [&str; 3] = ["a0", "a1", "a2"];
 
-/// Carries out the steps; the watches are held back for five seconds at most, less than the bound.
-async fn happen(world: &World, controller: &Controller, steps: Vec<Step>) {
+/// Executes the steps. Watch events are delayed by five seconds at max, which is less than the write wait.
+async fn execute(world: &World, controller: &Controller, steps: Vec<Step>) {
     let name = |key: u8| NAMES[usize::from(key)];
-    // The rest of the object stays.
+    // Keeps the rest of the object.
     let merged = |key: u8, datum| {
         let mut object = world
             .server
             .get("default", name(key))
-            .unwrap_or_else(|| asked(name(key), datum));
-        object["data"]["asked"] = datum.to_string().into();
+            .unwrap_or_else(|| desired_object(name(key), datum));
+        object["data"]["desired"] = datum.to_string().into();
         object
     };
     let mut held: Option<Instant> = None;
     for (datum, step) in steps.into_iter().enumerate() {
-        let ends_watches = matches!(step, Step::Cut | Step::Expire | Step::AskUnseen(_));
+        let ends_watches = matches!(step, Step::Cut | Step::Expire | Step::ChangeUnseen(_));
         match step {
-            Step::Ask(key) => world.server.put(&merged(key, datum)),
-            // Somebody must notice, or nobody could ever know.
-            Step::AskUnseen(key) => world.server.put_unseen(&merged(key, datum)),
+            Step::Change(key) => world.server.put(&merged(key, datum)),
+            // The watch ends as well: otherwise no relist would find it.
+            Step::ChangeUnseen(key) => world.server.put_unseen(&merged(key, datum)),
             Step::Delete(key) => world.server.delete("default", name(key)),
-            // Bookmarks come behind what is held back.
+            // A bookmark must not overtake delayed events.
             Step::Bookmark if held.is_some() => {}
             Step::Bookmark => world.server.bookmark(),
             Step::Cut | Step::Expire => {}
@@ -298,25 +302,27 @@ async fn happen(world: &World, controller: &Controller, steps: Vec<Step>) {
     world.server.release();
 }
 
-async fn run(steps: Vec<Step>) -> Result<(), TestCaseError> {
+async fn run(steps: Vec<Step>, own_events: OwnEvents) -> Result<(), TestCaseError> {
     let world = World::new(&NAMES);
     let is_stale = Arc::<AtomicBool>::default();
-    let two = |spec: &mut ControllerBuilder| {
-        spec.workers(2);
+    let register = |builder: &mut ControllerBuilder| {
+        builder.workers(2).own_events(own_events);
     };
-    let controller = world.run(two, doing(&world, is_stale.clone())).await;
-    happen(&world, &controller, steps).await;
+    let controller = world
+        .run(register, copying(&world, is_stale.clone(), own_events))
+        .await;
+    execute(&world, &controller, steps).await;
     sleep(Duration::from_mins(3)).await;
     for name in NAMES {
         let Some(object) = world.server.get("default", name) else {
             continue;
         };
-        let (asked, done) = (&object["data"]["asked"], &object["data"]["done"]);
-        prop_assert_eq!(asked, done, "a change of {} was lost", name);
+        let (desired, observed) = (&object["data"]["desired"], &object["data"]["observed"]);
+        prop_assert_eq!(desired, observed, "a change of {} was lost", name);
     }
     prop_assert!(
         !is_stale.load(Ordering::Relaxed),
-        "a key read an older cache than it wrote"
+        "a key read a cache that lacks its own write"
     );
     let counts = || NAMES.map(|name| controller.count(name));
     let before = counts();
@@ -337,6 +343,8 @@ proptest! {
             .start_paused(true)
             .build()
             .unwrap();
-        runtime.block_on(run(steps))?;
+        for own_events in [OwnEvents::Ignore, OwnEvents::ReconcileOnce] {
+            runtime.block_on(run(steps.clone(), own_events))?;
+        }
     }
 }

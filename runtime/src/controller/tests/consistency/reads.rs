@@ -1,4 +1,4 @@
-//! Read your writes: a key is not reconciled before the cache shows what it wrote.
+//! Reading own writes: a key is reconciled only after the cache shows its writes.
 
 use std::{sync::atomic::Ordering, time::Duration};
 
@@ -24,7 +24,7 @@ fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-/// Writes in the first call, and asks for another.
+/// A script that writes in the first call, and requeues.
 macro_rules! writes_first {
     ($world:expr, $write:expr) => {{
         let (client, lister) = ($world.client.clone(), $world.lister());
@@ -51,7 +51,7 @@ async fn patch(client: super::world::Client, name: crate::NamespacedName) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_key_waits_until_the_cache_shows_what_it_wrote_and_holds_no_worker() {
+async fn key_is_parked_until_the_cache_shows_its_writes() {
     let world = World::new(&["a", "b"]);
     let (script, seen) = writes_first!(world, patch);
     world.factory.start();
@@ -66,11 +66,7 @@ async fn a_key_waits_until_the_cache_shows_what_it_wrote_and_holds_no_worker() {
     assert_eq!(controller.count("b"), 2, "the only worker is free");
     world.server.release();
     sleep(millis(1)).await;
-    assert_eq!(
-        controller.count("a"),
-        2,
-        "it is called as soon as the cache shows it"
-    );
+    assert_eq!(controller.count("a"), 2, "called as soon as the cache shows it");
     assert_eq!(seen.lock().last().unwrap().as_deref(), Some("1"));
     sleep(seconds(60)).await;
     assert_eq!((controller.count("a"), controller.count("b")), (2, 2));
@@ -78,9 +74,9 @@ async fn a_key_waits_until_the_cache_shows_what_it_wrote_and_holds_no_worker() {
     controller.stop().await;
 }
 
-/// Without, the same key reads an old cache: the test above can fail.
+/// Proves that the test above can fail.
 #[tokio::test(start_paused = true)]
-async fn no_key_waits_where_it_is_turned_off() {
+async fn key_does_not_wait_without_write_wait() {
     let world = World::new(&["a"]);
     let (script, seen) = writes_first!(world, patch);
     world.factory.start();
@@ -88,8 +84,8 @@ async fn no_key_waits_where_it_is_turned_off() {
     world.server.hold();
     let controller = world
         .run(
-            |spec| {
-                spec.write_wait(Duration::ZERO);
+            |builder| {
+                builder.write_wait(Duration::ZERO);
             },
             script,
         )
@@ -100,9 +96,9 @@ async fn no_key_waits_where_it_is_turned_off() {
     controller.stop().await;
 }
 
-/// The object's own event never comes: only the version counts.
+/// The write's event never arrives: the resource version suffices.
 #[tokio::test(start_paused = true)]
-async fn a_bookmark_says_as_much_as_an_event() {
+async fn bookmark_ends_the_wait() {
     let world = World::new(&["a"]);
     let (script, _) = writes_first!(world, patch);
     world.quirks.lock().unseen = true;
@@ -116,7 +112,7 @@ async fn a_bookmark_says_as_much_as_an_event() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_deleted_must_be_gone() {
+async fn deleted_object_must_be_gone() {
     let world = World::new(&["a", "b"]);
     let (script, _) = writes_first!(
         world,
@@ -138,9 +134,9 @@ async fn what_was_deleted_must_be_gone() {
     controller.stop().await;
 }
 
-/// Its end may be hours away.
+/// The object can exist for hours with it.
 #[tokio::test(start_paused = true)]
-async fn a_deletion_timestamp_is_as_good_as_gone() {
+async fn deletion_timestamp_ends_the_wait_for_a_deletion() {
     let world = World::new(&["a"]);
     world
         .server
@@ -171,9 +167,9 @@ async fn a_deletion_timestamp_is_as_good_as_gone() {
     controller.stop().await;
 }
 
-/// The object that the patch's answer shows has a deletion timestamp already: the cache must lose it.
+/// The patched object had a deletion timestamp before: the wait ends when the cache does not hold it any more.
 #[tokio::test(start_paused = true)]
-async fn taking_off_the_last_finalizer_is_a_deletion() {
+async fn removal_of_the_last_finalizer_is_a_deletion() {
     let world = World::new(&["a"]);
     world.server.put(
         &json!({"metadata": {"namespace": "default", "name": "b", "finalizers": ["demo.dev/x"],
@@ -200,7 +196,7 @@ async fn taking_off_the_last_finalizer_is_a_deletion() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_no_informer_lists_is_not_waited_for() {
+async fn key_does_not_wait_for_objects_that_no_informer_lists() {
     let world = World::new(&["a"]);
     let config_map = |namespace: &str| k8s_openapi::api::core::v1::ConfigMap {
         metadata: ObjectMeta {
@@ -242,6 +238,7 @@ async fn what_no_informer_lists_is_not_waited_for() {
         let restricted = World {
             server: world.server.clone(),
             quirks: world.quirks.clone(),
+            uncovered: world.uncovered.clone(),
             connection: world.connection.clone(),
             client: world.client.clone(),
             factory,
@@ -267,7 +264,7 @@ async fn what_no_informer_lists_is_not_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_kind_that_no_informer_lists_is_not_waited_for() {
+async fn key_does_not_wait_for_a_kind_without_informer() {
     let world = World::new(&["a"]);
     let secrets = TypedClient::<Secret, (Create,)>::new(world.connection.clone());
     let script = move |_, call: usize| {
@@ -276,7 +273,7 @@ async fn a_kind_that_no_informer_lists_is_not_waited_for() {
             if call > 1 {
                 return Ok(Action::await_change());
             }
-            // A name that an informer of another kind lists.
+            // An informer of another kind lists an object with this name.
             let secret = json!({"metadata": {"namespace": "default", "name": "a"}});
             secrets.create(&serde_json::from_value(secret).unwrap()).await?;
             Ok(Action::requeue())
@@ -291,7 +288,7 @@ async fn a_kind_that_no_informer_lists_is_not_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn after_the_bound_it_waits_on_and_the_third_time_it_runs_on_an_old_cache() {
+async fn wait_times_out_and_after_the_third_time_reads_an_old_cache() {
     let world = World::new(&["a"]);
     let (script, seen) = writes_first!(world, patch);
     world.factory.start();
@@ -301,7 +298,7 @@ async fn after_the_bound_it_waits_on_and_the_third_time_it_runs_on_an_old_cache(
     let controller = world.run(|_| {}, script).await;
     sleep(seconds(29)).await;
     assert_eq!(controller.count("a"), 1);
-    assert_eq!(log.lines("waiting on").len(), 2);
+    assert_eq!(log.lines("waiting again with backoff").len(), 2);
     sleep(seconds(2)).await;
     assert_eq!(controller.count("a"), 2);
     assert_eq!(seen.lock().last().unwrap().as_deref(), Some("0"));
@@ -316,14 +313,15 @@ async fn after_the_bound_it_waits_on_and_the_third_time_it_runs_on_an_old_cache(
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_bound_is_an_option() {
+async fn write_wait_is_an_option() {
     let world = World::new(&["a"]);
     let (script, _) = writes_first!(world, patch);
     world.factory.start();
     world.factory.wait_for_cache_sync().await;
     world.server.hold();
-    let bounded = |spec: &mut ControllerBuilder| {
-        spec.write_wait(seconds(1))
+    let bounded = |builder: &mut ControllerBuilder| {
+        builder
+            .write_wait(seconds(1))
             .rate_limiter(ItemExponential::new(millis(1), millis(1)));
     };
     let controller = world.run(bounded, script).await;
@@ -335,7 +333,7 @@ async fn the_bound_is_an_option() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn versions_without_an_order_are_not_waited_for_and_one_warning_says_so() {
+async fn key_does_not_wait_for_versions_without_order_and_logs_it_once() {
     let world = World::new(&["a"]);
     let (script, _) = writes_first!(
         world,
@@ -352,13 +350,13 @@ async fn versions_without_an_order_are_not_waited_for_and_one_warning_says_so() 
     let controller = world.run(|_| {}, script).await;
     sleep(millis(10)).await;
     assert_eq!(controller.count("a"), 2);
-    assert_eq!(log.lines("no decimal numbers").len(), 1);
+    assert_eq!(log.lines("not decimal numbers").len(), 1);
     controller.stop().await;
 }
 
-/// As when the server was restored from a backup: what was written is gone, and its version comes a second time.
+/// The server was restored from a backup: the write is lost, and its resource version is assigned again.
 #[tokio::test(start_paused = true)]
-async fn versions_that_go_backwards_drop_what_was_noted() {
+async fn rewound_versions_end_the_wait() {
     let world = World::new(&["a"]);
     world.server.set_version(1000);
     world.server.bookmark();
@@ -372,13 +370,17 @@ async fn versions_that_go_backwards_drop_what_was_noted() {
     world.server.set_version(10);
     world.server.reset();
     sleep(seconds(3)).await;
-    assert_eq!(controller.count("a"), 2, "the version is not waited for any more");
+    assert_eq!(
+        controller.count("a"),
+        2,
+        "the key does not wait for the version any more"
+    );
     assert_eq!(controller.counts.overdue.load(Ordering::Relaxed), 0);
     controller.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn tasks_count_when_they_are_spawned_through_the_context() {
+async fn writes_of_tasks_spawned_through_the_context_are_own_writes() {
     for is_attributed in [true, false] {
         let world = World::new(&["a"]);
         let (script, _) = writes_first!(
@@ -405,7 +407,7 @@ async fn tasks_count_when_they_are_spawned_through_the_context() {
         );
         world.server.release();
         sleep(seconds(1)).await;
-        // What nobody wrote is foreign: its event wakes.
+        // Otherwise the write is foreign, and its event enqueues.
         assert_eq!(
             controller.count("a"),
             if is_attributed { 2 } else { 3 },
@@ -415,9 +417,9 @@ async fn tasks_count_when_they_are_spawned_through_the_context() {
     }
 }
 
-/// A task that goes on after reconcile returned.
+/// The task outlives the reconcile.
 #[tokio::test(start_paused = true)]
-async fn a_late_write_holds_back_the_next_call() {
+async fn late_write_delays_the_next_call() {
     let world = World::new(&["a"]);
     let (script, _) = writes_first!(
         world,
@@ -445,7 +447,7 @@ async fn a_late_write_holds_back_the_next_call() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn dry_runs_and_writes_without_a_change_are_not_waited_for() {
+async fn key_does_not_wait_for_dry_runs_and_writes_that_change_nothing() {
     let world = World::new(&["a"]);
     let (script, _) = writes_first!(
         world,
@@ -467,9 +469,9 @@ async fn dry_runs_and_writes_without_a_change_are_not_waited_for() {
     controller.stop().await;
 }
 
-/// Another informer of the kind is behind: the operator may read from it, too.
+/// A second informer of the kind is behind; the operator can read from it as well.
 #[tokio::test(start_paused = true)]
-async fn every_informer_of_the_operator_must_show_it() {
+async fn key_waits_for_every_informer_of_the_kind() {
     let world = World::new(&["a"]);
     let behind = super::support::server::Server::new();
     behind.put(&super::support::config_map("a", "0"));

@@ -1,6 +1,7 @@
-//! A controller of ConfigMaps over a scripted API server that can be written to.
+//! A controller of ConfigMaps against a scripted API server that accepts writes.
 
 use std::{
+    collections::BTreeMap,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -29,23 +30,73 @@ use crate::{
     workqueue::{ItemExponential, QueueMetrics, WorkQueue},
 };
 
-/// Carries out writes of ConfigMaps on the scripted server.
+/// Executes writes on the scripted server.
 #[derive(Clone)]
 pub(super) struct Api {
     server: Arc<Server>,
+    uncovered: Arc<Mutex<Uncovered>>,
     quirks: Arc<Mutex<Quirks>>,
 }
 
-/// What goes wrong.
+/// Objects of kinds that no informer lists, by path.
+#[derive(Default)]
+pub(super) struct Uncovered {
+    objects: BTreeMap<String, Value>,
+    writes: u64,
+}
+
+impl Uncovered {
+    /// Versions that no informer reaches.
+    const FIRST_VERSION: u64 = 1_000_000_000_000;
+
+    fn answer(&mut self, method: &Method, path: &str, body: &Value) -> (u16, Value) {
+        let path = match (method, body["metadata"]["name"].as_str()) {
+            (&Method::POST, Some(name)) => format!("{path}/{name}"),
+            _ => path.to_owned(),
+        };
+        let old = self.objects.get(&path).cloned();
+        let mut new = match (method, &old) {
+            (_, None) if method != Method::POST && method != Method::PATCH => {
+                return refusal(404, "NotFound");
+            }
+            (&Method::GET, Some(old)) => return (200, old.clone()),
+            (&Method::POST, Some(_)) => return refusal(409, "AlreadyExists"),
+            (&Method::DELETE, Some(old)) => {
+                let details = json!({"uid": old["metadata"]["uid"]});
+                self.objects.remove(&path);
+                return (
+                    200,
+                    json!({"kind": "Status", "status": "Success", "details": details}),
+                );
+            }
+            _ => old.clone().unwrap_or_else(|| json!({"metadata": {}})),
+        };
+        merge(&mut new, body);
+        if let Some(old) = old
+            && significant(&old) == significant(&new)
+        {
+            return (200, old);
+        }
+        self.writes += 1;
+        new["metadata"]["resourceVersion"] = (Self::FIRST_VERSION + self.writes).to_string().into();
+        if new["metadata"]["uid"].is_null() {
+            new["metadata"]["uid"] = format!("uncovered-{}", self.writes).into();
+        }
+        self.objects.insert(path, new.clone());
+        (200, new)
+    }
+}
+
+/// Faults of the API server.
 #[derive(Default, Clone)]
 pub(super) struct Quirks {
-    /// Answers come so long after the write.
+    /// The delay of answers after the write.
     pub(super) delay: Duration,
-    /// The next write is carried out, and its answer lost.
+    /// The next write is executed, and its answer is lost.
     pub(super) lose_next: bool,
-    /// No watch is told of writes.
+    /// Watches do not deliver writes.
     pub(super) unseen: bool,
-    /// What stands before the versions in answers.
+    /// A prefix of the resource versions in answers.
     pub(super) prefix: &'static str,
 }
 
@@ -54,11 +105,7 @@ impl Api {
         let mut parts = path.trim_start_matches("/api/v1/namespaces/").split('/');
         let namespace = parts.next().unwrap();
         if parts.next() != Some("configmaps") {
-            // Of what nobody watches, a version that no informer reaches.
-            let mut new = body.clone();
-            new["metadata"]["resourceVersion"] = u64::MAX.to_string().into();
-            new["metadata"]["uid"] = "unwatched".into();
-            return (200, new);
+            return self.uncovered.lock().answer(method, path, body);
         }
         let name = parts
             .next()
@@ -175,28 +222,36 @@ fn merge(into: &mut Value, from: &Value) {
     }
 }
 
-/// What the controller counts.
+/// The metrics of the controller.
 #[derive(Default)]
 pub(super) struct Counts {
     pub(super) waits: AtomicU64,
     pub(super) overdue: AtomicU64,
     pub(super) own_events: AtomicU64,
+    pub(super) follow_ups: AtomicU64,
+    pub(super) delayed_follow_ups: AtomicU64,
 }
 
 impl QueueMetrics for Counts {}
 impl ControllerMetrics for Counts {
-    fn waits(&self) {
+    fn write_wait_started(&self) {
         self.waits.fetch_add(1, Ordering::Relaxed);
     }
-    fn wait_overdue(&self) {
+    fn write_wait_timed_out(&self) {
         self.overdue.fetch_add(1, Ordering::Relaxed);
     }
-    fn own_event(&self) {
+    fn own_event_ignored(&self) {
         self.own_events.fetch_add(1, Ordering::Relaxed);
+    }
+    fn follow_up_scheduled(&self) {
+        self.follow_ups.fetch_add(1, Ordering::Relaxed);
+    }
+    fn follow_up_delayed(&self) {
+        self.delayed_follow_ups.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-/// The scripted server gives its only kind a status, too.
+/// The scripted server serves a status subresource.
 impl WithStatus for ConfigMap {}
 
 pub(super) type Client = TypedClient<ConfigMap, (Create, Update, Patch, Apply, Delete, PatchStatus)>;
@@ -205,13 +260,14 @@ pub(super) type Client = TypedClient<ConfigMap, (Create, Update, Patch, Apply, D
 pub(super) struct World {
     pub(super) server: Arc<Server>,
     pub(super) quirks: Arc<Mutex<Quirks>>,
+    pub(super) uncovered: Arc<Mutex<Uncovered>>,
     pub(super) factory: SharedInformerFactory,
     pub(super) informer: SharedInformer<ConfigMap>,
     pub(super) connection: Connection,
     pub(super) client: Client,
 }
 
-/// A controller that runs in a world.
+/// A running controller of a world.
 pub(super) struct Controller {
     pub(super) queue: Arc<WorkQueue>,
     pub(super) calls: Calls,
@@ -221,15 +277,17 @@ pub(super) struct Controller {
 }
 
 impl World {
-    /// With these ConfigMaps; the informer is not started.
+    /// Makes a server with these ConfigMaps; the informer is not started.
     pub(super) fn new(names: &[&str]) -> Self {
         let server = Server::new();
         for name in names {
             server.put(&support::config_map(name, "0"));
         }
         let quirks = Arc::<Mutex<Quirks>>::default();
+        let uncovered = Arc::<Mutex<Uncovered>>::default();
         let api = Api {
             server: server.clone(),
+            uncovered: uncovered.clone(),
             quirks: quirks.clone(),
         };
         let service = tower::service_fn(move |request: Request<Body>| {
@@ -260,15 +318,21 @@ impl World {
             connection,
             server,
             quirks,
+            uncovered,
             factory,
         }
+    }
+
+    /// The object of a kind without informer, by its path.
+    pub(super) fn uncovered(&self, path: &str) -> Option<Value> {
+        self.uncovered.lock().objects.get(path).cloned()
     }
 
     pub(super) fn lister(&self) -> Lister<ConfigMap> {
         self.informer.lister()
     }
 
-    /// Runs a controller of the ConfigMaps until what was there at first was reconciled.
+    /// Runs a controller of the ConfigMaps, and waits until the initial list is reconciled.
     pub(super) async fn run<F>(&self, register: impl FnOnce(&mut ControllerBuilder), script: F) -> Controller
     where
         F: Fn(String, usize) -> BoxFuture<'static, Result<Action, ReconcileError>> + Send + Sync + 'static,
@@ -278,13 +342,14 @@ impl World {
             calls: calls.clone(),
             script,
         };
-        let mut spec = ControllerBuilder::new("test".to_owned(), scripted);
-        spec.informers = Some(self.factory.clone());
-        spec.reconciles(&self.informer)
+        let mut builder = ControllerBuilder::new("test".to_owned(), scripted);
+        builder.informers = Some(self.factory.clone());
+        builder
+            .reconciles(&self.informer)
             .rate_limiter(ItemExponential::new(millis(5), Duration::from_secs(1000)));
-        register(&mut spec);
+        register(&mut builder);
         let counts = Arc::new(Counts::default());
-        let runner = ControllerRunner::new(spec, counts.clone()).unwrap();
+        let runner = ControllerRunner::new(builder, counts.clone()).unwrap();
         let (queue, stop) = (runner.queue().clone(), CancellationToken::new());
         self.factory.start();
         self.factory.wait_for_cache_sync().await;
@@ -299,19 +364,19 @@ impl World {
         }
     }
 
-    /// Somebody else writes.
+    /// Writes a foreign change.
     pub(super) fn foreign(&self, name: &str, datum: &str) {
         self.server.put(&support::config_map(name, datum));
     }
 
-    /// What the server holds.
+    /// The datum on the server.
     pub(super) fn datum(&self, name: &str) -> String {
         self.server.contents()[name].clone()
     }
 }
 
 impl Controller {
-    /// How often the key was reconciled.
+    /// The number of the key's reconciles.
     pub(super) fn count(&self, name: &str) -> usize {
         self.calls.of(&format!("default/{name}")).len()
     }
@@ -326,13 +391,13 @@ impl Controller {
     }
 }
 
-/// The ConfigMap's datum in the cache.
+/// Returns the ConfigMap's datum in the cache.
 pub(super) fn cached(lister: &Lister<ConfigMap>, key: &str) -> Option<String> {
     let name: NamespacedName = key.parse().unwrap();
     Some(support::entry(&*lister.get(&name).ok()?).1)
 }
 
-/// A merge patch of the datum.
+/// Returns a merge patch of the datum.
 pub(super) fn datum(datum: &str) -> crate::client::PatchBody<Value> {
     crate::client::PatchBody::Merge(json!({"data": {"datum": datum}}))
 }

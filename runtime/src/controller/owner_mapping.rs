@@ -1,4 +1,4 @@
-//! Owners: the reference that an owned object carries, and which keys a change of an owned object wakes.
+//! Owner mapping: the owner reference of an owned object, and the keys that a change of an owned object enqueues.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::{Resource, core::ObjectMeta};
@@ -8,10 +8,10 @@ use crate::{
     cache::{Change, Metadata, OwnerRef},
 };
 
-/// The reference to `owner` as the managing controller, for the `ownerReferences` of an object that it owns. It blocks the owner's
-/// deletion in the foreground.
+/// Returns an owner reference to `owner` as the managing controller, for the `ownerReferences` of an owned object. It has
+/// `blockOwnerDeletion`, which delays a foreground deletion of the owner until the object is deleted.
 ///
-/// An owner that no API server has stored has no uid yet; the reference then has an empty one, which API servers refuse.
+/// An owner that is not stored yet has no uid; the reference then has an empty one, which API servers reject.
 pub fn controller_reference<K: Resource<DynamicType = ()>>(owner: &K) -> OwnerReference {
     let metadata = owner.meta();
     OwnerReference {
@@ -24,8 +24,8 @@ pub fn controller_reference<K: Resource<DynamicType = ()>>(owner: &K) -> OwnerRe
     }
 }
 
-/// Whether `owner` is the managing controller of the object with this metadata. Compared by uid: an owner that was deleted and made
-/// again under the same name controls nothing of the former one.
+/// Whether `owner` is the managing controller of the object with this metadata. Compares uids: an owner that was deleted and recreated
+/// with the same name does not control the objects of the former one.
 pub fn is_controlled_by<K: Resource<DynamicType = ()>>(metadata: &ObjectMeta, owner: &K) -> bool {
     let controller = metadata
         .owner_references
@@ -38,7 +38,7 @@ pub fn is_controlled_by<K: Resource<DynamicType = ()>>(metadata: &ObjectMeta, ow
     }
 }
 
-/// The keys of kind `owner` that a change of an owned object wakes: its controller owner, before and after.
+/// Returns the keys of kind `owner` that a change of an owned object enqueues: its controller owner before and after the change.
 pub(super) fn owner_keys(
     change: &Change<'_>,
     owner: &ApiResource,
@@ -56,7 +56,7 @@ pub(super) fn owner_keys(
     [old, new].into_iter().flatten()
 }
 
-/// The owner's name, when it is of that kind. The version may differ: an object has all versions of its kind.
+/// Returns the owner's key, if it is of kind `owner`. The API version may differ: an object is served in all versions of its kind.
 fn owner_key(
     controller: Option<&OwnerRef>,
     namespace: Option<&str>,
@@ -90,14 +90,14 @@ mod tests {
         OwnerRef {
             api_version: api_version.into(),
             kind: kind.into(),
-            name: "boss".into(),
+            name: "owner".into(),
             uid: "1".into(),
             controller: true,
         }
     }
 
     #[test]
-    fn an_owner_is_found_by_group_and_kind() {
+    fn owner_is_matched_by_group_and_kind() {
         let of = |api_version, kind| {
             owner_key(
                 Some(&reference(api_version, kind)),
@@ -105,7 +105,7 @@ mod tests {
                 &Deployment::info(),
             )
         };
-        let found = Some(NamespacedName::namespaced("default", "boss"));
+        let found = Some(NamespacedName::namespaced("default", "owner"));
         assert_eq!(of("apps/v1", "Deployment"), found);
         assert_eq!(
             of("apps/v1beta1", "Deployment"),
@@ -119,18 +119,18 @@ mod tests {
     }
 
     #[test]
-    fn a_cluster_scoped_owner_has_no_namespace() {
+    fn key_of_a_cluster_scoped_owner_has_no_namespace() {
         let node = reference("v1", "Node");
         assert_eq!(
             owner_key(Some(&node), Some("default"), &Node::info()),
-            Some(NamespacedName::cluster("boss"))
+            Some(NamespacedName::cluster("owner"))
         );
         let deployment = reference("apps/v1", "Deployment");
         assert_eq!(owner_key(Some(&deployment), None, &Deployment::info()), None);
     }
 
     #[test]
-    fn a_reference_names_the_controller_and_control_is_compared_by_uid() {
+    fn controller_reference_is_complete_and_control_is_compared_by_uid() {
         let mut owner = ReplicaSet::default();
         owner.metadata.name = Some("web".to_owned());
         owner.metadata.uid = Some("1".to_owned());
@@ -150,7 +150,7 @@ mod tests {
         owner.metadata.uid = Some("2".to_owned());
         assert!(
             !is_controlled_by(&pod.metadata, &owner),
-            "made again under the same name"
+            "recreated with the same name"
         );
         owner.metadata.uid = None;
         assert!(!is_controlled_by(&pod.metadata, &owner));
