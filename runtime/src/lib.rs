@@ -25,7 +25,7 @@
 //!
 //! ```
 //! use k8s_openapi::api::core::v1::ConfigMap;
-//! use kubewright::{cache::LookupError, controller::controller_reference, prelude::*};
+//! use kubewright::prelude::*;
 //! use schemars::JsonSchema;
 //! use serde::{Deserialize, Serialize};
 //! use serde_json::json;
@@ -106,6 +106,7 @@ extern crate self as kubewright;
 
 pub mod cache;
 pub mod client;
+mod clock;
 pub mod controller;
 pub mod events;
 mod kind;
@@ -119,6 +120,7 @@ mod wake_batch;
 pub mod workqueue;
 mod yaml;
 
+pub use clock::Clock;
 pub use kind::{ApiResource, CustomKind, Kind, Projection, Scope, View, WithScale, WithStatus};
 pub use namespaced_name::{NamespacedName, NamespacedNameError};
 
@@ -132,12 +134,15 @@ pub use {clap, k8s_openapi, kube, prometheus_client, schemars, serde, serde_json
 
 /// What an operator's files import: `use kubewright::prelude::*;`.
 pub mod prelude {
-    pub use crate::cache::{Lister, SharedInformer};
+    pub use crate::cache::{Lister, LookupError, SharedInformer};
     pub use crate::client::{
         All, Apply, ApplyStatus, Create, Delete, Get, GetScale, List, Patch, PatchStatus, TypedClient,
         Update, UpdateScale, UpdateStatus,
     };
-    pub use crate::controller::{Action, ReconcileError, Reconciler, Setup};
-    pub use crate::events::Recorder;
+    pub use crate::controller::{
+        Action, ConditionStatus, ReconcileError, Reconciler, Setup, condition, controller_reference,
+        is_controlled_by, set_condition,
+    };
+    pub use crate::events::{EventType, Recorder};
     pub use crate::{CustomResource, Informer, Kind, Manager, NamespacedName, Projection};
 }

@@ -1,17 +1,21 @@
 //! The harness runs a reconciler as an operator's own tests do.
 
 use http::StatusCode;
-use k8s_openapi::api::{apps::v1::Deployment, core::v1::ConfigMap};
+use k8s_openapi::{
+    api::{apps::v1::Deployment, core::v1::ConfigMap},
+    jiff::{SignedDuration, Timestamp},
+};
 use kubewright::{
-    NamespacedName,
+    Clock, NamespacedName,
     cache::{Lister, LookupError},
     client::{ApplyStatus, ClientError},
-    controller::{Action, ReconcileError, Reconciler, Setup},
+    controller::{Action, ReconcileError, Reconciler, Setup, condition},
     events::{EventType, Recorder},
     prelude::{Apply, Create, Get, TypedClient},
     testing::{Harness, Reply, Request},
 };
 use serde_json::json;
+use tokio::time::{Duration, advance};
 
 /// Copies the replicas that a ConfigMap asks for to a Deployment, and marks the Deployment.
 struct Sizer {
@@ -154,4 +158,75 @@ async fn a_wrong_registration_is_a_mistake() {
     Harness::new(|setup| {
         setup.controller("idle", Idle).workers(1);
     });
+}
+
+/// Backs a ConfigMap up every hour and notes the time in a condition.
+struct Backup {
+    maps: Lister<ConfigMap>,
+    writer: TypedClient<ConfigMap, (Apply,)>,
+    clock: Clock,
+}
+
+impl Reconciler for Backup {
+    async fn reconcile(&self, key: &NamespacedName) -> Result<Action, ReconcileError> {
+        let map = self.maps.get(key)?;
+        let now = self.clock.now();
+        let last = map.data.as_ref().and_then(|data| data.get("lastBackup"));
+        let due = match last {
+            Some(last) => last.parse::<Timestamp>()? + SignedDuration::from_hours(1),
+            None => now,
+        };
+        if now < due {
+            return Ok(Action::requeue_after(now.duration_until(due).unsigned_abs()));
+        }
+        let done = condition(&*map, "BackedUp", true, "Scheduled", "");
+        let time = done.last_transition_time.0.to_string();
+        self.writer
+            .apply(&json!({
+                "metadata": {"name": key.name(), "namespace": key.namespace()},
+                "data": {"lastBackup": time},
+            }))
+            .await?;
+        Ok(Action::requeue_after(Duration::from_hours(1)))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn scheduled_reconciler_sees_the_injected_time_in_condition_and_requeue_after() {
+    let start: Timestamp = "2026-03-01T10:00:00Z".parse().unwrap();
+    let test = Harness::with_clock(Clock::starting_at(start), |setup| {
+        let maps = setup.informers().of::<ConfigMap>();
+        let backup = Backup {
+            maps: maps.lister(),
+            writer: setup.client(),
+            clock: setup.clock(),
+        };
+        setup.controller("backup", backup).reconciles(&maps);
+    });
+    let seed = |last: &str| {
+        test.seed_as::<ConfigMap>(
+            &json!({"metadata": {"name": "a", "namespace": "shop"}, "data": {"lastBackup": last}}),
+        );
+    };
+    let requeue_after = |minutes| Action::requeue_after(Duration::from_mins(minutes));
+
+    seed("2026-03-01T09:30:00Z");
+    assert_eq!(test.reconcile("shop/a").await.unwrap(), requeue_after(30));
+    test.assert_requests(&[]);
+    advance(Duration::from_mins(20)).await;
+    assert_eq!(test.reconcile("shop/a").await.unwrap(), requeue_after(10));
+    advance(Duration::from_mins(10)).await;
+    assert_eq!(test.reconcile("shop/a").await.unwrap(), requeue_after(60));
+    assert_eq!(
+        test.requests()[0].body["data"]["lastBackup"],
+        "2026-03-01T10:30:00Z"
+    );
+
+    test.set_time("2026-12-31T23:59:30Z".parse().unwrap());
+    advance(Duration::from_secs(30)).await;
+    assert_eq!(test.reconcile("shop/a").await.unwrap(), requeue_after(60));
+    assert_eq!(
+        test.requests()[0].body["data"]["lastBackup"],
+        "2027-01-01T00:00:00Z"
+    );
 }

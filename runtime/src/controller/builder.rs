@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 
 use super::{BoxReconciler, Expectations, OwnEvents, Pause, Reconciler, RegistrationError};
 use crate::{
-    ApiResource, NamespacedName, Scope, View,
+    ApiResource, Clock, NamespacedName, Scope, View,
     cache::{Change, HandlerOptions, InformerHandle, SharedInformer, SharedInformerFactory},
     workqueue::{self, RateLimiter},
 };
@@ -31,6 +31,7 @@ pub struct ControllerBuilder {
     pub(super) streams: Mutex<Vec<BoxStream<'static, NamespacedName>>>,
     /// All informers that reconcile may read.
     pub(super) informers: Option<SharedInformerFactory>,
+    pub(super) clock: Clock,
 }
 
 /// An informer that feeds the controller's queue, without its type.
@@ -84,6 +85,7 @@ impl ControllerBuilder {
             resync: None,
             streams: Mutex::default(),
             informers: None,
+            clock: Clock::system(),
         }
     }
 

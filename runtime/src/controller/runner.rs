@@ -79,6 +79,7 @@ impl ControllerRunner {
                 queue,
                 reconciler: spec.reconciler,
                 timeout: spec.timeout,
+                clock: spec.clock,
                 pause: spec.pause,
                 own_writes,
                 metrics,

@@ -12,7 +12,7 @@ use super::{
     permissions::distinct,
 };
 use crate::{
-    CustomKind, Kind, Scope,
+    Clock, CustomKind, Kind, Scope,
     cache::{RegisteredKind, SharedInformerFactory},
     client::{Connection, TypedClient, Verbs},
     events::{EventsApi, Recorder},
@@ -36,6 +36,7 @@ pub struct Setup {
     resync: Option<Duration>,
     health_checks: Vec<HealthCheck>,
     metrics: Registry,
+    clock: Clock,
 }
 
 /// What is wrong with what was registered.
@@ -122,6 +123,7 @@ impl Setup {
             resync: None,
             health_checks: Vec::new(),
             metrics: Registry::default(),
+            clock: Clock::system(),
         }
     }
 
@@ -147,6 +149,16 @@ impl Setup {
     /// Takes the registry of the operator's own metrics.
     pub(crate) fn take_metrics(&mut self) -> Registry {
         std::mem::take(&mut self.metrics)
+    }
+
+    /// Returns the clock of the operator's reconciles: the system's, unless the manager or a test injects another.
+    pub fn clock(&self) -> Clock {
+        self.clock.clone()
+    }
+
+    /// Sets the clock of the controllers that are registered from now on.
+    pub(crate) fn set_clock(&mut self, clock: Clock) {
+        self.clock = clock;
     }
 
     /// The operator's name.
@@ -224,6 +236,7 @@ impl Setup {
     ) -> &mut ControllerBuilder {
         let mut spec = ControllerBuilder::new(name.into(), reconciler);
         spec.informers = Some(self.informers.clone());
+        spec.clock = self.clock.clone();
         self.controllers.push(spec);
         let last = self.controllers.len() - 1;
         &mut self.controllers[last]

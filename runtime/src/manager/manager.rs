@@ -20,6 +20,7 @@ use super::{
     signals,
 };
 use crate::{
+    Clock,
     client::{Connection, ConnectionSlot, Fence},
     controller::Setup,
     events::{EventWriter, Recorder},
@@ -84,6 +85,7 @@ pub struct Manager {
     registrations: Vec<Register>,
     source: Source,
     stop: CancellationToken,
+    clock: Clock,
     owns_process: bool,
 }
 
@@ -110,6 +112,7 @@ impl Manager {
             registrations: Vec::new(),
             source: Source::Flags,
             stop: CancellationToken::new(),
+            clock: Clock::system(),
             owns_process: false,
             name,
         }
@@ -148,6 +151,13 @@ impl Manager {
             version: Some(version.into()),
             ..self
         }
+    }
+
+    /// Gives reconciles the time of `clock` instead of the system's: [`Setup::clock`] and the time of
+    /// [`condition`](crate::controller::condition). Timestamps of events and of the leader lease stay the system's.
+    #[must_use]
+    pub fn with_clock(self, clock: Clock) -> Self {
+        Self { clock, ..self }
     }
 
     /// Stops as on SIGTERM when `token` is cancelled.
@@ -189,7 +199,7 @@ impl Manager {
             logging::install(log_format, &log_level);
         }
         check_name(&self.name)?;
-        let registered = Registered::new(&self.name, self.registrations, &line);
+        let registered = Registered::new(&self.name, self.registrations, &line, self.clock);
         let (args, own) = (line.strict()?, registered.refused);
         let args = match (args, own) {
             (Request::Manifests { .. }, Some(error)) => return Err(Error::FlagsForManifests(error)),
@@ -231,7 +241,7 @@ struct Registered {
 }
 
 impl Registered {
-    fn new(name: &str, registrations: Vec<Register>, line: &CommandLine) -> Self {
+    fn new(name: &str, registrations: Vec<Register>, line: &CommandLine, clock: Clock) -> Self {
         let ((connection, slot), fence) = (Connection::late(), Fence::default());
         let events = Recorder::pipeline(name);
         let mut setup = Setup::new(
@@ -240,6 +250,7 @@ impl Registered {
             events.0.clone(),
             line.clone(),
         );
+        setup.set_clock(clock);
         let mut refused = None;
         for register in registrations {
             // Arguments that do not fit leave `register` early; the others still say which flags they have, for `--help`.

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 
+use k8s_openapi::jiff::Timestamp;
 use parking_lot::Mutex;
 use serde::Serialize;
 use serde_json::Value;
@@ -11,7 +12,7 @@ use super::{
     request::{filled, json},
 };
 use crate::{
-    ApiResource, Kind, NamespacedName,
+    ApiResource, Clock, Kind, NamespacedName,
     controller::{Action, ControllerBuilder, FixedArgs, ReconcileError, Setup},
     events::{EventWriter, Recorded, Recorder},
 };
@@ -72,10 +73,22 @@ impl Harness {
         args: impl IntoIterator<Item = impl Into<OsString>>,
         register: impl FnOnce(&mut Setup),
     ) -> Self {
+        Self::build(Clock::system(), FixedArgs::new(args), register)
+    }
+
+    /// Registers an operator called `test`, without flags, whose reconciles see the time of `clock`.
+    ///
+    /// Make it with [`Clock::starting_at`] and pause tokio's clock: `tokio::time::advance` then moves both.
+    pub fn with_clock(clock: Clock, register: impl FnOnce(&mut Setup)) -> Self {
+        Self::build(clock, FixedArgs::new(std::iter::empty::<OsString>()), register)
+    }
+
+    fn build(clock: Clock, args: FixedArgs, register: impl FnOnce(&mut Setup)) -> Self {
         let api = ScriptedApi::new();
         let (recorder, events) = Recorder::pipeline("test");
         let connection = api.connection().with_field_manager("test");
-        let mut setup = Setup::new("test", connection, recorder, FixedArgs::new(args));
+        let mut setup = Setup::new("test", connection, recorder, args);
+        setup.set_clock(clock);
         register(&mut setup);
         let errors: Vec<String> = setup.errors().iter().map(ToString::to_string).collect();
         assert!(
@@ -151,7 +164,13 @@ impl Harness {
         let Some(found) = found else {
             panic!("the operator has no controller {controller:?}")
         };
-        found.reconciler().reconcile(&key).await
+        let clock = self.setup.clock();
+        clock.scope(found.reconciler().reconcile(&key)).await
+    }
+
+    /// Sets the time of the clock that reconciles see; from then on it follows tokio's clock.
+    pub fn set_time(&self, time: Timestamp) {
+        self.setup.clock().set(time);
     }
 
     /// Takes the requests that were sent since the last call, in their order; events are apart.

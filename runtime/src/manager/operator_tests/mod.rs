@@ -1,5 +1,6 @@
 //! A whole operator in process, against an API server in memory that keeps a journal.
 
+mod clock;
 mod mistakes;
 mod order;
 mod probes;
