@@ -1,7 +1,7 @@
-//! A whole operator in process, against an API server in memory that keeps a journal.
+//! Runs a whole operator in process, against an in-memory API server that records a journal.
 
 mod clock;
-mod mistakes;
+mod errors;
 mod order;
 mod probes;
 
@@ -27,15 +27,15 @@ use crate::{
     events::EventType,
 };
 
-/// Deployments to list, one Lease, and what happened, in order.
+/// An API server with Deployments and one Lease, and a journal of requests and test events.
 #[derive(Default)]
 struct World {
     journal: Vec<String>,
     lease: Option<Value>,
     version: u64,
-    /// For how many more requests nobody is there.
+    /// How many requests still fail with connection refused.
     unreachable: usize,
-    /// How many Deployments there are beside `web`.
+    /// Number of Deployments besides `web`.
     more: usize,
 }
 
@@ -105,7 +105,7 @@ impl World {
                 }
                 (200, self.put_lease(&body["spec"]))
             }
-            _ => panic!("nobody should ask {method} {uri}"),
+            _ => panic!("unexpected request {method} {uri}"),
         }
     }
 
@@ -146,10 +146,10 @@ fn failure(code: u16, reason: &str) -> Value {
     json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": reason, "reason": reason, "code": code})
 }
 
-/// Notes its calls, and stays in them for as long as it is told.
+/// Records its calls. Each call takes `duration`.
 struct Web {
     world: Shared,
-    lasts: Duration,
+    duration: Duration,
     deployments: crate::cache::Lister<Deployment>,
     events: Recorder,
 }
@@ -167,7 +167,7 @@ impl Reconciler for Web {
         let deployment = self.deployments.get(key)?;
         note(&self.world, format!("reconcile {key}"));
         let guard = Cancelled(self.world.clone());
-        sleep(self.lasts).await;
+        sleep(self.duration).await;
         std::mem::forget(guard);
         self.events.event(&*deployment, EventType::Normal, "Seen", "seen");
         note(&self.world, "reconciled");
@@ -175,8 +175,8 @@ impl Reconciler for Web {
     }
 }
 
-/// An operator with a controller on Deployments whose reconciles take `lasts`.
-fn operator(world: &Shared, args: &str, lasts: Duration, stop: &CancellationToken) -> Manager {
+/// Returns an operator with a controller of Deployments. Each reconcile takes `duration`.
+fn operator(world: &Shared, args: &str, duration: Duration, stop: &CancellationToken) -> Manager {
     let (client, world) = (World::connect(world), world.clone());
     let args = ["--metrics-bind-address=0"]
         .into_iter()
@@ -189,7 +189,7 @@ fn operator(world: &Shared, args: &str, lasts: Duration, stop: &CancellationToke
             let deployments = setup.informers().of::<Deployment>();
             let reconciler = Web {
                 world,
-                lasts,
+                duration,
                 deployments: deployments.lister(),
                 events: setup.recorder(),
             };
@@ -197,7 +197,7 @@ fn operator(world: &Shared, args: &str, lasts: Duration, stop: &CancellationToke
         })
 }
 
-/// Runs a manager until the journal holds `entry`, then does `then`, and returns how the manager ended.
+/// Runs a manager; calls `then` when the journal has `entry`. Returns the manager's result.
 async fn run_until(
     world: &Shared,
     manager: Manager,

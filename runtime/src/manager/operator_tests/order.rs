@@ -1,4 +1,4 @@
-//! Start, leadership and shutdown, in order.
+//! The order of start, leader election and shutdown.
 
 use super::*;
 
@@ -31,7 +31,7 @@ async fn starts_syncs_reconciles_and_stops_in_order() {
                 .unwrap()
                 .contains("[+] ping ok")
         );
-        // The running reconcile may end.
+        // The running reconcile completes.
         stop.cancel();
     });
     ended.await.unwrap();
@@ -55,9 +55,9 @@ async fn starts_syncs_reconciles_and_stops_in_order() {
     assert_eq!(probe(port, "/healthz").await, None, "the servers are closed");
 }
 
-/// Groups of every replica stand before it asks for the lease; they end in the opposite order, after the controllers.
+/// The groups of every replica start before leader election, and stop in reverse order after the controllers.
 #[tokio::test(start_paused = true)]
-async fn groups_are_started_one_after_the_other_and_stopped_the_other_way_round() {
+async fn groups_start_in_order_and_stop_in_reverse_order() {
     let (world, stop) = (Shared::default(), CancellationToken::new());
     let args = "--leader-elect --leader-election-namespace=default --health-bind-address=0";
     let noted = world.clone();
@@ -100,7 +100,7 @@ async fn groups_are_started_one_after_the_other_and_stopped_the_other_way_round(
     let ended = run_until(&world, manager, "reconcile default/web", async || stop.cancel());
     ended.await.unwrap();
     let found = journal(&world);
-    // Events are sent when it pleases them.
+    // Events are written at any time.
     let found: Vec<&str> = found
         .iter()
         .map(String::as_str)
@@ -132,9 +132,9 @@ async fn groups_are_started_one_after_the_other_and_stopped_the_other_way_round(
     );
 }
 
-/// Whoever does not end holds up only the time of the groups before it: all is over within the grace period, and named.
+/// A hanging group uses up the time of the groups before it, and the shutdown still ends within the grace period.
 #[tokio::test(start_paused = true)]
-async fn a_group_that_does_not_end_is_aborted_and_named() {
+async fn hanging_group_is_aborted_at_the_grace_period_and_named() {
     let (world, stop) = (Shared::default(), CancellationToken::new());
     let args = "--grace-period=10s --health-bind-address=0";
     let manager = operator(&world, args, Duration::ZERO, &stop).register(move |setup| {
@@ -158,9 +158,8 @@ async fn a_group_that_does_not_end_is_aborted_and_named() {
     assert!(error.to_string().contains("runnable stuck"), "{error}");
 }
 
-/// What fails while others wait for their turn ends the operator, and they are never started.
 #[tokio::test(start_paused = true)]
-async fn a_group_that_fails_is_the_last_that_was_started() {
+async fn failed_group_prevents_the_start_of_later_groups() {
     let (world, stop) = (Shared::default(), CancellationToken::new());
     let noted = world.clone();
     let manager = operator(&world, "--health-bind-address=0", Duration::ZERO, &stop).register(move |setup| {
@@ -182,7 +181,7 @@ async fn a_group_that_fails_is_the_last_that_was_started() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lost_lease_cancels_at_once_and_fails() {
+async fn lost_lease_cancels_reconciles_at_once_and_fails() {
     let (world, stop) = (Shared::default(), CancellationToken::new());
     let args = "--leader-elect --leader-election-namespace=default --health-bind-address=0";
     let manager = operator(&world, args, Duration::from_hours(1), &stop);
@@ -209,7 +208,7 @@ async fn a_lost_lease_cancels_at_once_and_fails() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_standby_is_ready_and_writes_nothing() {
+async fn non_leader_is_ready_and_writes_nothing() {
     let (world, stop) = (Shared::default(), CancellationToken::new());
     world
         .lock()
@@ -225,7 +224,7 @@ async fn a_standby_is_ready_and_writes_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_does_not_end_in_the_grace_period_is_cancelled_and_named() {
+async fn reconcile_that_exceeds_the_grace_period_is_cancelled_and_named() {
     let (world, stop) = (Shared::default(), CancellationToken::new());
     let manager = operator(
         &world,
@@ -249,16 +248,15 @@ async fn what_does_not_end_in_the_grace_period_is_cancelled_and_named() {
     assert_eq!(journal(&world).last().unwrap(), "cancelled");
 }
 
-/// A replica that does not lead sends no write, unless its author says that every replica may.
 #[tokio::test(start_paused = true)]
-async fn the_clients_of_a_standby_write_only_what_every_replica_may() {
+async fn fenced_clients_of_a_non_leader_refuse_writes_and_unfenced_ones_send_them() {
     let (world, stop) = (Shared::default(), CancellationToken::new());
     world
         .lock()
         .put_lease(&json!({"holderIdentity": "other", "leaseDurationSeconds": 3600}));
     let args = "--leader-elect --leader-election-namespace=default --health-bind-address=0";
-    let (said, ended) = (Arc::new(Mutex::new(Vec::new())), stop.clone());
-    let errors = said.clone();
+    let (messages, ended) = (Arc::new(Mutex::new(Vec::new())), stop.clone());
+    let errors = messages.clone();
     let manager = operator(&world, args, Duration::ZERO, &stop).register(move |setup| {
         let client = setup.client::<Event, (Create,)>();
         let raw = kube::Api::<Event>::namespaced(setup.kube_client(), "default");
@@ -280,15 +278,16 @@ async fn the_clients_of_a_standby_write_only_what_every_replica_may() {
     });
     manager.run().await.unwrap();
     assert_eq!(journal(&world), ["version", "list", "event"]);
-    let said = said.lock();
+    let messages = messages.lock();
     assert!(
-        said[0].contains("cannot create Event default/hello: this replica does not hold the leader lease"),
-        "{said:?}"
+        messages[0]
+            .contains("cannot create Event default/hello: this replica does not hold the leader lease"),
+        "{messages:?}"
     );
-    assert!(said[1].contains("this replica does not lead"), "{said:?}");
+    assert!(messages[1].contains("this replica does not lead"), "{messages:?}");
 }
 
-/// Every reconcile that was started ends or is cancelled within the grace period; the lease goes last; the exit code tells.
+/// Every started reconcile ends or is cancelled within the grace period, and the lease is released last.
 #[tokio::test(start_paused = true)]
 async fn shuts_down_under_load_within_the_grace_period() {
     for (grace, code) in [(30, None), (8, Some(5))] {
@@ -298,19 +297,19 @@ async fn shuts_down_under_load_within_the_grace_period() {
             "--leader-elect --leader-election-namespace=default --health-bind-address=0 --grace-period={grace}s"
         );
         let mut manager = operator(&world, &args, Duration::from_secs(1), &stop);
-        // From 0.1 s to 20 s: some end within any grace.
-        for (number, lasts) in [100, 3_000, 6_000, 20_000].into_iter().enumerate() {
+        // From 0.1 s to 20 s: some complete within each grace period.
+        for (number, millis) in [100, 3_000, 6_000, 20_000].into_iter().enumerate() {
             let world = world.clone();
             manager = manager.register(move |setup| {
                 let deployments = setup.informers().of::<Deployment>();
                 let reconciler = Web {
                     world,
-                    lasts: Duration::from_millis(lasts),
+                    duration: Duration::from_millis(millis),
                     deployments: deployments.lister(),
                     events: setup.recorder(),
                 };
-                let spec = setup.controller(format!("web-{number}"), reconciler);
-                spec.reconciles(&deployments).workers(50);
+                let controller = setup.controller(format!("web-{number}"), reconciler);
+                controller.reconciles(&deployments).workers(50);
             });
         }
         let stopped = Mutex::new(None);

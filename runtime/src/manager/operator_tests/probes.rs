@@ -1,9 +1,9 @@
-//! What probes and the debug page tell.
+//! Health probes and the debug page.
 
 use super::*;
 
 #[tokio::test]
-async fn probes_and_the_debug_page_tell_of_each_controller() {
+async fn probes_and_the_debug_page_show_each_controller() {
     let (world, stop, health, metrics) = (
         Shared::default(),
         CancellationToken::new(),
@@ -50,7 +50,7 @@ async fn probes_and_the_debug_page_tell_of_each_controller() {
 }
 
 #[tokio::test]
-async fn the_debug_page_can_be_switched_off() {
+async fn debug_page_can_be_disabled() {
     let (world, stop, metrics) = (Shared::default(), CancellationToken::new(), free_port());
     let args =
         format!("--health-bind-address=0 --debug-page=false --metrics-bind-address=127.0.0.1:{metrics}");

@@ -1,9 +1,9 @@
-//! What goes wrong before or while it runs, and what is switched off.
+//! Invalid configuration, failing runnables, an unreachable API server, disabled controllers.
 
 use super::*;
 
 #[tokio::test(start_paused = true)]
-async fn a_failed_runnable_ends_the_operator_in_order() {
+async fn failed_runnable_stops_the_operator_in_order() {
     let (world, stop) = (Shared::default(), CancellationToken::new());
     let manager =
         operator(&world, "--health-bind-address=0", Duration::from_secs(2), &stop).register(|setup| {
@@ -31,7 +31,7 @@ async fn a_failed_runnable_ends_the_operator_in_order() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn waits_for_an_unreachable_api_server_and_can_be_stopped_meanwhile() {
+async fn waiting_for_an_unreachable_api_server_can_be_stopped() {
     let (world, stop) = (Shared::default(), CancellationToken::new());
     world.lock().unreachable = 4;
     let manager = operator(&world, "--health-bind-address=0", Duration::ZERO, &stop);
@@ -51,9 +51,9 @@ async fn waits_for_an_unreachable_api_server_and_can_be_stopped_meanwhile() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn controllers_can_be_switched_off_by_name() {
+async fn controllers_flag_selects_controllers_by_name() {
     let (world, stop) = (Shared::default(), CancellationToken::new());
-    let switched_off = world.clone();
+    let disabled = world.clone();
     let manager = operator(
         &world,
         "--controllers=web --health-bind-address=0",
@@ -63,8 +63,8 @@ async fn controllers_can_be_switched_off_by_name() {
     .register(move |setup| {
         let deployments = setup.informers().of::<Deployment>();
         let reconciler = Web {
-            world: switched_off,
-            lasts: Duration::from_hours(1),
+            world: disabled,
+            duration: Duration::from_hours(1),
             deployments: deployments.lister(),
             events: setup.recorder(),
         };
@@ -89,13 +89,13 @@ async fn controllers_can_be_switched_off_by_name() {
 
 #[derive(clap::Args)]
 struct Relay {
-    /// Where letters go
+    /// Address of the relay
     #[arg(long)]
     relay: String,
 }
 
 #[tokio::test]
-async fn mistakes_end_it_before_anything_is_sent() {
+async fn invalid_configuration_fails_before_any_request() {
     let (world, stop) = (Shared::default(), CancellationToken::new());
     let run = async |args: &str| {
         let manager = operator(&world, args, Duration::ZERO, &stop).register(|setup| {
@@ -111,7 +111,7 @@ async fn mistakes_end_it_before_anything_is_sent() {
     );
     assert_eq!(missing.exit_code(), 2);
     let help = run("--help").await;
-    assert!(help.to_string().contains("Where letters go"), "{help}");
+    assert!(help.to_string().contains("Address of the relay"), "{help}");
     assert_eq!(help.exit_code(), 0);
     let manifests = run("manifests").await.to_string();
     assert!(
@@ -124,7 +124,7 @@ async fn mistakes_end_it_before_anything_is_sent() {
         let (world, events) = (Shared::default(), setup.recorder());
         let reconciler = Web {
             world,
-            lasts: Duration::ZERO,
+            duration: Duration::ZERO,
             deployments: deployments.lister(),
             events,
         };
@@ -136,7 +136,7 @@ async fn mistakes_end_it_before_anything_is_sent() {
         "{error}"
     );
     let error = Manager::new("Shop").run().await.unwrap_err().to_string();
-    assert!(error.contains("cannot be an operator's name"), "{error}");
+    assert!(error.contains("invalid operator name"), "{error}");
     let busy = StdListener::bind("127.0.0.1:0").unwrap();
     let address = format!("--health-bind-address={}", busy.local_addr().unwrap());
     let error = operator(&world, &address, Duration::ZERO, &stop)
@@ -145,7 +145,7 @@ async fn mistakes_end_it_before_anything_is_sent() {
         .unwrap_err()
         .to_string();
     assert!(
-        error.contains("cannot serve health checks on 127.0.0.1:") && error.contains("--health-bind-address"),
+        error.contains("serving health checks on 127.0.0.1:") && error.contains("--health-bind-address"),
         "{error}"
     );
     assert!(journal(&world).is_empty());
