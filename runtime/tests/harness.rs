@@ -1,4 +1,4 @@
-//! The harness runs a reconciler as an operator's own tests do.
+//! `Harness`: single reconciles, their requests and events, and an injected clock.
 
 use http::StatusCode;
 use k8s_openapi::{
@@ -17,7 +17,7 @@ use kubewright::{
 use serde_json::json;
 use tokio::time::{Duration, advance};
 
-/// Copies the replicas that a ConfigMap asks for to a Deployment, and marks the Deployment.
+/// Applies a ConfigMap's replicas to a Deployment, and creates a copy of the ConfigMap.
 struct Sizer {
     maps: Lister<ConfigMap>,
     deployments: TypedClient<Deployment, (Get, Apply, ApplyStatus)>,
@@ -63,7 +63,7 @@ fn sized(replicas: &str) -> serde_json::Value {
 }
 
 #[tokio::test]
-async fn one_reconcile_shows_its_requests_and_events() {
+async fn reconcile_records_requests_and_events() {
     let test = Harness::new(register);
     test.seed(&sized("3"));
     assert_eq!(test.reconcile("shop/web").await.unwrap(), Action::await_change());
@@ -84,7 +84,7 @@ async fn one_reconcile_shows_its_requests_and_events() {
 }
 
 #[tokio::test]
-async fn seeding_again_replaces_and_what_is_not_seeded_is_not_found() {
+async fn seeding_again_replaces_the_object_and_others_are_not_found() {
     let test = Harness::new(register);
     assert_eq!(test.reconcile("shop/web").await.unwrap(), Action::await_change());
     test.seed(&sized("3"));
@@ -94,7 +94,7 @@ async fn seeding_again_replaces_and_what_is_not_seeded_is_not_found() {
 }
 
 #[tokio::test]
-async fn scripted_refusals_reach_the_reconciler() {
+async fn scripted_replies_reach_the_reconciler() {
     let test = Harness::new(register);
     test.seed_as::<ConfigMap>(&sized("3"));
     test.reply_with(|request| request.verb == "apply", Reply::conflict());
@@ -119,7 +119,7 @@ async fn scripted_refusals_reach_the_reconciler() {
 }
 
 #[tokio::test]
-async fn objects_of_kinds_without_informer_are_known_to_the_api_server() {
+async fn seeded_object_without_informer_is_served_by_the_api_server() {
     let test = Harness::new(register);
     test.seed(&sized("3"));
     test.seed_as::<Deployment>(
@@ -132,7 +132,7 @@ async fn objects_of_kinds_without_informer_are_known_to_the_api_server() {
 
 #[tokio::test]
 #[should_panic(expected = "request 1: apply deployments.apps shop/web\n  spec.replicas: expected 4, sent 3")]
-async fn a_difference_is_told_by_field() {
+async fn assert_requests_reports_fields_that_differ() {
     let test = Harness::new(register);
     test.seed(&sized("3"));
     test.reconcile("shop/web").await.unwrap();
@@ -142,13 +142,13 @@ async fn a_difference_is_told_by_field() {
 
 #[tokio::test]
 #[should_panic(expected = "the operator has no informer of v1 Secret")]
-async fn seeding_a_kind_that_nobody_reads_is_a_mistake() {
+async fn seeding_a_kind_without_informer_panics() {
     Harness::new(register).seed(&json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}}));
 }
 
 #[tokio::test]
 #[should_panic(expected = "has no primary kind")]
-async fn a_wrong_registration_is_a_mistake() {
+async fn invalid_registration_panics() {
     struct Idle;
     impl Reconciler for Idle {
         async fn reconcile(&self, _key: &NamespacedName) -> Result<Action, ReconcileError> {
