@@ -34,7 +34,7 @@ use crate::{
 };
 
 const SEEDS: u64 = 1000;
-const NODES: usize = 3;
+const REPLICAS: usize = 3;
 /// How long faults are injected.
 const FAULT_PERIOD: Duration = Duration::from_secs(90);
 /// How long after the last fault a leader may be missing: a lease duration, a hanging attempt, two retry periods, requests in transit.
@@ -46,7 +46,7 @@ const IN_TRANSIT_MAX: Duration = Duration::from_secs(1);
 
 /// The parameters of a simulation.
 #[derive(Clone, Copy)]
-struct Conditions {
+struct SimulationConfig {
     /// Maximum deviation of clocks from the true rate.
     skew: f64,
     is_fenced: bool,
@@ -58,7 +58,7 @@ struct SimulatedCluster {
     started: Instant,
     lease: Option<Value>,
     version: u64,
-    cut_until: [Instant; NODES],
+    cut_until: [Instant; REPLICAS],
     /// Partitions of all nodes that lasted longer than a lease.
     outages: u64,
     /// Time and sender of the last processed write.
@@ -73,10 +73,10 @@ type Shared = Arc<Mutex<SimulatedCluster>>;
 
 /// The fate of one request on the network.
 struct RequestFate {
-    there: Duration,
+    request_delay: Duration,
     in_transit_after_cancel: Option<Duration>,
     is_connection_refused: bool,
-    back: Option<Duration>,
+    response_delay: Option<Duration>,
 }
 
 impl SimulatedCluster {
@@ -84,30 +84,30 @@ impl SimulatedCluster {
         self.started.elapsed() >= FAULT_PERIOD
     }
 
-    fn random_duration(&mut self, least: f64, most: f64) -> Duration {
-        Duration::from_secs_f64(self.random.random_range(least..most))
+    fn random_duration(&mut self, min: f64, max: f64) -> Duration {
+        Duration::from_secs_f64(self.random.random_range(min..max))
     }
 
-    fn chance(&mut self, of: f64) -> bool {
-        self.random.random_bool(of)
+    fn chance(&mut self, probability: f64) -> bool {
+        self.random.random_bool(probability)
     }
 
     fn request_fate(&mut self, node: usize) -> RequestFate {
-        let calm = self.is_fault_free();
-        let way = |world: &mut Self| match (calm, world.chance(0.05)) {
-            (true, _) => world.random_duration(0.001, 0.05),
-            (false, false) => world.random_duration(0.001, 0.3),
-            (false, true) => world.random_duration(0.5, 8.0),
+        let fault_free = self.is_fault_free();
+        let delay = |cluster: &mut Self| match (fault_free, cluster.chance(0.05)) {
+            (true, _) => cluster.random_duration(0.001, 0.05),
+            (false, false) => cluster.random_duration(0.001, 0.3),
+            (false, true) => cluster.random_duration(0.5, 8.0),
         };
-        let (there, back) = (way(self), way(self));
+        let (request_delay, response_delay) = (delay(self), delay(self));
         let cut = self.cut_until[node].saturating_duration_since(Instant::now());
         RequestFate {
-            there: there + cut,
+            request_delay: request_delay + cut,
             in_transit_after_cancel: self
                 .chance(0.5)
                 .then(|| self.random_duration(0.0, IN_TRANSIT_MAX.as_secs_f64())),
             is_connection_refused: !cut.is_zero() && self.chance(0.5),
-            back: (calm || !self.chance(0.05)).then_some(back),
+            response_delay: (fault_free || !self.chance(0.05)).then_some(response_delay),
         }
     }
 
@@ -117,7 +117,7 @@ impl SimulatedCluster {
     }
 
     /// Processes a request.
-    fn answer(&mut self, sender: &str, method: &Method, is_lease: bool, body: &Value) -> (u16, Value) {
+    fn process(&mut self, sender: &str, method: &Method, is_lease: bool, body: &Value) -> (u16, Value) {
         let refusal = |code: u16, reason: &str| {
             (
                 code,
@@ -167,31 +167,31 @@ impl SimulatedCluster {
 }
 
 /// Returns the client of one process.
-fn client(world: &Shared, node: usize, identity: &str) -> kube::Client {
-    let (world, identity) = (world.clone(), identity.to_owned());
+fn client(cluster: &Shared, node: usize, identity: &str) -> kube::Client {
+    let (cluster, identity) = (cluster.clone(), identity.to_owned());
     let service = tower::service_fn(move |request: Request<Body>| {
-        let (world, identity) = (world.clone(), identity.clone());
+        let (cluster, identity) = (cluster.clone(), identity.clone());
         async move {
             let (parts, body) = request.into_parts();
             let body = body.collect().await?.to_bytes();
             let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
-            let request_fate = world.lock().request_fate(node);
+            let request_fate = cluster.lock().request_fate(node);
             let (sender, receiver) = oneshot::channel();
             let is_lease = parts.uri.path().contains("/leases");
             tokio::spawn(deliver(
-                world,
+                cluster,
                 identity,
                 request_fate,
                 (parts.method, is_lease, body),
                 sender,
             ));
-            let (code, answer) = receiver
+            let (code, response) = receiver
                 .await
                 .map_err(|_| tower::BoxError::from("connection reset"))?;
             Ok::<_, tower::BoxError>(
                 Response::builder()
                     .status(code)
-                    .body(Body::from(serde_json::to_vec(&answer)?))?,
+                    .body(Body::from(serde_json::to_vec(&response)?))?,
             )
         }
     });
@@ -200,31 +200,31 @@ fn client(world: &Shared, node: usize, identity: &str) -> kube::Client {
 
 /// Delivers a request to the API server and the response to the sender, even if the sender has cancelled the request.
 async fn deliver(
-    world: Shared,
+    cluster: Shared,
     identity: String,
     request_fate: RequestFate,
     (method, is_lease, body): (Method, bool, Value),
-    mut answer: oneshot::Sender<(u16, Value)>,
+    mut response_sender: oneshot::Sender<(u16, Value)>,
 ) {
     if request_fate.is_connection_refused {
         return;
     }
     tokio::select! {
         biased;
-        () = sleep(request_fate.there) => {}
-        () = answer.closed() => match request_fate.in_transit_after_cancel {
-            Some(still) => sleep(still.min(request_fate.there)).await,
+        () = sleep(request_fate.request_delay) => {}
+        () = response_sender.closed() => match request_fate.in_transit_after_cancel {
+            Some(still) => sleep(still.min(request_fate.request_delay)).await,
             None => return,
         },
     }
-    let carried_out = world.lock().answer(&identity, &method, is_lease, &body);
-    match request_fate.back {
-        Some(back) => {
-            sleep(back).await;
-            let _ = answer.send(carried_out);
+    let response = cluster.lock().process(&identity, &method, is_lease, &body);
+    match request_fate.response_delay {
+        Some(delay) => {
+            sleep(delay).await;
+            let _ = response_sender.send(response);
         }
         // The response is lost, and the connection stays open.
-        None => answer.closed().await,
+        None => response_sender.closed().await,
     }
 }
 
@@ -237,8 +237,13 @@ enum ProcessEnd {
 }
 
 /// Runs one replica: a sequence of processes on a clock of its own.
-async fn node(world: Shared, number: usize, conditions: Conditions, mut stop_leader: watch::Receiver<bool>) {
-    let skew = 1.0 + conditions.skew * world.lock().random.random_range(-1.0..1.0);
+async fn run_replica(
+    cluster: Shared,
+    number: usize,
+    config: SimulationConfig,
+    mut stop_leader: watch::Receiver<bool>,
+) {
+    let skew = 1.0 + config.skew * cluster.lock().random.random_range(-1.0..1.0);
     let local = |duration: Duration| duration.div_f64(skew);
     let true_time = ElectionTiming::default();
     let timing = ElectionTiming {
@@ -248,24 +253,24 @@ async fn node(world: Shared, number: usize, conditions: Conditions, mut stop_lea
     };
     for incarnation in 0.. {
         let identity = format!("{number}#{incarnation}");
-        let (client, fence) = (client(&world, number, &identity), Fence::default());
+        let (client, fence) = (client(&cluster, number, &identity), Fence::default());
         let lock = LeaseLock::new(client.clone(), "default", "shop");
         let mut elector = Elector::new(lock, identity.clone(), timing, fence.clone());
         elector.election.lease_seconds = 15;
         elector.election.second = local(Duration::from_secs(1));
-        elector.jitter = StdRng::seed_from_u64(world.lock().random.random());
+        elector.jitter = StdRng::seed_from_u64(cluster.lock().random.random());
         let mut connection = Connection::new(client);
-        if conditions.is_fenced {
+        if config.is_fenced {
             connection = connection.fenced(fence);
         }
         let mut elector_handle = ElectorHandle::start(elector, Gauge::default());
         let mut writers = JoinSet::new();
 
         let (lifetime, process_end) = {
-            let mut world = world.lock();
-            let lifetime = world.random_duration(5.0, 60.0);
-            let is_short = world.started.elapsed() + lifetime < FAULT_PERIOD;
-            let process_end = if world.chance(0.5) {
+            let mut cluster = cluster.lock();
+            let lifetime = cluster.random_duration(5.0, 60.0);
+            let is_short = cluster.started.elapsed() + lifetime < FAULT_PERIOD;
+            let process_end = if cluster.chance(0.5) {
                 ProcessEnd::Crash
             } else {
                 ProcessEnd::Stop
@@ -285,14 +290,14 @@ async fn node(world: Shared, number: usize, conditions: Conditions, mut stop_lea
             () = async {
                 let _ = stop_leader.wait_for(|stop| *stop).await.map(drop);
                 // The next leader is not stopped.
-                let leads = world.lock().holder() == identity;
+                let leads = cluster.lock().holder() == identity;
                 if !leads {
                     std::future::pending::<()>().await;
                 }
             } => ProcessEnd::Stop,
             _ = async {
                 elector_handle.leading().await;
-                writers.spawn(write(world.clone(), TypedClient::new(connection.clone())));
+                writers.spawn(write(cluster.clone(), TypedClient::new(connection.clone())));
                 elector_handle.lost().await
             } => ProcessEnd::Lost,
         };
@@ -306,56 +311,56 @@ async fn node(world: Shared, number: usize, conditions: Conditions, mut stop_lea
             ProcessEnd::Lost => {
                 // The user's tasks go on writing until the process has ended.
                 let _ = timeout(local(Duration::from_secs(3)), elector_handle.release()).await;
-                let lags = world.lock().random_duration(0.0, 20.0);
-                sleep(lags).await;
+                let delay = cluster.lock().random_duration(0.0, 20.0);
+                sleep(delay).await;
                 writers.shutdown().await;
             }
         }
-        let away = world.lock().random_duration(0.1, 5.0);
-        sleep(away).await;
+        let downtime = cluster.lock().random_duration(0.1, 5.0);
+        sleep(downtime).await;
     }
 }
 
-async fn write(world: Shared, client: TypedClient<ConfigMap, (Patch,)>) {
+async fn write(cluster: Shared, client: TypedClient<ConfigMap, (Patch,)>) {
     let (name, patch) = (
         NamespacedName::namespaced("b", "a"),
         PatchBody::Merge(json!({"data": {}})),
     );
     loop {
         let _ = timeout(Duration::from_secs(5), client.patch(&name, &patch)).await;
-        let pause = world.lock().random_duration(0.4, 1.6);
+        let pause = cluster.lock().random_duration(0.4, 1.6);
         sleep(pause).await;
     }
 }
 
 /// Partitions nodes one after the other, and sometimes all at once: an outage of the API server.
-async fn partitions(world: Shared) {
+async fn partitions(cluster: Shared) {
     loop {
         let pause = {
-            let mut world = world.lock();
-            if world.is_fault_free() {
+            let mut cluster = cluster.lock();
+            if cluster.is_fault_free() {
                 return;
             }
             let (node, lasts) = (
-                world.random.random_range(0..NODES),
-                world.random_duration(1.0, 25.0),
+                cluster.random.random_range(0..REPLICAS),
+                cluster.random_duration(1.0, 25.0),
             );
-            let (now, end) = (Instant::now(), world.started + FAULT_PERIOD);
+            let (now, end) = (Instant::now(), cluster.started + FAULT_PERIOD);
             let until = end.min(now + lasts);
-            if world.chance(0.15) {
-                world.cut_until.fill(until);
-                world.outages += u64::from(until - now > ElectionTiming::default().lease_duration);
+            if cluster.chance(0.15) {
+                cluster.cut_until.fill(until);
+                cluster.outages += u64::from(until - now > ElectionTiming::default().lease_duration);
             } else {
-                world.cut_until[node] = until;
+                cluster.cut_until[node] = until;
             }
-            world.random_duration(1.0, 15.0)
+            cluster.random_duration(1.0, 15.0)
         };
         sleep(pause).await;
     }
 }
 
 /// Simulates one seed. Returns the numbers of writes and of long outages, or the failure.
-fn simulate(seed: u64, conditions: Conditions) -> Result<(u64, u64), String> {
+fn simulate(seed: u64, config: SimulationConfig) -> Result<(u64, u64), String> {
     let runtime = Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
@@ -363,12 +368,12 @@ fn simulate(seed: u64, conditions: Conditions) -> Result<(u64, u64), String> {
         .unwrap();
     runtime.block_on(async {
         let started = Instant::now();
-        let world = Shared::new(Mutex::new(SimulatedCluster {
+        let cluster = Shared::new(Mutex::new(SimulatedCluster {
             random: StdRng::seed_from_u64(seed),
             started,
             lease: None,
             version: 0,
-            cut_until: [started; NODES],
+            cut_until: [started; REPLICAS],
             outages: 0,
             last_write: None,
             writes: 0,
@@ -378,14 +383,19 @@ fn simulate(seed: u64, conditions: Conditions) -> Result<(u64, u64), String> {
         }));
         let stop_leader = watch::Sender::new(false);
         let mut tasks = JoinSet::new();
-        for number in 0..NODES {
-            tasks.spawn(node(world.clone(), number, conditions, stop_leader.subscribe()));
+        for number in 0..REPLICAS {
+            tasks.spawn(run_replica(
+                cluster.clone(),
+                number,
+                config,
+                stop_leader.subscribe(),
+            ));
         }
-        tasks.spawn(partitions(world.clone()));
+        tasks.spawn(partitions(cluster.clone()));
         let check = |what: &str| {
-            let world = world.lock();
-            let (gap, last) = (world.longest_gap_without_faults, world.last_write.clone());
-            match (&world.violation, last) {
+            let cluster = cluster.lock();
+            let (gap, last) = (cluster.longest_gap_without_faults, cluster.last_write.clone());
+            match (&cluster.violation, last) {
                 (Some(violation), _) => Err(violation.clone()),
                 (None, Some((at, by))) if gap <= FAIL_OVER_MAX && at.elapsed() < Duration::from_secs(2) => {
                     Ok(by)
@@ -393,24 +403,24 @@ fn simulate(seed: u64, conditions: Conditions) -> Result<(u64, u64), String> {
                 (None, last) => Err(format!(
                     "{what}: no write for {gap:?}, last {:?}, the lease is {:?}",
                     last.map(|(at, by)| (at.elapsed(), by)),
-                    world.lease
+                    cluster.lease
                 )),
             }
         };
         sleep_until(started + FAULT_PERIOD + FAIL_OVER_MAX).await;
         let leader = check("after the fault period")?;
-        world.lock().released = None;
+        cluster.lock().released = None;
         stop_leader.send_replace(true);
         sleep(HAND_OVER_MAX + Duration::from_secs(3)).await;
         let next = check("after a stop")?;
-        let world = world.lock();
-        let Some(released) = world.released else {
+        let cluster = cluster.lock();
+        let Some(released) = cluster.released else {
             return Err("the stopped leader did not release the lease".to_owned());
         };
         if leader == next || released.elapsed() + Duration::from_secs(2) < HAND_OVER_MAX {
             return Err(format!("{leader} was stopped, and {next} leads"));
         }
-        Ok((world.writes, world.outages))
+        Ok((cluster.writes, cluster.outages))
     })
 }
 
@@ -418,14 +428,14 @@ fn simulate(seed: u64, conditions: Conditions) -> Result<(u64, u64), String> {
 const VIOLATION: &str = "was processed";
 
 /// Simulates all seeds on two threads until one fails with the expected message. Counts the long outages of the others.
-fn first_failure(conditions: Conditions, expected: &str) -> (Option<String>, u64) {
+fn first_failure(config: SimulationConfig, expected: &str) -> (Option<String>, u64) {
     let all_outages = &AtomicU64::new(0);
     let failure = thread::scope(|scope| {
         let halves: Vec<_> = [0, 1]
             .map(|first| {
                 scope.spawn(move || {
                     (first..SEEDS).step_by(2).find_map(|seed| {
-                        let wrong = match simulate(seed, conditions) {
+                        let wrong = match simulate(seed, config) {
                             Ok((writes, outages)) => {
                                 all_outages.fetch_add(outages, Ordering::Relaxed);
                                 (writes < 20).then(|| format!("only {writes} writes"))
@@ -446,11 +456,11 @@ fn first_failure(conditions: Conditions, expected: &str) -> (Option<String>, u64
 
 #[test]
 fn only_the_leader_writes_and_failover_is_bounded() {
-    let conditions = Conditions {
+    let config = SimulationConfig {
         skew: 0.05,
         is_fenced: true,
     };
-    let (failure, outages) = first_failure(conditions, "");
+    let (failure, outages) = first_failure(config, "");
     assert_eq!(failure, None);
     assert!(outages > SEEDS / 4, "too few long outages: {outages}");
 }
@@ -458,21 +468,21 @@ fn only_the_leader_writes_and_failover_is_bounded() {
 /// The check can fail: without the fence, writes of a former leader are processed under the next one.
 #[test]
 fn former_leader_writes_without_the_fence() {
-    let conditions = Conditions {
+    let config = SimulationConfig {
         skew: 0.05,
         is_fenced: false,
     };
-    let (violation, _) = first_failure(conditions, VIOLATION);
+    let (violation, _) = first_failure(config, VIOLATION);
     assert!(violation.is_some(), "the check found no violation");
 }
 
 /// Clock skew beyond the documented margin breaks the guarantee.
 #[test]
 fn former_leader_writes_with_clock_skew_beyond_the_margin() {
-    let conditions = Conditions {
+    let config = SimulationConfig {
         skew: 0.5,
         is_fenced: true,
     };
-    let (violation, _) = first_failure(conditions, VIOLATION);
+    let (violation, _) = first_failure(config, VIOLATION);
     assert!(violation.is_some(), "the check found no violation");
 }
