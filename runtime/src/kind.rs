@@ -1,4 +1,4 @@
-//! What the library must know of a kind: how the API server names it, where it lives, which subresources it has.
+//! Traits of Kubernetes kinds: API resource, scope, subresources, projections.
 
 use std::borrow::Cow;
 
@@ -8,32 +8,32 @@ use serde::de::DeserializeOwned;
 
 use crate::cache::IndexSpec;
 
-/// Where the objects of a kind live.
+/// Whether a kind is namespaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scope {
-    /// Outside namespaces.
+    /// Cluster-scoped.
     Cluster,
-    /// Each object in a namespace.
+    /// Namespaced.
     Namespaced,
 }
 
-/// How the API server names a kind.
+/// The group, version, kind, plural and scope of a kind.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ApiResource {
     /// The API group; empty for the core group.
     pub group: Cow<'static, str>,
-    /// The version within the group.
+    /// The API version, without the group.
     pub version: Cow<'static, str>,
-    /// The kind, as manifests write it.
+    /// The kind, as in manifests.
     pub kind: Cow<'static, str>,
-    /// The resource, as paths and roles write it.
+    /// The plural resource name, as in URL paths and roles.
     pub plural: Cow<'static, str>,
-    /// Where the objects live.
+    /// Cluster-scoped or namespaced.
     pub scope: Scope,
 }
 
 impl ApiResource {
-    /// What manifests write as `apiVersion`.
+    /// Returns the `apiVersion` of manifests: `group/version`, or `version` for the core group.
     pub fn api_version(&self) -> String {
         if self.group.is_empty() {
             self.version.to_string()
@@ -42,17 +42,17 @@ impl ApiResource {
         }
     }
 
-    /// Whether this is the kind whose objects are sensitive by themselves.
+    /// Returns whether this is the built-in kind Secret.
     pub(crate) fn is_secret(&self) -> bool {
         self.group.is_empty() && self.kind == "Secret"
     }
 
-    /// Whether it is the same kind, be it in another version.
+    /// Returns whether `other` is the same kind, in any version.
     pub(crate) fn is_version_of(&self, other: &Self) -> bool {
         self.group == other.group && self.kind == other.kind
     }
 
-    /// The path of the collection: of one namespace, or of all of them.
+    /// Returns the URL path of the collection, in one namespace or in all.
     pub fn path(&self, namespace: Option<&str>) -> String {
         let root = if self.group.is_empty() { "/api" } else { "/apis" };
         let api_version = self.api_version();
@@ -62,7 +62,7 @@ impl ApiResource {
         }
     }
 
-    /// `plural.group`, the name of the kind's CustomResourceDefinition; `plural` for the core group.
+    /// Returns `plural.group`, which is the name of the kind's CustomResourceDefinition; `plural` for the core group.
     pub fn group_resource(&self) -> String {
         if self.group.is_empty() {
             self.plural.to_string()
@@ -72,21 +72,21 @@ impl ApiResource {
     }
 }
 
-/// A type as which the bytes of a cached object can be read. Implemented for all that serde can decode.
+/// A type that a cached object can be decoded to. Implemented for every type that serde can decode.
 pub trait View: DeserializeOwned + Send + Sync + 'static {}
 
 impl<T: DeserializeOwned + Send + Sync + 'static> View for T {}
 
-/// A [`View`] that says which kind it shows.
+/// A [`View`] of a kind that is known at compile time.
 ///
-/// Implemented for every `kube::Resource` that is known when compiling: the types of `k8s-openapi` and those that
-/// `#[derive(CustomResource)]` makes. Implement it for a struct of your own to read only some fields of a kind.
+/// Implemented for every `kube::Resource` that is known at compile time: the types of `k8s-openapi` and of `#[derive(CustomResource)]`.
+/// Implement it for a struct of your own to decode only some fields of a kind.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no kind that is known when compiling",
+    message = "`{Self}` is not a kind that is known at compile time",
     note = "derive `CustomResource`, use a type of k8s-openapi, or implement `kubewright::Kind`"
 )]
 pub trait Kind: View {
-    /// How the API server names the kind.
+    /// Returns the group, version, kind, plural and scope.
     fn info() -> ApiResource;
 }
 
@@ -106,16 +106,16 @@ where
     }
 }
 
-/// A [`Kind`] that shows some values of another kind's objects. `#[derive(Projection)]` implements it.
+/// A [`Kind`] that decodes only some values of another kind's objects. `#[derive(Projection)]` implements it.
 ///
-/// It reads the whole object as well as one of which only its paths were kept:
-/// [`SharedInformerFactory::projected`](crate::cache::SharedInformerFactory::projected) makes an informer that keeps no more than those.
+/// It decodes whole objects, and objects reduced to its paths, which is what the informers of
+/// [`SharedInformerFactory::projected`](crate::cache::SharedInformerFactory::projected) store.
 pub trait Projection: Kind {
-    /// Where its values are, as paths of indexes are written: `spec.nodeName`, `metadata.labels['a.b/c']`, `spec.containers[*].image`.
+    /// The paths of its values, in the syntax of index paths: `spec.nodeName`, `metadata.labels['a.b/c']`, `spec.containers[*].image`.
     const PATHS: &'static [&'static str];
 }
 
-/// A scope that is known when compiling.
+/// A scope that is known at compile time.
 pub trait StaticScope {
     /// The scope as a value.
     const SCOPE: Scope;
@@ -129,38 +129,40 @@ impl StaticScope for ClusterResourceScope {
     const SCOPE: Scope = Scope::Cluster;
 }
 
-/// A custom kind that `#[derive(Informer)]` describes.
+/// A custom kind with `#[derive(Informer)]`.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no custom kind",
+    message = "`{Self}` is not a custom kind",
     note = "add `Informer` to the derives of its spec: `#[derive(CustomResource, Informer, …)]`"
 )]
 pub trait CustomKind: Kind {
-    /// Whether somebody else owns the definition (`#[informer(external)]`): it is not printed then.
+    /// Whether the CustomResourceDefinition is owned elsewhere (`#[informer(external)]`); it is not printed then.
     const EXTERNAL: bool;
 
-    /// Whether its objects hold what must not stand anywhere else (`#[informer(sensitive)]`): they enter no dictionary, and no error
-    /// quotes them. That holds for all informers of the kind, of all its versions, of a factory that was once asked for
-    /// [`custom`](crate::cache::SharedInformerFactory::custom), as the methods of the derive do. Of
-    /// another factory it is [`InformerOptions::sensitive`](crate::cache::InformerOptions::sensitive) that says so.
+    /// Whether its objects contain sensitive data (`#[informer(sensitive)]`), which is never compressed with a dictionary and never quoted in
+    /// errors.
+    ///
+    /// Applies to all informers of the kind, in all versions, of a factory on which
+    /// [`custom`](crate::cache::SharedInformerFactory::custom) was called, as the derive's methods do. For other factories set
+    /// [`InformerOptions::sensitive`](crate::cache::InformerOptions::sensitive).
     const SENSITIVE: bool = false;
 
-    /// The definition. Panics where kube's `crd()` does, on a schema that Kubernetes could not take.
+    /// Returns the CustomResourceDefinition. Panics on a schema that Kubernetes does not accept, as kube's `crd()` does.
     fn definition() -> CustomResourceDefinition;
 
-    /// The indexes that `#[informer(index(…))]` names.
+    /// Returns the indexes of `#[informer(index(…))]`.
     fn indexes() -> &'static [IndexSpec];
 }
 
-/// A kind with the `status` subresource. `#[derive(Informer)]` implements it where `#[kube(status = …)]` stands.
+/// A kind with the `status` subresource. `#[derive(Informer)]` implements it with `#[kube(status = …)]`.
 #[diagnostic::on_unimplemented(
     message = "kind `{Self}` has no status subresource",
-    note = "a kind of your own gets one with `#[kube(status = \"…Status\")]`"
+    note = "add `#[kube(status = \"…Status\")]` to a custom kind"
 )]
 pub trait WithStatus: Kind {}
 
-/// A kind with the `scale` subresource. `#[derive(Informer)]` implements it where `#[kube(scale(…))]` stands.
+/// A kind with the `scale` subresource. `#[derive(Informer)]` implements it with `#[kube(scale(…))]`.
 #[diagnostic::on_unimplemented(
     message = "kind `{Self}` has no scale subresource",
-    note = "a kind of your own gets one with `#[kube(scale(…))]`"
+    note = "add `#[kube(scale(…))]` to a custom kind"
 )]
 pub trait WithScale: Kind {}

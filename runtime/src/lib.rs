@@ -1,41 +1,41 @@
 //! Operators for Kubernetes: shared informers, work queue, controllers, typed clients, leader election and events.
 //!
-//! An operator is a struct, its kind, and a [`Reconciler`](controller::Reconciler), which is called with the name of an object whenever
-//! that object, or something that it owns, may need attention. `kubewright new` scaffolds one; this page shows what it is made of.
+//! An operator has a custom kind, written as a struct, and a [`Reconciler`](controller::Reconciler), which is called with the name of an object
+//! whenever that object or an object that it owns has changed. `kubewright new` scaffolds a project; this page shows the parts.
 //!
-//! # The tour
+//! # Overview
 //!
-//! 1. **The kind.** `#[derive(CustomResource, Informer)]` on a spec makes the kind, its definition, its client, informer and lister.
-//!    Kinds of others, such as a `Deployment`, need no derive: every type of k8s-openapi is a [`Kind`].
-//! 2. **[`cache`]** lists and watches each kind once, whoever asks. A [`Lister`](cache::Lister) reads it: by name, by label selector, by
-//!    index. The cache keeps bytes and decodes when it is read, so that an object that does not fit its type is an error of that read alone.
-//! 3. **[`workqueue`]** holds the names that want attention: each once, never handed to two workers, later after a failure.
-//! 4. **[`controller`]** joins them: [`Setup`](controller::Setup) is told what a controller reconciles, owns and watches; workers call the
-//!    reconciler, try again after errors, and contain its panics.
-//! 5. **[`client`]** writes. The verbs stand in a client's type: what it may not do does not compile, and what it may do is the operator's
-//!    role. `kubewright generate` writes that role; nobody keeps one by hand.
-//! 6. **[`events`]** tells people what happened, without making the reconciler wait.
-//! 7. **[`manager`]** makes a program of it: flags, leader election, health, metrics, an ordered end. The same program, asked with
-//!    `manifests`, prints its definitions and permissions without a cluster, because registering does no I/O.
-//! 8. **[`testing`]** runs one reconcile against seeded caches and compares the requests that it sends.
+//! 1. **The kind.** `#[derive(CustomResource, Informer)]` on a spec generates the kind, its CustomResourceDefinition, client, informer and
+//!    lister. Existing kinds such as `Deployment` need no derive: every type of k8s-openapi is a [`Kind`].
+//! 2. **[`cache`]** has the shared informers: each kind is listed and watched once per process. A [`Lister`](cache::Lister) reads the cache by
+//!    name, label selector or index. The cache stores bytes and decodes on read, so that an object that does not decode is an error of that read only.
+//! 3. **[`workqueue`]** holds the keys to reconcile: each once, never processed by two workers at a time, rate-limited after an error.
+//! 4. **[`controller`]** connects these: a controller is registered on [`Setup`](controller::Setup) with the kinds that it reconciles, owns and
+//!    watches. Its workers call the reconciler, requeue the key after an error, and catch panics.
+//! 5. **[`client`]** writes objects. The verbs are part of a client's type: other verbs do not compile, and `kubewright generate` writes the
+//!    operator's role from them.
+//! 6. **[`events`]** records Kubernetes events without blocking the reconciler.
+//! 7. **[`manager`]** is the program: flags, leader election, health checks, metrics, graceful shutdown. Its subcommand `manifests` prints the
+//!    CRDs and permissions without a cluster, because registration does no I/O.
+//! 8. **[`testing`]** runs one reconcile on seeded caches and compares the requests that it sends.
 //!
 //! # An operator
 //!
-//! Complete, and run as a test of this page: a `Greeting` keeps a ConfigMap.
+//! A complete operator, which is also a test of this page: each `Greeting` owns a ConfigMap.
 //!
 //! ```
 //! use k8s_openapi::api::core::v1::ConfigMap;
-//! use kubewright::{cache::LookupError, controller::controller_reference, prelude::*};
+//! use kubewright::prelude::*;
 //! use schemars::JsonSchema;
 //! use serde::{Deserialize, Serialize};
 //! use serde_json::json;
 //!
-//! /// Says something to somebody.
+//! /// A greeting.
 //! #[derive(CustomResource, Informer, Clone, Debug, Deserialize, Serialize, JsonSchema)]
 //! #[kube(group = "demo.dev", version = "v1", kind = "Greeting", namespaced)]
 //! #[informer(index(by_whom = "spec.whom"))]
 //! pub struct GreetingSpec {
-//!     /// Who is greeted.
+//!     /// The name to greet.
 //!     pub whom: String,
 //! }
 //!
@@ -57,7 +57,7 @@
 //!     async fn reconcile(&self, key: &NamespacedName) -> Result<Action, ReconcileError> {
 //!         let greeting = match self.greetings.get(key) {
 //!             Ok(greeting) => greeting,
-//!             Err(LookupError::NotFound { .. }) => return Ok(Action::await_change()), // deleted meanwhile
+//!             Err(LookupError::NotFound { .. }) => return Ok(Action::await_change()), // deleted
 //!             Err(error) => return Err(error.into()),
 //!         };
 //!         let wanted = json!({
@@ -73,7 +73,7 @@
 //!     }
 //! }
 //!
-//! // The program: `Manager::from_args("greeter").register(Greeter::register).run().await`. Its test:
+//! // The program is `Manager::from_args("greeter").register(Greeter::register).run().await`. Its test:
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() {
 //! use kubewright::testing::Harness;
@@ -92,20 +92,21 @@
 //! # }
 //! ```
 //!
-//! # What must be known
+//! # Requirements and caveats
 //!
-//! - **Everything runs in tokio**, and measures time with its clock: tests may pause it.
-//! - **k8s-openapi's version feature is the application's choice**: enable one, such as `v1_36`.
-//! - **rustls with ring** is the TLS. A second rustls provider in the program makes rustls panic when it has to choose.
-//! - **A typed update drops fields that the compiled type does not know**; an apply says only what it means. Prefer it.
-//! - Nothing here panics on what it read from outside; what the user's code panics with is an error of the key that it worked on.
+//! - **A tokio runtime is required.** Durations are measured with tokio's clock, which tests may pause; [`Clock`] injects the wall time.
+//! - **The application selects k8s-openapi's version feature**: enable one, such as `v1_36`.
+//! - **TLS is rustls with ring.** A second rustls provider in the program makes rustls panic when it selects a default.
+//! - **A typed update drops fields that the compiled type does not have.** Prefer server-side apply, which sends only the intended fields.
+//! - **Panics**: the library does not panic on data from outside. A panic in a reconciler is an error of its key.
 
-// Tests within share files with those outside, which name the crate.
+// Unit tests share files with integration tests, which use the crate's name.
 #[cfg(test)]
 extern crate self as kubewright;
 
 pub mod cache;
 pub mod client;
+mod clock;
 pub mod controller;
 pub mod events;
 mod kind;
@@ -120,6 +121,7 @@ mod wake_batch;
 pub mod workqueue;
 mod yaml;
 
+pub use clock::Clock;
 pub use kind::{ApiResource, CustomKind, Kind, Projection, Scope, View, WithScale, WithStatus};
 pub use namespaced_name::{NamespacedName, NamespacedNameError};
 
@@ -128,17 +130,20 @@ pub use kubewright_macros::{Informer, Projection};
 
 pub use manager::{Error, Manager, Result};
 
-/// The crates whose types appear in this library's signatures, in the versions that it was built with.
+/// Re-exports of the crates whose types appear in public signatures, in the versions that this library uses.
 pub use {clap, k8s_openapi, kube, prometheus_client, schemars, serde, serde_json, tokio_util};
 
-/// What an operator's files import: `use kubewright::prelude::*;`.
+/// The imports of an operator's files: `use kubewright::prelude::*;`.
 pub mod prelude {
-    pub use crate::cache::{Lister, SharedInformer};
+    pub use crate::cache::{Lister, LookupError, SharedInformer};
     pub use crate::client::{
         All, Apply, ApplyStatus, Create, Delete, Get, GetScale, List, Patch, PatchStatus, TypedClient,
         Update, UpdateScale, UpdateStatus,
     };
-    pub use crate::controller::{Action, ReconcileError, Reconciler, Setup};
-    pub use crate::events::Recorder;
+    pub use crate::controller::{
+        Action, ConditionStatus, ReconcileError, Reconciler, Setup, condition, controller_reference,
+        is_controlled_by, set_condition,
+    };
+    pub use crate::events::{EventType, Recorder};
     pub use crate::{CustomResource, Informer, Kind, Manager, NamespacedName, Projection};
 }

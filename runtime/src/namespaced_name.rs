@@ -1,4 +1,4 @@
-//! The name that identifies an object among those of its kind: the key of stores and queues.
+//! [`NamespacedName`]: identifies an object of a kind; the key of stores and work queues.
 
 use std::{
     cmp::Ordering,
@@ -8,25 +8,25 @@ use std::{
     sync::Arc,
 };
 
-/// Namespace and name of an object. Cluster-scoped objects have no namespace.
+/// The namespace and name of an object. Cluster-scoped objects have no namespace.
 ///
 /// Displays as `namespace/name`, or `name` without a namespace, as client-go's keys do, and parses from that form.
 /// Cloning is cheap. Ordered by namespace, then name.
 #[derive(Clone, PartialEq, Eq)]
 pub struct NamespacedName {
-    /// As it is displayed: one text to hash, to compare and to count references of.
+    /// The displayed form: one shared text to hash and compare.
     text: Arc<str>,
-    /// Where the name begins; at the start if there is no namespace.
+    /// Offset of the name in bytes; 0 without a namespace.
     name_at: usize,
 }
 
-/// A text that is no `namespace/name` or `name`.
+/// A text that is neither `namespace/name` nor `name`.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("{0:?} names no object: write `namespace/name`, or `name` for a cluster-scoped kind")]
+#[error("invalid object name {0:?}: write `namespace/name`, or `name` for a cluster-scoped kind")]
 pub struct NamespacedNameError(String);
 
 impl NamespacedName {
-    /// The name of a namespaced object.
+    /// Returns the name of a namespaced object.
     pub fn namespaced(namespace: impl AsRef<str>, name: impl AsRef<str>) -> Self {
         let namespace = namespace.as_ref();
         Self {
@@ -35,7 +35,7 @@ impl NamespacedName {
         }
     }
 
-    /// The same, put together in `buffer`: that saves the memory for a text on the way to one that is shared.
+    /// Like [`namespaced`](Self::namespaced), but builds the text in `buffer`, which saves an allocation.
     pub(crate) fn written(namespace: &str, name: &str, buffer: &mut String) -> Self {
         buffer.clear();
         buffer.extend([namespace, "/", name]);
@@ -45,7 +45,7 @@ impl NamespacedName {
         }
     }
 
-    /// The name of a cluster-scoped object.
+    /// Returns the name of a cluster-scoped object.
     pub fn cluster(name: impl Into<Arc<str>>) -> Self {
         Self {
             text: name.into(),
@@ -53,7 +53,7 @@ impl NamespacedName {
         }
     }
 
-    /// The name that `metadata` carries, or nothing when it has none yet (`generateName`).
+    /// Returns the name in `metadata`; none if it has no name yet (`generateName`).
     pub fn of(metadata: &kube::core::ObjectMeta) -> Option<Self> {
         let name = metadata.name.as_deref()?;
         Some(match &metadata.namespace {
@@ -62,7 +62,7 @@ impl NamespacedName {
         })
     }
 
-    /// Another object of the same namespace.
+    /// Returns the name of another object in the same namespace.
     pub fn sibling(&self, name: impl AsRef<str>) -> Self {
         Self {
             text: [&self.text[..self.name_at], name.as_ref()].concat().into(),
@@ -70,12 +70,12 @@ impl NamespacedName {
         }
     }
 
-    /// The namespace; none for cluster-scoped objects.
+    /// Returns the namespace; none for cluster-scoped objects.
     pub fn namespace(&self) -> Option<&str> {
         self.name_at.checked_sub(1).map(|slash| &self.text[..slash])
     }
 
-    /// The name within the namespace.
+    /// Returns the name within the namespace.
     pub fn name(&self) -> &str {
         &self.text[self.name_at..]
     }
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn says_its_parts_and_names_its_siblings() {
+    fn returns_namespace_name_and_siblings() {
         let (web, node) = (
             NamespacedName::namespaced("default", "web"),
             NamespacedName::cluster("node-1"),
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn is_ordered_by_namespace_and_then_name() {
-        // As texts "a-b/c" comes before "a/z".
+        // As a string, "a-b/c" sorts before "a/z".
         let mut names = ["a-b/c", "a/z", "a/y", "node"].map(|text| text.parse::<NamespacedName>().unwrap());
         names.sort();
         assert_eq!(
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_names_no_object() {
+    fn invalid_names_are_rejected() {
         for text in ["", "/foo", "default/", "a/b/c"] {
             assert_eq!(
                 text.parse::<NamespacedName>(),

@@ -1,12 +1,12 @@
-//! YAML, the only place of this library that writes and reads it.
+//! Reads and writes YAML. No other file of this library does.
 
 use serde::Serialize;
 
-pub(crate) type Error = serde_saphyr::ser::Error;
+pub(crate) type YamlError = serde_saphyr::ser::Error;
 
-/// One document, with its `---`.
-pub(crate) fn document(value: &impl Serialize) -> Result<String, Error> {
-    // Block scalars would leave blanks at line ends; quoted strings read back everywhere.
+/// Formats one document, with a leading `---`.
+pub(crate) fn document(value: &impl Serialize) -> Result<String, YamlError> {
+    // Block scalars can end lines with spaces. Every parser reads quoted strings.
     let options = serde_saphyr::ser_options! { prefer_block_scalars: false };
     Ok(format!(
         "---\n{}",
@@ -14,7 +14,7 @@ pub(crate) fn document(value: &impl Serialize) -> Result<String, Error> {
     ))
 }
 
-/// The documents of a text, empty ones as null. The error says where and what is wrong, and quotes nothing: it may be a secret.
+/// Parses the documents of a text, empty ones as null. Errors have the position and do not quote the text, which may be a secret.
 pub(crate) fn documents(text: &str) -> Result<Vec<serde_json::Value>, String> {
     serde_saphyr::from_multiple(text).map_err(|error| match error.location() {
         Some(location) => format!(
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quotes_what_kubectl_would_take_for_something_else() {
+    fn ambiguous_strings_are_quoted() {
         let yaml = document(&json!({"default": "on", "time": "1:30", "text": "two\nlines"})).unwrap();
         let lines: Vec<&str> = yaml.lines().collect();
         assert_eq!(lines[0], "---");

@@ -56,7 +56,7 @@ fn a_variable_that_does_not_fit_is_named() {
         ("LEADER_ELECT", "perhaps", "--leader-elect"),
         ("LEADER_ELECT_LEASE_DURATION", "15", "write one such as `30s`"),
         ("METRICS_BIND_ADDRESS", "8080", "write `host:port`"),
-        ("WATCH_NAMESPACE", "Shop", "no name of a namespace"),
+        ("WATCH_NAMESPACE", "Shop", "invalid namespace"),
         ("RUST_LOG", "info,kube=loud", "write a level"),
         ("LOG_FORMAT", "xml", "text"),
         ("DEBUG_PAGE", "2", "--debug-page"),
@@ -110,13 +110,13 @@ fn a_kubeconfig_that_cannot_be_used_ends_it_with_the_mend() {
         "",
         &[("KUBECONFIG", "")],
         1,
-        &["no kubeconfig, and not in a cluster: pass --kubeconfig"],
+        &["no kubeconfig found, and not running in a cluster: pass --kubeconfig"],
     );
     let page = env::temp_dir().join(format!("kubewright-page-{}", std::process::id()));
     fs::write(&page, "<html>Please log in</html>").unwrap();
     let path = page.to_str().unwrap();
-    assert_ends("", &[("KUBECONFIG", path)], 1, &[path, "is damaged"]);
-    assert_ends(&format!("--kubeconfig {path}"), &[], 1, &[path, "is damaged"]);
+    assert_ends("", &[("KUBECONFIG", path)], 1, &[path, "is invalid"]);
+    assert_ends(&format!("--kubeconfig {path}"), &[], 1, &[path, "is invalid"]);
     fs::remove_file(&page).unwrap();
     let pod = [
         ("KUBECONFIG", ""),

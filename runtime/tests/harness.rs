@@ -1,19 +1,23 @@
-//! The harness runs a reconciler as an operator's own tests do.
+//! `Harness`: single reconciles, their requests and events, and an injected clock.
 
 use http::StatusCode;
-use k8s_openapi::api::{apps::v1::Deployment, core::v1::ConfigMap};
+use k8s_openapi::{
+    api::{apps::v1::Deployment, core::v1::ConfigMap},
+    jiff::{SignedDuration, Timestamp},
+};
 use kubewright::{
-    NamespacedName,
+    Clock, NamespacedName,
     cache::{Lister, LookupError},
     client::{ApplyStatus, ClientError},
-    controller::{Action, ReconcileError, Reconciler, Setup},
+    controller::{Action, ReconcileError, Reconciler, Setup, condition},
     events::{EventType, Recorder},
     prelude::{Apply, Create, Get, TypedClient},
     testing::{Harness, Reply, Request},
 };
 use serde_json::json;
+use tokio::time::{Duration, advance};
 
-/// Copies the replicas that a ConfigMap asks for to a Deployment, and marks the Deployment.
+/// Applies a ConfigMap's replicas to a Deployment, and creates a copy of the ConfigMap.
 struct Sizer {
     maps: Lister<ConfigMap>,
     deployments: TypedClient<Deployment, (Get, Apply, ApplyStatus)>,
@@ -59,7 +63,7 @@ fn sized(replicas: &str) -> serde_json::Value {
 }
 
 #[tokio::test]
-async fn one_reconcile_shows_its_requests_and_events() {
+async fn reconcile_records_requests_and_events() {
     let test = Harness::new(register);
     test.seed(&sized("3"));
     assert_eq!(test.reconcile("shop/web").await.unwrap(), Action::await_change());
@@ -80,7 +84,7 @@ async fn one_reconcile_shows_its_requests_and_events() {
 }
 
 #[tokio::test]
-async fn seeding_again_replaces_and_what_is_not_seeded_is_not_found() {
+async fn seeding_again_replaces_the_object_and_others_are_not_found() {
     let test = Harness::new(register);
     assert_eq!(test.reconcile("shop/web").await.unwrap(), Action::await_change());
     test.seed(&sized("3"));
@@ -90,7 +94,7 @@ async fn seeding_again_replaces_and_what_is_not_seeded_is_not_found() {
 }
 
 #[tokio::test]
-async fn scripted_refusals_reach_the_reconciler() {
+async fn scripted_replies_reach_the_reconciler() {
     let test = Harness::new(register);
     test.seed_as::<ConfigMap>(&sized("3"));
     test.reply_with(|request| request.verb == "apply", Reply::conflict());
@@ -115,7 +119,7 @@ async fn scripted_refusals_reach_the_reconciler() {
 }
 
 #[tokio::test]
-async fn objects_of_kinds_without_informer_are_known_to_the_api_server() {
+async fn seeded_object_without_informer_is_served_by_the_api_server() {
     let test = Harness::new(register);
     test.seed(&sized("3"));
     test.seed_as::<Deployment>(
@@ -128,7 +132,7 @@ async fn objects_of_kinds_without_informer_are_known_to_the_api_server() {
 
 #[tokio::test]
 #[should_panic(expected = "request 1: apply deployments.apps shop/web\n  spec.replicas: expected 4, sent 3")]
-async fn a_difference_is_told_by_field() {
+async fn assert_requests_reports_fields_that_differ() {
     let test = Harness::new(register);
     test.seed(&sized("3"));
     test.reconcile("shop/web").await.unwrap();
@@ -138,13 +142,13 @@ async fn a_difference_is_told_by_field() {
 
 #[tokio::test]
 #[should_panic(expected = "the operator has no informer of v1 Secret")]
-async fn seeding_a_kind_that_nobody_reads_is_a_mistake() {
+async fn seeding_a_kind_without_informer_panics() {
     Harness::new(register).seed(&json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}}));
 }
 
 #[tokio::test]
 #[should_panic(expected = "has no primary kind")]
-async fn a_wrong_registration_is_a_mistake() {
+async fn invalid_registration_panics() {
     struct Idle;
     impl Reconciler for Idle {
         async fn reconcile(&self, _key: &NamespacedName) -> Result<Action, ReconcileError> {
@@ -154,4 +158,75 @@ async fn a_wrong_registration_is_a_mistake() {
     Harness::new(|setup| {
         setup.controller("idle", Idle).workers(1);
     });
+}
+
+/// Backs a ConfigMap up every hour and notes the time in a condition.
+struct Backup {
+    maps: Lister<ConfigMap>,
+    writer: TypedClient<ConfigMap, (Apply,)>,
+    clock: Clock,
+}
+
+impl Reconciler for Backup {
+    async fn reconcile(&self, key: &NamespacedName) -> Result<Action, ReconcileError> {
+        let map = self.maps.get(key)?;
+        let now = self.clock.now();
+        let last = map.data.as_ref().and_then(|data| data.get("lastBackup"));
+        let due = match last {
+            Some(last) => last.parse::<Timestamp>()? + SignedDuration::from_hours(1),
+            None => now,
+        };
+        if now < due {
+            return Ok(Action::requeue_after(now.duration_until(due).unsigned_abs()));
+        }
+        let done = condition(&*map, "BackedUp", true, "Scheduled", "");
+        let time = done.last_transition_time.0.to_string();
+        self.writer
+            .apply(&json!({
+                "metadata": {"name": key.name(), "namespace": key.namespace()},
+                "data": {"lastBackup": time},
+            }))
+            .await?;
+        Ok(Action::requeue_after(Duration::from_hours(1)))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn scheduled_reconciler_sees_the_injected_time_in_condition_and_requeue_after() {
+    let start: Timestamp = "2026-03-01T10:00:00Z".parse().unwrap();
+    let test = Harness::with_clock(Clock::starting_at(start), |setup| {
+        let maps = setup.informers().of::<ConfigMap>();
+        let backup = Backup {
+            maps: maps.lister(),
+            writer: setup.client(),
+            clock: setup.clock(),
+        };
+        setup.controller("backup", backup).reconciles(&maps);
+    });
+    let seed = |last: &str| {
+        test.seed_as::<ConfigMap>(
+            &json!({"metadata": {"name": "a", "namespace": "shop"}, "data": {"lastBackup": last}}),
+        );
+    };
+    let requeue_after = |minutes| Action::requeue_after(Duration::from_mins(minutes));
+
+    seed("2026-03-01T09:30:00Z");
+    assert_eq!(test.reconcile("shop/a").await.unwrap(), requeue_after(30));
+    test.assert_requests(&[]);
+    advance(Duration::from_mins(20)).await;
+    assert_eq!(test.reconcile("shop/a").await.unwrap(), requeue_after(10));
+    advance(Duration::from_mins(10)).await;
+    assert_eq!(test.reconcile("shop/a").await.unwrap(), requeue_after(60));
+    assert_eq!(
+        test.requests()[0].body["data"]["lastBackup"],
+        "2026-03-01T10:30:00Z"
+    );
+
+    test.set_time("2026-12-31T23:59:30Z".parse().unwrap());
+    advance(Duration::from_secs(30)).await;
+    assert_eq!(test.reconcile("shop/a").await.unwrap(), requeue_after(60));
+    assert_eq!(
+        test.requests()[0].body["data"]["lastBackup"],
+        "2027-01-01T00:00:00Z"
+    );
 }

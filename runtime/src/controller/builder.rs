@@ -10,7 +10,7 @@ use super::{
     source::{EventSource, KeyMapping, Source},
 };
 use crate::{
-    ApiResource, NamespacedName, Scope, View,
+    ApiResource, Clock, NamespacedName, Scope, View,
     cache::{Change, SharedInformerFactory},
     workqueue::{self, RateLimiter},
 };
@@ -34,6 +34,7 @@ pub struct ControllerBuilder {
     pub(super) streams: Mutex<Vec<BoxStream<'static, NamespacedName>>>,
     /// All informers that reconcile may read.
     pub(super) informers: Option<SharedInformerFactory>,
+    pub(super) clock: Clock,
 }
 
 impl ControllerBuilder {
@@ -51,6 +52,7 @@ impl ControllerBuilder {
             resync: None,
             streams: Mutex::default(),
             informers: None,
+            clock: Clock::system(),
         }
     }
 

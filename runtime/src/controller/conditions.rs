@@ -2,11 +2,10 @@
 
 use std::fmt;
 
-use k8s_openapi::{
-    apimachinery::pkg::apis::meta::v1::{Condition, Time},
-    jiff::Timestamp,
-};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use kube::Resource;
+
+use crate::clock::reconcile_time;
 
 /// The status of a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -34,6 +33,7 @@ impl From<bool> for ConditionStatus {
 /// Returns a condition of `object` with the current time and the object's generation. Pass it to [`set_condition`].
 ///
 /// The API server requires a reason in CamelCase; the message is free text.
+/// The time is that of the running reconcile's [`Clock`](crate::Clock); outside of a reconcile, and in tasks that it spawned, the system's.
 pub fn condition<K: Resource>(
     object: &K,
     type_: impl Into<String>,
@@ -47,7 +47,7 @@ pub fn condition<K: Resource>(
         reason: reason.into(),
         message: message.into(),
         observed_generation: object.meta().generation,
-        last_transition_time: Time(Timestamp::now()),
+        last_transition_time: Time(reconcile_time()),
     }
 }
 
@@ -88,7 +88,10 @@ pub fn is_observed<K: Resource>(object: &K, observed_generation: Option<i64>) ->
 
 #[cfg(test)]
 mod tests {
-    use k8s_openapi::{api::apps::v1::Deployment, jiff::ToSpan};
+    use k8s_openapi::{
+        api::apps::v1::Deployment,
+        jiff::{Timestamp, ToSpan},
+    };
 
     use super::*;
 

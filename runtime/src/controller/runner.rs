@@ -80,6 +80,7 @@ impl ControllerRunner {
                 queue,
                 reconciler: builder.reconciler,
                 timeout: builder.timeout,
+                clock: builder.clock,
                 pause: builder.pause,
                 consistency,
                 metrics,

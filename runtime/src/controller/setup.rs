@@ -12,7 +12,7 @@ use super::{
     Runnable, permissions::distinct,
 };
 use crate::{
-    CustomKind, Kind, Scope,
+    Clock, CustomKind, Kind, Scope,
     cache::{RegisteredKind, SharedInformerFactory},
     client::{Connection, TypedClient, Verbs},
     events::{EventsApi, Recorder},
@@ -37,6 +37,7 @@ pub struct Setup {
     resync: Option<Duration>,
     health_checks: Vec<HealthCheck>,
     metrics: Registry,
+    clock: Clock,
 }
 
 /// An error in the registrations.
@@ -143,6 +144,7 @@ impl Setup {
             resync: None,
             health_checks: Vec::new(),
             metrics: Registry::default(),
+            clock: Clock::system(),
         }
     }
 
@@ -168,6 +170,16 @@ impl Setup {
     /// Takes the registry of the operator's own metrics.
     pub(crate) fn take_metrics(&mut self) -> Registry {
         std::mem::take(&mut self.metrics)
+    }
+
+    /// Returns the clock of the operator's reconciles: the system's, unless the manager or a test injects another.
+    pub fn clock(&self) -> Clock {
+        self.clock.clone()
+    }
+
+    /// Sets the clock of the controllers that are registered from now on.
+    pub(crate) fn set_clock(&mut self, clock: Clock) {
+        self.clock = clock;
     }
 
     /// Returns the operator's name.
@@ -246,6 +258,7 @@ impl Setup {
     ) -> &mut ControllerBuilder {
         let mut builder = ControllerBuilder::new(name.into(), reconciler);
         builder.informers = Some(self.informers.clone());
+        builder.clock = self.clock.clone();
         self.controllers.push(builder);
         let last = self.controllers.len() - 1;
         &mut self.controllers[last]

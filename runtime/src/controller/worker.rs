@@ -12,7 +12,7 @@ use super::{
     consistency::{ConsistencyStore, Readiness},
     pause::PauseReceiver,
 };
-use crate::{ApiResource, NamespacedName, client::with_write_observer, panics, workqueue::WorkQueue};
+use crate::{ApiResource, Clock, NamespacedName, client::with_write_observer, panics, workqueue::WorkQueue};
 
 /// So many conflicts in a row are logged at level info, not error: the cache catches up during the backoff of 5 ms, 10 ms and so on.
 const MAX_EXPECTED_CONFLICTS: usize = 5;
@@ -24,6 +24,7 @@ pub(super) struct Worker {
     pub(super) queue: Arc<WorkQueue>,
     pub(super) reconciler: BoxReconciler,
     pub(super) timeout: Option<Duration>,
+    pub(super) clock: Clock,
     pub(super) pause: Pause,
     pub(super) consistency: Arc<ConsistencyStore>,
     pub(super) metrics: Arc<dyn ControllerMetrics>,
@@ -86,7 +87,7 @@ impl Worker {
     /// Calls the reconciler. None if the call exceeded the timeout.
     async fn call(&self, key: &NamespacedName) -> Option<Result<Action, ReconcileError>> {
         let call = async {
-            let call = async { self.reconciler.reconcile(key).await };
+            let call = async { self.clock.scope(self.reconciler.reconcile(key)).await };
             match self.timeout {
                 Some(limit) => timeout(limit, call).await.ok(),
                 None => Some(call.await),

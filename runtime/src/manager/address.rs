@@ -1,10 +1,10 @@
-//! Where a server of the manager listens.
+//! The bind address of the manager's servers.
 
 use std::{fmt, net::SocketAddr, str::FromStr};
 
 use tokio::net::TcpListener;
 
-/// `host:port`, `:port` for all interfaces, or off (`0`, or nothing). Port 0 is any free port.
+/// A bind address: `host:port`, `:port` for all interfaces, or `0` or empty for off. Port 0 is any free port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum BindAddress {
     Off,
@@ -15,10 +15,10 @@ pub(crate) enum BindAddress {
     },
 }
 
-/// A text that is no address.
+/// A text that cannot be parsed as a [`BindAddress`].
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is no address: write `host:port`, `:port` for all interfaces, or `0` to switch the server off"
+    "invalid address {0:?}: write `host:port`, `:port` for all interfaces, or `0` to switch the server off"
 )]
 pub(crate) struct BindAddressError(String);
 
@@ -34,7 +34,7 @@ impl FromStr for BindAddress {
         let port = port.parse().map_err(|_| error())?;
         let host = match host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
             Some(bracketed) => bracketed,
-            // Without brackets the last group of an IPv6 address would be taken for the port.
+            // Without brackets the last group of an IPv6 address would be read as the port.
             None if host.contains(':') => return Err(error()),
             None => host,
         };
@@ -61,7 +61,7 @@ impl fmt::Display for BindAddress {
 }
 
 impl BindAddress {
-    /// The listener, or none when switched off.
+    /// Binds the address; returns none if it is off.
     pub(crate) async fn listen(&self) -> std::io::Result<Option<TcpListener>> {
         match self {
             Self::Off => Ok(None),
@@ -69,7 +69,7 @@ impl BindAddress {
                 host: Some(host),
                 port,
             } => TcpListener::bind((host.as_str(), *port)).await.map(Some),
-            // Both families where the machine has IPv6, else IPv4 alone.
+            // Both address families where the host has IPv6, else IPv4 only.
             Self::At { host: None, port } => {
                 let (v6, v4) = (
                     SocketAddr::from(([0u16; 8], *port)),
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_what_it_prints() {
+    fn displayed_addresses_parse_to_the_same() {
         for text in ["0", ":8080", "127.0.0.1:0", "localhost:8080", "[::1]:8080"] {
             assert_eq!(text.parse::<BindAddress>().unwrap().to_string(), text);
         }
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_no_address() {
+    fn invalid_addresses_are_rejected() {
         for text in ["8080", "localhost", "::1:8080", ":http", "127.0.0.1:70000"] {
             assert_eq!(
                 text.parse::<BindAddress>(),

@@ -1,4 +1,4 @@
-//! The command line: the manager's flags and the operator's own, parsed although `register` runs before all are known.
+//! Parses the command line: the manager's flags and the operator's own, which are not all known while `register` runs.
 
 use std::{
     collections::BTreeSet,
@@ -16,71 +16,71 @@ use parking_lot::Mutex;
 use super::args::ManagerArgs;
 use crate::controller::ArgSource;
 
-/// The command line. While operators register, each `setup.args::<T>()` is parsed leniently: flags that belong to others, known
-/// or not yet, are skipped. [`strict`](Self::strict) then parses all of it once. Cloning copies a pointer.
+/// The command line. During registration each `setup.args::<T>()` is parsed leniently: flags of other types, known or not yet known, are
+/// skipped. [`strict`](Self::strict) then parses everything once. Cloning copies a pointer.
 #[derive(Clone)]
-pub(super) struct CommandLine(Arc<Inner>);
+pub(super) struct CommandLine(Arc<CommandLineInner>);
 
-struct Inner {
+struct CommandLineInner {
     base: Command,
-    /// With the program's name in front.
+    /// Includes the program's name.
     line: Vec<OsString>,
-    own: Mutex<Vec<Piece>>,
+    operator_flags: Mutex<Vec<FlagSet>>,
 }
 
-/// The flags of one type.
+/// The flags of one type of arguments.
 #[derive(Clone)]
-struct Piece {
+struct FlagSet {
     augment: fn(Command) -> Command,
     flags: BTreeSet<String>,
 }
 
-/// What the command line asks for.
+/// What to run.
 #[derive(Debug)]
-pub(super) enum Request {
+pub(super) enum Invocation {
     Run(Box<ManagerArgs>),
     Manifests { yaml: bool },
 }
 
-/// The panic payload by which `setup.args` leaves `register`; nobody prints it.
-pub(super) struct Refused(pub(super) clap::Error);
+/// The panic payload with which `setup.args` unwinds `register`. It is caught and never printed.
+pub(super) struct InvalidArgs(pub(super) clap::Error);
 
 impl CommandLine {
-    /// A command line for the operator `name`. The first argument is the program.
+    /// Returns the command line of the operator `name`. The first argument is the program.
     pub(super) fn new(name: &str, version: Option<&str>, line: impl IntoIterator<Item = OsString>) -> Self {
         let library = concat!("kubewright ", env!("CARGO_PKG_VERSION"));
         let version = version.map_or(library.to_owned(), |version| format!("{version} ({library})"));
-        Self(Arc::new(Inner {
+        Self(Arc::new(CommandLineInner {
             base: Command::new(name.to_owned()).version(version),
             line: line.into_iter().collect(),
-            own: Mutex::default(),
+            operator_flags: Mutex::default(),
         }))
     }
 
-    /// The manager's flags as far as they can be read before all flags are known, for logging while registering.
+    /// Parses the manager's flags before all flags are known, to configure the logger before registration.
     pub(super) fn early(&self) -> Option<ManagerArgs> {
         let matches = self.lenient(ManagerArgs::augment_args).ok()?;
         ManagerArgs::from_arg_matches(&matches).ok()
     }
 
-    /// Parses everything: help, version and mistakes are errors of clap's.
-    pub(super) fn strict(&self) -> Result<Request, clap::Error> {
+    /// Parses all flags. Help, version and invalid flags are clap errors.
+    pub(super) fn strict(&self) -> Result<Invocation, clap::Error> {
         let mut command = self.0.base.clone();
-        for piece in self.0.own.lock().iter() {
-            command = (piece.augment)(command);
+        for flag_set in self.0.operator_flags.lock().iter() {
+            command = (flag_set.augment)(command);
         }
         let yaml = Arg::new("yaml")
             .long("yaml")
             .action(clap::ArgAction::SetTrue)
-            .help("Print YAML documents for people instead");
+            .help("Print YAML documents instead of JSON");
         command = ManagerArgs::augment_args(command)
             .subcommand_negates_reqs(true)
             .subcommand(
                 Command::new("manifests")
-                    .about("Print the operator's CRDs and permissions as JSON; needs no cluster")
+                    .about("Print the operator's CRDs and permissions as JSON, without a cluster")
                     .arg(yaml),
             );
-        // The documentation of a type of arguments is not that of the program.
+        // clap takes the doc comment of an argument type for the program's description.
         let about = format!("Runs the operator {}", command.get_name());
         let command = command
             .about(about.clone())
@@ -91,19 +91,19 @@ impl CommandLine {
             .try_get_matches_from_mut(&self.0.line)
             .map_err(|error| self.with_origin(error, &command))?;
         Ok(match matches.subcommand() {
-            Some((_, matches)) => Request::Manifests {
+            Some((_, matches)) => Invocation::Manifests {
                 yaml: matches.get_flag("yaml"),
             },
-            None => Request::Run(Box::new(ManagerArgs::from_arg_matches(&matches)?)),
+            None => Invocation::Run(Box::new(ManagerArgs::from_arg_matches(&matches)?)),
         })
     }
 
-    /// Names the environment variable where a value that does not fit comes from one.
+    /// Adds the name of the environment variable to the error of an invalid value that comes from it.
     fn with_origin(&self, error: clap::Error, command: &Command) -> clap::Error {
-        let Some(ContextValue::String(named)) = error.get(ContextKind::InvalidArg) else {
+        let Some(ContextValue::String(arg)) = error.get(ContextKind::InvalidArg) else {
             return error;
         };
-        let flag = named.split([' ', '=', '[']).next().unwrap_or_default();
+        let flag = arg.split([' ', '=', '[']).next().unwrap_or_default();
         let is_given = |token: &OsString| {
             let token = token.to_string_lossy();
             token == flag || token.strip_prefix(flag).is_some_and(|rest| rest.starts_with('='))
@@ -132,58 +132,58 @@ impl CommandLine {
                 .disable_version_flag(true),
         );
         command.build();
-        let mut others = ManagerArgs::augment_args(Command::new(""));
-        others.build();
+        let mut manager = ManagerArgs::augment_args(Command::new(""));
+        manager.build();
         let known: Vec<Command> = self
             .0
-            .own
+            .operator_flags
             .lock()
             .iter()
-            .map(|piece| flags_of(piece.augment))
+            .map(|flag_set| flags_of(flag_set.augment))
             .collect();
-        let others: Vec<&Command> = known.iter().chain([&others]).collect();
+        let others: Vec<&Command> = known.iter().chain([&manager]).collect();
         let line = only_known(&self.0.line, &command, &others);
         command.try_get_matches_from_mut(line)
     }
 
-    /// Adds the flags of a type to those that are known. The same type may be asked for again.
+    /// Adds the flags of a type. Adding the same type again changes nothing.
     fn add(&self, augment: fn(Command) -> Command) -> Result<(), clap::Error> {
         let command = flags_of(augment);
         if let Some(positional) = command.get_positionals().next() {
             let message = format!(
-                "the operator's own argument <{}> is no flag: add `#[arg(long)]` to it\n",
+                "the operator's argument <{}> is positional: add `#[arg(long)]` to make it a flag\n",
                 positional.get_id()
             );
             return Err(clap::Error::raw(ErrorKind::InvalidValue, message));
         }
-        let piece = Piece {
+        let flag_set = FlagSet {
             augment,
             flags: command.get_arguments().flat_map(names).collect(),
         };
-        let mut own = self.0.own.lock();
-        if own.iter().any(|known| known.flags == piece.flags) {
+        let mut operator_flags = self.0.operator_flags.lock();
+        if operator_flags.iter().any(|known| known.flags == flag_set.flags) {
             return Ok(());
         }
-        let managers = Piece {
+        let manager = FlagSet {
             augment: ManagerArgs::augment_args,
             flags: flags_of(ManagerArgs::augment_args)
                 .get_arguments()
                 .flat_map(names)
                 .collect(),
         };
-        for (known, whose) in own
+        for (known, owner) in operator_flags
             .iter()
-            .map(|known| (known, "another"))
-            .chain([(&managers, "the manager's")])
+            .map(|known| (known, "another argument type"))
+            .chain([(&manager, "the manager")])
         {
-            if let Some(flag) = known.flags.intersection(&piece.flags).next() {
+            if let Some(flag) = known.flags.intersection(&flag_set.flags).next() {
                 let message = format!(
-                    "the operator's own flag {flag} is {whose} flag as well: rename it, or share one type of arguments\n"
+                    "the operator's flag {flag} is also defined by {owner}: rename it, or share one argument type\n"
                 );
                 return Err(clap::Error::raw(ErrorKind::ArgumentConflict, message));
             }
         }
-        own.push(piece);
+        operator_flags.push(flag_set);
         Ok(())
     }
 }
@@ -195,11 +195,11 @@ impl ArgSource for CommandLine {
     }
 
     fn refuse(&self, error: clap::Error) -> ! {
-        // Leaves `register` without a word: the manager catches it and still reads the rest, so that `--help` is whole.
+        // Unwinds `register` silently: the manager catches it and still calls the other functions, so that `--help` is complete.
         if cfg!(panic = "abort") {
             error.exit()
         }
-        resume_unwind(Box::new(Refused(error)))
+        resume_unwind(Box::new(InvalidArgs(error)))
     }
 }
 
@@ -213,7 +213,7 @@ fn flags_of(augment: fn(Command) -> Command) -> Command {
     command
 }
 
-/// What must not be taken twice: the id and the spellings.
+/// Returns what must be unique of an argument: its id and its spellings.
 fn names(arg: &Arg) -> Vec<String> {
     let longs = arg.get_long_and_visible_aliases().unwrap_or_default();
     let shorts = arg.get_short_and_visible_aliases().unwrap_or_default();
@@ -223,8 +223,8 @@ fn names(arg: &Arg) -> Vec<String> {
         .collect()
 }
 
-/// The part of a command line that `command` knows. Flags of `others` are left out with their values; an unknown flag is left
-/// out with the token behind it, unless that is a flag too.
+/// Returns the flags of `command` in a command line. Flags of `others` are left out with their values; an unknown flag is left out with the
+/// token after it, unless that is a flag.
 fn only_known(line: &[OsString], command: &Command, others: &[&Command]) -> Vec<OsString> {
     let mut tokens = line.iter().peekable();
     let mut kept: Vec<OsString> = tokens.next().cloned().into_iter().collect();
@@ -241,7 +241,7 @@ fn only_known(line: &[OsString], command: &Command, others: &[&Command]) -> Vec<
         if own.is_some() {
             kept.push(token.clone());
         }
-        // A value in the token itself (`--flag=value`, `-fvalue`) leaves none behind it.
+        // A value in the token itself (`--flag=value`, `-fvalue`): none follows.
         let has_value = if text.starts_with("--") {
             text.contains('=')
         } else {
@@ -249,7 +249,7 @@ fn only_known(line: &[OsString], command: &Command, others: &[&Command]) -> Vec<
         };
         let (at_least, at_most) = match known {
             _ if has_value => (0, 0),
-            Some(arg) => values_behind(arg),
+            Some(arg) => value_tokens(arg),
             None => (0, 1),
         };
         for taken in 0..at_most {
@@ -288,8 +288,8 @@ fn find<'a>(command: &'a Command, token: &str) -> Option<&'a Arg> {
     })
 }
 
-/// How many tokens behind a flag are its values, at least and at most.
-fn values_behind(arg: &Arg) -> (usize, usize) {
+/// Returns the minimum and maximum number of tokens after a flag that are its values.
+fn value_tokens(arg: &Arg) -> (usize, usize) {
     if !arg.get_action().takes_values() || arg.is_require_equals_set() {
         return (0, 0);
     }

@@ -1,9 +1,9 @@
 use super::*;
 
-/// Documentation that is not the program's.
+/// A doc comment that must not become the program's description.
 #[derive(Debug, PartialEq, clap::Args)]
 struct Shop {
-    /// How much is kept in stock
+    /// Number of items in stock
     #[arg(long, default_value_t = 3)]
     stock: i32,
     #[arg(long, short)]
@@ -14,7 +14,7 @@ struct Shop {
 
 #[derive(Debug, PartialEq, clap::Args)]
 struct Mail {
-    /// Where letters go
+    /// Address of the relay
     #[arg(long)]
     relay: String,
 }
@@ -40,7 +40,7 @@ fn parse<T: clap::Args>(line: &CommandLine) -> Result<T, clap::Error> {
 }
 
 #[test]
-fn each_type_sees_its_own_flags_among_those_of_others() {
+fn each_argument_type_gets_its_own_flags() {
     let line = line(
         "shop --relay post:25 --region eu us --stock 5 --log-format json --unknown value -x -q --leader-elect --other=1 manifests",
     );
@@ -66,7 +66,7 @@ fn each_type_sees_its_own_flags_among_those_of_others() {
 }
 
 #[test]
-fn an_unknown_flag_takes_the_token_behind_it_unless_that_is_a_flag() {
+fn unknown_flag_consumes_the_next_token_unless_it_is_a_flag() {
     let line = line("shop --unknown --stock 7 --later 8 --quick");
     assert_eq!(
         parse::<Shop>(&line).unwrap(),
@@ -79,13 +79,13 @@ fn an_unknown_flag_takes_the_token_behind_it_unless_that_is_a_flag() {
 }
 
 #[test]
-fn the_strict_parse_knows_all_flags() {
+fn strict_parse_accepts_all_registered_flags() {
     let line =
         line("shop --stock 7 --relay post --watch-namespace a,b --leader-elect=false --grace-period 1m30s");
     parse::<Shop>(&line).unwrap();
     parse::<Mail>(&line).unwrap();
-    let Request::Run(args) = line.strict().unwrap() else {
-        panic!("not to be run")
+    let Invocation::Run(args) = line.strict().unwrap() else {
+        panic!("expected to run the operator")
     };
     assert_eq!(args.watched_namespaces(), ["a", "b"]);
     assert_eq!(args.leader_elect, Some(false));
@@ -93,22 +93,22 @@ fn the_strict_parse_knows_all_flags() {
 }
 
 #[test]
-fn manifests_is_a_request_of_its_own() {
+fn manifests_subcommand_selects_json_or_yaml() {
     assert!(matches!(
         line("shop manifests").strict(),
-        Ok(Request::Manifests { yaml: false })
+        Ok(Invocation::Manifests { yaml: false })
     ));
     let line = line("shop --stock 7 manifests --yaml");
     parse::<Shop>(&line).unwrap();
-    assert!(matches!(line.strict(), Ok(Request::Manifests { yaml: true })));
+    assert!(matches!(line.strict(), Ok(Invocation::Manifests { yaml: true })));
 }
 
 #[test]
-fn mistakes_have_claps_messages_and_exit_code_2() {
+fn invalid_flags_have_clap_messages_and_exit_code_2() {
     let cases = [
         ("shop --stok 7", "--stock"),
         ("shop --grace-period soon", "write one such as `30s`"),
-        ("shop --watch-namespace Shop", "no name of a namespace"),
+        ("shop --watch-namespace Shop", "invalid namespace"),
         ("shop --metrics-bind-address 8080", "write `host:port`"),
         ("shop --leader-elect=maybe", "--leader-elect"),
         ("shop --log-level info,kube=loud", "write a level"),
@@ -131,7 +131,7 @@ fn mistakes_have_claps_messages_and_exit_code_2() {
 }
 
 #[test]
-fn help_lists_the_operators_own_flags_also_when_a_required_one_is_missing() {
+fn help_lists_operator_flags_even_if_a_required_one_is_missing() {
     let line = line("shop --help");
     parse::<Shop>(&line).unwrap();
     parse::<Mail>(&line).unwrap_err();
@@ -150,7 +150,7 @@ fn help_lists_the_operators_own_flags_also_when_a_required_one_is_missing() {
 }
 
 #[test]
-fn the_same_type_may_be_asked_for_twice_and_a_clash_is_an_error() {
+fn same_argument_type_twice_is_allowed_and_a_flag_conflict_is_an_error() {
     let line = line("shop --stock 4");
     for _ in 0..2 {
         assert_eq!(parse::<Shop>(&line).unwrap().stock, 4);
@@ -158,9 +158,9 @@ fn the_same_type_may_be_asked_for_twice_and_a_clash_is_an_error() {
     line.strict().unwrap();
     let clash = parse::<Clashing>(&line).unwrap_err().to_string();
     assert!(
-        clash.contains("context") && clash.contains("the manager's flag"),
+        clash.contains("context") && clash.contains("defined by the manager"),
         "{clash}"
     );
     let positional = parse::<Positional>(&line).unwrap_err().to_string();
-    assert!(positional.contains("<file> is no flag"), "{positional}");
+    assert!(positional.contains("<file> is positional"), "{positional}");
 }

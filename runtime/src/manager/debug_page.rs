@@ -1,4 +1,4 @@
-//! `/debug/kubewright`: what the operator holds and does, for people.
+//! Serves `/debug/kubewright`: a text page with the state of caches and queues.
 
 use std::{fmt::Write as _, sync::Arc};
 
@@ -7,8 +7,8 @@ use prometheus_client::metrics::gauge::Gauge;
 use tokio::time::Instant;
 
 use super::{
-    server::{Answer, Handler},
-    servers::Readiness,
+    server::{HttpHandler, TextResponse},
+    servers::NotReadyReason,
 };
 use crate::{
     cache::{InformerOptions, SharedInformerFactory, StorageMode},
@@ -17,11 +17,11 @@ use crate::{
 
 const PATH: &str = "/debug/kubewright";
 
-/// What the page shows.
+/// The sources of the page's figures.
 pub(super) struct DebugPage {
     pub(super) operator: String,
     pub(super) started: Instant,
-    pub(super) readiness: Readiness,
+    pub(super) not_ready: NotReadyReason,
     /// None without leader election.
     pub(super) leading: Option<Gauge>,
     pub(super) informers: SharedInformerFactory,
@@ -30,19 +30,19 @@ pub(super) struct DebugPage {
 }
 
 impl DebugPage {
-    /// Serves the page, and what `next` serves elsewhere.
-    pub(super) fn before(self, next: Handler) -> Handler {
+    /// Returns a handler that serves the page, and passes other paths to `next`.
+    pub(super) fn before(self, next: HttpHandler) -> HttpHandler {
         Arc::new(move |uri: &Uri| match uri.path().trim_end_matches('/') {
-            PATH => Answer::text(StatusCode::OK, self.text()),
+            PATH => TextResponse::text(StatusCode::OK, self.text()),
             _ => next(uri),
         })
     }
 
     fn text(&self) -> String {
-        let readiness = self.readiness.lock().unwrap_or("ready");
+        let readiness = self.not_ready.lock().unwrap_or("ready");
         let leads = match self.leading.as_ref().map(Gauge::get) {
             None => "without leader election",
-            Some(0) => "standing by",
+            Some(0) => "not leading",
             Some(_) => "leading",
         };
         let mut text = format!(
@@ -69,7 +69,7 @@ impl DebugPage {
                 "informer",
                 "objects",
                 "bytes",
-                "kept bytes",
+                "stored bytes",
                 "queued",
                 "pending",
                 "lists",
@@ -95,8 +95,8 @@ impl DebugPage {
             [
                 "controller",
                 "workers",
-                "busy",
-                "waiting",
+                "active",
+                "queued",
                 "delayed",
                 "longest reconcile",
             ],
@@ -106,7 +106,7 @@ impl DebugPage {
     }
 }
 
-/// What distinguishes an informer from others of its kind.
+/// Describes how an informer differs from the default one of its kind: namespaces, selectors, storage mode.
 fn restriction(options: &InformerOptions) -> String {
     let namespaces = options
         .namespaces
@@ -127,7 +127,7 @@ fn restriction(options: &InformerOptions) -> String {
     }
 }
 
-/// Appends rows in columns: the first to the left, figures to the right.
+/// Appends a table: the first column is left-aligned, the others right-aligned.
 fn table<const N: usize>(text: &mut String, head: [&str; N], rows: impl Iterator<Item = Vec<String>>) {
     let rows: Vec<Vec<String>> = std::iter::once(head.map(str::to_owned).to_vec())
         .chain(rows)
@@ -142,7 +142,7 @@ fn table<const N: usize>(text: &mut String, head: [&str; N], rows: impl Iterator
         .collect();
     for row in rows {
         for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
-            // Writing to a String cannot fail.
+            // Writing to a `String` cannot fail.
             let _ = match column {
                 0 => write!(text, "{cell:<width$}"),
                 _ => write!(text, "  {cell:>width$}"),
@@ -178,13 +178,13 @@ mod tests {
         let page = DebugPage {
             operator: "shop".to_owned(),
             started: Instant::now(),
-            readiness: Arc::new(Mutex::new(None)),
+            not_ready: Arc::new(Mutex::new(None)),
             leading: None,
             informers,
             controllers: vec![("web".to_owned(), 3, queue)],
         };
-        let handler = page.before(Arc::new(|_: &Uri| Answer::not_found()));
-        assert_eq!(handler(&Uri::from_static("/other")), Answer::not_found());
+        let handler = page.before(Arc::new(|_: &Uri| TextResponse::not_found()));
+        assert_eq!(handler(&Uri::from_static("/other")), TextResponse::not_found());
         let text = handler(&Uri::from_static("/debug/kubewright")).body;
         let lines: Vec<Vec<&str>> = text
             .lines()

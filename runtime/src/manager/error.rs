@@ -1,74 +1,76 @@
-//! Why an operator ended.
+//! The manager's errors and their exit codes.
 
 use std::{fmt, io};
 
 use tokio::time::Duration;
 
 pub use super::{
-    connect::ConfigError,
+    kubeconfig::ConfigError,
     leader::LostLease,
     manifests::{DefinitionError, IndexError, ManifestError},
 };
 use crate::{client::ConnectError, controller::RegistrationError};
 
-/// Why the operator ended. Its debug form is its message, so that a `main` that returns it says something readable.
+/// Why the operator ended. `Debug` prints the message as `Display` does, so that a `main` that returns the error prints it readably.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The command line or the environment does not fit, or asks for help; displays as clap's message.
+    /// The command line or environment is invalid, or requests help or the version; displays as clap's message.
     #[error(transparent)]
     Usage(#[from] clap::Error),
-    /// What was registered does not fit together.
-    #[error("the operator is not set up right:{}", listed(.0))]
+    /// The registered controllers, runnables or metrics are invalid.
+    #[error("the registration is invalid:{}", list(.0))]
     Registration(Vec<RegistrationError>),
-    /// The manifests cannot be made.
-    #[error("no manifests:{}", listed(.0))]
+    /// The manifests cannot be generated.
+    #[error("generating the manifests failed:{}", list(.0))]
     Manifests(Vec<ManifestError>),
-    /// The manifests cannot be written.
-    #[error("the manifests cannot be printed: {0}")]
+    /// The manifests cannot be written to stdout.
+    #[error("printing the manifests failed: {0}")]
     Output(#[source] io::Error),
-    /// It is not known how to connect.
+    /// The kubeconfig or in-cluster configuration cannot be loaded.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The configuration makes no client.
+    /// No client can be made from the configuration.
     #[error("{}", with_sources(.0))]
     Connect(#[from] ConnectError),
-    /// The operator's name cannot name its lease.
-    #[error("{0:?} cannot be an operator's name: write lower-case letters, digits and `-`, as in \"shop\"")]
+    /// The operator's name is not a valid lease name.
+    #[error("invalid operator name {0:?}: write lower-case letters, digits and `-`, as in \"shop\"")]
     Name(String),
-    /// Flags of the operator's own are required where none are given.
+    /// `manifests` was called, and a flag of the operator has no default.
     #[error(
-        "`manifests` prints without the operator's flags, and one has no default: make it an Option or give it `default_value`\n{0}"
+        "`manifests` takes none of the operator's flags, and one has no default: make it an `Option` or give it a `default_value`\n{0}"
     )]
     FlagsForManifests(#[source] clap::Error),
-    /// The flag names a controller that is not there.
-    #[error("--controllers names {name:?}, which is no controller{hint}")]
+    /// `--controllers` has an unknown name.
+    #[error("--controllers has an unknown controller {name:?}{hint}")]
     NoSuchController {
-        /// The name.
+        /// The unknown name.
         name: String,
-        /// What there is.
+        /// A similar name, or all of them.
         hint: String,
     },
-    /// The times of the leader election do not fit together.
+    /// The leader election timing is invalid.
     #[error("{0}")]
     LeaderElection(String),
-    /// The process cannot listen to signals.
-    #[error("cannot listen to signals: {0}")]
+    /// The signal handlers cannot be installed.
+    #[error("installing the signal handlers failed: {0}")]
     Signals(#[source] io::Error),
     /// A server cannot listen.
-    #[error("cannot serve {what} on {address}: {source}; choose another address with {flag}, or 0 for none")]
+    #[error(
+        "serving {what} on {address} failed: {source}; choose another address with {flag}, or 0 to switch it off"
+    )]
     Listen {
         /// Health checks or metrics.
         what: &'static str,
-        /// Where.
+        /// The address.
         address: String,
         /// The flag that changes it.
         flag: &'static str,
-        /// What the system says.
+        /// The I/O error.
         source: io::Error,
     },
-    /// Another replica leads, or may lead, now.
-    #[error("{0}; everything that only the leader may do was stopped, the operator must be started again")]
+    /// The leader lease was lost: another replica leads, or may lead.
+    #[error("{0}; controllers and leader-only runnables were stopped: restart the operator")]
     LostLease(#[from] LostLease),
     /// A runnable failed.
     #[error("runnable {name:?} failed: {reason}")]
@@ -78,7 +80,7 @@ pub enum Error {
         /// Its error with the sources, or its panic.
         reason: String,
     },
-    /// A controller's workers ended although nobody stopped them: a mistake of the library's.
+    /// A controller's workers ended without a stop: a bug of this library.
     #[error("controller {name:?} ended: {reason}")]
     Controller {
         /// Its name.
@@ -86,12 +88,12 @@ pub enum Error {
         /// Its panic.
         reason: String,
     },
-    /// Not everything ended in time, and was cancelled.
-    #[error("not ended within the grace period of {period:?} and cancelled: {}; shorten the work or lengthen --grace-period", .parts.join(", "))]
+    /// Reconciles or runnables were cancelled at the end of the grace period.
+    #[error("cancelled at the end of the grace period of {period:?}: {}; shorten the work or increase --grace-period", .parts.join(", "))]
     GracePeriod {
         /// The grace period.
         period: Duration,
-        /// What was cancelled.
+        /// The cancelled controllers and runnables.
         parts: Vec<String>,
     },
 }
@@ -103,7 +105,7 @@ impl Error {
     /// Prints the message and ends the process.
     pub(super) fn end_process(self) -> ! {
         match self {
-            // clap prints help to stdout and mistakes, with colours, to stderr.
+            // clap prints help to stdout, and errors to stderr, with colours.
             Self::Usage(error) => error.exit(),
             error => {
                 eprintln!("error: {error}");
@@ -112,8 +114,8 @@ impl Error {
         }
     }
 
-    /// With what the process ends: 2 for mistakes in the command line or environment (0 for help and version), 3 for a lost
-    /// lease, 4 for a failed runnable, 5 when something was cancelled at the end of the grace period, 1 for everything else.
+    /// Returns the exit code of the process: 2 for an invalid command line or environment (0 for help and version), 3 for a lost lease,
+    /// 4 for a failed runnable, 5 when something was cancelled at the end of the grace period, 1 for everything else.
     pub fn exit_code(&self) -> i32 {
         match self {
             Self::Usage(error) => error.exit_code(),
@@ -132,20 +134,20 @@ impl fmt::Debug for Error {
     }
 }
 
-fn listed<E: fmt::Display>(errors: &[E]) -> String {
+fn list<E: fmt::Display>(errors: &[E]) -> String {
     errors
         .iter()
-        .fold(String::new(), |said, error| said + "\n  " + &error.to_string())
+        .fold(String::new(), |text, error| text + "\n  " + &error.to_string())
 }
 
-/// An error and its sources on one line, each text once.
+/// Formats an error and its sources on one line, each text once.
 pub(super) fn with_sources(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut said = error.to_string();
+    let mut text = error.to_string();
     for error in std::iter::successors(error.source(), |&error| error.source()) {
-        let text = error.to_string();
-        if !said.contains(&text) {
-            said = format!("{said}: {text}");
+        let source = error.to_string();
+        if !text.contains(&source) {
+            text = format!("{text}: {source}");
         }
     }
-    said
+    text
 }

@@ -1,4 +1,4 @@
-//! `/livez` (also called `/healthz`) and `/readyz`: named checks, all of which must pass.
+//! Serves `/livez` (alias `/healthz`) and `/readyz`: named checks that must all pass.
 
 use std::{
     fmt::Write as _,
@@ -8,17 +8,17 @@ use std::{
 
 use http::{StatusCode, Uri};
 
-use super::server::{Answer, Handler};
+use super::server::{HttpHandler, TextResponse};
 use crate::panics;
 
 type Check = dyn Fn() -> Result<(), String> + Send + Sync;
 
-/// The checks of one endpoint, in the order in which they are listed.
+/// The checks of one endpoint, in display order.
 #[derive(Default)]
 pub(super) struct Checks(Vec<(String, Box<Check>)>);
 
 impl Checks {
-    /// Adds a check, which says what is missing. It is called for every probe and must return at once.
+    /// Adds a check. Its error is shown as the reason of the failure. It is called for every probe and must not block.
     pub(super) fn with(
         mut self,
         name: impl Into<String>,
@@ -28,17 +28,17 @@ impl Checks {
         self
     }
 
-    /// 200 when all pass, else 500 with a line for each check; the same lines on success when `verbose`.
-    fn report(&self, only: Option<&str>, question: &Question<'_>) -> Answer {
-        let (mut lines, mut passed, mut asked) = (String::new(), true, only.is_none());
+    /// Runs all checks, or `only` one: 200 if they pass, else 500 with a line per check. `verbose` lists them on success too.
+    fn report(&self, only: Option<&str>, query: &ProbeQuery<'_>) -> TextResponse {
+        let (mut lines, mut passed, mut found) = (String::new(), true, only.is_none());
         for (name, check) in &self.0 {
-            if only.is_some_and(|only| only != name) || question.excluded.contains(&name.as_str()) {
+            if only.is_some_and(|only| only != name) || query.excluded.contains(&name.as_str()) {
                 continue;
             }
-            asked = true;
+            found = true;
             let result = catch_unwind(AssertUnwindSafe(check))
                 .unwrap_or_else(|panic| Err(format!("the check panicked: {}", panics::message(&*panic))));
-            // Writing to a String cannot fail.
+            // Writing to a `String` cannot fail.
             let _ = match result {
                 Ok(()) => writeln!(lines, "[+] {name} ok"),
                 Err(reason) => {
@@ -47,50 +47,50 @@ impl Checks {
                 }
             };
         }
-        match (asked, passed, question.is_verbose) {
-            (false, ..) => Answer::not_found(),
-            (true, true, false) => Answer::text(StatusCode::OK, "ok\n"),
-            (true, true, true) => Answer::text(StatusCode::OK, lines),
-            (true, false, _) => Answer::text(StatusCode::INTERNAL_SERVER_ERROR, lines),
+        match (found, passed, query.is_verbose) {
+            (false, ..) => TextResponse::not_found(),
+            (true, true, false) => TextResponse::text(StatusCode::OK, "ok\n"),
+            (true, true, true) => TextResponse::text(StatusCode::OK, lines),
+            (true, false, _) => TextResponse::text(StatusCode::INTERNAL_SERVER_ERROR, lines),
         }
     }
 }
 
-/// What the query asks for, as of the API server's own probes.
+/// The query parameters of a probe: the same as of the API server's probes.
 #[derive(Default)]
-struct Question<'a> {
+struct ProbeQuery<'a> {
     is_verbose: bool,
     excluded: Vec<&'a str>,
 }
 
-impl<'a> Question<'a> {
-    fn of(query: &'a str) -> Self {
-        let mut question = Self::default();
-        for pair in query.split('&') {
+impl<'a> ProbeQuery<'a> {
+    fn parse(text: &'a str) -> Self {
+        let mut query = Self::default();
+        for pair in text.split('&') {
             match pair.split_once('=').unwrap_or((pair, "")) {
-                ("verbose", _) => question.is_verbose = true,
-                ("exclude", name) => question.excluded.push(name),
+                ("verbose", _) => query.is_verbose = true,
+                ("exclude", name) => query.excluded.push(name),
                 _ => {}
             }
         }
-        question
+        query
     }
 }
 
-/// Serves `/livez`, `/healthz` and `/readyz`, and each check by its name below them; `?verbose` lists the checks, `?exclude=name`
-/// leaves one out.
-pub(super) fn handler(livez: Checks, readyz: Checks) -> Handler {
+/// Returns the handler of `/livez`, `/healthz` and `/readyz`, with each check by name below them. `?verbose` lists the checks,
+/// `?exclude=name` leaves one out.
+pub(super) fn handler(livez: Checks, readyz: Checks) -> HttpHandler {
     Arc::new(move |uri: &Uri| {
-        let question = Question::of(uri.query().unwrap_or_default());
+        let query = ProbeQuery::parse(uri.query().unwrap_or_default());
         let path = uri.path().trim_matches('/');
         let (probe, only) = match path.split_once('/') {
             Some((probe, name)) => (probe, Some(name)),
             None => (path, None),
         };
         match probe {
-            "livez" | "healthz" => livez.report(only, &question),
-            "readyz" => readyz.report(only, &question),
-            _ => Answer::not_found(),
+            "livez" | "healthz" => livez.report(only, &query),
+            "readyz" => readyz.report(only, &query),
+            _ => TextResponse::not_found(),
         }
     })
 }
@@ -99,49 +99,49 @@ pub(super) fn handler(livez: Checks, readyz: Checks) -> Handler {
 mod tests {
     use super::*;
 
-    fn ask(path: &'static str) -> (u16, String) {
+    fn get(path: &'static str) -> (u16, String) {
         let healthz = Checks::default().with("ping", || Ok(()));
         let readyz = Checks::default()
             .with("connected", || Ok(()))
             .with("caches", || Err("waiting for foos.demo.dev".into()));
-        let answer = handler(healthz, readyz)(&Uri::from_static(path));
-        (answer.status.as_u16(), answer.body)
+        let response = handler(healthz, readyz)(&Uri::from_static(path));
+        (response.status.as_u16(), response.body)
     }
 
     #[test]
-    fn passes_in_one_word_and_lists_the_checks_on_request() {
-        assert_eq!(ask("/healthz"), (200, "ok\n".into()));
-        assert_eq!(ask("/healthz?verbose"), (200, "[+] ping ok\n".into()));
-        assert_eq!(ask("/livez/"), (200, "ok\n".into()));
-        assert_eq!(ask("/"), (404, "not found\n".into()));
+    fn passing_probe_returns_ok_and_verbose_lists_the_checks() {
+        assert_eq!(get("/healthz"), (200, "ok\n".into()));
+        assert_eq!(get("/healthz?verbose"), (200, "[+] ping ok\n".into()));
+        assert_eq!(get("/livez/"), (200, "ok\n".into()));
+        assert_eq!(get("/"), (404, "not found\n".into()));
     }
 
     #[test]
-    fn one_check_can_be_asked_alone_or_left_out() {
-        assert_eq!(ask("/readyz/connected"), (200, "ok\n".into()));
-        assert_eq!(ask("/readyz/caches").0, 500);
-        assert_eq!(ask("/readyz/nothing").0, 404);
+    fn one_check_can_be_selected_or_excluded() {
+        assert_eq!(get("/readyz/connected"), (200, "ok\n".into()));
+        assert_eq!(get("/readyz/caches").0, 500);
+        assert_eq!(get("/readyz/nothing").0, 404);
         assert_eq!(
-            ask("/readyz?exclude=caches&verbose"),
+            get("/readyz?exclude=caches&verbose"),
             (200, "[+] connected ok\n".into())
         );
     }
 
     #[test]
-    fn a_check_that_panics_fails_its_probe_alone() {
+    fn panicking_check_fails_only_its_own_probe() {
         let readyz = Checks::default().with("torn", || panic!("oh"));
         let handler = handler(Checks::default().with("ping", || Ok(())), readyz);
-        let answer = handler(&Uri::from_static("/readyz"));
+        let response = handler(&Uri::from_static("/readyz"));
         assert_eq!(
-            (answer.status.as_u16(), &*answer.body),
+            (response.status.as_u16(), &*response.body),
             (500, "[-] torn failed: the check panicked: oh\n")
         );
         assert_eq!(handler(&Uri::from_static("/livez")).status, 200);
     }
 
     #[test]
-    fn one_failing_check_fails_the_probe_and_says_why() {
+    fn failing_check_fails_the_probe_with_its_reason() {
         let lines = "[+] connected ok\n[-] caches failed: waiting for foos.demo.dev\n";
-        assert_eq!(ask("/readyz"), (500, lines.into()));
+        assert_eq!(get("/readyz"), (500, lines.into()));
     }
 }

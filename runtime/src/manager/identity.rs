@@ -1,13 +1,13 @@
-//! Where the operator runs: in which namespace, under which name.
+//! The replica's identity in the leader election, and the namespace of the lease.
 
 use std::{env, fs};
 
-/// Where a pod finds the namespace that it runs in.
+/// The file that holds the pod's namespace.
 const NAMESPACE_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
 
-/// The namespace of the leader lease: the flag's, the pod's by `POD_NAMESPACE`, the service account's, the kubeconfig context's.
+/// Returns the namespace of the leader lease: the first of the flag, `POD_NAMESPACE`, the service account and the kubeconfig context.
 pub(super) fn leader_namespace(flag: Option<&str>, context: &str) -> String {
-    first_given([
+    first_non_empty([
         flag.map(str::to_owned),
         env::var("POD_NAMESPACE").ok(),
         fs::read_to_string(NAMESPACE_FILE).ok(),
@@ -15,19 +15,19 @@ pub(super) fn leader_namespace(flag: Option<&str>, context: &str) -> String {
     .unwrap_or_else(|| context.to_owned())
 }
 
-/// A name that no other replica has: the host's, for people, and a random part.
+/// Returns a unique identity: the host name, for readability, and a random part, as client-go's.
 pub(super) fn identity() -> String {
-    let host = first_given([
+    let host = first_non_empty([
         env::var("HOSTNAME").ok(),
         fs::read_to_string("/proc/sys/kernel/hostname").ok(),
         fs::read_to_string("/etc/hostname").ok(),
     ])
     .unwrap_or_else(|| "operator".to_owned());
-    // As long as a UUID and as random; nobody reads it as one.
+    // As long and as random as a UUID, without its format.
     format!("{host}_{:032x}", rand::random::<u128>())
 }
 
-fn first_given(texts: impl IntoIterator<Item = Option<String>>) -> Option<String> {
+fn first_non_empty(texts: impl IntoIterator<Item = Option<String>>) -> Option<String> {
     texts
         .into_iter()
         .flatten()
@@ -40,9 +40,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_text_that_says_something_counts() {
+    fn first_non_empty_text_is_used() {
         assert_eq!(
-            first_given([None, Some(" \n".into()), Some("shop\n".into()), Some("x".into())]),
+            first_non_empty([None, Some(" \n".into()), Some("shop\n".into()), Some("x".into())]),
             Some("shop".into())
         );
         assert_eq!(leader_namespace(Some("flag"), "context"), "flag");

@@ -1,4 +1,4 @@
-//! What an operator works with, once it has started: runnables, controllers and the leader lease that some of them need.
+//! The tasks of a started operator, and how they end: runnables, controllers and the leader elector.
 
 use std::future::pending;
 
@@ -7,141 +7,159 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Error,
-    leader::Candidacy,
-    runnable_group::Stages,
-    task_group::{Failure, Group},
+    leader::ElectorHandle,
+    runnable_group::RunnableGroups,
+    task_group::{TaskFailure, TaskGroup},
 };
 
+/// How long controllers get to end after their reconciles were cancelled.
+const CANCELLED_RECONCILES_TIMEOUT: Duration = Duration::from_secs(2);
+
 /// Why the operator stops.
-pub(super) enum End {
-    Asked,
+pub(super) enum StopReason {
+    Requested,
     Failed(Error),
 }
 
-/// What runs and may end the operator.
+/// The tasks of a started operator. Any of them may end it.
 #[derive(Default)]
-pub(super) struct Work {
+pub(super) struct OperatorTasks {
+    /// Requests the operator's stop.
     pub(super) stop: CancellationToken,
     /// Asks runnables and controllers to end.
-    pub(super) cancel: CancellationToken,
+    pub(super) stop_work: CancellationToken,
     /// Cancels reconciles that still run.
-    pub(super) kill: CancellationToken,
-    pub(super) everywhere: Stages,
-    pub(super) leaders: Stages,
-    pub(super) controllers: Group,
-    pub(super) candidacy: Option<Candidacy>,
+    pub(super) cancel_reconciles: CancellationToken,
+    pub(super) every_replica: RunnableGroups,
+    pub(super) leader_only: RunnableGroups,
+    pub(super) controllers: TaskGroup,
+    /// None without leader election, and until it starts.
+    pub(super) elector: Option<ElectorHandle>,
 }
 
-impl Work {
-    /// Does `work`, unless the operator is asked to stop or something fails meanwhile.
-    pub(super) async fn meanwhile<T>(&mut self, work: impl Future<Output = T>) -> Result<T, End> {
+impl OperatorTasks {
+    /// Awaits `step` of the start, unless the operator is asked to stop or something fails first.
+    pub(super) async fn unless_stopped<T>(&mut self, step: impl Future<Output = T>) -> Result<T, StopReason> {
         tokio::select! {
             biased;
-            end = self.end() => Err(end),
-            done = work => Ok(done),
+            reason = self.stop_reason() => Err(reason),
+            done = step => Ok(done),
         }
     }
 
-    async fn end(&mut self) -> End {
-        failed(tokio::select! {
+    async fn stop_reason(&mut self) -> StopReason {
+        runnable_failed(tokio::select! {
             biased;
-            () = self.stop.cancelled() => return End::Asked,
-            lost = lost(&mut self.candidacy) => return End::Failed(lost),
-            failure = self.everywhere.failure() => failure,
-            failure = self.leaders.failure() => failure,
-            Failure { name, reason } = self.controllers.failure() => return End::Failed(Error::Controller { name, reason }),
+            () = self.stop.cancelled() => return StopReason::Requested,
+            lost = lost_lease(&mut self.elector) => return StopReason::Failed(lost),
+            failure = self.every_replica.failure() => failure,
+            failure = self.leader_only.failure() => failure,
+            TaskFailure { name, reason } = self.controllers.failure() => {
+                return StopReason::Failed(Error::Controller { name, reason });
+            }
         })
     }
 
-    pub(super) async fn until_leading(&mut self) -> Result<(), End> {
-        let Some(mut candidacy) = self.candidacy.take() else {
+    /// Waits until this replica leads; returns at once without leader election.
+    pub(super) async fn wait_until_leading(&mut self) -> Result<(), StopReason> {
+        let Some(mut elector) = self.elector.take() else {
             return Ok(());
         };
-        let led = self.meanwhile(candidacy.leading()).await;
-        self.candidacy = Some(candidacy);
-        led
+        let leading = self.unless_stopped(elector.leading()).await;
+        self.elector = Some(elector);
+        leading
     }
 
-    /// Starts the groups of every replica, or of the leader.
-    pub(super) async fn start_groups(&mut self, of: fn(&mut Self) -> &mut Stages) -> Result<(), End> {
-        let mut stages = std::mem::take(of(self));
-        let started = self.meanwhile(stages.start_groups()).await;
-        *of(self) = stages;
-        started?.map_err(failed)
+    /// Starts the runnable groups of every replica, or of the leader.
+    pub(super) async fn start_groups(
+        &mut self,
+        of: fn(&mut Self) -> &mut RunnableGroups,
+    ) -> Result<(), StopReason> {
+        let mut groups = std::mem::take(of(self));
+        let started = self.unless_stopped(groups.start_groups()).await;
+        *of(self) = groups;
+        started?.map_err(runnable_failed)
     }
 
-    /// Waits for runnables without a group that the controllers wait for.
-    pub(super) async fn until_loose_ones_stand(&mut self) -> Result<(), End> {
-        let (mut first, mut second) = (
-            std::mem::take(&mut self.everywhere),
-            std::mem::take(&mut self.leaders),
+    /// Waits for the runnables without a group that must complete or be ready before the controllers start.
+    pub(super) async fn wait_for_ungrouped(&mut self) -> Result<(), StopReason> {
+        let (mut every_replica, mut leader_only) = (
+            std::mem::take(&mut self.every_replica),
+            std::mem::take(&mut self.leader_only),
         );
-        let stand = self
-            .meanwhile(async { tokio::try_join!(first.loose_ones_stand(), second.loose_ones_stand()) })
+        let started = self
+            .unless_stopped(async {
+                tokio::try_join!(
+                    every_replica.wait_for_ungrouped(),
+                    leader_only.wait_for_ungrouped()
+                )
+            })
             .await;
-        (self.everywhere, self.leaders) = (first, second);
-        stand?.map_err(failed)?;
+        (self.every_replica, self.leader_only) = (every_replica, leader_only);
+        started?.map_err(runnable_failed)?;
         Ok(())
     }
 
-    /// Ends runnables and controllers, and says how the operator ends. A leader that lost its lease has no grace.
-    pub(super) async fn stop_all(&mut self, end: End, grace: Duration) -> Result<(), Error> {
-        self.cancel.cancel();
-        let end_of_all = Instant::now() + grace * 7 / 10;
+    /// Stops runnables and controllers within seven tenths of `grace`, and returns the operator's result. A leader that lost its lease has
+    /// no grace: everything that only the leader may do is cancelled at once.
+    pub(super) async fn stop_all(&mut self, stop_reason: StopReason, grace: Duration) -> Result<(), Error> {
+        self.stop_work.cancel();
+        let last_deadline = Instant::now() + grace * 7 / 10;
         // Groups end after the controllers, and need some time of their own.
-        let have_groups = self.everywhere.have_groups() || self.leaders.have_groups();
-        let first = if have_groups {
-            end_of_all - grace / 5
+        let has_groups = self.every_replica.has_groups() || self.leader_only.has_groups();
+        let first_deadline = if has_groups {
+            last_deadline - grace / 5
         } else {
-            end_of_all
+            last_deadline
         };
-        let (deadline, leaders_last) = match &end {
-            End::Failed(Error::LostLease(_)) => (Instant::now(), Instant::now()),
-            _ => (first, end_of_all),
+        let (reconcile_deadline, leader_deadline) = match &stop_reason {
+            StopReason::Failed(Error::LostLease(_)) => (Instant::now(), Instant::now()),
+            _ => (first_deadline, last_deadline),
         };
-        let kill = self.kill.clone();
-        let killer = async {
+        let cancel_reconciles = self.cancel_reconciles.clone();
+        let cancel_on_deadline_or_lost_lease = async {
             tokio::select! {
-                lost = lost(&mut self.candidacy) => {
-                    kill.cancel();
+                lost = lost_lease(&mut self.elector) => {
+                    cancel_reconciles.cancel();
                     Some(lost)
                 }
-                () = sleep_until(deadline) => {
-                    kill.cancel();
+                () = sleep_until(reconcile_deadline) => {
+                    cancel_reconciles.cancel();
                     pending().await
                 }
             }
         };
         // Cancelled reconciles end at their next await; the controllers wait for that themselves.
         let drained = async {
-            let (controllers, leaders, everywhere) = tokio::join!(
-                self.controllers.drain(deadline + Duration::from_secs(2)),
-                self.leaders.drain_loose(deadline),
-                self.everywhere.drain_loose(first)
+            let (controllers, leader_only, every_replica) = tokio::join!(
+                self.controllers
+                    .drain(reconcile_deadline + CANCELLED_RECONCILES_TIMEOUT),
+                self.leader_only.drain_ungrouped(reconcile_deadline),
+                self.every_replica.drain_ungrouped(first_deadline)
             );
-            let leaders_groups = self.leaders.stop_groups(leaders_last).await;
-            let groups = self.everywhere.stop_groups(end_of_all).await;
-            (controllers, [leaders, everywhere, leaders_groups, groups])
+            let leader_groups = self.leader_only.stop_groups(leader_deadline).await;
+            let groups = self.every_replica.stop_groups(last_deadline).await;
+            (controllers, [leader_only, every_replica, leader_groups, groups])
         };
         tokio::pin!(drained);
-        let (lost, ((cancelled, late), runnables)) = tokio::select! {
+        let (lost, ((cancelled, aborted), runnables)) = tokio::select! {
             drained = &mut drained => (None, drained),
-            lost = killer => (lost, drained.await),
+            lost = cancel_on_deadline_or_lost_lease => (lost, drained.await),
         };
         let mut parts: Vec<String> = cancelled
             .into_iter()
-            .map(|Failure { name, reason }| format!("controller {name} ({reason})"))
-            .chain(late.into_iter().map(|name| format!("controller {name}")))
+            .map(|TaskFailure { name, reason }| format!("controller {name} ({reason})"))
+            .chain(aborted.into_iter().map(|name| format!("controller {name}")))
             .collect();
         let mut failures = Vec::new();
-        for (failed, late) in runnables {
+        for (failed, aborted) in runnables {
             failures.extend(failed);
-            parts.extend(late.into_iter().map(|name| format!("runnable {name}")));
+            parts.extend(aborted.into_iter().map(|name| format!("runnable {name}")));
         }
-        match (end, lost) {
-            (End::Failed(error), _) | (End::Asked, Some(error)) => Err(error),
-            (End::Asked, None) => match failures.into_iter().next() {
-                Some(Failure { name, reason }) => Err(Error::Runnable { name, reason }),
+        match (stop_reason, lost) {
+            (StopReason::Failed(error), _) | (StopReason::Requested, Some(error)) => Err(error),
+            (StopReason::Requested, None) => match failures.into_iter().next() {
+                Some(TaskFailure { name, reason }) => Err(Error::Runnable { name, reason }),
                 None if parts.is_empty() => Ok(()),
                 None => Err(Error::GracePeriod { period: grace, parts }),
             },
@@ -149,13 +167,13 @@ impl Work {
     }
 }
 
-async fn lost(candidacy: &mut Option<Candidacy>) -> Error {
-    match candidacy {
-        Some(candidacy) => candidacy.lost().await.into(),
+async fn lost_lease(elector: &mut Option<ElectorHandle>) -> Error {
+    match elector {
+        Some(elector) => elector.lost().await.into(),
         None => pending().await,
     }
 }
 
-fn failed(Failure { name, reason }: Failure) -> End {
-    End::Failed(Error::Runnable { name, reason })
+fn runnable_failed(TaskFailure { name, reason }: TaskFailure) -> StopReason {
+    StopReason::Failed(Error::Runnable { name, reason })
 }

@@ -1,30 +1,30 @@
-//! Logs go to stderr; stdout is for data.
+//! The process's logger: writes to stderr, because stdout is for data.
 
 use std::io::{self, IsTerminal};
 
 use tracing_subscriber::{EnvFilter, fmt, prelude::*};
 
-/// How a line looks.
+/// The format of log lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum LogFormat {
-    /// For people.
+    /// Human-readable text.
     Text,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
 }
 
-/// kube logs every request without an answer as an error; what that means is said by those who sent it.
-const TWICE_SAID: &str = "kube_client::client::builder=off";
+/// Silences kube's error line for every failed request: the callers in this library log those errors with their context.
+const KUBE_REQUEST_ERRORS_OFF: &str = "kube_client::client::builder=off";
 
-/// Installs the process's logger unless the program has one already.
+/// Installs the process's logger, unless the program already has one.
 pub(super) fn install(format: LogFormat, filter: &str) {
     let filter = if filter.contains("kube_client") {
         filter.to_owned()
     } else {
-        format!("{filter},{TWICE_SAID}")
+        format!("{filter},{KUBE_REQUEST_ERRORS_OFF}")
     };
     let registry = tracing_subscriber::registry().with(EnvFilter::builder().parse_lossy(filter));
-    // An error means that the program installed a logger of its own: that one stays.
+    // An error means that the program has installed its own logger, which stays.
     let _ = match format {
         LogFormat::Text => registry
             .with(
@@ -39,7 +39,7 @@ pub(super) fn install(format: LogFormat, filter: &str) {
     };
 }
 
-/// Checks the directives of a filter, so that a wrong one is refused rather than ignored.
+/// Parses the directives of a filter, so that an invalid one is an error and is not ignored.
 pub(super) fn parse_filter(text: &str) -> Result<String, String> {
     match EnvFilter::builder().parse(text) {
         Ok(_) => Ok(text.to_owned()),
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn refuses_a_filter_that_would_be_ignored() {
+    fn invalid_filter_is_an_error() {
         for filter in ["info", "info,kube=debug", "warn,shop[reconcile]=trace", ""] {
             assert_eq!(parse_filter(filter), Ok(filter.to_owned()));
         }

@@ -1,4 +1,4 @@
-//! From registering to running.
+//! [`Manager`]: registers controllers, then runs the operator or prints its manifests.
 
 use std::{
     env,
@@ -13,13 +13,14 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Error, Result,
     args::ManagerArgs,
-    command_line::{CommandLine, Refused, Request},
+    command_line::{CommandLine, InvalidArgs, Invocation},
     logging,
     manifests::Manifests,
-    operator::{Operator, Source},
+    operator::{ConnectionSource, Operator},
     signals,
 };
 use crate::{
+    Clock,
     client::{Connection, ConnectionSlot, Fence},
     controller::Setup,
     events::{EventWriter, Recorder},
@@ -27,7 +28,7 @@ use crate::{
 
 type Register = Box<dyn FnOnce(&mut Setup) + Send>;
 
-/// Runs an operator: one process, any number of controllers.
+/// Runs an operator: one process with any number of controllers.
 ///
 /// ```no_run
 /// # use kubewright::{Manager, controller::Setup};
@@ -38,110 +39,138 @@ type Register = Box<dyn FnOnce(&mut Setup) + Send>;
 /// }
 /// ```
 ///
-/// The operator starts in this order: servers for health checks and metrics; informers; runnables of every replica; leader
-/// election (where it is on); then, once the informers hold what a quorum list has (or 30 s later, with a warning: see
-/// [`wait_until_current`](crate::cache::SharedInformerFactory::wait_until_current)), the leader's runnables, and, when those that are
-/// [`before_controllers`](crate::controller::Runnable::before_controllers) have ended, the controllers. It is ready when the informers
-/// hold their first lists; a replica that waits for the lease is ready, too. Runnables may stand in
-/// [groups](crate::controller::Runnable::group), which are started one after the other, and stopped in the opposite order after the
-/// controllers. On SIGTERM or SIGINT reconciles and runnables may end, events are sent, the informers stop, the lease is given back, the
-/// servers close; all of it within `--grace-period`, of which the reconciles have seven tenths, five where there are groups, which have
-/// the other two: what still runs then is cancelled, so that the lease is given back after the last write. A second signal ends the
-/// process at once.
+/// # Start
 ///
-/// When the lease is lost, what only the leader may do is cancelled at once and [`run`](Self::run) fails, so that the
-/// process is started again with an empty cache. Before that already, once the renew deadline has passed, and in replicas that do not
-/// lead, the clients of the setup refuse to write ([`ClientError::is_not_leading`](crate::client::ClientError::is_not_leading)); what
-/// every replica may write goes through [`TypedClient::unfenced`](crate::client::TypedClient::unfenced). An API server that cannot be
-/// reached is waited for.
+/// The parts start in this order:
 ///
-/// # When two replicas may write all the same
+/// 1. the servers for health checks and metrics;
+/// 2. the informers, once the API server is reachable;
+/// 3. after cache sync, the runnables of every replica; the operator is ready now, whether it leads or not;
+/// 4. leader election, if it is enabled;
+/// 5. once the caches are at least as new as a quorum list (or 30 s later, with a warning: see
+///    [`wait_until_current`](crate::cache::SharedInformerFactory::wait_until_current)), the leader's runnables;
+/// 6. the controllers, when the runnables that are [`before_controllers`](crate::controller::Runnable::before_controllers) have completed.
 ///
-/// A Lease does not fence: the API server asks no writer for one. Nobody else leads before the lease's duration (15 s) has passed since
-/// the leader's last renewal was sent; the leader begins no write after the renew deadline (10 s), and gives up those that run half of
-/// the rest later (12.5 s). So 2.5 s are left for requests that are on their way though given up, and for clocks of different rates: with
-/// nothing on its way, the leader's clock may be slower than the other's by a factor of 1.2. Beyond that a former leader's write can be
-/// carried out under the next one: if something between holds a request back for longer; if the leader's clock stands still, as that of a
-/// suspended machine does, or its process does just between the look at the clock and the sending; if a write goes through `unfenced`, or
-/// a client that is not of the setup; if people edit the Lease. Against those only the objects' own versions help: writes that name the
-/// version that was read (`update`), or the uid.
+/// [Groups](crate::controller::Runnable::group) of runnables start one after the other.
 ///
-/// # Health, exit codes
+/// # Shutdown
 ///
-/// `/livez` (also `/healthz`) says that the process answers, `/readyz` that it has started and, for each controller, that its informers
-/// are up to date: no watch has been away for a minute. [`Setup::health_check`] adds others. `/debug/kubewright`, beside `/metrics`, shows
-/// caches and queues where metrics are served on a loopback address, or where `--debug-page` says so.
+/// On SIGTERM or SIGINT the operator waits for running reconciles and runnables, stops the groups of runnables in reverse order, flushes
+/// events, stops the informers, releases the lease and closes the servers, all within `--grace-period`. Reconciles get seven tenths of it,
+/// or five if there are groups, which get the other two. Reconciles that still run then are cancelled, so that the lease is released after the
+/// last write. A second signal ends the process at once.
 ///
-/// Exit codes: 0 after SIGTERM when everything ended in time; 1 when it could not start, or a controller broke; 2 for mistakes in the
-/// command line or environment; 3 when the lease was lost; 4 when a runnable failed; 5 when something had to be cancelled at the end of the
-/// grace period.
+/// # Losing the lease
 ///
-/// The same program, asked with the subcommand `manifests`, prints its CRDs and permissions and needs no cluster.
+/// When the lease is lost, everything that only the leader may do is cancelled at once and [`run`](Self::run) fails, so that the process
+/// restarts with an empty cache. After the renew deadline, and in replicas that do not lead, the clients of the setup refuse to write
+/// ([`ClientError::is_not_leading`](crate::client::ClientError::is_not_leading)). Writes that every replica may do go through
+/// [`TypedClient::unfenced`](crate::client::TypedClient::unfenced).
+///
+/// # Limits of leader election
+///
+/// A Lease does not fence: the API server does not check it when an object is written. No other replica leads before the lease duration (15 s)
+/// has passed since the leader sent its last renewal. The leader starts no write after the renew deadline (10 s), and cancels running writes
+/// halfway between the two (12.5 s). The remaining 2.5 s cover cancelled requests that are still in transit, and clock skew: without a
+/// request in transit, the leader's clock may run slower than another replica's by a factor of 1.2.
+///
+/// A former leader's write can still reach the API server under the next leader if
+///
+/// - a proxy or the network delays a request for longer than that;
+/// - the leader's clock stops, as on a suspended machine, or its process stops between the check of the deadline and the send;
+/// - the write goes through `unfenced`, or through a client that is not from the setup;
+/// - a user edits the Lease.
+///
+/// Only preconditions on the objects protect against these cases: writes with the resource version that was read (`update`), or the uid.
+///
+/// # Health checks
+///
+/// `/livez` (alias `/healthz`) passes while the process responds. `/readyz` passes once the operator has started, while for each controller
+/// no watch of its informers has been down for a minute. [`Setup::health_check`] adds checks. `/debug/kubewright`, beside `/metrics`, shows the
+/// state of caches and queues if metrics are served on a loopback address, or with `--debug-page`.
+///
+/// # Exit codes
+///
+/// | code | reason |
+/// |---|---|
+/// | 0 | stopped by SIGTERM or SIGINT, everything ended in time |
+/// | 1 | the start or a controller failed |
+/// | 2 | invalid command line or environment |
+/// | 3 | the leader lease was lost |
+/// | 4 | a runnable failed |
+/// | 5 | reconciles or runnables were cancelled at the end of the grace period |
+///
+/// # Manifests
+///
+/// The subcommand `manifests` of the same program prints its CRDs and permissions, without a cluster.
 pub struct Manager {
     name: String,
     version: Option<String>,
-    line: Vec<OsString>,
+    command_line: Vec<OsString>,
     registrations: Vec<Register>,
-    source: Source,
+    source: ConnectionSource,
     stop: CancellationToken,
+    clock: Clock,
     owns_process: bool,
 }
 
 impl Manager {
-    /// An operator that is the process: it reads the command line and the environment, logs to stderr, listens to signals, and
-    /// ends the process with a message and [`Error::exit_code`] when it fails.
+    /// Returns a manager that owns the process: it reads the command line and the environment, logs to stderr, handles signals, and ends the
+    /// process with a message and [`Error::exit_code`] when it fails.
     ///
-    /// `name` names the lease, the field manager and the reporter of events: lower-case letters, digits and `-`.
+    /// `name` is the name of the lease, the field manager and the reporter of events: lower-case letters, digits and `-`.
     pub fn from_args(name: impl Into<String>) -> Self {
         Self {
-            line: env::args_os().collect(),
+            command_line: env::args_os().collect(),
             owns_process: true,
             ..Self::new(name)
         }
     }
 
-    /// An operator within another program, a test for instance: no command line (but the environment counts), no logger, no
-    /// signals; [`run`](Self::run) returns its error.
+    /// Returns a manager for use within another program, such as a test: it reads the environment but no command line, installs no logger and
+    /// no signal handlers, and [`run`](Self::run) returns its error.
     pub fn new(name: impl Into<String>) -> Self {
         let name = name.into();
         Self {
             version: None,
-            line: vec![name.clone().into()],
+            command_line: vec![name.clone().into()],
             registrations: Vec::new(),
-            source: Source::Flags,
+            source: ConnectionSource::Flags,
             stop: CancellationToken::new(),
+            clock: Clock::system(),
             owns_process: false,
             name,
         }
     }
 
-    /// Replaces the command line, without the program's name: `["--leader-elect", "--metrics-bind-address=0"]`.
+    /// Sets the command line, without the program's name: `["--leader-elect", "--metrics-bind-address=0"]`.
     #[must_use]
     pub fn with_args(mut self, args: impl IntoIterator<Item = impl Into<OsString>>) -> Self {
-        self.line.truncate(1);
-        self.line.extend(args.into_iter().map(Into::into));
+        self.command_line.truncate(1);
+        self.command_line.extend(args.into_iter().map(Into::into));
         self
     }
 
-    /// Connects as `config` says instead of looking for a kubeconfig.
+    /// Connects with `config` instead of a kubeconfig.
     #[must_use]
     pub fn with_config(self, config: kube::Config) -> Self {
         Self {
-            source: Source::Config(Box::new(config)),
+            source: ConnectionSource::Config(Box::new(config)),
             ..self
         }
     }
 
-    /// Sends through `client` instead of looking for a kubeconfig. Give it a client with `default_retry` off.
+    /// Connects with `client` instead of a kubeconfig. Switch the client's `default_retry` off, because this library retries by itself.
     #[must_use]
     pub fn with_client(self, client: kube::Client) -> Self {
         Self {
-            source: Source::Client(client),
+            source: ConnectionSource::Client(client),
             ..self
         }
     }
 
-    /// The operator's version, for `--version` and the user agent: `.version(env!("CARGO_PKG_VERSION"))`. The user agent also has `$POD_NAME`.
+    /// Sets the operator's version, for `--version` and the user agent: `.version(env!("CARGO_PKG_VERSION"))`. The user agent also contains
+    /// `$POD_NAME`.
     #[must_use]
     pub fn version(self, version: impl Into<String>) -> Self {
         Self {
@@ -150,7 +179,14 @@ impl Manager {
         }
     }
 
-    /// Stops as on SIGTERM when `token` is cancelled.
+    /// Gives reconciles the time of `clock` instead of the system's: [`Setup::clock`] and the time of
+    /// [`condition`](crate::controller::condition). Timestamps of events and of the leader lease stay the system's.
+    #[must_use]
+    pub fn with_clock(self, clock: Clock) -> Self {
+        Self { clock, ..self }
+    }
+
+    /// Stops the operator, as on SIGTERM, when `token` is cancelled.
     #[must_use]
     pub fn stop_on(self, token: &CancellationToken) -> Self {
         Self {
@@ -159,26 +195,27 @@ impl Manager {
         }
     }
 
-    /// Adds a controller, or whatever else `register` sets up. It is called when the manager [runs](Self::run), also to print the
-    /// manifests: it must do no I/O.
+    /// Adds a registration function, for controllers and everything else of [`Setup`]. [`run`](Self::run) calls it, also to print the manifests:
+    /// it must do no I/O.
     #[must_use]
     pub fn register(mut self, register: impl FnOnce(&mut Setup) + Send + 'static) -> Self {
         self.registrations.push(Box::new(register));
         self
     }
 
-    /// Does what the command line asks for: runs until the operator is stopped, or prints the manifests. Returns when every task
-    /// that it started has ended. Must be called within a tokio runtime with time and I/O; dropping the future aborts everything.
+    /// Runs the operator until it is stopped, or prints the manifests, depending on the command line.
+    ///
+    /// Returns when every started task has ended. Dropping the future aborts them. Must be called within a tokio runtime with time and I/O.
     pub async fn run(self) -> Result<()> {
         let owns_process = self.owns_process;
-        match self.serve().await {
+        match self.execute().await {
             Err(error) if owns_process => error.end_process(),
             result => result,
         }
     }
 
-    async fn serve(self) -> Result<()> {
-        let line = CommandLine::new(&self.name, self.version.as_deref(), self.line);
+    async fn execute(self) -> Result<()> {
+        let line = CommandLine::new(&self.name, self.version.as_deref(), self.command_line);
         if self.owns_process
             && let Some(ManagerArgs {
                 log_format,
@@ -189,31 +226,30 @@ impl Manager {
             logging::install(log_format, &log_level);
         }
         check_name(&self.name)?;
-        let registered = Registered::new(&self.name, self.registrations, &line);
-        let (args, own) = (line.strict()?, registered.refused);
-        let args = match (args, own) {
-            (Request::Manifests { .. }, Some(error)) => return Err(Error::FlagsForManifests(error)),
+        let registered = RegisteredOperator::new(&self.name, self.registrations, &line, self.clock);
+        let args = match (line.strict()?, registered.invalid_args) {
+            (Invocation::Manifests { .. }, Some(error)) => return Err(Error::FlagsForManifests(error)),
             (_, Some(error)) => return Err(error.into()),
-            (Request::Manifests { yaml }, None) => return print_manifests(&registered.setup, yaml),
-            (Request::Run(args), None) => args,
+            (Invocation::Manifests { yaml }, None) => return print_manifests(&registered.setup, yaml),
+            (Invocation::Run(args), None) => args,
         };
         let mut listener = JoinSet::new();
         if self.owns_process {
             listener.spawn(signals::listen(self.stop.clone()).map_err(Error::Signals)?);
         }
-        let product = match &self.version {
+        let user_agent = match &self.version {
             Some(version) => format!("{}/{version}", self.name),
             None => self.name.clone(),
         };
-        // So that the API server's audit log tells replicas apart.
-        let product = match std::env::var("POD_NAME") {
-            Ok(pod) if !pod.is_empty() => format!("{product} ({pod})"),
-            _ => product,
+        // The API server's audit log can then distinguish replicas.
+        let user_agent = match env::var("POD_NAME") {
+            Ok(pod) if !pod.is_empty() => format!("{user_agent} ({pod})"),
+            _ => user_agent,
         };
-        let Registered {
+        let RegisteredOperator {
             setup, slot, events, ..
         } = registered;
-        let result = Operator::new(setup, slot, events, self.source, &product, *args)?
+        let result = Operator::new(setup, slot, events, self.source, &user_agent, *args)?
             .run(self.stop)
             .await;
         listener.shutdown().await;
@@ -221,17 +257,17 @@ impl Manager {
     }
 }
 
-/// What came of calling all registrations.
-struct Registered {
+/// The result of calling all registration functions.
+struct RegisteredOperator {
     setup: Setup,
     slot: (ConnectionSlot, Fence),
     events: (Recorder, EventWriter),
-    /// The first of the operator's own flags that do not fit.
-    refused: Option<clap::Error>,
+    /// The first error of the operator's own flags.
+    invalid_args: Option<clap::Error>,
 }
 
-impl Registered {
-    fn new(name: &str, registrations: Vec<Register>, line: &CommandLine) -> Self {
+impl RegisteredOperator {
+    fn new(name: &str, registrations: Vec<Register>, line: &CommandLine, clock: Clock) -> Self {
         let ((connection, slot), fence) = (Connection::late(), Fence::default());
         let events = Recorder::pipeline(name);
         let mut setup = Setup::new(
@@ -240,14 +276,15 @@ impl Registered {
             events.0.clone(),
             line.clone(),
         );
-        let mut refused = None;
+        setup.set_clock(clock);
+        let mut invalid_args = None;
         for register in registrations {
-            // Arguments that do not fit leave `register` early; the others still say which flags they have, for `--help`.
+            // Invalid arguments unwind `register`; the other functions still register their flags, for `--help`.
             let Err(payload) = catch_unwind(AssertUnwindSafe(|| register(&mut setup))) else {
                 continue;
             };
-            match payload.downcast::<Refused>() {
-                Ok(error) => refused = refused.or(Some(error.0)),
+            match payload.downcast::<InvalidArgs>() {
+                Ok(error) => invalid_args = invalid_args.or(Some(error.0)),
                 Err(panic) => resume_unwind(panic),
             }
         }
@@ -255,7 +292,7 @@ impl Registered {
             setup,
             slot: (slot, fence),
             events,
-            refused,
+            invalid_args,
         }
     }
 }
@@ -281,7 +318,7 @@ fn print_manifests(setup: &Setup, yaml: bool) -> Result<()> {
         stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush())
     });
     match written {
-        // Whoever read has read enough.
+        // The reader closed the pipe.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         written => written.map_err(Error::Output),
     }

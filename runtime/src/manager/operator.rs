@@ -1,4 +1,4 @@
-//! The life of an operator: start in order, wait, stop in order.
+//! Runs an operator: starts its parts in order, waits, stops them in order.
 
 use std::{convert::Infallible, future::pending, net::SocketAddr, sync::Arc};
 
@@ -11,16 +11,16 @@ use tracing::{info, warn};
 use super::{
     Error,
     args::ManagerArgs,
-    connect::{self, Cluster},
     debug_page::DebugPage,
     identity,
-    leader::{Candidacy, Elector, LeaseLock, Timing},
-    lifecycle::{End, Work},
-    metrics::{Metrics, Queue},
-    runnable_group::Stages,
-    servers::{Readiness, Servers, health_handler},
+    kubeconfig::{self, ClusterConfig},
+    leader::{ElectionTiming, Elector, ElectorHandle, LeaseLock},
+    lifecycle::{OperatorTasks, StopReason},
+    metrics::{Metrics, QueueStatsReader},
+    runnable_group::RunnableGroups,
+    servers::{ManagerServers, NotReadyReason, health_handler},
     suggest::did_you_mean,
-    task_group::Group,
+    task_group::TaskGroup,
 };
 use crate::{
     ApiResource,
@@ -31,46 +31,53 @@ use crate::{
     workqueue::WorkQueue,
 };
 
-/// Where the connection comes from.
-pub(super) enum Source {
+/// The default port of the metrics in a cluster.
+const DEFAULT_METRICS_PORT: u16 = 8080;
+
+/// The default port of the health checks in a cluster.
+const DEFAULT_HEALTH_PORT: u16 = 8081;
+
+/// Where the client configuration comes from.
+pub(super) enum ConnectionSource {
+    /// The flags, or the default places.
     Flags,
     Config(Box<kube::Config>),
     Client(kube::Client),
 }
 
-/// An operator that was registered and is to be run.
+/// A registered operator, ready to run.
 pub(super) struct Operator {
     name: String,
     args: ManagerArgs,
-    source: Source,
-    product: String,
+    source: ConnectionSource,
+    user_agent: String,
     slot: ConnectionSlot,
     connection: Connection,
     fence: Fence,
-    timing: Timing,
+    election_timing: ElectionTiming,
     informers: SharedInformerFactory,
     events: EventWriter,
     metrics: Metrics,
     controllers: Vec<ControllerRunner>,
-    /// Which kinds each controller looks at.
-    kinds: Vec<(String, Vec<ApiResource>)>,
-    /// Name, workers and queue of each.
+    /// The kinds that each controller reconciles, owns and watches.
+    controller_kinds: Vec<(String, Vec<ApiResource>)>,
+    /// Name, worker count and queue of each controller.
     queues: Vec<(String, usize, Arc<WorkQueue>)>,
     health_checks: Vec<HealthCheck>,
     runnables: Vec<Runnable>,
 }
 
 impl Operator {
-    /// Checks what was registered against the flags. `product` begins the user agent.
+    /// Checks the registration against the flags. `user_agent` is the beginning of the User-Agent header.
     pub(super) fn new(
         mut setup: Setup,
         (slot, fence): (ConnectionSlot, Fence),
         (recorder, events): (Recorder, EventWriter),
-        source: Source,
-        product: &str,
+        source: ConnectionSource,
+        user_agent: &str,
         args: ManagerArgs,
     ) -> Result<Self, Error> {
-        let timing = args.election_timing().map_err(Error::LeaderElection)?;
+        let election_timing = args.election_timing().map_err(Error::LeaderElection)?;
         let errors = setup.errors();
         if !errors.is_empty() {
             return Err(Error::Registration(errors));
@@ -78,13 +85,13 @@ impl Operator {
         let names: Vec<String> = setup
             .controllers()
             .iter()
-            .map(|spec| spec.name().to_owned())
+            .map(|controller| controller.name().to_owned())
             .collect();
-        let chosen = args.chosen_controllers();
-        if let Some(name) = chosen.iter().find(|name| !names.contains(name)) {
+        let selected = args.selected_controllers();
+        if let Some(name) = selected.iter().find(|name| !names.contains(name)) {
             let hint = match did_you_mean(name, names.iter().map(String::as_str)) {
-                Some(near) => format!(": did you mean {near:?}?"),
-                None => format!("; there are {}", names.join(", ")),
+                Some(similar) => format!(": did you mean {similar:?}?"),
+                None => format!("; the controllers are {}", names.join(", ")),
             };
             return Err(Error::NoSuchController {
                 name: name.clone(),
@@ -102,23 +109,26 @@ impl Operator {
             .connection()
             .limit()
             .set(args.kube_api_qps, args.kube_api_burst);
-        let (mut controllers, mut kinds, mut queues) = (Vec::new(), Vec::new(), Vec::new());
-        for spec in setup.take_controllers() {
-            if chosen.is_empty() || chosen.iter().any(|name| name == spec.name()) {
-                let (name, workers) = (spec.name().to_owned(), spec.worker_count());
+        let (mut controllers, mut controller_kinds, mut queues) = (Vec::new(), Vec::new(), Vec::new());
+        for controller in setup.take_controllers() {
+            if selected.is_empty() || selected.iter().any(|name| name == controller.name()) {
+                let (name, workers) = (controller.name().to_owned(), controller.worker_count());
                 let counters = metrics.controller(&name, workers);
-                let looks_at = spec
+                let kinds = controller
                     .primary()
                     .into_iter()
-                    .chain(spec.owned())
-                    .chain(spec.watched());
-                kinds.push((name.clone(), looks_at.cloned().collect()));
-                let runner = ControllerRunner::new(spec, counters)
+                    .chain(controller.owned())
+                    .chain(controller.watched());
+                controller_kinds.push((name.clone(), kinds.cloned().collect()));
+                let runner = ControllerRunner::new(controller, counters)
                     .map_err(|error| Error::Registration(vec![error]))?;
                 queues.push((name, workers, runner.queue().clone()));
                 controllers.push(runner);
             } else {
-                info!(controller = spec.name(), "switched off by --controllers");
+                info!(
+                    controller = controller.name(),
+                    "controller disabled by --controllers"
+                );
             }
         }
         metrics.observe_queues(
@@ -126,23 +136,23 @@ impl Operator {
                 .iter()
                 .cloned()
                 .map(|(name, _, queue)| {
-                    let read: Queue = Box::new(move || queue.stats());
+                    let read: QueueStatsReader = Box::new(move || queue.stats());
                     (name, read)
                 })
                 .collect(),
         );
         Ok(Self {
             name: setup.operator().to_owned(),
-            // Every replica says what happens to it.
+            // Every replica writes events, not only the leader.
             connection: setup.connection().unfenced(),
             fence,
-            timing,
+            election_timing,
             runnables: setup.take_runnables(),
             health_checks: setup.take_health_checks(),
-            kinds,
+            controller_kinds,
             queues,
             events,
-            product: product.to_owned(),
+            user_agent: user_agent.to_owned(),
             args,
             source,
             slot,
@@ -152,50 +162,55 @@ impl Operator {
         })
     }
 
-    /// Runs until `stop`, or until something fails. Whatever happens, all that was started has ended when this returns.
+    /// Runs until `stop`, or until something fails. All started tasks have ended when this returns.
     pub(super) async fn run(self, stop: CancellationToken) -> Result<(), Error> {
-        let Connected {
+        let ConnectedClient {
             connection,
             address,
             in_cluster,
-        } = self.source.connect(&self.args, &self.product).await?;
+        } = self.source.connect(&self.args, &self.user_agent).await?;
         self.slot.connect(&connection);
         let client = connection.kube_client();
         let elector = self.args.leader_elect.unwrap_or(in_cluster).then(|| {
             let flag = self.args.leader_election_namespace.as_deref();
             let namespace = identity::leader_namespace(flag, client.default_namespace());
             let lock = LeaseLock::new(client.clone(), &namespace, &self.name);
-            Elector::new(lock, identity::identity(), self.timing, self.fence)
+            Elector::new(lock, identity::identity(), self.election_timing, self.fence)
         });
 
-        let readiness: Readiness = Arc::new(Mutex::new(Some("starting")));
+        let not_ready: NotReadyReason = Arc::new(Mutex::new(Some("starting")));
         let grace = self.args.grace_period;
         let leading = self.metrics.leading();
-        let mut servers = Servers::default();
-        let health = health_handler(&readiness, &self.informers, self.kinds, self.health_checks);
+        let mut servers = ManagerServers::default();
+        let health = health_handler(
+            &not_ready,
+            &self.informers,
+            self.controller_kinds,
+            self.health_checks,
+        );
         let page = DebugPage {
             operator: self.name,
             started: Instant::now(),
-            readiness: readiness.clone(),
+            not_ready: not_ready.clone(),
             leading: elector.is_some().then(|| leading.clone()),
             informers: self.informers.clone(),
             controllers: self.queues,
         };
-        let (metrics, wanted) = (self.metrics.into_handler(), self.args.debug_page);
+        let (metrics, debug_page) = (self.metrics.into_handler(), self.args.debug_page);
         let metrics = |address: SocketAddr| {
-            if wanted.unwrap_or(address.ip().is_loopback()) {
+            if debug_page.unwrap_or(address.ip().is_loopback()) {
                 page.before(metrics)
             } else {
                 metrics
             }
         };
-        let served = async {
+        let started = async {
             servers
                 .start(
                     "health checks",
                     self.args.health_bind_address,
                     in_cluster,
-                    8081,
+                    DEFAULT_HEALTH_PORT,
                     |_| health,
                 )
                 .await?;
@@ -204,16 +219,16 @@ impl Operator {
                     "metrics",
                     self.args.metrics_bind_address,
                     in_cluster,
-                    8080,
+                    DEFAULT_METRICS_PORT,
                     metrics,
                 )
                 .await
         };
-        if let Err(error) = served.await {
+        if let Err(error) = started.await {
             servers.stop().await;
             return Err(error);
         }
-        let (mut events, flush) = (Group::default(), CancellationToken::new());
+        let (mut events, flush) = (TaskGroup::default(), CancellationToken::new());
         let (writer, connection, flushed) = (
             self.events.flush_within(grace / 10),
             self.connection,
@@ -224,31 +239,31 @@ impl Operator {
             Ok(())
         });
 
-        let mut work = Work {
+        let mut tasks = OperatorTasks {
             stop,
-            ..Work::default()
+            ..OperatorTasks::default()
         };
-        let life = Life {
+        let start = StartSequence {
             client,
             address,
             informers: &self.informers,
-            readiness: &readiness,
+            not_ready: &not_ready,
             elector,
             leading,
             runnables: self.runnables,
             controllers: self.controllers,
         };
-        let Err(end) = life.live(&mut work).await;
+        let Err(stop_reason) = start.run(&mut tasks).await;
 
-        *readiness.lock() = Some("stopping");
-        let result = work.stop_all(end, grace).await;
+        *not_ready.lock() = Some("stopping");
+        let result = tasks.stop_all(stop_reason, grace).await;
         flush.cancel();
         events.drain(Instant::now() + grace / 5).await;
         self.informers.shutdown().await;
-        if let Some(candidacy) = work.candidacy.take()
-            && timeout(grace / 10, candidacy.give_up()).await.is_err()
+        if let Some(elector) = tasks.elector.take()
+            && timeout(grace / 10, elector.release()).await.is_err()
         {
-            warn!("the leader lease was not given back in time and must expire");
+            warn!("releasing the leader lease timed out: other replicas wait until it expires");
         }
         servers.stop().await;
         info!("stopped");
@@ -256,63 +271,65 @@ impl Operator {
     }
 }
 
-/// A client, and where it goes.
-struct Connected {
+/// A client, and its destination.
+struct ConnectedClient {
     connection: Connection,
-    /// The API server's, where it is known.
+    /// The API server's address, if known.
     address: Option<String>,
-    /// Whether that is the cluster that the operator runs in.
+    /// Whether the operator runs in a pod of that cluster.
     in_cluster: bool,
 }
 
-impl Source {
-    async fn connect(self, args: &ManagerArgs, product: &str) -> Result<Connected, Error> {
-        let Cluster { config, in_cluster } = match self {
+impl ConnectionSource {
+    async fn connect(self, args: &ManagerArgs, user_agent: &str) -> Result<ConnectedClient, Error> {
+        let ClusterConfig { config, in_cluster } = match self {
             Self::Client(client) => {
-                return Ok(Connected {
+                return Ok(ConnectedClient {
                     connection: Connection::new(client),
                     address: None,
                     in_cluster: false,
                 });
             }
-            Self::Config(config) => Cluster {
+            Self::Config(config) => ClusterConfig {
                 config: *config,
                 in_cluster: false,
             },
-            Self::Flags => connect::configure(args.kubeconfig.as_deref(), args.context.as_deref()).await?,
+            Self::Flags => kubeconfig::configure(args.kubeconfig.as_deref(), args.context.as_deref()).await?,
         };
-        Ok(Connected {
+        Ok(ConnectedClient {
             address: Some(config.cluster_url.to_string()),
-            connection: Connection::connect(config, product)?,
+            connection: Connection::connect(config, user_agent)?,
             in_cluster,
         })
     }
 }
 
-/// What is started, in the order in which it is.
-struct Life<'a> {
+/// The parts of an operator that [`run`](Self::run) starts in order.
+struct StartSequence<'a> {
     client: kube::Client,
     address: Option<String>,
     informers: &'a SharedInformerFactory,
-    readiness: &'a Readiness,
+    not_ready: &'a NotReadyReason,
     elector: Option<Elector>,
     leading: Gauge,
     runnables: Vec<Runnable>,
     controllers: Vec<ControllerRunner>,
 }
 
-impl Life<'_> {
-    async fn live(self, work: &mut Work) -> Result<Infallible, End> {
-        work.meanwhile(connect::wait_for_api_server(
-            &self.client,
-            self.address.as_deref(),
-        ))
-        .await?;
-        *self.readiness.lock() = Some("waiting for the first lists");
+impl StartSequence<'_> {
+    /// Starts everything, then waits; returns why the operator must stop.
+    async fn run(self, tasks: &mut OperatorTasks) -> Result<Infallible, StopReason> {
+        tasks
+            .unless_stopped(kubeconfig::wait_for_api_server(
+                &self.client,
+                self.address.as_deref(),
+            ))
+            .await?;
+        *self.not_ready.lock() = Some("waiting for cache sync");
         self.informers.start();
-        work.meanwhile(self.informers.wait_for_cache_sync()).await?;
-        *self.readiness.lock() = None;
-        info!("caches are filled");
+        tasks.unless_stopped(self.informers.wait_for_cache_sync()).await?;
+        *self.not_ready.lock() = None;
+        info!("caches are synced");
 
         let mut groups: Vec<String> = Vec::new();
         for group in self.runnables.iter().filter_map(Runnable::group_name) {
@@ -320,26 +337,26 @@ impl Life<'_> {
                 groups.push(group.to_owned());
             }
         }
-        let (leader_only, everywhere): (Vec<_>, Vec<_>) =
+        let (leader_only, every_replica): (Vec<_>, Vec<_>) =
             self.runnables.into_iter().partition(Runnable::is_leader_only);
-        work.leaders = Stages::new(leader_only, &groups, &work.cancel);
-        work.everywhere = Stages::new(everywhere, &groups, &work.cancel);
-        work.everywhere.start_loose();
-        work.start_groups(|work| &mut work.everywhere).await?;
+        tasks.leader_only = RunnableGroups::new(leader_only, &groups, &tasks.stop_work);
+        tasks.every_replica = RunnableGroups::new(every_replica, &groups, &tasks.stop_work);
+        tasks.every_replica.start_ungrouped();
+        tasks.start_groups(|tasks| &mut tasks.every_replica).await?;
         if let Some(elector) = self.elector {
-            work.candidacy = Some(Candidacy::start(elector, self.leading));
-            work.until_leading().await?;
+            tasks.elector = Some(ElectorHandle::start(elector, self.leading));
+            tasks.wait_until_leading().await?;
         }
-        // What was written while this replica looked on, or while it listed from a cache of the API server's, is waited for.
-        work.meanwhile(self.informers.wait_until_current()).await?;
-        work.leaders.start_loose();
-        work.start_groups(|work| &mut work.leaders).await?;
-        work.until_loose_ones_stand().await?;
+        // The caches may lag behind writes of the previous leader, or hold a list from the API server's watch cache.
+        tasks.unless_stopped(self.informers.wait_until_current()).await?;
+        tasks.leader_only.start_ungrouped();
+        tasks.start_groups(|tasks| &mut tasks.leader_only).await?;
+        tasks.wait_for_ungrouped().await?;
         for runner in self.controllers {
-            let (stop, kill) = (work.cancel.clone(), work.kill.clone());
+            let (stop, cancel) = (tasks.stop_work.clone(), tasks.cancel_reconciles.clone());
             let name = runner.name().to_owned();
-            work.controllers.spawn(name, async move {
-                let drained = runner.run_until(stop, kill.cancelled_owned()).await;
+            tasks.controllers.spawn(name, async move {
+                let drained = runner.run_until(stop, cancel.cancelled_owned()).await;
                 if drained.cancelled.is_empty() {
                     return Ok(());
                 }
@@ -347,7 +364,7 @@ impl Life<'_> {
                 Err(keys.join(", "))
             });
         }
-        work.meanwhile(pending()).await
+        tasks.unless_stopped(pending()).await
     }
 }
 

@@ -1,4 +1,4 @@
-//! Runnables in their groups: one group is started after the other, and they are stopped in the opposite order.
+//! Runnable groups: started one after the other, stopped in reverse order.
 
 use std::collections::BTreeSet;
 
@@ -11,116 +11,116 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     error::with_sources,
-    task_group::{Failure, Group},
+    task_group::{TaskFailure, TaskGroup},
 };
 use crate::controller::Runnable;
 
-/// The runnables of every replica, or those of the leader.
+/// The runnables of every replica, or those of the leader, by group.
 #[derive(Default)]
-pub(super) struct Stages {
-    /// Those without a group.
-    loose: Stage,
-    /// In the order in which they are started.
-    groups: Vec<Stage>,
+pub(super) struct RunnableGroups {
+    ungrouped: RunnableGroup,
+    /// In start order.
+    groups: Vec<RunnableGroup>,
 }
 
 /// Runnables that are started and stopped together.
 #[derive(Default)]
-struct Stage {
-    /// They are not started yet.
-    waiting: Vec<Runnable>,
-    tasks: Group,
+struct RunnableGroup {
+    not_started: Vec<Runnable>,
+    tasks: TaskGroup,
     stop: CancellationToken,
-    /// Whose end others wait for.
-    first: BTreeSet<String>,
-    /// What others wait for, too.
+    /// The names of runnables that must complete before the next group starts.
+    must_complete: BTreeSet<String>,
+    /// Readiness signals that must arrive before the next group starts.
     ready: Vec<BoxFuture<'static, ()>>,
 }
 
-impl Stages {
-    /// Runnables, none of them started, with the groups in this order. What has no group is told by `stop` to end.
+impl RunnableGroups {
+    /// Sorts runnables into the groups of `order`, none of them started. `stop` stops those without a group.
     pub(super) fn new(runnables: Vec<Runnable>, order: &[String], stop: &CancellationToken) -> Self {
-        let mut stages = Self {
-            loose: Stage {
+        let mut sorted = Self {
+            ungrouped: RunnableGroup {
                 stop: stop.clone(),
-                ..Stage::default()
+                ..RunnableGroup::default()
             },
-            groups: order.iter().map(|_| Stage::default()).collect(),
+            groups: order.iter().map(|_| RunnableGroup::default()).collect(),
         };
         for runnable in runnables {
-            let place = order
+            let index = order
                 .iter()
                 .position(|name| Some(name.as_str()) == runnable.group_name());
-            let stage = place.map_or(&mut stages.loose, |place| &mut stages.groups[place]);
-            stage.waiting.push(runnable);
+            let group = index.map_or(&mut sorted.ungrouped, |index| &mut sorted.groups[index]);
+            group.not_started.push(runnable);
         }
-        stages.groups.retain(|stage| !stage.waiting.is_empty());
-        stages
+        sorted.groups.retain(|group| !group.not_started.is_empty());
+        sorted
     }
 
-    /// Starts what has no group.
-    pub(super) fn start_loose(&mut self) {
-        self.loose.start();
+    /// Starts the runnables without a group.
+    pub(super) fn start_ungrouped(&mut self) {
+        self.ungrouped.start();
     }
 
-    /// Starts the groups, each when the one before it stands.
-    pub(super) async fn start_groups(&mut self) -> Result<(), Failure> {
-        for place in 0..self.groups.len() {
-            let (before, rest) = self.groups.split_at_mut(place);
-            let Some(stage) = rest.first_mut() else { break };
-            stage.start();
+    /// Starts the groups in order, each when the one before it has started.
+    pub(super) async fn start_groups(&mut self) -> Result<(), TaskFailure> {
+        for index in 0..self.groups.len() {
+            let (before, rest) = self.groups.split_at_mut(index);
+            let Some(group) = rest.first_mut() else { break };
+            group.start();
             tokio::select! {
                 biased;
-                failure = any_failure(before.iter_mut().chain([&mut self.loose])) => return Err(failure),
-                stands = stage.stand() => stands?,
+                failure = any_failure(before.iter_mut().chain([&mut self.ungrouped])) => return Err(failure),
+                started = group.wait_until_started() => started?,
             }
         }
         Ok(())
     }
 
-    /// Waits until what has no group, and is waited for, has ended or is ready.
-    pub(super) async fn loose_ones_stand(&mut self) -> Result<(), Failure> {
+    /// Waits until the runnables without a group have started: those that must complete are done, and the others are ready.
+    pub(super) async fn wait_for_ungrouped(&mut self) -> Result<(), TaskFailure> {
         tokio::select! {
             biased;
             failure = any_failure(self.groups.iter_mut()) => Err(failure),
-            stands = self.loose.stand() => stands,
+            started = self.ungrouped.wait_until_started() => started,
         }
     }
 
-    /// Waits until a runnable fails; for ever when none does. Cancel safe.
-    pub(super) async fn failure(&mut self) -> Failure {
-        any_failure(self.groups.iter_mut().chain([&mut self.loose])).await
+    /// Waits until a runnable fails, forever if none does. Cancel safe.
+    pub(super) async fn failure(&mut self) -> TaskFailure {
+        any_failure(self.groups.iter_mut().chain([&mut self.ungrouped])).await
     }
 
-    /// Whether there are groups.
-    pub(super) fn have_groups(&self) -> bool {
+    /// Returns whether there are groups.
+    pub(super) fn has_groups(&self) -> bool {
         !self.groups.is_empty()
     }
 
-    /// Waits for what has no group, until `deadline`; what runs then is aborted. Returns what failed, and the names of what was aborted.
-    pub(super) async fn drain_loose(&mut self, deadline: Instant) -> (Vec<Failure>, Vec<String>) {
-        self.loose.tasks.drain(deadline).await
+    /// Waits for the runnables without a group and aborts those that still run at `deadline`. Returns the failures, and the names of the
+    /// aborted runnables.
+    pub(super) async fn drain_ungrouped(&mut self, deadline: Instant) -> (Vec<TaskFailure>, Vec<String>) {
+        self.ungrouped.tasks.drain(deadline).await
     }
 
-    /// Stops the groups, the last one first, each when the one after it has ended; all of them by `deadline`.
-    pub(super) async fn stop_groups(&mut self, deadline: Instant) -> (Vec<Failure>, Vec<String>) {
-        let (mut failures, mut late) = (Vec::new(), Vec::new());
-        for stage in self.groups.iter_mut().rev() {
-            stage.stop.cancel();
-            let (failed, aborted) = stage.tasks.drain(deadline).await;
+    /// Stops the groups in reverse order, each when its successor has ended; aborts what still runs at `deadline`. Returns like
+    /// [`drain_ungrouped`](Self::drain_ungrouped).
+    pub(super) async fn stop_groups(&mut self, deadline: Instant) -> (Vec<TaskFailure>, Vec<String>) {
+        let (mut failures, mut aborted) = (Vec::new(), Vec::new());
+        for group in self.groups.iter_mut().rev() {
+            group.stop.cancel();
+            let (failed, late) = group.tasks.drain(deadline).await;
             failures.extend(failed);
-            late.extend(aborted);
+            aborted.extend(late);
         }
-        (failures, late)
+        (failures, aborted)
     }
 }
 
-impl Stage {
+impl RunnableGroup {
     fn start(&mut self) {
-        for mut runnable in self.waiting.drain(..) {
+        for mut runnable in self.not_started.drain(..) {
             let name = runnable.name().to_owned();
             if runnable.is_before_controllers() {
-                self.first.insert(name.clone());
+                self.must_complete.insert(name.clone());
             }
             self.ready.extend(runnable.take_ready());
             let running = runnable.run(self.stop.clone());
@@ -130,9 +130,9 @@ impl Stage {
         }
     }
 
-    /// Waits until nobody needs to wait for it any more.
-    async fn stand(&mut self) -> Result<(), Failure> {
-        self.tasks.completed(&self.first).await?;
+    /// Waits until the next group may start.
+    async fn wait_until_started(&mut self) -> Result<(), TaskFailure> {
+        self.tasks.completed(&self.must_complete).await?;
         let ready = join_all(self.ready.drain(..));
         tokio::select! {
             biased;
@@ -142,8 +142,8 @@ impl Stage {
     }
 }
 
-async fn any_failure<'a>(stages: impl Iterator<Item = &'a mut Stage>) -> Failure {
-    let failures = stages.map(|stage| stage.tasks.failure().boxed());
-    // One that never comes: there may be no stage.
+async fn any_failure<'a>(groups: impl Iterator<Item = &'a mut RunnableGroup>) -> TaskFailure {
+    let failures = groups.map(|group| group.tasks.failure().boxed());
+    // `select_all` needs at least one future, and there may be no group.
     select_all(failures.chain([pending().boxed()])).await.0
 }

@@ -1,4 +1,4 @@
-//! A small HTTP/1.1 server for health checks and metrics: GET only, answers made at once.
+//! A small HTTP/1.1 server for health checks and metrics: GET only, synchronous handlers.
 
 use std::{convert::Infallible, sync::Arc};
 
@@ -14,19 +14,19 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::{debug, warn};
 
-/// Makes the answer to a GET.
-pub(super) type Handler = Arc<dyn Fn(&Uri) -> Answer + Send + Sync>;
+/// Handles a GET.
+pub(super) type HttpHandler = Arc<dyn Fn(&Uri) -> TextResponse + Send + Sync>;
 
-/// What is answered.
+/// A response with a text body.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Answer {
+pub(super) struct TextResponse {
     pub(super) status: StatusCode,
     pub(super) content_type: &'static str,
     pub(super) body: String,
 }
 
-impl Answer {
-    /// An answer for people.
+impl TextResponse {
+    /// A plain text response.
     pub(super) fn text(status: StatusCode, body: impl Into<String>) -> Self {
         Self {
             status,
@@ -41,21 +41,24 @@ impl Answer {
     }
 }
 
-/// A client that opened a connection has this long to send a request's header.
+/// How long a client may take to send a request's header.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A bound server that does not answer yet.
-pub(super) struct Server {
+/// The pause after a failed accept.
+const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(100);
+
+/// A server that is bound to its address.
+pub(super) struct HttpServer {
     listener: TcpListener,
-    handler: Handler,
+    handler: HttpHandler,
 }
 
-impl Server {
-    pub(super) fn new(listener: TcpListener, handler: Handler) -> Self {
+impl HttpServer {
+    pub(super) fn new(listener: TcpListener, handler: HttpHandler) -> Self {
         Self { listener, handler }
     }
 
-    /// Answers until `stop`; returns when the last connection is closed.
+    /// Serves until `stop`; returns when the last connection is closed.
     pub(super) async fn run(self, stop: CancellationToken) {
         let connections = TaskTracker::new();
         loop {
@@ -68,9 +71,9 @@ impl Server {
                     connections.spawn(connection(stream, self.handler.clone(), stop.clone()));
                 }
                 Err(error) => {
-                    // Out of file descriptors, as a rule: it passes, but not at once.
-                    warn!(%error, "cannot accept a connection");
-                    sleep(Duration::from_millis(100)).await;
+                    // Usually out of file descriptors, which takes a while to pass.
+                    warn!(%error, "accepting a connection failed");
+                    sleep(ACCEPT_RETRY_INTERVAL).await;
                 }
             }
         }
@@ -79,10 +82,10 @@ impl Server {
     }
 }
 
-async fn connection(stream: TcpStream, handler: Handler, stop: CancellationToken) {
+async fn connection(stream: TcpStream, handler: HttpHandler, stop: CancellationToken) {
     let service = service_fn(move |request: Request<Incoming>| {
-        let answer = answer(&handler, &request);
-        async move { Ok::<_, Infallible>(answer) }
+        let response = respond(&handler, &request);
+        async move { Ok::<_, Infallible>(response) }
     });
     let mut builder = http1::Builder::new();
     builder
@@ -97,21 +100,21 @@ async fn connection(stream: TcpStream, handler: Handler, stop: CancellationToken
         }
     };
     if let Err(error) = ended {
-        debug!(%error, "a connection ended early");
+        debug!(%error, "serving a connection failed");
     }
 }
 
-fn answer(handler: &Handler, request: &Request<Incoming>) -> Response<Full<Bytes>> {
-    let answer = match *request.method() {
+fn respond(handler: &HttpHandler, request: &Request<Incoming>) -> Response<Full<Bytes>> {
+    let text = match *request.method() {
         Method::GET | Method::HEAD => handler(request.uri()),
-        _ => Answer::text(StatusCode::METHOD_NOT_ALLOWED, "only GET\n"),
+        _ => TextResponse::text(StatusCode::METHOD_NOT_ALLOWED, "only GET is allowed\n"),
     };
-    let mut response = Response::new(Full::from(answer.body));
-    *response.status_mut() = answer.status;
+    let mut response = Response::new(Full::from(text.body));
+    *response.status_mut() = text.status;
     let headers = response.headers_mut();
     headers.insert(
         header::CONTENT_TYPE,
-        http::HeaderValue::from_static(answer.content_type),
+        http::HeaderValue::from_static(text.content_type),
     );
     headers.insert(header::CACHE_CONTROL, http::HeaderValue::from_static("no-store"));
     response
@@ -130,13 +133,13 @@ mod tests {
         let mut stream = TcpStream::connect(address).await.unwrap();
         let request = format!("{head} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
         stream.write_all(request.as_bytes()).await.unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).await.unwrap();
-        answer
+        let mut response = String::new();
+        stream.read_to_string(&mut response).await.unwrap();
+        response
     }
 
     #[tokio::test]
-    async fn answers_until_it_is_stopped_and_closes_idle_connections() {
+    async fn serves_until_stopped_and_closes_idle_connections() {
         let listener = "127.0.0.1:0"
             .parse::<BindAddress>()
             .unwrap()
@@ -144,12 +147,12 @@ mod tests {
             .await
             .unwrap()
             .unwrap();
-        let handler: Handler = Arc::new(|uri| match uri.path() {
-            "/healthz" => Answer::text(StatusCode::OK, "ok\n"),
-            _ => Answer::not_found(),
+        let handler: HttpHandler = Arc::new(|uri| match uri.path() {
+            "/healthz" => TextResponse::text(StatusCode::OK, "ok\n"),
+            _ => TextResponse::not_found(),
         });
         let address = listener.local_addr().unwrap();
-        let server = Server::new(listener, handler);
+        let server = HttpServer::new(listener, handler);
         let stop = CancellationToken::new();
         let running = tokio::spawn(server.run(stop.clone()));
 
@@ -165,7 +168,7 @@ mod tests {
                 .starts_with("HTTP/1.1 405 ")
         );
 
-        // A connection that is open and says nothing does not hold up the end.
+        // An idle connection does not delay the end.
         let mut idle = TcpStream::connect(address).await.unwrap();
         idle.write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
             .await

@@ -1,4 +1,4 @@
-//! The operator's two servers, health checks and metrics.
+//! The manager's two servers: health checks and metrics.
 
 use std::{net::SocketAddr, sync::Arc};
 
@@ -11,8 +11,8 @@ use super::{
     Error,
     address::BindAddress,
     health::{self, Checks},
-    server::{Handler, Server},
-    task_group::Group,
+    server::{HttpHandler, HttpServer},
+    task_group::TaskGroup,
 };
 use crate::{
     ApiResource,
@@ -20,27 +20,30 @@ use crate::{
     controller::{HealthCheck, Probe},
 };
 
-/// Why the operator is not ready; none when it is.
-pub(super) type Readiness = Arc<Mutex<Option<&'static str>>>;
+/// How long running requests may take to finish when the servers close.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Why the operator is not ready; none when it is ready.
+pub(super) type NotReadyReason = Arc<Mutex<Option<&'static str>>>;
 
 /// The health and the metrics server.
 #[derive(Default)]
-pub(super) struct Servers {
-    group: Group,
+pub(super) struct ManagerServers {
+    group: TaskGroup,
     stop: CancellationToken,
 }
 
-impl Servers {
-    /// Starts a server, on `port` unless the flag says otherwise. `handler` is made for the address where it listens.
+impl ManagerServers {
+    /// Starts a server on `address`, or on the default for `port` if the flag is not set. `handler` gets the address that was bound.
     pub(super) async fn start(
         &mut self,
         what: &'static str,
         address: Option<BindAddress>,
         in_cluster: bool,
         port: u16,
-        handler: impl FnOnce(SocketAddr) -> Handler,
+        handler: impl FnOnce(SocketAddr) -> HttpHandler,
     ) -> Result<(), Error> {
-        // Probes and scrapers come from outside the pod; on a desk nobody does, and the port may be taken.
+        // In a pod, probes and scrapes come from outside. On a workstation a fixed port may be in use.
         let address = address.unwrap_or_else(|| {
             let (host, port) = if in_cluster {
                 (None, port)
@@ -64,7 +67,7 @@ impl Servers {
             return Ok(());
         };
         let local = listener.local_addr().map_err(failed)?;
-        let server = Server::new(listener, handler(local));
+        let server = HttpServer::new(listener, handler(local));
         info!(address = %local, "serving {what}");
         let stop = self.stop.clone();
         self.group.spawn(what, async move {
@@ -74,42 +77,44 @@ impl Servers {
         Ok(())
     }
 
-    /// Closes the servers; a request that is being answered may end.
+    /// Closes the servers; running requests may finish.
     pub(super) async fn stop(mut self) {
         self.stop.cancel();
-        self.group.drain(Instant::now() + Duration::from_secs(1)).await;
+        self.group.drain(Instant::now() + CLOSE_TIMEOUT).await;
     }
 }
 
-/// A watch that was lost is opened again within half a minute, unless something is wrong.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// How long an informer's watch may be down before its controllers are unready. A lost watch usually reopens within 30 s.
+const WATCH_OUTAGE_MAX: Duration = Duration::from_mins(1);
 
-/// Serves the health checks: alive as long as it answers; ready once nothing keeps the operator from being so, and while the informers
-/// of every controller are up to date. A lost API server makes no replica start again: that would help nobody.
+/// Serves the health checks: live as long as the server responds; ready once the operator has started, and while the informers of every
+/// controller are up to date. Losing the API server does not fail liveness: a restart would not help.
 pub(super) fn health_handler(
-    readiness: &Readiness,
+    not_ready: &NotReadyReason,
     informers: &SharedInformerFactory,
     controllers: Vec<(String, Vec<ApiResource>)>,
     users: Vec<HealthCheck>,
-) -> Handler {
-    let readiness = readiness.clone();
-    let started = move || (*readiness.lock()).map_or(Ok(()), |reason| Err(reason.to_owned()));
+) -> HttpHandler {
+    let not_ready = not_ready.clone();
+    let started = move || (*not_ready.lock()).map_or(Ok(()), |reason| Err(reason.to_owned()));
     let mut livez = Checks::default().with("ping", || Ok(()));
     let mut readyz = Checks::default().with("operator", started);
     for (controller, kinds) in controllers {
         let informers = informers.clone();
         readyz = readyz.with(format!("controller-{controller}"), move || {
-            kinds.iter().try_for_each(|kind| informers.check(kind, PATIENCE))
+            kinds
+                .iter()
+                .try_for_each(|kind| informers.check(kind, WATCH_OUTAGE_MAX))
         });
     }
-    let rest = informers.clone();
+    let all_informers = informers.clone();
     readyz = readyz.with("caches", move || {
-        let waiting = rest.unsynced();
-        if waiting.is_empty() {
+        let unsynced = all_informers.unsynced();
+        if unsynced.is_empty() {
             return Ok(());
         }
-        let names: Vec<String> = waiting.iter().map(ApiResource::group_resource).collect();
-        Err(format!("waiting for the first list of {}", names.join(", ")))
+        let names: Vec<String> = unsynced.iter().map(ApiResource::group_resource).collect();
+        Err(format!("waiting for cache sync of {}", names.join(", ")))
     });
     for HealthCheck { probe, name, check } in users {
         match probe {

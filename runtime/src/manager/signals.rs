@@ -1,4 +1,4 @@
-//! SIGTERM and SIGINT.
+//! Handles SIGTERM and SIGINT: the first stops the operator, the second ends the process.
 
 use std::{io, process};
 
@@ -6,7 +6,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-/// Cancels `stop` at the first signal and ends the process at the second. The listener is installed when this returns.
+/// Returns a task that cancels `stop` at the first signal and ends the process at the second. The handlers are installed on return.
 pub(super) fn listen(stop: CancellationToken) -> io::Result<impl Future<Output = ()> + Send> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -18,10 +18,10 @@ pub(super) fn listen(stop: CancellationToken) -> io::Result<impl Future<Output =
             }
         };
         next().await;
-        info!("stopping; a second signal ends the process at once");
+        info!("received a signal, stopping: a second one ends the process at once");
         stop.cancel();
         let signal = next().await;
-        warn!("ended by a second signal");
+        warn!("received a second signal, ending the process");
         process::exit(128 + signal.as_raw_value())
     })
 }

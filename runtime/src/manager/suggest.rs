@@ -1,18 +1,18 @@
-//! "Did you mean": the nearest of the names that there are.
+//! "Did you mean" suggestions: the known name with the smallest edit distance.
 
-/// The name that differs least from `wrong`, if it differs by little.
-pub(super) fn did_you_mean<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let most = wrong.chars().count().div_ceil(3);
+/// Returns the name with the smallest edit distance to `unknown`, if that is at most a third of its length.
+pub(super) fn did_you_mean<'a>(unknown: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let max_distance = unknown.chars().count().div_ceil(3);
     names
         .into_iter()
-        .map(|name| (distance(wrong, name), name))
-        .filter(|(distance, _)| *distance <= most)
+        .map(|name| (edit_distance(unknown, name), name))
+        .filter(|(distance, _)| *distance <= max_distance)
         .min()
         .map(|(_, name)| name)
 }
 
-/// How many characters must be inserted, deleted or replaced; upper and lower case are alike.
-fn distance(a: &str, b: &str) -> usize {
+/// Returns the Levenshtein distance, ignoring case.
+fn edit_distance(a: &str, b: &str) -> usize {
     let (a, b) = (a.to_lowercase(), b.to_lowercase());
     let mut row: Vec<usize> = (0..=b.chars().count()).collect();
     for (i, from) in a.chars().enumerate() {
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_the_nearest_and_nothing_far() {
+    fn suggests_only_similar_names() {
         let names = ["replicas", "deploymentName", "image"];
         assert_eq!(did_you_mean("replica", names), Some("replicas"));
         assert_eq!(did_you_mean("deployment_name", names), Some("deploymentName"));

@@ -1,4 +1,4 @@
-//! Tasks with names, owned by who started them.
+//! A group of named tasks with one owner.
 
 use std::{collections::BTreeSet, future::pending, panic::AssertUnwindSafe};
 
@@ -12,20 +12,20 @@ use crate::panics;
 
 /// A group of tasks that are started and stopped together. Dropped, it aborts them.
 #[derive(Default)]
-pub(super) struct Group {
+pub(super) struct TaskGroup {
     tasks: JoinSet<(String, Result<(), String>)>,
     running: BTreeSet<String>,
 }
 
 /// A task that ended with an error or a panic.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Failure {
+pub(super) struct TaskFailure {
     pub(super) name: String,
     pub(super) reason: String,
 }
 
-impl Group {
-    /// Starts a task. Names within a group differ.
+impl TaskGroup {
+    /// Starts a task. Names must differ within a group.
     pub(super) fn spawn(
         &mut self,
         name: impl Into<String>,
@@ -42,8 +42,8 @@ impl Group {
         });
     }
 
-    /// Waits until a task fails; for ever when none does. Cancel safe.
-    pub(super) async fn failure(&mut self) -> Failure {
+    /// Waits until a task fails, forever if none does. Cancel safe.
+    pub(super) async fn failure(&mut self) -> TaskFailure {
         loop {
             match self.next().await {
                 Some(Ok(())) => {}
@@ -53,8 +53,8 @@ impl Group {
         }
     }
 
-    /// Waits until one of these tasks fails or all of them ended well. Cancel safe.
-    pub(super) async fn completed(&mut self, names: &BTreeSet<String>) -> Result<(), Failure> {
+    /// Waits until a task fails or all of these tasks have succeeded. Cancel safe.
+    pub(super) async fn completed(&mut self, names: &BTreeSet<String>) -> Result<(), TaskFailure> {
         while !self.running.is_disjoint(names) {
             match self.next().await {
                 Some(Err(failure)) => return Err(failure),
@@ -65,8 +65,8 @@ impl Group {
         Ok(())
     }
 
-    /// Waits for all tasks, until `deadline`; what runs then is aborted. Returns what failed, and the names of what was aborted.
-    pub(super) async fn drain(&mut self, deadline: Instant) -> (Vec<Failure>, Vec<String>) {
+    /// Waits for all tasks and aborts those that still run at `deadline`. Returns the failures, and the names of the aborted tasks.
+    pub(super) async fn drain(&mut self, deadline: Instant) -> (Vec<TaskFailure>, Vec<String>) {
         let mut failures = Vec::new();
         while let Ok(Some(ended)) = timeout_at(deadline, self.next()).await {
             failures.extend(ended.err());
@@ -76,17 +76,17 @@ impl Group {
         (failures, late)
     }
 
-    /// Aborts all tasks and waits until they are gone.
+    /// Aborts all tasks and waits until they are dropped.
     pub(super) async fn abort(&mut self) {
         self.tasks.shutdown().await;
         self.running.clear();
     }
 
-    async fn next(&mut self) -> Option<Result<(), Failure>> {
-        // The tasks catch panics and nobody but `abort` aborts them: a join error cannot be.
+    async fn next(&mut self) -> Option<Result<(), TaskFailure>> {
+        // No join error is possible: the tasks catch panics, and only `abort` aborts them.
         let (name, result) = self.tasks.join_next().await?.ok()?;
         self.running.remove(&name);
-        Some(result.map_err(|reason| Failure { name, reason }))
+        Some(result.map_err(|reason| TaskFailure { name, reason }))
     }
 }
 
@@ -106,11 +106,11 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn tells_errors_and_panics_by_name() {
-        let mut group = Group::default();
+    async fn failures_name_the_task_of_an_error_or_panic() {
+        let mut group = TaskGroup::default();
         group.spawn("good", async { Ok(()) });
         group.spawn("bad", async { Err("no disk".to_owned()) });
-        let failure = |name: &str, reason: &str| Failure {
+        let failure = |name: &str, reason: &str| TaskFailure {
             name: name.into(),
             reason: reason.into(),
         };
@@ -120,8 +120,8 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn waits_for_the_named_ones_alone() {
-        let mut group = Group::default();
+    async fn completed_waits_for_the_named_tasks_only() {
+        let mut group = TaskGroup::default();
         group.spawn("first", async {
             sleep(Duration::from_secs(3)).await;
             Ok(())
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn aborts_at_the_deadline_and_says_whom() {
+    async fn drain_aborts_at_the_deadline_and_names_the_aborted() {
         struct Gone(Arc<AtomicBool>);
         impl Drop for Gone {
             fn drop(&mut self) {
@@ -143,7 +143,7 @@ mod tests {
         }
         let gone = Arc::new(AtomicBool::new(false));
         let guard = Gone(gone.clone());
-        let mut group = Group::default();
+        let mut group = TaskGroup::default();
         group.spawn("quick", async { Err("late error".to_owned()) });
         group.spawn("slow", async move {
             let _guard = guard;
@@ -156,7 +156,7 @@ mod tests {
         );
         assert!(
             gone.load(Ordering::Relaxed),
-            "aborted tasks are gone when drain returns"
+            "aborted tasks are dropped when drain returns"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! An API server in memory that answers as it is told.
+//! [`ScriptedApi`]: an in-memory API server with scripted replies.
 
 use std::{
     fmt,
@@ -17,79 +17,79 @@ use tower::{BoxError, Service};
 
 use super::{
     Request,
-    answers::Objects,
-    request::{filled, json},
+    default_replies::ObjectStore,
+    request::{json, with_type_meta},
 };
 use crate::{ApiResource, Kind, NamespacedName, client::Connection};
 
-/// An API server in memory, without a port. It keeps what it is sent and answers as scripted. Cloning copies a pointer.
+/// An in-memory API server without a port. It records requests and sends scripted replies. Cloning copies a pointer.
 ///
-/// Without a script it answers by the objects that it knows: those that were [put](Self::put), and those that were written. `create` of a known name
-/// is AlreadyExists, everything else of an unknown name is NotFound; writes get a uid and a new resource version; merge patches, applies and
-/// status updates are merged, other patches change nothing. It validates nothing, compares no resource versions, and does not watch.
+/// Requests without a scripted reply are served from its objects: those that were [put](Self::put) and those that were written. `create` of an
+/// existing name is AlreadyExists, every other request for an unknown name is NotFound. Writes get a uid and a new resource version. Merge
+/// patches, applies and status updates are merged; other patches change nothing. It has no validation, no conflicts and no watches.
 #[derive(Clone, Default)]
-pub struct ScriptedApi(Arc<Mutex<State>>);
+pub struct ScriptedApi(Arc<Mutex<ScriptedState>>);
 
 #[derive(Default)]
-struct State {
-    objects: Objects,
+struct ScriptedState {
+    objects: ObjectStore,
     requests: Vec<Request>,
-    script: Vec<Scripted>,
+    script: Vec<ScriptedReply>,
 }
 
-struct Scripted {
+struct ScriptedReply {
     matches: Box<dyn Fn(&Request) -> bool + Send>,
     reply: Reply,
     once: bool,
 }
 
-/// A scripted answer.
+/// A scripted reply.
 #[derive(Debug, Clone)]
 pub struct Reply(Option<(StatusCode, Value)>);
 
 impl Reply {
-    /// An object, or whatever JSON.
+    /// Returns a reply with an object, or any JSON.
     pub fn object(code: StatusCode, object: impl Serialize) -> Self {
         Self(Some((code, json(&object))))
     }
 
-    /// A refusal with its code.
+    /// Returns a reply with an error, and its code.
     pub fn status(status: &Status) -> Self {
         let code = StatusCode::from_u16(status.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         Self::object(code, status)
     }
 
-    /// 409: the object changed in the meantime.
+    /// Returns 409 Conflict: the object has been modified.
     pub fn conflict() -> Self {
         let message =
             "the object has been modified; please apply your changes to the latest version and try again";
         Self::status(&Status::failure(message, "Conflict").with_code(409))
     }
 
-    /// 403, with the API server's words for what no role allows.
+    /// Returns 403 Forbidden, as for a missing permission.
     pub fn forbidden() -> Self {
         let message = "User \"system:serviceaccount:test:operator\" cannot do this to the resource";
         Self::status(&Status::failure(message, "Forbidden").with_code(403))
     }
 
-    /// No answer: the connection is lost.
+    /// Returns a lost connection, without a response.
     pub fn lost() -> Self {
         Self(None)
     }
 }
 
 impl ScriptedApi {
-    /// One that knows nothing.
+    /// Returns an API server without objects.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A connection to it. Must be called within a tokio runtime.
+    /// Returns a connection to it. Call it within a tokio runtime.
     pub fn connection(&self) -> Connection {
         Connection::new(kube::Client::new(self.clone(), "default")).without_repeats()
     }
 
-    /// Makes an object known. Panics if it has no name.
+    /// Adds or replaces an object. Panics if it has no name.
     pub fn put<K: Kind>(&self, object: &impl Serialize) {
         self.put_value(&K::info(), json(object));
     }
@@ -99,43 +99,43 @@ impl ScriptedApi {
         let name = match (metadata["namespace"].as_str(), metadata["name"].as_str()) {
             (Some(namespace), Some(name)) => NamespacedName::namespaced(namespace, name),
             (None, Some(name)) => NamespacedName::cluster(name),
-            (_, None) => panic!("the {} that the test made has no metadata.name", info.kind),
+            (_, None) => panic!("the test's {} has no metadata.name", info.kind),
         };
         self.0
             .lock()
             .objects
-            .put(info.group_resource(), name, filled(info, object));
+            .put(info.group_resource(), name, with_type_meta(info, object));
     }
 
-    /// Answers the next request that matches with `reply`, and does nothing else. Scripts are tried in the order in which they were given.
+    /// Replies to the next matching request with `reply`, without changing objects. Scripted replies are matched in the order of their calls.
     pub fn reply_with(&self, matches: impl Fn(&Request) -> bool + Send + 'static, reply: Reply) {
         self.script(Box::new(matches), reply, true);
     }
 
-    /// [`reply_with`](Self::reply_with) for every request that matches.
+    /// [`reply_with`](Self::reply_with) for every matching request.
     pub fn always_reply_with(&self, matches: impl Fn(&Request) -> bool + Send + 'static, reply: Reply) {
         self.script(Box::new(matches), reply, false);
     }
 
-    /// Takes the requests that came since the last call, in their order.
+    /// Takes the requests that arrived since the last call, in order.
     pub fn requests(&self) -> Vec<Request> {
         std::mem::take(&mut self.0.lock().requests)
     }
 
     fn script(&self, matches: Box<dyn Fn(&Request) -> bool + Send>, reply: Reply, once: bool) {
-        self.0.lock().script.push(Scripted { matches, reply, once });
+        self.0.lock().script.push(ScriptedReply { matches, reply, once });
     }
 
-    fn answer(&self, request: Request) -> Reply {
+    fn reply(&self, request: Request) -> Reply {
         let mut state = self.0.lock();
         let scripted = state
             .script
             .iter()
             .position(|scripted| (scripted.matches)(&request));
         let reply = match scripted {
-            Some(place) if state.script[place].once => state.script.remove(place).reply,
-            Some(place) => state.script[place].reply.clone(),
-            None => state.objects.answer(&request),
+            Some(index) if state.script[index].once => state.script.remove(index).reply,
+            Some(index) => state.script[index].reply.clone(),
+            None => state.objects.reply(&request),
         };
         state.requests.push(request);
         reply
@@ -157,12 +157,14 @@ impl Service<http::Request<Body>> for ScriptedApi {
             let (parts, body) = request.into_parts();
             let body = body.collect().await?.to_bytes();
             let Some(request) = Request::parse(&parts, &body) else {
-                return Err(
-                    format!("the scripted API server knows no {} {}", parts.method, parts.uri).into(),
-                );
+                return Err(format!(
+                    "the scripted API server does not support {} {}",
+                    parts.method, parts.uri
+                )
+                .into());
             };
-            let Reply(Some((code, body))) = api.answer(request) else {
-                return Err("the script lost the connection".into());
+            let Reply(Some((code, body))) = api.reply(request) else {
+                return Err("connection lost, as scripted".into());
             };
             let mut response = Response::new(Body::from(serde_json::to_vec(&body)?));
             *response.status_mut() = code;

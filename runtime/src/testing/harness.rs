@@ -1,27 +1,28 @@
-//! One operator, its caches filled by hand, one reconcile at a time.
+//! [`Harness`]: runs single reconciles of an operator on seeded caches.
 
 use std::ffi::OsString;
 
+use k8s_openapi::jiff::Timestamp;
 use parking_lot::Mutex;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::{
     Reply, Request, ScriptedApi, assert_requests,
-    request::{filled, json},
+    request::{json, with_type_meta},
 };
 use crate::{
-    ApiResource, Kind, NamespacedName,
+    ApiResource, Clock, Kind, NamespacedName,
     controller::{Action, ControllerBuilder, FixedArgs, ReconcileError, Setup},
     events::{EventWriter, Recorded, Recorder},
 };
 
-/// Runs one reconcile of an operator against caches that the test fills, and shows the requests that it sent. No server, no time, no watch.
+/// Runs single reconciles of an operator on seeded caches and records the requests that they send, without API server and watches.
 ///
-/// The caches hold what is [seeded](Self::seed) and nothing else: what a reconcile writes does not come back by itself. Written and seeded
-/// objects are known to the [`ScriptedApi`] that answers the requests.
+/// The caches contain only [seeded](Self::seed) objects: a reconcile's writes do not appear in them. The [`ScriptedApi`], which responds to the
+/// requests, has both written and seeded objects.
 ///
-/// Where the test itself is wrong, methods panic with a message for its author. Must be made within a tokio runtime.
+/// Methods panic on errors of the test itself. Create it within a tokio runtime. [`with_clock`](Self::with_clock) injects the wall time.
 ///
 /// ```
 /// # use k8s_openapi::api::core::v1::ConfigMap;
@@ -67,20 +68,32 @@ impl Harness {
     /// Registers an operator with its own flags.
     ///
     /// # Panics
-    /// If what was registered is wrong, as [`Setup::errors`] says, or the flags do not fit.
+    /// If the registration has [errors](Setup::errors), or the flags are invalid.
     pub fn with_args(
         args: impl IntoIterator<Item = impl Into<OsString>>,
         register: impl FnOnce(&mut Setup),
     ) -> Self {
+        Self::build(Clock::system(), FixedArgs::new(args), register)
+    }
+
+    /// Registers an operator called `test`, without flags, whose reconciles see the time of `clock`.
+    ///
+    /// Make it with [`Clock::starting_at`] and pause tokio's clock: `tokio::time::advance` then moves both.
+    pub fn with_clock(clock: Clock, register: impl FnOnce(&mut Setup)) -> Self {
+        Self::build(clock, FixedArgs::new(std::iter::empty::<OsString>()), register)
+    }
+
+    fn build(clock: Clock, args: FixedArgs, register: impl FnOnce(&mut Setup)) -> Self {
         let api = ScriptedApi::new();
         let (recorder, events) = Recorder::pipeline("test");
         let connection = api.connection().with_field_manager("test");
-        let mut setup = Setup::new("test", connection, recorder, FixedArgs::new(args));
+        let mut setup = Setup::new("test", connection, recorder, args);
+        setup.set_clock(clock);
         register(&mut setup);
         let errors: Vec<String> = setup.errors().iter().map(ToString::to_string).collect();
         assert!(
             errors.is_empty(),
-            "what was registered is wrong: {}",
+            "the registration is invalid: {}",
             errors.join("; ")
         );
         Self {
@@ -90,18 +103,16 @@ impl Harness {
         }
     }
 
-    /// Puts an object into the caches of its kind, as a watch would, and makes it known to the API server. It says `apiVersion` and `kind`, as typed
-    /// objects do. Seeding it again replaces it.
+    /// Adds an object to the caches of its kind and to the API server, or replaces it. The object must have `apiVersion` and `kind`, as typed
+    /// objects have.
     ///
     /// # Panics
-    /// If the object has no name, does not say its kind, or no informer has the kind.
+    /// If the object has no name, `apiVersion` or `kind`, or if the operator has no informer of the kind.
     pub fn seed(&self, object: &impl Serialize) {
         let object = json(object);
-        let said = (object["apiVersion"].as_str(), object["kind"].as_str());
-        let (Some(api_version), Some(kind)) = said else {
-            panic!(
-                "the seeded object does not say apiVersion and kind: use `seed_as::<Kind>`, or write them"
-            );
+        let type_meta = (object["apiVersion"].as_str(), object["kind"].as_str());
+        let (Some(api_version), Some(kind)) = type_meta else {
+            panic!("the seeded object has no apiVersion or no kind: use `seed_as::<Kind>`, or add them");
         };
         let informers = self.setup.informers().informers();
         let info = informers
@@ -110,27 +121,27 @@ impl Harness {
             .find(|info| info.api_version() == api_version && info.kind == kind);
         let Some(info) = info else {
             panic!(
-                "the operator has no informer of {api_version} {kind}: `seed_as::<Kind>` makes it known to the API server alone"
+                "the operator has no informer of {api_version} {kind}: use `seed_as::<Kind>` to add the object to the API server only"
             );
         };
         self.put(info, object);
     }
 
-    /// [`seed`](Self::seed) of what need not say `apiVersion` and `kind`. A kind without an informer is made known to the API server alone.
+    /// [Seeds](Self::seed) an object that may lack `apiVersion` and `kind`. If its kind has no informer, adds it to the API server only.
     pub fn seed_as<K: Kind>(&self, object: &impl Serialize) {
         self.put(&K::info(), json(object));
     }
 
-    /// Runs one reconcile of `namespace/name` (or `name`) with the only controller.
+    /// Runs one reconcile of the key `namespace/name` (or `name`) with the only controller.
     ///
     /// # Panics
-    /// If there are several controllers, or the key is none.
+    /// If there are several controllers, or the key is invalid.
     pub async fn reconcile(&self, key: &str) -> Result<Action, ReconcileError> {
         let controllers = self.setup.controllers();
         let [controller] = controllers else {
             let names: Vec<&str> = controllers.iter().map(ControllerBuilder::name).collect();
             panic!(
-                "the operator has {} controllers {names:?}: say which, with `reconcile_with`",
+                "the operator has {} controllers {names:?}: use `reconcile_with` to select one",
                 names.len()
             );
         };
@@ -140,7 +151,7 @@ impl Harness {
     /// Runs one reconcile with the controller of that name.
     ///
     /// # Panics
-    /// If there is no such controller, or the key is none.
+    /// If the controller does not exist, or the key is invalid.
     pub async fn reconcile_with(&self, controller: &str, key: &str) -> Result<Action, ReconcileError> {
         let key: NamespacedName = key.parse().unwrap_or_else(|error| panic!("{error}"));
         let found = self
@@ -151,44 +162,50 @@ impl Harness {
         let Some(found) = found else {
             panic!("the operator has no controller {controller:?}")
         };
-        found.reconciler().reconcile(&key).await
+        let clock = self.setup.clock();
+        clock.scope(found.reconciler().reconcile(&key)).await
     }
 
-    /// Takes the requests that were sent since the last call, in their order; events are apart.
+    /// Sets the time of the clock that reconciles see; from then on it follows tokio's clock.
+    pub fn set_time(&self, time: Timestamp) {
+        self.setup.clock().set(time);
+    }
+
+    /// Takes the requests that were sent since the last call, in order, without those of events.
     pub fn requests(&self) -> Vec<Request> {
         self.api.requests()
     }
 
-    /// Takes the requests and panics unless they are the expected ones; see [`assert_requests`](super::assert_requests).
+    /// Takes the requests and panics unless they equal the expected ones; see [`assert_requests`](super::assert_requests).
     #[track_caller]
     pub fn assert_requests(&self, expected: &[Request]) {
         assert_requests(&self.requests(), expected);
     }
 
-    /// Takes the events that were recorded since the last call, in their order, repeats one by one.
+    /// Takes the events that were recorded since the last call, in order, without aggregation.
     pub fn events(&self) -> Vec<Recorded> {
         self.events.lock().drain()
     }
 
-    /// Answers the next request that matches with `reply`; see [`ScriptedApi::reply_with`].
+    /// Replies to the next matching request with `reply`; see [`ScriptedApi::reply_with`].
     pub fn reply_with(&self, matches: impl Fn(&Request) -> bool + Send + 'static, reply: Reply) {
         self.api.reply_with(matches, reply);
     }
 
-    /// The API server that answers.
+    /// Returns the API server.
     pub fn api(&self) -> &ScriptedApi {
         &self.api
     }
 
-    /// What was registered.
+    /// Returns the registration.
     pub fn setup(&self) -> &Setup {
         &self.setup
     }
 
     fn put(&self, info: &ApiResource, object: Value) {
-        let object = filled(info, object);
+        let object = with_type_meta(info, object);
         if let Err(error) = self.setup.informers().seed(info, &object) {
-            panic!("the object cannot be seeded: {error}");
+            panic!("seeding the object failed: {error}");
         }
         self.api.put_value(info, object);
     }

@@ -1,16 +1,16 @@
-//! Testing reconcilers without a server.
+//! Tests of reconcilers without an API server.
 //!
-//! A [`Harness`] registers an operator, is seeded with objects, runs one reconcile and shows what it sent. Behind it a [`ScriptedApi`] answers
-//! the [`Request`]s; it can be used alone to test what sends requests without a controller. For tests with an API server see the
-//! package `kubewright-testkit`.
+//! A [`Harness`] registers an operator on seeded caches, runs one reconcile and returns the requests that it sent. A [`ScriptedApi`] responds to the
+//! [`Request`]s; use it alone to test code that sends requests without a controller. For tests with an API server see the package
+//! `kubewright-testkit`.
 
-mod answers;
 mod api;
-mod difference;
+mod default_replies;
 mod harness;
 mod request;
+mod request_diff;
 
 pub use api::{Reply, ScriptedApi};
-pub use difference::assert_requests;
 pub use harness::Harness;
 pub use request::Request;
+pub use request_diff::assert_requests;

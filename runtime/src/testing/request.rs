@@ -1,4 +1,4 @@
-//! A request as people think of it: verb, resource, name, body.
+//! [`Request`]: the verb, resource, name and body of a request, for comparison in tests.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -9,22 +9,22 @@ use crate::{ApiResource, Kind, NamespacedName, client::PatchBody};
 
 /// A request that was sent, or that a test expects.
 ///
-/// Two are equal if verb, resource, subresource, namespace, name and body are; the [`query`](Self::query) is not compared.
+/// Equality compares verb, resource, subresource, namespace, name and body, but not the [`query`](Self::query).
 #[derive(Clone, Debug)]
 pub struct Request {
     /// `get`, `list`, `create`, `update`, `patch`, `apply` or `delete`.
     pub verb: &'static str,
     /// The resource with its group: `deployments.apps`.
     pub resource: String,
-    /// `status`, `scale` or another; none for the object itself.
+    /// The subresource, such as `status` or `scale`; none for the object itself.
     pub subresource: Option<String>,
     /// The namespace; none for cluster-scoped kinds and for lists of all namespaces.
     pub namespace: Option<String>,
-    /// The object's name; none for lists and for objects that the API server names.
+    /// The object's name; none for lists and with `generateName`.
     pub name: Option<String>,
-    /// What was sent; null for nothing.
+    /// The body; null without one.
     pub body: Value,
-    /// What stood behind the question mark: `fieldManager`, `force` and so on.
+    /// The query parameters: `fieldManager`, `force` and so on.
     pub query: BTreeMap<String, String>,
 }
 
@@ -34,7 +34,7 @@ impl PartialEq for Request {
     }
 }
 
-/// `create deployments.apps default/web`, without the body.
+/// Displays as `create deployments.apps default/web`, without the body.
 impl fmt::Display for Request {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.verb, self.resource)?;
@@ -43,59 +43,59 @@ impl fmt::Display for Request {
         }
         match (&self.namespace, &self.name) {
             (Some(namespace), Some(name)) => write!(f, " {namespace}/{name}"),
-            (Some(place), None) | (None, Some(place)) => write!(f, " {place}"),
+            (Some(part), None) | (None, Some(part)) => write!(f, " {part}"),
             (None, None) => Ok(()),
         }
     }
 }
 
 impl Request {
-    /// The expected creation of an object.
+    /// Returns the expected `create` of an object.
     pub fn create<K: Kind + kube::Resource + Serialize>(object: &K) -> Self {
         Self::of_object("create", None, object)
     }
 
-    /// The expected replacement of an object.
+    /// Returns the expected `update` of an object.
     pub fn update<K: Kind + kube::Resource + Serialize>(object: &K) -> Self {
         Self::of_object("update", None, object)
     }
 
-    /// The expected replacement of an object's status.
+    /// Returns the expected `update` of an object's status.
     pub fn update_status<K: Kind + kube::Resource + Serialize>(object: &K) -> Self {
         Self::of_object("update", Some("status"), object)
     }
 
-    /// The expected apply of what stands for an object; `apiVersion` and `kind` are filled in.
+    /// Returns the expected `apply` of an object; `apiVersion` and `kind` are added.
     pub fn apply<K: Kind>(object: &impl Serialize) -> Self {
         Self::of_applied::<K>(None, object)
     }
 
-    /// The expected apply of a status.
+    /// Returns the expected `apply` of a status.
     pub fn apply_status<K: Kind>(object: &impl Serialize) -> Self {
         Self::of_applied::<K>(Some("status"), object)
     }
 
-    /// The expected patch of an object.
+    /// Returns the expected `patch` of an object.
     pub fn patch<K: Kind>(name: &NamespacedName, patch: &PatchBody<impl Serialize>) -> Self {
         Self::named::<K>("patch", None, name, json(patch.value()))
     }
 
-    /// The expected patch of a status.
+    /// Returns the expected `patch` of a status.
     pub fn patch_status<K: Kind>(name: &NamespacedName, patch: &PatchBody<impl Serialize>) -> Self {
         Self::named::<K>("patch", Some("status"), name, json(patch.value()))
     }
 
-    /// The expected deletion of an object, without options.
+    /// Returns the expected `delete` of an object, without options.
     pub fn delete<K: Kind>(name: &NamespacedName) -> Self {
         Self::named::<K>("delete", None, name, Value::Object(serde_json::Map::new()))
     }
 
-    /// The expected reading of an object.
+    /// Returns the expected `get` of an object.
     pub fn get<K: Kind>(name: &NamespacedName) -> Self {
         Self::named::<K>("get", None, name, Value::Null)
     }
 
-    /// The same with another body.
+    /// Replaces the body.
     pub fn with_body(self, body: &impl Serialize) -> Self {
         Self {
             body: json(body),
@@ -103,7 +103,7 @@ impl Request {
         }
     }
 
-    /// The name of the object, where the request names one.
+    /// Returns the name of the object, if the request has one.
     pub fn namespaced_name(&self) -> Option<NamespacedName> {
         let name = self.name.as_deref()?;
         Some(match self.namespace.as_deref() {
@@ -136,7 +136,7 @@ impl Request {
 
     fn of_applied<K: Kind>(subresource: Option<&str>, object: &impl Serialize) -> Self {
         let info = K::info();
-        let body = filled(&info, json(object));
+        let body = with_type_meta(&info, json(object));
         let text = |key: &str| body["metadata"][key].as_str().map(str::to_owned);
         let (namespace, name) = (text("namespace"), text("name"));
         Self {
@@ -171,7 +171,7 @@ impl Request {
         }
     }
 
-    /// Reads a request off the wire; none if its path is no object's.
+    /// Parses an HTTP request; none if the path or method is not that of an API resource.
     pub(super) fn parse(parts: &http::request::Parts, body: &[u8]) -> Option<Self> {
         let mut path = parts.uri.path().trim_matches('/').split('/');
         let group = match path.next()? {
@@ -182,7 +182,7 @@ impl Request {
         path.next()?;
         let mut rest: Vec<&str> = path.collect();
         let mut namespace = None;
-        // `namespaces/x/status` is the status of a namespace, not a kind called status.
+        // `namespaces/x/status` is the status of a namespace, not a resource called `status`.
         if rest.len() > 2 && rest[0] == "namespaces" && !matches!(rest[2], "status" | "finalize") {
             namespace = Some(rest[1].to_owned());
             rest.drain(..2);
@@ -214,13 +214,13 @@ impl Request {
             namespace,
             name: named.or_else(|| body["metadata"]["name"].as_str().map(str::to_owned)),
             body,
-            query: query(parts.uri.query().unwrap_or_default()),
+            query: parse_query(parts.uri.query().unwrap_or_default()),
         })
     }
 }
 
-/// The object with `apiVersion` and `kind`.
-pub(super) fn filled(info: &ApiResource, mut object: Value) -> Value {
+/// Adds `apiVersion` and `kind` to an object that lacks them.
+pub(super) fn with_type_meta(info: &ApiResource, mut object: Value) -> Value {
     if let Value::Object(members) = &mut object {
         members
             .entry("apiVersion")
@@ -230,24 +230,24 @@ pub(super) fn filled(info: &ApiResource, mut object: Value) -> Value {
     object
 }
 
-/// The JSON of what a test made. Panics where that has none: the mistake is the test's.
+/// Serialises a test's object to JSON. Panics if that fails, because the test is wrong.
 pub(super) fn json(object: &impl Serialize) -> Value {
     match serde_json::to_value(object) {
         Ok(value) => value,
-        Err(error) => panic!("what the test made does not serialise to JSON: {error}"),
+        Err(error) => panic!("serialising the test's object to JSON failed: {error}"),
     }
 }
 
-fn query(text: &str) -> BTreeMap<String, String> {
+fn parse_query(text: &str) -> BTreeMap<String, String> {
     let pairs = text.split('&').filter(|pair| !pair.is_empty());
     pairs
         .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
-        .map(|(key, value)| (key.to_owned(), decoded(value)))
+        .map(|(key, value)| (key.to_owned(), percent_decode(value)))
         .collect()
 }
 
-/// Undoes the encoding of a query.
-fn decoded(text: &str) -> String {
+/// Decodes a percent-encoded query value.
+fn percent_decode(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let [first, tail @ ..] = rest {

@@ -1,28 +1,28 @@
-//! Who leads, decided from what was seen of the lease.
+//! The decision of a leader election, from the observed lease, without I/O.
 
 use jiff::Timestamp;
 use k8s_openapi::{api::coordination::v1::LeaseSpec, apimachinery::pkg::apis::meta::v1::MicroTime};
 use tokio::time::{Duration, Instant};
 
-use super::Timing;
+use super::ElectionTiming;
 
-/// The lease as this candidate knows it.
+/// The election as one candidate observes it.
 pub(super) struct Election {
     identity: String,
     pub(super) lease_seconds: i32,
-    /// A second of this candidate's clock, which tests make run faster or slower than others'.
+    /// A second on this candidate's clock; tests change it to simulate clock skew.
     pub(super) second: Duration,
-    observed: Option<Observed>,
+    observed: Option<ObservedLease>,
 }
 
-struct Observed {
+struct ObservedLease {
     spec: LeaseSpec,
-    /// When the last change was seen here; what the record itself says of times is never compared with a clock.
-    changed: Instant,
+    /// When the last change was observed. The record's own timestamps are never compared with a clock.
+    changed_at: Instant,
 }
 
 impl Election {
-    pub(super) fn new(identity: String, timing: &Timing) -> Self {
+    pub(super) fn new(identity: String, timing: &ElectionTiming) -> Self {
         Self {
             identity,
             lease_seconds: i32::try_from(timing.lease_duration.as_secs()).unwrap_or(i32::MAX),
@@ -31,23 +31,29 @@ impl Election {
         }
     }
 
-    /// Notes what the server holds. Only a change moves the observation time.
+    /// Records the lease as read from the API server. The observation time changes only if the record did.
     pub(super) fn observe(&mut self, spec: LeaseSpec, now: Instant) {
         if self
             .observed
             .as_ref()
             .is_none_or(|observed| observed.spec != spec)
         {
-            self.observed = Some(Observed { spec, changed: now });
+            self.observed = Some(ObservedLease {
+                spec,
+                changed_at: now,
+            });
         }
     }
 
-    /// Notes what this candidate wrote, as of the moment at which the request was sent.
+    /// Records the lease that this candidate wrote, observed at the time when the request was sent.
     pub(super) fn wrote(&mut self, spec: LeaseSpec, sent: Instant) {
-        self.observed = Some(Observed { spec, changed: sent });
+        self.observed = Some(ObservedLease {
+            spec,
+            changed_at: sent,
+        });
     }
 
-    /// Who held the lease when it was last seen.
+    /// Returns the last observed holder.
     pub(super) fn holder(&self) -> Option<&str> {
         let spec = &self.observed.as_ref()?.spec;
         spec.holder_identity
@@ -59,27 +65,27 @@ impl Election {
         self.holder() == Some(&self.identity)
     }
 
-    /// Whether the lease's duration has not passed since its record changed.
+    /// Returns whether the observed lease has not expired.
     fn is_valid(&self, now: Instant) -> bool {
         self.observed.as_ref().is_some_and(|observed| {
             let seconds = observed.spec.lease_duration_seconds.unwrap_or(0);
-            now < observed.changed + self.second * u32::try_from(seconds).unwrap_or(0)
+            now < observed.changed_at + self.second * u32::try_from(seconds).unwrap_or(0)
         })
     }
 
-    /// What to write to renew a lease that is held and valid, without asking first; none when one must ask.
+    /// Returns the renewed lease if this candidate holds it and it is valid, so that it can be written without a read.
     pub(super) fn renewal(&self, now: Instant, wall: Timestamp) -> Option<LeaseSpec> {
-        (self.leads() && self.is_valid(now)).then(|| self.claimed(wall))
+        (self.leads() && self.is_valid(now)).then(|| self.held(wall))
     }
 
-    /// What to write over the lease that was just observed (or create where there is none); none while another holds it.
+    /// Returns the lease to write over the one just observed, or to create; none while another candidate holds it.
     pub(super) fn claim(&self, now: Instant, wall: Timestamp) -> Option<LeaseSpec> {
         let blocked = self.holder().is_some() && self.is_valid(now) && !self.leads();
-        (!blocked).then(|| self.claimed(wall))
+        (!blocked).then(|| self.held(wall))
     }
 
-    /// The lease in this candidate's hands. Taking it from somebody else is a transition, renewing is not.
-    fn claimed(&self, wall: Timestamp) -> LeaseSpec {
+    /// Returns the lease held by this candidate. A change of the holder counts as a transition, a renewal does not.
+    fn held(&self, wall: Timestamp) -> LeaseSpec {
         let now = microseconds(wall);
         let old = self.observed.as_ref().map(|observed| observed.spec.clone());
         let transitions = old.as_ref().map_or(0, |old| old.lease_transitions.unwrap_or(0));
@@ -98,7 +104,7 @@ impl Election {
         }
     }
 
-    /// The lease in nobody's hands, for one second: the next candidate need not wait.
+    /// Returns the lease without a holder and with a duration of one second, so that the next candidate need not wait.
     pub(super) fn released(&self, wall: Timestamp) -> LeaseSpec {
         let now = microseconds(wall);
         LeaseSpec {
@@ -115,7 +121,7 @@ impl Election {
     }
 }
 
-/// The API server keeps microseconds; what it gives back must equal what was sent.
+/// Truncates to microseconds, as the API server does, so that its response equals the request.
 fn microseconds(wall: Timestamp) -> MicroTime {
     MicroTime(Timestamp::from_microsecond(wall.as_microsecond()).unwrap_or(wall))
 }

@@ -1,4 +1,4 @@
-//! A candidate in the background: its elector's task, and what others know of it.
+//! A handle to the elector's background task: waits until it leads or lost the lease, and stops it.
 
 use std::future::pending;
 
@@ -9,69 +9,75 @@ use tokio_util::sync::CancellationToken;
 use super::{Elector, LostLease};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum State {
+enum LeadershipState {
     Candidate,
     Leading,
     Lost(LostLease),
 }
 
-/// A running candidacy. Dropped, it stops renewing; the lease then expires.
-pub(in crate::manager) struct Candidacy {
-    state: watch::Receiver<State>,
-    give_up: CancellationToken,
+/// A running elector. Dropping it stops the renewals, so that the lease expires.
+pub(in crate::manager) struct ElectorHandle {
+    state: watch::Receiver<LeadershipState>,
+    stop: CancellationToken,
     task: JoinSet<()>,
 }
 
-impl Candidacy {
-    /// Runs for leader until [`give_up`](Self::give_up). `leading` is 1 while it leads.
+impl ElectorHandle {
+    /// Runs the elector in a task until [`release`](Self::release). `leading` is 1 while it leads.
     pub(in crate::manager) fn start(elector: Elector, leading: Gauge) -> Self {
-        let (sender, state) = watch::channel(State::Candidate);
-        let give_up = CancellationToken::new();
+        let (sender, state) = watch::channel(LeadershipState::Candidate);
+        let stop = CancellationToken::new();
         let mut task = JoinSet::new();
-        task.spawn(run(elector, leading, sender, give_up.clone()));
-        Self { state, give_up, task }
+        task.spawn(run(elector, leading, sender, stop.clone()));
+        Self { state, stop, task }
     }
 
     /// Waits until the lease is held.
     pub(in crate::manager) async fn leading(&mut self) {
-        self.reached(|state| *state == State::Leading).await;
+        self.wait_for(|state| *state == LeadershipState::Leading).await;
     }
 
     /// Waits until the lease is lost.
     pub(in crate::manager) async fn lost(&mut self) -> LostLease {
-        match self.reached(|state| matches!(state, State::Lost(_))).await {
-            State::Lost(lost) => lost,
+        let is_lost = |state: &LeadershipState| matches!(state, LeadershipState::Lost(_));
+        match self.wait_for(is_lost).await {
+            LeadershipState::Lost(lost) => lost,
             _ => pending().await,
         }
     }
 
-    /// Stops, and gives the lease back if it is held. To be called when nothing runs any more that needs the lease.
-    pub(in crate::manager) async fn give_up(mut self) {
-        self.give_up.cancel();
+    /// Stops the elector and releases the lease if it is held. Call it when nothing that needs the lease runs any more.
+    pub(in crate::manager) async fn release(mut self) {
+        self.stop.cancel();
         while self.task.join_next().await.is_some() {}
     }
 
-    async fn reached(&mut self, is: impl FnMut(&State) -> bool) -> State {
-        let reached = self.state.wait_for(is).await.map(|state| state.clone());
+    async fn wait_for(&mut self, condition: impl FnMut(&LeadershipState) -> bool) -> LeadershipState {
+        let reached = self.state.wait_for(condition).await.map(|state| state.clone());
         match reached {
             Ok(state) => state,
-            // The task ended because it was told to.
+            // The task was stopped.
             Err(_) => pending().await,
         }
     }
 }
 
-async fn run(mut elector: Elector, leading: Gauge, state: watch::Sender<State>, give_up: CancellationToken) {
-    let candidacy = async {
+async fn run(
+    mut elector: Elector,
+    leading: Gauge,
+    state: watch::Sender<LeadershipState>,
+    stop: CancellationToken,
+) {
+    let term = async {
         let since = elector.acquire().await;
         leading.set(1);
-        state.send_replace(State::Leading);
+        state.send_replace(LeadershipState::Leading);
         let lost = elector.hold(since).await;
         leading.set(0);
-        state.send_replace(State::Lost(lost));
+        state.send_replace(LeadershipState::Lost(lost));
     };
-    give_up.run_until_cancelled(candidacy).await;
+    stop.run_until_cancelled(term).await;
     leading.set(0);
-    give_up.cancelled().await;
+    stop.cancelled().await;
     elector.release().await;
 }

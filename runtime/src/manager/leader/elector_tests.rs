@@ -1,5 +1,5 @@
-//! Mirrors client-go's TestTryAcquireOrRenewLeases, TestFastPathLeaderElection and TestReleaseRetriesOnConflict against an
-//! API server of one Lease, with a paused clock. Here: single attempts.
+//! Single attempts, after client-go's TestTryAcquireOrRenewLeases and TestFastPathLeaderElection, on an in-memory API server with one Lease and
+//! a paused clock.
 
 use std::{
     collections::VecDeque,
@@ -16,23 +16,23 @@ use tokio::time::{Duration, Instant, advance, timeout};
 use super::*;
 use crate::cache::tests::support::log::Log;
 
-/// Whole terms: acquired, held, lost, released.
+/// Terms: acquire, renew, lose, release.
 #[path = "term_tests.rs"]
 mod terms;
 
-/// Holds one Lease as an API server does: versions, conflicts, 404; fails as scripted.
+/// An API server with one Lease: versions, conflicts, 404, scripted failures.
 #[derive(Default)]
 struct Server {
     lease: Option<Value>,
     version: u64,
     requests: Vec<&'static str>,
-    /// For the next requests with this method: the status code to answer with.
+    /// Status codes for the next requests with these methods.
     failures: VecDeque<(Method, u16)>,
-    /// The status code of every answer from now on; 200 stands for a page of HTML.
+    /// Status code of every response; 200 returns an HTML page.
     always: Option<u16>,
-    /// Whether nothing is answered at all.
+    /// Whether no request gets a response.
     silent: bool,
-    /// Requests with this method are not answered.
+    /// Requests with this method get no response.
     hangs_at: Option<Method>,
 }
 
@@ -129,7 +129,12 @@ fn elector_with(server: &Shared, identity: &str, fence: &Fence) -> Elector {
         }
     });
     let lock = LeaseLock::new(kube::Client::new(service, "default"), "default", "shop");
-    Elector::new(lock, identity.to_owned(), Timing::default(), fence.clone())
+    Elector::new(
+        lock,
+        identity.to_owned(),
+        ElectionTiming::default(),
+        fence.clone(),
+    )
 }
 
 fn held_by(holder: &str, transitions: i32) -> Value {
@@ -145,10 +150,13 @@ fn requests(server: &Shared) -> Vec<&'static str> {
 
 /// client-go: TestTryAcquireOrRenewLeases, "acquire from no object".
 #[tokio::test(start_paused = true)]
-async fn creates_the_lease_where_there_is_none() {
+async fn creates_a_missing_lease() {
     let server = Shared::default();
     let mut elector = elector(&server, "baz");
-    assert_eq!(elector.attempt().await.unwrap(), Try::Held(Instant::now()));
+    assert_eq!(
+        elector.attempt().await.unwrap(),
+        AttemptOutcome::Held(Instant::now())
+    );
     assert_eq!(requests(&server), ["get", "create"]);
     let spec = server.lock().unwrap().spec();
     assert_eq!(spec.holder_identity.as_deref(), Some("baz"));
@@ -161,13 +169,13 @@ async fn creates_the_lease_where_there_is_none() {
 /// client-go: TestTryAcquireOrRenewLeases, "acquire from object without annotations", "acquire from unled object",
 /// "acquire from empty led, acked object".
 #[tokio::test(start_paused = true)]
-async fn takes_a_lease_that_nobody_holds_at_once() {
+async fn acquires_a_lease_without_holder_at_once() {
     for spec in [json!({}), held_by("", 4)] {
         let server = Shared::default();
         let transitions = spec["leaseTransitions"].as_i64().unwrap_or(0);
         server.lock().unwrap().put(&spec);
         let mut elector = elector(&server, "baz");
-        assert!(matches!(elector.attempt().await, Ok(Try::Held(_))));
+        assert!(matches!(elector.attempt().await, Ok(AttemptOutcome::Held(_))));
         assert_eq!(requests(&server), ["get", "update"]);
         assert_eq!(
             server.lock().unwrap().spec().lease_transitions.map(i64::from),
@@ -178,27 +186,33 @@ async fn takes_a_lease_that_nobody_holds_at_once() {
 
 /// client-go: TestTryAcquireOrRenewLeases, "don't acquire from led, acked object".
 #[tokio::test(start_paused = true)]
-async fn waits_for_the_locally_observed_end_whatever_the_record_says() {
+async fn lease_expires_by_local_observation_not_by_its_renew_time() {
     let server = Shared::default();
-    // By its own renewTime this record expired years ago; a skewed clock must not matter.
+    // By its renewTime this record expired years ago; clock skew must not matter.
     server.lock().unwrap().put(&held_by("bing", 2));
     let mut elector = elector(&server, "baz");
     for _ in 0..3 {
-        assert_eq!(elector.attempt().await.unwrap(), Try::HeldBy("bing".into()));
+        assert_eq!(
+            elector.attempt().await.unwrap(),
+            AttemptOutcome::HeldBy("bing".into())
+        );
         advance(Duration::from_secs(4)).await;
     }
-    // A renewal by the other moves the end.
+    // A renewal by the holder extends it.
     let mut renewed = held_by("bing", 2);
     renewed["renewTime"] = json!("2020-01-01T00:00:02.000000Z");
     server.lock().unwrap().put(&renewed);
     for _ in 0..3 {
-        assert_eq!(elector.attempt().await.unwrap(), Try::HeldBy("bing".into()));
+        assert_eq!(
+            elector.attempt().await.unwrap(),
+            AttemptOutcome::HeldBy("bing".into())
+        );
         advance(Duration::from_secs(5)).await;
     }
-    // A new version with the same record does not.
+    // A new resource version with the same record does not.
     let same = server.lock().unwrap().lease.as_ref().unwrap()["spec"].clone();
     server.lock().unwrap().put(&same);
-    assert!(matches!(elector.attempt().await, Ok(Try::Held(_))));
+    assert!(matches!(elector.attempt().await, Ok(AttemptOutcome::Held(_))));
     let spec = server.lock().unwrap().spec();
     assert_eq!(
         (spec.holder_identity.as_deref(), spec.lease_transitions),
@@ -208,11 +222,11 @@ async fn waits_for_the_locally_observed_end_whatever_the_record_says() {
 
 /// client-go: TestTryAcquireOrRenewLeases, "renew already acquired object".
 #[tokio::test(start_paused = true)]
-async fn renews_its_own_lease_without_a_transition() {
+async fn renewal_does_not_count_as_a_transition() {
     let server = Shared::default();
     server.lock().unwrap().put(&held_by("baz", 7));
     let mut elector = elector(&server, "baz");
-    assert!(matches!(elector.attempt().await, Ok(Try::Held(_))));
+    assert!(matches!(elector.attempt().await, Ok(AttemptOutcome::Held(_))));
     let spec = server.lock().unwrap().spec();
     assert_eq!(spec.lease_transitions, Some(7));
     assert_eq!(spec.acquire_time.unwrap().0.to_string(), "2020-01-01T00:00:00Z");
@@ -221,7 +235,7 @@ async fn renews_its_own_lease_without_a_transition() {
 
 /// client-go: TestTryAcquireOrRenewLeases, "acquire from led object with the lease duration seconds", "acquire from led, unacked object".
 #[tokio::test(start_paused = true)]
-async fn the_records_own_duration_counts() {
+async fn lease_duration_is_taken_from_the_record() {
     for (seconds, waits) in [(Some(3), 3), (None, 0), (Some(-5), 0), (Some(60), 60)] {
         let server = Shared::default();
         let mut record = held_by("bing", 0);
@@ -229,19 +243,28 @@ async fn the_records_own_duration_counts() {
         server.lock().unwrap().put(&record);
         let mut elector = elector(&server, "baz");
         if waits > 0 {
-            assert_eq!(elector.attempt().await.unwrap(), Try::HeldBy("bing".into()));
+            assert_eq!(
+                elector.attempt().await.unwrap(),
+                AttemptOutcome::HeldBy("bing".into())
+            );
             advance(Duration::from_millis(waits * 1000 - 1)).await;
-            assert_eq!(elector.attempt().await.unwrap(), Try::HeldBy("bing".into()));
+            assert_eq!(
+                elector.attempt().await.unwrap(),
+                AttemptOutcome::HeldBy("bing".into())
+            );
             advance(Duration::from_millis(1)).await;
         }
-        assert!(matches!(elector.attempt().await, Ok(Try::Held(_))), "{seconds:?}");
+        assert!(
+            matches!(elector.attempt().await, Ok(AttemptOutcome::Held(_))),
+            "{seconds:?}"
+        );
         assert_eq!(server.lock().unwrap().spec().lease_transitions, Some(1));
     }
 }
 
 /// client-go: TestFastPathLeaderElection, "Exercise fast path after lock acquired".
 #[tokio::test(start_paused = true)]
-async fn renews_without_reading_first() {
+async fn renews_without_a_read() {
     let server = Shared::default();
     let mut elector = elector(&server, "baz");
     for _ in 0..3 {
@@ -252,21 +275,21 @@ async fn renews_without_reading_first() {
 
 /// client-go: TestFastPathLeaderElection, "Fallback to slow path after fast path fails".
 #[tokio::test(start_paused = true)]
-async fn reads_the_lease_when_renewing_fails() {
+async fn reads_the_lease_if_the_renewal_fails() {
     let server = Shared::default();
     let mut elector = elector(&server, "baz");
     elector.attempt().await.unwrap();
     requests(&server);
     for code in [409, 500] {
         server.lock().unwrap().failures.push_back((Method::PUT, code));
-        assert!(matches!(elector.attempt().await, Ok(Try::Held(_))));
+        assert!(matches!(elector.attempt().await, Ok(AttemptOutcome::Held(_))));
         assert_eq!(requests(&server), ["update", "get", "update"]);
     }
 }
 
-/// A lease that may have ended is another's, perhaps: it is read first.
+/// Another candidate may have acquired it.
 #[tokio::test(start_paused = true)]
-async fn reads_the_lease_when_its_own_has_expired() {
+async fn reads_the_lease_if_its_own_has_expired() {
     let server = Shared::default();
     let mut elector = elector(&server, "baz");
     elector.attempt().await.unwrap();
@@ -276,9 +299,9 @@ async fn reads_the_lease_when_its_own_has_expired() {
     assert_eq!(requests(&server), ["get", "update"]);
 }
 
-/// The wall clock only writes times into the record: one that jumps, by years and back, changes nothing.
+/// Wall clock timestamps in the record count only as changes.
 #[tokio::test(start_paused = true)]
-async fn jumps_of_the_others_wall_clock_count_as_renewals_and_nothing_else() {
+async fn wall_clock_jumps_of_the_holder_count_as_renewals() {
     let server = Shared::default();
     let mut elector = elector(&server, "baz");
     for time in [
@@ -290,17 +313,20 @@ async fn jumps_of_the_others_wall_clock_count_as_renewals_and_nothing_else() {
         record["renewTime"] = json!(time);
         server.lock().unwrap().put(&record);
         for _ in 0..2 {
-            assert_eq!(elector.attempt().await.unwrap(), Try::HeldBy("bing".into()));
+            assert_eq!(
+                elector.attempt().await.unwrap(),
+                AttemptOutcome::HeldBy("bing".into())
+            );
             advance(Duration::from_secs(7)).await;
         }
     }
     advance(Duration::from_secs(1)).await;
-    assert!(matches!(elector.attempt().await, Ok(Try::Held(_))));
+    assert!(matches!(elector.attempt().await, Ok(AttemptOutcome::Held(_))));
 }
 
-/// What people do to a Lease by hand while it is held: the leader heals what can be healed.
+/// The leader's renewal repairs a Lease that a user edited.
 #[tokio::test(start_paused = true)]
-async fn a_lease_that_was_edited_is_healed_by_its_leader() {
+async fn leader_repairs_an_edited_lease() {
     for edit in [
         json!({"holderIdentity": "baz", "leaseDurationSeconds": 1}),
         json!({"holderIdentity": "baz"}),
@@ -310,31 +336,37 @@ async fn a_lease_that_was_edited_is_healed_by_its_leader() {
         let mut elector = elector(&server, "baz");
         elector.attempt().await.unwrap();
         server.lock().unwrap().put(&edit);
-        assert!(matches!(elector.attempt().await, Ok(Try::Held(_))), "{edit}");
+        assert!(
+            matches!(elector.attempt().await, Ok(AttemptOutcome::Held(_))),
+            "{edit}"
+        );
         let spec = server.lock().unwrap().spec();
         assert_eq!(spec.lease_duration_seconds, Some(15));
         let strategy = serde_json::to_value(spec.strategy).unwrap();
-        assert_eq!(strategy, edit["strategy"], "what is not ours stays");
+        assert_eq!(strategy, edit["strategy"], "other fields are preserved");
     }
 }
 
-/// A Lease that vanishes is no reason to take over from somebody who was just seen to hold it: its leader makes it again.
+/// Its holder creates it again, if it still runs.
 #[tokio::test(start_paused = true)]
-async fn a_deleted_lease_is_left_to_its_holder_until_it_would_have_expired() {
+async fn deleted_lease_is_not_acquired_before_it_would_have_expired() {
     let server = Shared::default();
     server.lock().unwrap().put(&held_by("bing", 0));
     let mut elector = elector(&server, "baz");
     elector.attempt().await.unwrap();
     server.lock().unwrap().lease = None;
     advance(Duration::from_secs(14)).await;
-    assert_eq!(elector.attempt().await.unwrap(), Try::HeldBy("bing".into()));
+    assert_eq!(
+        elector.attempt().await.unwrap(),
+        AttemptOutcome::HeldBy("bing".into())
+    );
     advance(Duration::from_secs(1)).await;
-    assert!(matches!(elector.attempt().await, Ok(Try::Held(_))));
+    assert!(matches!(elector.attempt().await, Ok(AttemptOutcome::Held(_))));
 }
 
-/// An API server that is broken in any way is asked again at the usual pace: at most once a retry period, get and update each.
+/// At most one get and one update per retry period.
 #[tokio::test(start_paused = true)]
-async fn no_failure_makes_a_busy_loop() {
+async fn failures_are_retried_at_the_retry_period() {
     for code in [401, 403, 404, 409, 422, 429, 500, 503, 200] {
         let server = Shared::default();
         server.lock().unwrap().always = Some(code);
@@ -345,17 +377,17 @@ async fn no_failure_makes_a_busy_loop() {
     }
 }
 
-/// LogOnce once, however often it is tried.
+/// Logged once for all attempts.
 #[tokio::test(start_paused = true)]
-async fn who_is_not_let_in_is_told_what_to_do() {
-    for (code, said) in [
+async fn unauthorized_and_forbidden_log_the_fix() {
+    for (code, message) in [
         (
             401,
-            "Unauthorized (the API server does not accept the operator's credentials: renew the token or the certificate)",
+            "Unauthorized (the API server rejected the operator's credentials: renew the token or the certificate)",
         ),
         (
             403,
-            "Forbidden (the operator may not use leases here: `kubewright generate`, then apply manifests/rbac)",
+            "Forbidden (the operator has no permission for leases: run `kubewright generate`, then apply manifests/rbac)",
         ),
     ] {
         let server = Shared::default();
@@ -363,32 +395,29 @@ async fn who_is_not_let_in_is_told_what_to_do() {
         let log = Log::start();
         let mut elector = elector(&server, "baz");
         assert!(timeout(Duration::from_mins(1), elector.acquire()).await.is_err());
-        let lines = log.lines("cannot acquire the leader lease yet");
+        let lines = log.lines("acquiring the leader lease failed");
         assert!(
-            matches!(&*lines, [line] if line.contains(said)),
+            matches!(&*lines, [line] if line.contains(message)),
             "{code}: {lines:?}"
         );
     }
 }
 
-/// Open from the sending of a renewal for as long as the renew deadline; closed whenever the lease is not held.
+/// Open for the renew deadline after a renewal was sent; closed while the lease is not held.
 #[tokio::test(start_paused = true)]
-async fn the_fence_is_open_while_the_lease_is_held() {
+async fn fence_is_open_while_the_lease_is_held() {
     let server = Shared::default();
     let fence = Fence::default();
     let mut elector = elector_with(&server, "baz", &fence);
     let may_write = async || fence.guard(async {}).await.is_ok();
-    assert!(!may_write().await, "a candidate does not write");
+    assert!(!may_write().await, "a candidate must not write");
     let since = elector.acquire().await;
     assert!(may_write().await);
     advance(Duration::from_millis(9_999)).await;
     assert!(may_write().await);
     advance(Duration::from_millis(1)).await;
-    assert!(
-        !may_write().await,
-        "10 s after the renewal was sent, whoever noticed"
-    );
-    assert!(matches!(elector.attempt().await, Ok(Try::Held(_))));
+    assert!(!may_write().await, "10 s after the renewal was sent");
+    assert!(matches!(elector.attempt().await, Ok(AttemptOutcome::Held(_))));
     assert!(may_write().await && since.elapsed() == Duration::from_secs(10));
 
     server.lock().unwrap().put(&held_by("bing", 1));

@@ -1,4 +1,4 @@
-//! The requests for one Lease.
+//! Reads and writes one Lease: client-go's resource lock.
 
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use kube::{
@@ -6,12 +6,12 @@ use kube::{
     api::{ObjectMeta, PostParams},
 };
 
-/// One Lease and the version of it that was last seen, which updates must match.
+/// One Lease, and its last observed version, which updates must match.
 pub(crate) struct LeaseLock {
     api: Api<Lease>,
     namespace: String,
     name: String,
-    seen: Option<Lease>,
+    last_seen: Option<Lease>,
 }
 
 impl LeaseLock {
@@ -20,25 +20,25 @@ impl LeaseLock {
             api: Api::namespaced(client, namespace),
             namespace: namespace.to_owned(),
             name: name.to_owned(),
-            seen: None,
+            last_seen: None,
         }
     }
 
-    /// `namespace/name`, for messages.
+    /// Returns `namespace/name`, for messages.
     pub(super) fn name(&self) -> String {
         format!("{}/{}", self.namespace, self.name)
     }
 
-    /// The record, or none when there is no such Lease.
+    /// Gets the Lease; returns none if it does not exist.
     pub(super) async fn read(&mut self) -> Result<Option<LeaseSpec>, kube::Error> {
-        self.seen = self.api.get_opt(&self.name).await?;
-        Ok(self.seen.as_ref().map(record))
+        self.last_seen = self.api.get_opt(&self.name).await?;
+        Ok(self.last_seen.as_ref().map(record))
     }
 
-    /// Creates the Lease, or replaces the version that was last seen; a conflict is an error. Returns what the server keeps.
+    /// Creates the Lease, or replaces the last observed version. A conflict is an error. Returns the spec as stored by the API server.
     pub(super) async fn write(&mut self, spec: LeaseSpec) -> Result<LeaseSpec, kube::Error> {
         let parameters = PostParams::default();
-        let written = match &self.seen {
+        let written = match &self.last_seen {
             None => {
                 let metadata = ObjectMeta {
                     name: Some(self.name.clone()),
@@ -51,22 +51,22 @@ impl LeaseLock {
                 };
                 self.api.create(&parameters, &lease).await?
             }
-            Some(seen) => {
+            Some(last_seen) => {
                 let lease = Lease {
                     spec: Some(spec),
-                    ..seen.clone()
+                    ..last_seen.clone()
                 };
                 self.api.replace(&self.name, &parameters, &lease).await?
             }
         };
         let spec = record(&written);
-        self.seen = Some(written);
+        self.last_seen = Some(written);
         Ok(spec)
     }
 
-    /// Whether a version was seen that can be replaced without reading again.
+    /// Returns whether a version was observed that can be replaced without a read.
     pub(super) fn is_known(&self) -> bool {
-        self.seen.is_some()
+        self.last_seen.is_some()
     }
 }
 

@@ -1,10 +1,9 @@
-//! Terms from their beginning to their end: how the lease is acquired, held, lost and released.
+//! Whole terms: the lease is acquired, renewed, lost and released. After client-go's TestReleaseRetriesOnConflict and others.
 
 use super::*;
 
-/// The next leader waits until what the last one gave up can have arrived.
 #[tokio::test(start_paused = true)]
-async fn release_waits_for_a_write_that_was_given_up() {
+async fn release_waits_until_a_cancelled_write_cannot_arrive() {
     let server = Shared::default();
     let fence = Fence::default();
     let mut elector = elector_with(&server, "baz", &fence);
@@ -18,7 +17,7 @@ async fn release_waits_for_a_write_that_was_given_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn acquires_after_the_other_stops_renewing() {
+async fn acquires_an_expired_lease() {
     let server = Shared::default();
     server.lock().unwrap().put(&held_by("bing", 0));
     let started = Instant::now();
@@ -31,7 +30,7 @@ async fn acquires_after_the_other_stops_renewing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn acquires_although_requests_fail_at_first() {
+async fn acquire_retries_failed_requests() {
     let server = Shared::default();
     for code in [500, 403] {
         server.lock().unwrap().failures.push_back((Method::GET, code));
@@ -41,7 +40,7 @@ async fn acquires_although_requests_fail_at_first() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn holds_while_it_renews_and_loses_at_the_renew_deadline() {
+async fn lease_is_lost_at_the_renew_deadline() {
     let server = Shared::default();
     let mut elector = elector(&server, "baz");
     let since = elector.acquire().await;
@@ -56,13 +55,13 @@ async fn holds_while_it_renews_and_loses_at_the_renew_deadline() {
     let lost = elector.hold(renewed).await;
     assert_eq!(renewed.elapsed(), Duration::from_secs(10));
     assert!(
-        matches!(&lost, LostLease::NotRenewed { reason, .. } if reason.contains("no answer")),
+        matches!(&lost, LostLease::NotRenewed { reason, .. } if reason.contains("no response")),
         "{lost}"
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_failed_renewal_is_survived() {
+async fn failed_renewals_are_retried_before_the_renew_deadline() {
     let server = Shared::default();
     let mut elector = elector(&server, "baz");
     let since = elector.acquire().await;
@@ -77,7 +76,7 @@ async fn one_failed_renewal_is_survived() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn loses_at_once_when_another_holds_the_lease() {
+async fn lease_held_by_another_is_lost_at_once() {
     let server = Shared::default();
     let mut elector = elector(&server, "baz");
     let since = elector.acquire().await;
@@ -88,17 +87,20 @@ async fn loses_at_once_when_another_holds_the_lease() {
     assert_eq!(since.elapsed(), Duration::from_secs(2));
     requests(&server);
     elector.release().await;
-    assert!(requests(&server).is_empty(), "another's lease is not touched");
+    assert!(
+        requests(&server).is_empty(),
+        "a lease of another holder is not written"
+    );
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_deleted_lease_is_made_again_by_its_leader() {
+async fn leader_recreates_a_deleted_lease() {
     let server = Shared::default();
     let mut elector = elector(&server, "baz");
     elector.attempt().await.unwrap();
     server.lock().unwrap().lease = None;
     requests(&server);
-    assert!(matches!(elector.attempt().await, Ok(Try::Held(_))));
+    assert!(matches!(elector.attempt().await, Ok(AttemptOutcome::Held(_))));
     assert_eq!(requests(&server), ["update", "get", "create"]);
 }
 
@@ -122,18 +124,18 @@ async fn release_retries_on_conflict() {
         (spec.holder_identity.as_deref(), spec.lease_duration_seconds),
         (Some(""), Some(1))
     );
-    // Nothing is left to release, and the next candidate need not wait.
+    // A second release sends nothing, and the next candidate need not wait.
     elector.release().await;
     assert!(requests(&server).is_empty());
     assert!(matches!(
         self::elector(&server, "next").attempt().await,
-        Ok(Try::Held(_))
+        Ok(AttemptOutcome::Held(_))
     ));
 }
 
 /// client-go: TestReleaseLeaseLeases, "release acquired lock from no object".
 #[tokio::test(start_paused = true)]
-async fn a_lease_that_is_gone_is_not_made_again_to_be_released() {
+async fn release_does_not_recreate_a_deleted_lease() {
     let server = Shared::default();
     let mut elector = elector(&server, "baz");
     elector.acquire().await;
@@ -145,15 +147,15 @@ async fn a_lease_that_is_gone_is_not_made_again_to_be_released() {
 }
 
 /// client-go: TestReleaseOnCancellation_Leases, "release acquired lock on cancellation of update", "release acquired lock on cancellation
-/// of get". Whether the renewal that was given up arrived or not.
+/// of get". Whether the cancelled renewal arrived or not.
 #[tokio::test(start_paused = true)]
-async fn a_lease_is_released_although_a_renewal_was_on_its_way() {
+async fn release_after_a_cancelled_renewal() {
     for (fails, arrived) in [(false, false), (false, true), (true, false)] {
         let server = Shared::default();
         let mut elector = elector(&server, "baz");
         let since = elector.acquire().await;
         if fails {
-            // The update without reading fails, and the read after it hangs.
+            // The update without a read fails, and the following read hangs.
             server.lock().unwrap().failures.push_back((Method::PUT, 409));
         }
         server.lock().unwrap().hangs_at = Some(if fails { Method::GET } else { Method::PUT });
@@ -178,7 +180,7 @@ async fn a_lease_is_released_although_a_renewal_was_on_its_way() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn release_stops_retrying_when_another_took_the_lease() {
+async fn release_stops_if_another_candidate_acquired_the_lease() {
     let server = Shared::default();
     let mut elector = elector(&server, "baz");
     elector.acquire().await;

@@ -1,4 +1,4 @@
-//! The CustomResourceDefinitions: made, checked, versions of one kind merged.
+//! Generates the CustomResourceDefinitions: checks them, and merges the versions of a kind.
 
 use std::{cell::Cell, cmp::Reverse, collections::BTreeMap, panic, sync::Once};
 
@@ -20,56 +20,56 @@ pub(in crate::manager) struct CustomDefinition {
     kind: String,
     plural: String,
     namespaced: bool,
-    /// Whether somebody else owns the definition; it is left out then.
+    /// Whether the definition is owned elsewhere; `crd` is none then.
     external: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) crd: Option<CustomResourceDefinition>,
 }
 
-/// Why a definition cannot be made.
+/// Why a CustomResourceDefinition cannot be generated.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DefinitionError {
-    /// kube refuses the schema.
+    /// The schema is not structural.
     #[error(
-        "kind {kind} ({api_version}) has a schema that Kubernetes could not take: {reason}; change the type that it names"
+        "kind {kind} ({api_version}) has a schema that Kubernetes does not accept: {reason}; change the type that it names"
     )]
     Schema {
         /// The kind.
         kind: String,
         /// Group and version.
         api_version: String,
-        /// What kube says.
+        /// kube's message.
         reason: String,
     },
-    /// The versions do not fit together.
+    /// The versions of a kind cannot be merged.
     #[error(
-        "the versions {versions} of {kind} do not make one definition: {reason}; give all of them the same `#[kube({attribute} = …)]`"
+        "merging the versions {versions} of {kind} failed: {reason}; give all of them the same `#[kube({attribute} = …)]`"
     )]
     Versions {
         /// Kind and group.
         kind: String,
         /// The versions.
         versions: String,
-        /// What differs.
+        /// The difference.
         reason: String,
         /// The attribute to change.
         attribute: &'static str,
     },
 }
 
-/// A kind with its definition.
-struct Defined {
+/// A registered kind and its definition.
+struct KindDefinition {
     registered: RegisteredKind,
     crd: CustomResourceDefinition,
 }
 
-/// All custom kinds that were registered, or that informers were made of, sorted by group and kind.
+/// Returns all custom kinds with an informer or registered without one, sorted by group and kind.
 pub(super) fn all(
     setup: &Setup,
     warnings: &mut Vec<String>,
     errors: &mut Vec<ManifestError>,
 ) -> Vec<CustomDefinition> {
-    let mut groups: BTreeMap<(String, String), Vec<Defined>> = BTreeMap::new();
+    let mut groups: BTreeMap<(String, String), Vec<KindDefinition>> = BTreeMap::new();
     for registered in registered(setup) {
         match define(&registered) {
             Ok(crd) => {
@@ -78,7 +78,10 @@ pub(super) fn all(
                     registered.info.group.to_string(),
                     registered.info.kind.to_string(),
                 );
-                groups.entry(name).or_default().push(Defined { registered, crd });
+                groups
+                    .entry(name)
+                    .or_default()
+                    .push(KindDefinition { registered, crd });
             }
             Err(error) => errors.push(error.into()),
         }
@@ -93,7 +96,7 @@ pub(super) fn all(
     definitions
 }
 
-/// The kinds of informers and those that were registered without one, each version once.
+/// Returns the kinds with informers and those registered without one, each version once.
 fn registered(setup: &Setup) -> Vec<RegisteredKind> {
     let mut kinds = setup.informers().custom_kinds();
     for kind in setup.kinds() {
@@ -109,19 +112,19 @@ fn registered(setup: &Setup) -> Vec<RegisteredKind> {
     kinds
 }
 
-/// Calls the kind's `definition`, which panics where kube's `crd()` does.
+/// Generates the definition of a kind. `definition` panics where kube's `crd()` does.
 fn define(registered: &RegisteredKind) -> Result<CustomResourceDefinition, DefinitionError> {
     let info = &registered.info;
-    quietly(registered.definition).map_err(|reason| DefinitionError::Schema {
+    catch_silently(registered.definition).map_err(|reason| DefinitionError::Schema {
         kind: info.kind.to_string(),
         api_version: info.api_version(),
         reason,
     })
 }
 
-/// One definition out of one for each version. The newest version that says `storage` is stored.
+/// Merges the definitions of the versions. The newest version with `storage` becomes the stored one.
 fn merge(
-    mut versions: Vec<Defined>,
+    mut versions: Vec<KindDefinition>,
     warnings: &mut Vec<String>,
 ) -> Result<CustomDefinition, DefinitionError> {
     versions
@@ -154,11 +157,11 @@ fn merge(
         .map(|defined| defined.registered.info.version.to_string())
         .collect();
     let Some(version) = stored.first().cloned() else {
-        return Err(mismatch("none of them is stored".to_owned(), "storage"));
+        return Err(mismatch("no version is stored".to_owned(), "storage"));
     };
     if stored.len() > 1 && !external {
         warnings.push(format!(
-            "{} of {} ({}) all say that they are stored, {version} is; write `#[kube(storage = false)]` on the others",
+            "{} of {} ({}) are all marked as stored, {version} is used; write `#[kube(storage = false)]` on the others",
             stored.join(", "),
             info.kind,
             info.group
@@ -182,23 +185,23 @@ fn merge(
     })
 }
 
-/// Runs `call`; a panic becomes its message and is not printed.
-fn quietly<T>(call: impl FnOnce() -> T) -> Result<T, String> {
+/// Runs `call` and returns the message of a panic, which is not printed.
+fn catch_silently<T>(call: impl FnOnce() -> T) -> Result<T, String> {
     thread_local! {
-        static QUIET: Cell<bool> = const { Cell::new(false) };
+        static SILENT: Cell<bool> = const { Cell::new(false) };
     }
-    // The hook is the process's, so it stays and asks which thread panics: panics of others are printed as ever.
+    // The panic hook is global, so it stays installed, and is silent only on threads that set the flag.
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
-        let loud = panic::take_hook();
+        let default_hook = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
-            if !QUIET.get() {
-                loud(info);
+            if !SILENT.get() {
+                default_hook(info);
             }
         }));
     });
-    QUIET.set(true);
+    SILENT.set(true);
     let result = caught(call);
-    QUIET.set(false);
+    SILENT.set(false);
     result
 }

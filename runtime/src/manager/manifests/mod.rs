@@ -1,7 +1,7 @@
-//! What `manifests` prints: the custom kinds and the permissions of what was registered.
+//! The output of the subcommand `manifests`: the registered custom kinds and the permissions.
 //!
-//! Read this file for the document, [`definitions`] for the CRDs, [`schema`] for the check of index paths against them, and
-//! [`roles`] for the YAML that people read.
+//! This file has the document, [`definitions`] the CRDs, [`schema`] the check of index paths against their schemas, and [`roles`] the roles
+//! of the YAML output.
 
 mod definitions;
 mod roles;
@@ -17,10 +17,10 @@ pub use schema::IndexError;
 
 use crate::yaml;
 
-/// The version of the document: raised when a reader of an older one would misread it.
-const VERSION: u32 = 1;
+/// The version of the document, raised on incompatible changes.
+const MANIFESTS_VERSION: u32 = 1;
 
-/// The document, version 1: what the command line reads.
+/// The document that the command `kubewright` reads.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Manifests {
@@ -33,22 +33,22 @@ pub(super) struct Manifests {
     warnings: Vec<String>,
 }
 
-/// Why there are no manifests.
+/// Why the manifests cannot be generated.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ManifestError {
-    /// What was registered does not fit together.
+    /// The registration is invalid.
     #[error(transparent)]
     Registration(#[from] RegistrationError),
-    /// A definition cannot be made.
+    /// A CustomResourceDefinition cannot be generated.
     #[error(transparent)]
     Definition(#[from] DefinitionError),
-    /// An index does not fit its kind.
+    /// An index does not match its kind's schema.
     #[error(transparent)]
     Index(#[from] IndexError),
 }
 
 impl Manifests {
-    /// Reads what was registered. Finds as many errors as there are, not only the first.
+    /// Generates the manifests of the registration. Returns all errors, not only the first.
     pub(super) fn of(setup: &Setup) -> Result<Self, Vec<ManifestError>> {
         let mut errors: Vec<ManifestError> = setup.errors().into_iter().map(Into::into).collect();
         let mut warnings = setup.warnings().to_vec();
@@ -59,7 +59,7 @@ impl Manifests {
             return Err(errors);
         }
         Ok(Self {
-            format: VERSION,
+            format: MANIFESTS_VERSION,
             kubewright_version: env!("CARGO_PKG_VERSION"),
             operator: setup.operator().to_owned(),
             kinds,
@@ -68,13 +68,13 @@ impl Manifests {
         })
     }
 
-    /// For programs: one JSON document.
+    /// Formats the manifests as one JSON document, for programs.
     pub(super) fn to_json(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string_pretty(self).map(|json| json + "\n")
     }
 
-    /// For people: the CRDs and the roles as YAML documents.
-    pub(super) fn to_yaml(&self) -> Result<String, yaml::Error> {
+    /// Formats CRDs and roles as YAML documents, for people.
+    pub(super) fn to_yaml(&self) -> Result<String, yaml::YamlError> {
         let definitions = self
             .kinds
             .iter()
@@ -85,7 +85,7 @@ impl Manifests {
     }
 }
 
-/// Every operator may elect a leader, whatever the flags, so that its role does not depend on them.
+/// Returns the permission for leader election. Every operator has it, so that its role does not depend on flags.
 fn leader_election() -> Permission {
     let texts = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect();
     Permission {

@@ -1,4 +1,4 @@
-//! The permissions as roles, for people to read. The command line writes the ones to apply, with bindings, by the project's scope.
+//! The permissions as roles, for people. The command `kubewright` writes the roles to apply, with bindings, by the project's scope.
 
 use k8s_openapi::api::rbac::v1::{ClusterRole, PolicyRule, Role};
 use kube::api::ObjectMeta;
@@ -6,19 +6,19 @@ use serde_json::{Value, json};
 
 use crate::controller::{Permission, PermissionScope};
 
-/// A ClusterRole for the watched namespaces and the cluster, and a Role for the operator's own namespace.
+/// Returns a ClusterRole for the watched namespaces and the cluster, and a Role for the operator's own namespace.
 pub(super) fn of(operator: &str, permissions: &[Permission]) -> Vec<Value> {
     let metadata = || ObjectMeta {
         name: Some(operator.to_owned()),
         ..ObjectMeta::default()
     };
     let rules = |own: bool| {
-        // What holds for the watched namespaces, here all of them, holds for `default`.
-        let chosen = permissions
+        // All namespaces are watched here, so `default` needs no rule of its own.
+        let selected = permissions
             .iter()
             .filter(|permission| permission.scope != PermissionScope::DefaultNamespace)
             .filter(|permission| (permission.scope == PermissionScope::Operator) == own);
-        Some(chosen.map(rule).collect::<Vec<_>>()).filter(|rules| !rules.is_empty())
+        Some(selected.map(rule).collect::<Vec<_>>()).filter(|rules| !rules.is_empty())
     };
     let cluster_role = ClusterRole {
         metadata: metadata(),

@@ -1,4 +1,4 @@
-//! Whether the paths of indexes exist in the schema of their kind, and lead to what the index says.
+//! Checks the index paths of a kind against its schema: that they exist, and that the type matches.
 
 use std::collections::BTreeMap;
 
@@ -11,17 +11,17 @@ use crate::{
     manager::suggest::did_you_mean,
 };
 
-/// An index that does not fit its kind.
+/// An index that does not match its kind's schema.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("kind {kind}: index {index} = {path:?}: {reason}")]
 pub struct IndexError {
     /// The kind.
     pub kind: String,
-    /// The index's name.
+    /// The name of the index.
     pub index: String,
-    /// Its path.
+    /// The path of the index.
     pub path: String,
-    /// What is wrong and what to write.
+    /// The reason, and the fix.
     pub reason: String,
 }
 
@@ -67,14 +67,14 @@ fn check_index(root: &JSONSchemaProps, index: &IndexSpec) -> Result<(), String> 
         walked.push_str(&step);
         match next {
             Some(next) => at = next,
-            // Whatever stands here, the schema does not say.
+            // The schema allows any value here.
             None => return Ok(()),
         }
     }
     check_type(at, index.value_type, &walked)
 }
 
-/// The schema of a field; none where the schema allows anything.
+/// Returns the schema of a field; none if the schema allows any value.
 fn field<'a>(
     at: &'a JSONSchemaProps,
     name: &str,
@@ -98,8 +98,8 @@ fn field<'a>(
     }
     let names = at.properties.iter().flat_map(BTreeMap::keys).map(String::as_str);
     let hint = match did_you_mean(name, names.clone()) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => format!("there are {}", names.collect::<Vec<_>>().join(", ")),
+        Some(similar) => format!("did you mean `{similar}`?"),
+        None => format!("the fields are {}", names.collect::<Vec<_>>().join(", ")),
     };
     let place = if walked.is_empty() { "the object" } else { walked };
     Err(format!("`{place}` has no field `{name}`: {hint}"))
@@ -111,7 +111,7 @@ fn elements<'a>(at: &'a JSONSchemaProps, walked: &str) -> Result<Option<&'a JSON
         (Some(JSONSchemaPropsOrArray::Schemas(_)), _) | (None, Some("array")) => Ok(None),
         (None, _) if is_open(at) => Ok(None),
         (None, found) => Err(format!(
-            "`{walked}` is {}, no array: leave `[*]` out",
+            "`{walked}` is {}, not an array: remove `[*]`",
             article(found.unwrap_or("object"))
         )),
     }
@@ -140,14 +140,14 @@ fn check_type(at: &JSONSchemaProps, wanted: IndexType, walked: &str) -> Result<(
                 IndexType::Integer => "an integer",
             };
             Err(format!(
-                "the index says {wanted} and the schema {}: change the index's type",
+                "the index has {wanted} and the schema {}: change the index's type",
                 article(found)
             ))
         }
     }
 }
 
-/// Whether fields may stand here that the schema does not name.
+/// Returns whether the schema allows fields that it does not name.
 fn is_open(at: &JSONSchemaProps) -> bool {
     let bare = at.type_.is_none() && at.properties.is_none() && at.items.is_none();
     at.x_kubernetes_preserve_unknown_fields == Some(true) || bare
@@ -162,7 +162,7 @@ fn article(type_: &str) -> String {
     format!("{article} {type_}")
 }
 
-/// The schema with what the API server adds to it: a definition says of `metadata` only that it is an object.
+/// Returns the schema with `apiVersion`, `kind` and the fields of `metadata`: a definition's schema has `metadata` only as an object.
 fn with_metadata(schema: &JSONSchemaProps) -> JSONSchemaProps {
     let object = |properties: Vec<(&str, JSONSchemaProps)>| JSONSchemaProps {
         properties: Some(

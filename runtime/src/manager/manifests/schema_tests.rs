@@ -32,7 +32,7 @@ fn check_path(path: &'static str, value_type: IndexType) -> Result<(), String> {
 }
 
 #[test]
-fn paths_that_fit_pass() {
+fn valid_paths_are_accepted() {
     let cases = [
         ("spec.deploymentName", IndexType::String),
         ("spec.replicas", IndexType::Integer),
@@ -55,7 +55,7 @@ fn paths_that_fit_pass() {
 }
 
 #[test]
-fn paths_that_do_not_fit_say_what_to_write() {
+fn errors_of_invalid_paths_name_the_fix() {
     use IndexType::{Bool, Integer, String};
     let cases = [
         (
@@ -72,17 +72,17 @@ fn paths_that_do_not_fit_say_what_to_write() {
         (
             "spec.ports[*].port",
             Integer,
-            "`spec.ports[*]` has no field `port`: there are name",
+            "`spec.ports[*]` has no field `port`: the fields are name",
         ),
         (
             "spec.replicas",
             String,
-            "the index says a String and the schema an integer: change the index's type",
+            "the index has a String and the schema an integer: change the index's type",
         ),
         (
             "spec.port",
             Bool,
-            "the index says a bool and the schema an integer or string",
+            "the index has a bool and the schema an integer or string",
         ),
         (
             "spec.ratio",
@@ -107,9 +107,9 @@ fn paths_that_do_not_fit_say_what_to_write() {
         (
             "spec.deploymentName[*]",
             String,
-            "`spec.deploymentName` is a string, no array: leave `[*]` out",
+            "`spec.deploymentName` is a string, not an array: remove `[*]`",
         ),
-        ("spec[*].x", String, "`spec` is an object, no array"),
+        ("spec[*].x", String, "`spec` is an object, not an array"),
         (
             "spec.replicas.x",
             Integer,

@@ -1,4 +1,4 @@
-//! What `manifests` prints of a small operator.
+//! The manifests of a small operator.
 
 use k8s_openapi::{
     api::{apps::v1::Deployment, core::v1::Node},
@@ -42,7 +42,7 @@ struct BarSpec {
     size: i32,
 }
 
-/// A schema that kube refuses: variants with and without data in one enum.
+/// A schema that kube rejects: variants with and without data in one enum.
 #[derive(CustomResource, Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[kube(group = "demo.dev", version = "v1", kind = "Torn")]
 struct TornSpec {
@@ -83,7 +83,7 @@ const BY_SIZE: IndexSpec = IndexSpec {
 };
 
 custom_kind!(Foo, false, [BY_DEPLOYMENT]);
-// The path is that of the other version.
+// The path is valid in the other version.
 custom_kind!(v1::Foo, false, []);
 custom_kind!(Bar, true, []);
 custom_kind!(Torn, false, []);
@@ -137,7 +137,7 @@ fn errors(setup: &Setup) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn an_operator_of_nothing_may_elect_a_leader() {
+async fn empty_operator_has_the_permission_for_leader_election() {
     assert_eq!(
         document(&setup()),
         json!({
@@ -151,7 +151,7 @@ async fn an_operator_of_nothing_may_elect_a_leader() {
 }
 
 #[tokio::test]
-async fn prints_kinds_of_informers_and_kinds_without_controller_but_no_definition_of_others() {
+async fn prints_kinds_with_and_without_informer_and_no_external_definitions() {
     let mut setup = setup();
     let foos = setup.informers().custom::<Foo>();
     let deployments = setup.informers().of::<Deployment>();
@@ -205,7 +205,7 @@ async fn prints_kinds_of_informers_and_kinds_without_controller_but_no_definitio
 }
 
 #[tokio::test]
-async fn versions_of_one_kind_make_one_definition() {
+async fn versions_of_a_kind_are_merged_into_one_definition() {
     let mut setup = setup();
     setup.kind::<Foo>().kind::<v1::Foo>();
     let document = document(&setup);
@@ -227,13 +227,13 @@ async fn versions_of_one_kind_make_one_definition() {
     assert_eq!(
         document["warnings"],
         json!([
-            "v1, v1alpha1 of Foo (demo.dev) all say that they are stored, v1 is; write `#[kube(storage = false)]` on the others"
+            "v1, v1alpha1 of Foo (demo.dev) are all marked as stored, v1 is used; write `#[kube(storage = false)]` on the others"
         ])
     );
 }
 
 #[tokio::test]
-async fn versions_that_do_not_fit_together_are_an_error() {
+async fn versions_with_different_plurals_are_an_error() {
     let mut setup = setup();
     setup.kind::<v1::Foo>().kind::<wrong::Foo>();
     let errors = errors(&setup);
@@ -245,15 +245,15 @@ async fn versions_that_do_not_fit_together_are_an_error() {
 }
 
 #[tokio::test]
-async fn a_schema_that_kube_panics_on_names_the_kind_and_does_not_hide_other_errors() {
+async fn rejected_schema_is_reported_with_its_kind_and_all_other_errors() {
     let mut setup = setup();
     setup.kind::<Torn>().kind::<wrong::Wrong>();
     setup.controller("lost", Nothing);
     let errors = errors(&setup).join("\n");
     for expected in [
-        "kind Torn (demo.dev/v1) has a schema that Kubernetes could not take: ",
-        "kind Wrong: index by_deployment = \"spec.deploymentName\": `spec` has no field `deploymentName`: there are size",
-        "kind Wrong: index by_size = \"spec.size\": the index says a String and the schema an integer",
+        "kind Torn (demo.dev/v1) has a schema that Kubernetes does not accept: ",
+        "kind Wrong: index by_deployment = \"spec.deploymentName\": `spec` has no field `deploymentName`: the fields are size",
+        "kind Wrong: index by_size = \"spec.size\": the index has a String and the schema an integer",
         "controller \"lost\" has no primary kind",
     ] {
         assert!(errors.contains(expected), "{expected} is not in {errors}");
@@ -261,7 +261,7 @@ async fn a_schema_that_kube_panics_on_names_the_kind_and_does_not_hide_other_err
 }
 
 #[tokio::test]
-async fn a_client_with_all_verbs_is_warned_of() {
+async fn client_with_all_verbs_is_a_warning() {
     let mut setup = setup();
     setup.client::<Deployment, All>();
     let warnings = document(&setup)["warnings"].to_string();
@@ -272,7 +272,7 @@ async fn a_client_with_all_verbs_is_warned_of() {
 }
 
 #[tokio::test]
-async fn yaml_for_people_has_the_definitions_and_the_roles() {
+async fn yaml_output_has_definitions_and_roles() {
     let mut setup = setup();
     setup.kind::<Foo>();
     setup.client::<Deployment, (Apply,)>();

@@ -1,4 +1,4 @@
-//! What is read when somebody asks: informers, queues, dropped events.
+//! Metrics that are read at each scrape: informers, queues, dropped events.
 
 use std::{collections::HashMap, fmt};
 
@@ -16,12 +16,12 @@ use crate::{
     workqueue::{Priority, QueueStats},
 };
 
-/// Reads the figures of one queue.
-pub(in crate::manager) type Queue = Box<dyn Fn() -> QueueStats + Send + Sync>;
+/// Reads the statistics of one queue.
+pub(in crate::manager) type QueueStatsReader = Box<dyn Fn() -> QueueStats + Send + Sync>;
 
-pub(super) struct Informers(pub(super) SharedInformerFactory);
-pub(super) struct Queues(pub(super) Vec<(String, Queue)>);
-pub(super) struct Events(pub(super) Recorder);
+pub(super) struct InformerCollector(pub(super) SharedInformerFactory);
+pub(super) struct QueueCollector(pub(super) Vec<(String, QueueStatsReader)>);
+pub(super) struct EventCollector(pub(super) Recorder);
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct InformerLabels {
@@ -51,8 +51,8 @@ impl InformerLabels {
     }
 }
 
-/// The labels of each informer and its figures. Informers that differ in something else, as two projections do, are numbered: a scrape
-/// with the same series twice is refused as a whole.
+/// Returns the labels and statistics of each informer. Informers with the same labels, such as two projections, are numbered, because
+/// Prometheus rejects a scrape with a duplicate series.
 fn labelled(
     all: impl IntoIterator<Item = (ApiResource, InformerOptions, InformerStats)>,
 ) -> Vec<(InformerLabels, InformerStats)> {
@@ -69,7 +69,7 @@ fn labelled(
     all.collect()
 }
 
-impl Collector for Informers {
+impl Collector for InformerCollector {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let informers = labelled(self.0.stats());
         for (name, help, value) in GAUGES {
@@ -87,7 +87,7 @@ impl Collector for Informers {
         let processing = informers
             .iter()
             .map(|(labels, stats)| (labels, ConstCounter::new(stats.processing.as_secs_f64())));
-        let help = "How long batches took until they were in the store and the sinks told";
+        let help = "Time from the start of a batch until it was stored and distributed to the sinks";
         family(
             &mut encoder,
             "kubewright_informer_processing_seconds",
@@ -97,44 +97,44 @@ impl Collector for Informers {
     }
 }
 
-type Figure<T> = (&'static str, &'static str, fn(&InformerStats) -> T);
+type InformerMetric<T> = (&'static str, &'static str, fn(&InformerStats) -> T);
 
-const GAUGES: [Figure<usize>; 5] = [
+const GAUGES: [InformerMetric<usize>; 5] = [
     ("kubewright_informer_objects", "Objects in the store", |stats| {
         stats.objects
     }),
-    ("kubewright_informer_bytes", "Bytes of their JSON", |stats| {
-        stats.bytes
-    }),
+    (
+        "kubewright_informer_bytes",
+        "JSON bytes of the objects in the store",
+        |stats| stats.bytes,
+    ),
     (
         "kubewright_informer_kept_bytes",
-        "Bytes that are kept of it",
+        "Bytes of the objects as stored",
         |stats| stats.kept_bytes,
     ),
     (
         "kubewright_informer_queued",
-        "Entries of the queue before the store",
+        "Entries of the delta queue",
         |stats| stats.queued,
     ),
     (
         "kubewright_informer_pending",
-        "Changes that handlers were not yet told of",
+        "Notifications that handlers have not processed",
         |stats| stats.pending,
     ),
 ];
 
-const COUNTERS: [Figure<u64>; 10] = [
+const COUNTERS: [InformerMetric<u64>; 10] = [
     (
         "kubewright_informer_batches",
-        "Batches that went into the store",
+        "Batches written to the store",
         |stats| stats.batches,
     ),
-    (
-        "kubewright_informer_decodes",
-        "How often an object was decoded",
-        |stats| stats.decodes,
-    ),
-    ("kubewright_informer_lists", "Lists that ended well", |stats| {
+    ("kubewright_informer_decodes", "Decoded objects", |stats| {
+        stats.decodes
+    }),
+    ("kubewright_informer_lists", "Successful lists", |stats| {
         stats.lists
     }),
     (
@@ -144,7 +144,7 @@ const COUNTERS: [Figure<u64>; 10] = [
     ),
     (
         "kubewright_informer_watch_events",
-        "Lines that watches brought",
+        "Watch events received",
         |stats| stats.watch_events,
     ),
     (
@@ -154,27 +154,27 @@ const COUNTERS: [Figure<u64>; 10] = [
     ),
     (
         "kubewright_informer_decode_errors",
-        "Objects that did not decode",
+        "Objects that failed to decode",
         |stats| stats.decode_errors,
     ),
     (
         "kubewright_informer_version_errors",
-        "Resource versions that went backwards or were no number",
+        "Resource versions that decreased or were not numbers",
         |stats| stats.version_errors,
     ),
     (
         "kubewright_informer_inconsistencies",
-        "Objects that differed in a check of consistency",
+        "Objects that differed in a consistency check",
         |stats| stats.inconsistencies,
     ),
     (
         "kubewright_informer_index_errors",
-        "Values of another type than their index",
+        "Index values of the wrong type",
         |stats| stats.index_errors,
     ),
 ];
 
-impl Collector for Queues {
+impl Collector for QueueCollector {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let queues: Vec<_> = self
             .0
@@ -184,7 +184,7 @@ impl Collector for Queues {
         let depths: Vec<_> = queues
             .iter()
             .flat_map(|(labels, stats)| {
-                // Those that were never used, too: a dashboard should find them.
+                // Includes unused priorities, so that dashboards find the series.
                 let known = stats
                     .depths
                     .iter()
@@ -200,11 +200,11 @@ impl Collector for Queues {
         let depths = depths
             .iter()
             .map(|(labels, depth)| (labels, ConstGauge::new(int(*depth))));
-        family(&mut encoder, "workqueue_depth", "Keys that wait", depths)?;
+        family(&mut encoder, "workqueue_depth", "Queued keys", depths)?;
         let unfinished = queues
             .iter()
             .map(|(labels, stats)| (labels, ConstGauge::new(stats.unfinished.as_secs_f64())));
-        let help = "How long workers have been at the keys that they hold, summed up";
+        let help = "Sum of the time in processing of the current keys";
         family(
             &mut encoder,
             "workqueue_unfinished_work_seconds",
@@ -214,7 +214,7 @@ impl Collector for Queues {
         let longest = queues
             .iter()
             .map(|(labels, stats)| (labels, ConstGauge::new(stats.longest_running.as_secs_f64())));
-        let help = "How long the slowest worker has been at its key";
+        let help = "Longest time in processing of a current key";
         family(
             &mut encoder,
             "workqueue_longest_running_processor_seconds",
@@ -224,17 +224,17 @@ impl Collector for Queues {
     }
 }
 
-impl Collector for Events {
+impl Collector for EventCollector {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         for (name, help, count) in [
             (
                 "kubewright_events_dropped",
-                "Events that the queue did not take.",
+                "Events dropped because the queue was full.",
                 self.0.dropped(),
             ),
             (
                 "kubewright_events_suppressed",
-                "Events left out because there were too many about their objects.",
+                "Events suppressed by the rate limit of their object.",
                 self.0.suppressed(),
             ),
         ] {
@@ -275,4 +275,4 @@ macro_rules! opaque {
         }
     )*};
 }
-opaque!(Informers, Queues, Events);
+opaque!(InformerCollector, QueueCollector, EventCollector);

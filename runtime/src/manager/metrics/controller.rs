@@ -1,4 +1,4 @@
-//! What controllers and their queues count as it happens.
+//! Metrics of controllers and their queues, counted as events happen.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use crate::{
     workqueue::{Priority, QueueMetrics},
 };
 
-/// controller-runtime's buckets, in seconds.
+/// controller-runtime's histogram buckets, in seconds.
 const RECONCILE_BUCKETS: [f64; 40] = [
     0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.25,
     1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 15.0, 20.0, 25.0, 30.0, 40.0,
@@ -28,7 +28,7 @@ const RECONCILE_BUCKETS: [f64; 40] = [
 const RESULTS: [&str; 4] = ["success", "error", "requeue", "requeue_after"];
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Controller {
+struct ControllerLabels {
     controller: String,
 }
 
@@ -38,14 +38,14 @@ struct ControllerResult {
     result: &'static str,
 }
 
-/// Labels of a queue: client-go's `name`, and `controller` as controller-runtime has it.
+/// Labels of a queue: client-go's `name`, and controller-runtime's `controller`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(super) struct QueueLabels {
     pub(super) name: String,
     pub(super) controller: String,
 }
 
-/// Labels of a queue's depth, as controller-runtime has them.
+/// Labels of a queue's depth, as in controller-runtime.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(super) struct DepthLabels {
     name: String,
@@ -75,18 +75,18 @@ type Histograms<L> = Family<L, Histogram, fn() -> Histogram>;
 /// The metrics of all controllers.
 pub(in crate::manager) struct ControllerFamilies {
     results: Family<ControllerResult, Counter>,
-    errors: Family<Controller, Counter>,
-    terminal_errors: Family<Controller, Counter>,
-    panics: Family<Controller, Counter>,
-    timeouts: Family<Controller, Counter>,
-    waits: Family<Controller, Counter>,
-    overdue: Family<Controller, Counter>,
-    own_events: Family<Controller, Counter>,
-    follow_ups: Family<Controller, Counter>,
-    follow_ups_delayed: Family<Controller, Counter>,
-    time: Histograms<Controller>,
-    workers: Family<Controller, Gauge>,
-    active: Family<Controller, Gauge>,
+    errors: Family<ControllerLabels, Counter>,
+    terminal_errors: Family<ControllerLabels, Counter>,
+    panics: Family<ControllerLabels, Counter>,
+    timeouts: Family<ControllerLabels, Counter>,
+    waits: Family<ControllerLabels, Counter>,
+    overdue: Family<ControllerLabels, Counter>,
+    own_events: Family<ControllerLabels, Counter>,
+    follow_ups: Family<ControllerLabels, Counter>,
+    follow_ups_delayed: Family<ControllerLabels, Counter>,
+    time: Histograms<ControllerLabels>,
+    workers: Family<ControllerLabels, Gauge>,
+    active: Family<ControllerLabels, Gauge>,
     adds: Family<QueueLabels, Counter>,
     retries: Family<QueueLabels, Counter>,
     queued: Histograms<QueueLabels>,
@@ -118,14 +118,10 @@ impl ControllerFamilies {
         };
         let reconcile = registry.sub_registry_with_prefix("controller_runtime");
         reconcile.register("reconcile", "Reconciles by result", families.results.clone());
-        reconcile.register(
-            "reconcile_errors",
-            "Reconciles that failed",
-            families.errors.clone(),
-        );
+        reconcile.register("reconcile_errors", "Failed reconciles", families.errors.clone());
         reconcile.register(
             "terminal_reconcile_errors",
-            "Reconciles that failed and are not retried",
+            "Failed reconciles that are not retried",
             families.terminal_errors.clone(),
         );
         reconcile.register(
@@ -135,34 +131,34 @@ impl ControllerFamilies {
         );
         reconcile.register(
             "reconcile_timeouts",
-            "Reconciles that took too long",
+            "Reconciles that exceeded the timeout",
             families.timeouts.clone(),
         );
         reconcile.register(
             "reconcile_time_seconds",
-            "How long reconciles took",
+            "Duration of reconciles",
             families.time.clone(),
         );
         reconcile.register("max_concurrent_reconciles", "Workers", families.workers.clone());
         reconcile.register(
             "active_workers",
-            "Workers that reconcile now",
+            "Workers that are reconciling",
             families.active.clone(),
         );
         let ours = registry.sub_registry_with_prefix("kubewright_controller");
         ours.register(
             "write_waits",
-            "Keys that waited until the cache showed what they wrote",
+            "Keys that waited until the cache showed their own writes",
             families.waits.clone(),
         );
         ours.register(
             "write_waits_overdue",
-            "Keys that waited for that in vain",
+            "Waits for own writes that timed out",
             families.overdue.clone(),
         );
         ours.register(
             "own_events",
-            "Changes that did not wake the key that made them",
+            "Events of own writes that did not enqueue the key",
             families.own_events.clone(),
         );
         ours.register(
@@ -176,28 +172,28 @@ impl ControllerFamilies {
             families.follow_ups_delayed.clone(),
         );
         let queue = registry.sub_registry_with_prefix("workqueue");
-        queue.register("adds", "Keys added", families.adds.clone());
+        queue.register("adds", "Keys added to the queue", families.adds.clone());
         queue.register(
             "retries",
-            "Keys added after a failure or a time",
+            "Keys added again after an error or a delay",
             families.retries.clone(),
         );
         queue.register(
             "queue_duration_seconds",
-            "How long keys waited",
+            "Time that keys spent in the queue",
             families.queued.clone(),
         );
         queue.register(
             "work_duration_seconds",
-            "How long keys were in work",
+            "Time that keys spent in processing",
             families.worked.clone(),
         );
         families
     }
 
-    /// The counters of one controller, all of them at zero, so that they can be seen before something happens.
+    /// Returns the metrics of one controller. All series exist from the start, at zero.
     pub(super) fn of(&self, name: &str, workers: usize) -> MeteredController {
-        let controller = Controller {
+        let controller = ControllerLabels {
             controller: name.to_owned(),
         };
         let queue = QueueLabels::of(name);
@@ -231,7 +227,7 @@ impl ControllerFamilies {
     }
 }
 
-/// The metrics of one controller; counting takes no lock.
+/// The metrics of one controller. Counting takes no lock.
 pub(in crate::manager) struct MeteredController {
     results: [(&'static str, Counter); 4],
     errors: Counter,

@@ -1,5 +1,5 @@
-//! `/metrics`, with the names of controller-runtime and client-go where they have one, so that dashboards and alerts for them
-//! work. The names stand in the documentation of the folder above.
+//! Serves `/metrics`, with the names of controller-runtime and client-go where they have one. The documentation of the parent module lists
+//! all metrics.
 
 mod collectors;
 mod controller;
@@ -16,12 +16,12 @@ use prometheus_client::{
     registry::Registry,
 };
 
-use super::server::{Answer, Handler};
+use super::server::{HttpHandler, TextResponse};
 use crate::{
     cache::SharedInformerFactory, client::Requests, controller::RegistrationError, events::Recorder,
 };
 
-pub(super) use collectors::Queue;
+pub(super) use collectors::QueueStatsReader;
 pub(super) use controller::{ControllerFamilies, MeteredController};
 
 /// Prefixes of the manager's own metrics.
@@ -33,35 +33,35 @@ const RESERVED_PREFIXES: [&str; 5] = [
     "kubewright_",
 ];
 
-/// All metrics of one manager.
+/// The metrics of one manager.
 pub(super) struct Metrics {
     registry: Registry,
-    /// The metrics of the operator itself.
+    /// The operator's own metrics, from [`Setup::metrics`](crate::controller::Setup::metrics).
     operator: Registry,
     controllers: ControllerFamilies,
     leading: Gauge,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Lease {
+struct LeaseLabels {
     name: String,
 }
 
 impl Metrics {
-    /// The metrics of an operator. `lease` is the name of its leader lease.
+    /// Returns the metrics of an operator. `lease` is the name of its leader lease.
     pub(super) fn new(lease: &str, informers: SharedInformerFactory, recorder: Recorder) -> Self {
         let mut registry = Registry::default();
-        let leading = Family::<Lease, Gauge>::default();
+        let leading = Family::<LeaseLabels, Gauge>::default();
         registry.register(
             "leader_election_master_status",
             "Whether this replica leads",
             leading.clone(),
         );
-        registry.register_collector(Box::new(collectors::Informers(informers)));
-        registry.register_collector(Box::new(collectors::Events(recorder)));
+        registry.register_collector(Box::new(collectors::InformerCollector(informers)));
+        registry.register_collector(Box::new(collectors::EventCollector(recorder)));
         Self {
             controllers: ControllerFamilies::register(&mut registry),
-            leading: leading.get_or_create_owned(&Lease {
+            leading: leading.get_or_create_owned(&LeaseLabels {
                 name: lease.to_owned(),
             }),
             registry,
@@ -69,10 +69,10 @@ impl Metrics {
         }
     }
 
-    /// Serves the operator's own metrics, too. Fails where a metric has a reserved prefix.
+    /// Adds the operator's own metrics. Fails if one has a reserved prefix.
     pub(super) fn add_operator(&mut self, operator: Registry) -> Result<(), Vec<RegistrationError>> {
         let mut text = String::new();
-        // Writing to a String fails only where a metric of the operator's does: the scrape reports that.
+        // Writing to a `String` fails only if a metric of the operator does; the scrape reports that.
         let _ = encode_registry(&mut text, &operator);
         let names = text
             .lines()
@@ -92,7 +92,7 @@ impl Metrics {
         if errors.is_empty() { Ok(()) } else { Err(errors) }
     }
 
-    /// Exports the requests of the operator's connection.
+    /// Adds the request metrics of the operator's connection.
     pub(super) fn count_requests(&mut self, requests: &Requests) {
         self.registry.sub_registry_with_prefix("rest_client").register(
             "requests",
@@ -101,42 +101,42 @@ impl Metrics {
         );
     }
 
-    /// Counts for one controller.
+    /// Returns the metrics of one controller.
     pub(super) fn controller(&self, name: &str, workers: usize) -> Arc<MeteredController> {
         Arc::new(self.controllers.of(name, workers))
     }
 
-    /// Reads these queues, by the names of their controllers, whenever somebody asks.
-    pub(super) fn observe_queues(&mut self, queues: Vec<(String, Queue)>) {
+    /// Adds queues by controller name; their figures are read at each scrape.
+    pub(super) fn observe_queues(&mut self, queues: Vec<(String, QueueStatsReader)>) {
         self.registry
-            .register_collector(Box::new(collectors::Queues(queues)));
+            .register_collector(Box::new(collectors::QueueCollector(queues)));
     }
 
-    /// 1 while this replica leads.
+    /// Returns the gauge that is 1 while this replica leads.
     pub(super) fn leading(&self) -> Gauge {
         self.leading.clone()
     }
 
-    /// Serves `/metrics`.
-    pub(super) fn into_handler(self) -> Handler {
+    /// Returns the handler of `/metrics`.
+    pub(super) fn into_handler(self) -> HttpHandler {
         Arc::new(move |uri: &Uri| match uri.path().trim_end_matches('/') {
-            "/metrics" => self.answer(),
-            _ => Answer::not_found(),
+            "/metrics" => self.respond(),
+            _ => TextResponse::not_found(),
         })
     }
 
-    fn answer(&self) -> Answer {
+    fn respond(&self) -> TextResponse {
         let mut body = String::new();
         let encoded = encode_registry(&mut body, &self.registry)
             .and_then(|()| encode_registry(&mut body, &self.operator))
             .and_then(|()| encode_eof(&mut body));
         match encoded {
-            Ok(()) => Answer {
+            Ok(()) => TextResponse {
                 status: StatusCode::OK,
                 content_type: "application/openmetrics-text; version=1.0.0; charset=utf-8",
                 body,
             },
-            Err(error) => Answer::text(StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")),
+            Err(error) => TextResponse::text(StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")),
         }
     }
 }

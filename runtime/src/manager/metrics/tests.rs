@@ -14,7 +14,7 @@ use crate::{
     workqueue::{Priority, QueueMetrics, QueueStats},
 };
 
-/// Those of an operator with one Deployment in its cache.
+/// Returns the metrics of an operator with one Deployment in its cache.
 fn metrics() -> Metrics {
     let informers = SharedInformerFactory::new(Connection::late().0);
     informers.of::<Deployment>();
@@ -33,7 +33,7 @@ fn metrics() -> Metrics {
 }
 
 #[tokio::test]
-async fn dashboards_of_controller_runtime_find_their_names() {
+async fn controller_runtime_and_client_go_metric_names_are_exported() {
     let mut metrics = metrics();
     let foo = metrics.controller("foo", 2);
     let stats = QueueStats {
@@ -65,7 +65,7 @@ async fn dashboards_of_controller_runtime_find_their_names() {
     foo.follow_up_delayed();
 
     let handler = metrics.into_handler();
-    assert_eq!(handler(&Uri::from_static("/other")), Answer::not_found());
+    assert_eq!(handler(&Uri::from_static("/other")), TextResponse::not_found());
     let text = handler(&Uri::from_static("/metrics")).body;
     for line in [
         r#"controller_runtime_reconcile_total{controller="foo",result="success"} 1"#,
@@ -107,7 +107,7 @@ async fn dashboards_of_controller_runtime_find_their_names() {
     }
 }
 
-/// A scrape with one series twice is refused.
+/// Prometheus rejects a scrape with a duplicate series.
 #[tokio::test]
 async fn no_two_informers_share_a_series() {
     let informers = SharedInformerFactory::new(Connection::late().0);
@@ -136,7 +136,7 @@ async fn no_two_informers_share_a_series() {
     assert_eq!((series.len(), unique.len()), (5, 5), "{series:#?}");
 }
 
-/// The names in the first column of the documentation's table. A name of `…` begins as the first one of its row does.
+/// Returns the names in the first column of the documentation's table, where `…` is the prefix of the row's first name.
 fn documented() -> BTreeSet<String> {
     let rows = include_str!("../mod.rs")
         .lines()
@@ -154,7 +154,7 @@ fn documented() -> BTreeSet<String> {
 }
 
 #[tokio::test]
-async fn the_table_names_what_is_exported_and_nothing_else() {
+async fn documented_metrics_equal_the_exported_ones() {
     let mut metrics = metrics();
     let controller = metrics.controller("foo", 1);
     controller.started();
@@ -163,7 +163,7 @@ async fn the_table_names_what_is_exported_and_nothing_else() {
     let (connection, slot) = Connection::late();
     metrics.count_requests(slot.requests());
     slot.connect(&ScriptedApi::new().connection());
-    // Whatever the answer: it counts.
+    // Counts with any response.
     let client = TypedClient::<Deployment, (Get,)>::new(connection);
     let _ = client.get(&NamespacedName::namespaced("default", "web")).await;
     let text = metrics.into_handler()(&Uri::from_static("/metrics")).body;
@@ -182,11 +182,11 @@ async fn the_table_names_what_is_exported_and_nothing_else() {
 async fn operator_metrics_are_served_beside_the_manager_metrics() {
     let counter = Counter::<u64>::default();
     let mut operator = Registry::default();
-    operator.register("shop_backups", "Backups that were made", counter.clone());
+    operator.register("shop_backups", "Completed backups", counter.clone());
     let mut metrics = metrics();
     metrics.add_operator(operator).unwrap();
     counter.inc();
-    let body = metrics.answer().body;
+    let body = metrics.respond().body;
     assert!(body.contains("shop_backups_total 1\n"), "{body}");
     assert!(
         body.contains("# TYPE leader_election_master_status gauge"),

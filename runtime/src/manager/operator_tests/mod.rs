@@ -1,6 +1,7 @@
-//! A whole operator in process, against an API server in memory that keeps a journal.
+//! Runs a whole operator in process, against an in-memory API server that records a journal.
 
-mod mistakes;
+mod clock;
+mod errors;
 mod order;
 mod probes;
 
@@ -26,29 +27,29 @@ use crate::{
     events::EventType,
 };
 
-/// Deployments to list, one Lease, and what happened, in order.
+/// An API server with Deployments and one Lease, and a journal of requests and test events.
 #[derive(Default)]
-struct World {
+struct TestApiServer {
     journal: Vec<String>,
     lease: Option<Value>,
     version: u64,
-    /// For how many more requests nobody is there.
+    /// How many requests still fail with connection refused.
     unreachable: usize,
-    /// How many Deployments there are beside `web`.
+    /// Number of Deployments besides `web`.
     more: usize,
 }
 
-type Shared = Arc<Mutex<World>>;
+type Shared = Arc<Mutex<TestApiServer>>;
 
-fn journal(world: &Shared) -> Vec<String> {
-    world.lock().journal.clone()
+fn journal(server: &Shared) -> Vec<String> {
+    server.lock().journal.clone()
 }
 
-fn note(world: &Shared, entry: impl Into<String>) {
-    world.lock().journal.push(entry.into());
+fn record(server: &Shared, entry: impl Into<String>) {
+    server.lock().journal.push(entry.into());
 }
 
-impl World {
+impl TestApiServer {
     fn put_lease(&mut self, spec: &Value) -> Value {
         self.version += 1;
         let metadata =
@@ -104,14 +105,14 @@ impl World {
                 }
                 (200, self.put_lease(&body["spec"]))
             }
-            _ => panic!("nobody should ask {method} {uri}"),
+            _ => panic!("unexpected request {method} {uri}"),
         }
     }
 
-    fn connect(world: &Shared) -> kube::Client {
-        let world = world.clone();
+    fn connect(server: &Shared) -> kube::Client {
+        let server = server.clone();
         let service = tower::service_fn(move |request: Request<Body>| {
-            let world = world.clone();
+            let server = server.clone();
             async move {
                 let (parts, body) = request.into_parts();
                 let asks_for = |what| parts.uri.query().is_some_and(|query| query.contains(what));
@@ -126,12 +127,12 @@ impl World {
                     return Ok(Response::new(StreamBody::new(silence).boxed_unsync()));
                 }
                 let body = serde_json::from_slice(&body.collect().await?.to_bytes()).unwrap_or_default();
-                let mut world = world.lock();
-                if world.unreachable > 0 {
-                    world.unreachable -= 1;
+                let mut server = server.lock();
+                if server.unreachable > 0 {
+                    server.unreachable -= 1;
                     return Err(tower::BoxError::from("connection refused"));
                 }
-                let (code, answer) = world.answer(&parts.method, &parts.uri, &body);
+                let (code, answer) = server.answer(&parts.method, &parts.uri, &body);
                 Ok(Response::builder()
                     .status(code)
                     .body(Full::from(serde_json::to_vec(&answer)?).boxed_unsync())?)
@@ -145,10 +146,10 @@ fn failure(code: u16, reason: &str) -> Value {
     json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": reason, "reason": reason, "code": code})
 }
 
-/// Notes its calls, and stays in them for as long as it is told.
+/// Records its calls. Each call takes `duration`.
 struct Web {
-    world: Shared,
-    lasts: Duration,
+    server: Shared,
+    duration: Duration,
     deployments: crate::cache::Lister<Deployment>,
     events: Recorder,
 }
@@ -157,26 +158,26 @@ struct Cancelled(Shared);
 
 impl Drop for Cancelled {
     fn drop(&mut self) {
-        note(&self.0, "cancelled");
+        record(&self.0, "cancelled");
     }
 }
 
 impl Reconciler for Web {
     async fn reconcile(&self, key: &NamespacedName) -> Result<Action, ReconcileError> {
         let deployment = self.deployments.get(key)?;
-        note(&self.world, format!("reconcile {key}"));
-        let guard = Cancelled(self.world.clone());
-        sleep(self.lasts).await;
+        record(&self.server, format!("reconcile {key}"));
+        let guard = Cancelled(self.server.clone());
+        sleep(self.duration).await;
         std::mem::forget(guard);
         self.events.event(&*deployment, EventType::Normal, "Seen", "seen");
-        note(&self.world, "reconciled");
+        record(&self.server, "reconciled");
         Ok(Action::await_change())
     }
 }
 
-/// An operator with a controller on Deployments whose reconciles take `lasts`.
-fn operator(world: &Shared, args: &str, lasts: Duration, stop: &CancellationToken) -> Manager {
-    let (client, world) = (World::connect(world), world.clone());
+/// Returns an operator with a controller of Deployments. Each reconcile takes `duration`.
+fn operator(server: &Shared, args: &str, duration: Duration, stop: &CancellationToken) -> Manager {
+    let (client, server) = (TestApiServer::connect(server), server.clone());
     let args = ["--metrics-bind-address=0"]
         .into_iter()
         .chain(args.split_whitespace());
@@ -187,8 +188,8 @@ fn operator(world: &Shared, args: &str, lasts: Duration, stop: &CancellationToke
         .register(move |setup| {
             let deployments = setup.informers().of::<Deployment>();
             let reconciler = Web {
-                world,
-                lasts,
+                server,
+                duration,
                 deployments: deployments.lister(),
                 events: setup.recorder(),
             };
@@ -196,16 +197,16 @@ fn operator(world: &Shared, args: &str, lasts: Duration, stop: &CancellationToke
         })
 }
 
-/// Runs a manager until the journal holds `entry`, then does `then`, and returns how the manager ended.
+/// Runs a manager; calls `then` when the journal has `entry`. Returns the manager's result.
 async fn run_until(
-    world: &Shared,
+    server: &Shared,
     manager: Manager,
     entry: &str,
     then: impl AsyncFnOnce(),
 ) -> Result<(), Error> {
     let mut running = pin!(manager.run());
     let reached = async {
-        while !journal(world).iter().any(|found| found == entry) {
+        while !journal(server).iter().any(|found| found == entry) {
             sleep(Duration::from_millis(5)).await;
         }
         then().await;

@@ -1,29 +1,29 @@
-//! Start, leadership and shutdown, in order.
+//! The order of start, leader election and shutdown.
 
 use super::*;
 
 #[tokio::test]
 async fn starts_syncs_reconciles_and_stops_in_order() {
-    let (world, stop, port) = (Shared::default(), CancellationToken::new(), free_port());
+    let (server, stop, port) = (Shared::default(), CancellationToken::new(), free_port());
     let args =
         format!("--leader-elect --leader-election-namespace=default --health-bind-address=127.0.0.1:{port}");
-    let (before, after) = (world.clone(), world.clone());
-    let manager = operator(&world, &args, Duration::from_millis(50), &stop).register(move |setup| {
+    let (before, after) = (server.clone(), server.clone());
+    let manager = operator(&server, &args, Duration::from_millis(50), &stop).register(move |setup| {
         setup
             .runnable("migrate", async move |_stop| {
                 sleep(Duration::from_millis(20)).await;
-                note(&before, "migrated");
+                record(&before, "migrated");
                 Ok(())
             })
             .before_controllers()
             .leader_only();
         setup.runnable("poll", async move |stop: CancellationToken| {
             stop.cancelled().await;
-            note(&after, "poll ended");
+            record(&after, "poll ended");
             Ok(())
         });
     });
-    let ended = run_until(&world, manager, "reconcile default/web", async || {
+    let ended = run_until(&server, manager, "reconcile default/web", async || {
         assert!(probe(port, "/readyz").await.unwrap().starts_with("HTTP/1.1 200"));
         assert!(
             probe(port, "/healthz?verbose")
@@ -31,11 +31,11 @@ async fn starts_syncs_reconciles_and_stops_in_order() {
                 .unwrap()
                 .contains("[+] ping ok")
         );
-        // The running reconcile may end.
+        // The running reconcile completes.
         stop.cancel();
     });
     ended.await.unwrap();
-    let mut found = journal(&world);
+    let mut found = journal(&server);
     let polled = found.iter().position(|entry| entry == "poll ended").unwrap();
     found.remove(polled);
     assert_eq!(
@@ -55,29 +55,29 @@ async fn starts_syncs_reconciles_and_stops_in_order() {
     assert_eq!(probe(port, "/healthz").await, None, "the servers are closed");
 }
 
-/// Groups of every replica stand before it asks for the lease; they end in the opposite order, after the controllers.
+/// The groups of every replica start before leader election, and stop in reverse order after the controllers.
 #[tokio::test(start_paused = true)]
-async fn groups_are_started_one_after_the_other_and_stopped_the_other_way_round() {
-    let (world, stop) = (Shared::default(), CancellationToken::new());
+async fn groups_start_in_order_and_stop_in_reverse_order() {
+    let (server, stop) = (Shared::default(), CancellationToken::new());
     let args = "--leader-elect --leader-election-namespace=default --health-bind-address=0";
-    let noted = world.clone();
-    let manager = operator(&world, args, Duration::from_secs(1), &stop).register(move |setup| {
+    let recorded = server.clone();
+    let manager = operator(&server, args, Duration::from_secs(1), &stop).register(move |setup| {
         let serve = |name: &'static str, takes: u64| {
-            let world = noted.clone();
+            let server = recorded.clone();
             async move |stop: CancellationToken| {
-                note(&world, format!("{name} started"));
+                record(&server, format!("{name} started"));
                 stop.cancelled().await;
                 sleep(Duration::from_secs(takes)).await;
-                note(&world, format!("{name} ended"));
+                record(&server, format!("{name} ended"));
                 Ok(())
             }
         };
-        let migrated = noted.clone();
+        let migrated = recorded.clone();
         setup.runnable("pool", serve("pool", 1)).group("storage");
         setup
             .runnable("migrate", async move |_stop| {
                 sleep(Duration::from_secs(2)).await;
-                note(&migrated, "migrated");
+                record(&migrated, "migrated");
                 Ok(())
             })
             .group("storage")
@@ -86,21 +86,21 @@ async fn groups_are_started_one_after_the_other_and_stopped_the_other_way_round(
             .runnable("shipper", serve("shipper", 0))
             .group("shipping")
             .leader_only();
-        let listens = noted.clone();
+        let listens = recorded.clone();
         setup
             .runnable("server", serve("server", 0))
             .group("servers")
             .ready_when(async move {
                 sleep(Duration::from_secs(3)).await;
-                note(&listens, "server listens");
+                record(&listens, "server listens");
             });
         setup.runnable("gate", serve("gate", 0)).group("gates");
         setup.runnable("poll", serve("poll", 0));
     });
-    let ended = run_until(&world, manager, "reconcile default/web", async || stop.cancel());
+    let ended = run_until(&server, manager, "reconcile default/web", async || stop.cancel());
     ended.await.unwrap();
-    let found = journal(&world);
-    // Events are sent when it pleases them.
+    let found = journal(&server);
+    // Events are written at any time.
     let found: Vec<&str> = found
         .iter()
         .map(String::as_str)
@@ -132,12 +132,12 @@ async fn groups_are_started_one_after_the_other_and_stopped_the_other_way_round(
     );
 }
 
-/// Whoever does not end holds up only the time of the groups before it: all is over within the grace period, and named.
+/// A hanging group uses up the time of the groups before it, and the shutdown still ends within the grace period.
 #[tokio::test(start_paused = true)]
-async fn a_group_that_does_not_end_is_aborted_and_named() {
-    let (world, stop) = (Shared::default(), CancellationToken::new());
+async fn hanging_group_is_aborted_at_the_grace_period_and_named() {
+    let (server, stop) = (Shared::default(), CancellationToken::new());
     let args = "--grace-period=10s --health-bind-address=0";
-    let manager = operator(&world, args, Duration::ZERO, &stop).register(move |setup| {
+    let manager = operator(&server, args, Duration::ZERO, &stop).register(move |setup| {
         setup.runnable("first", async |stop: CancellationToken| {
             stop.cancelled().await;
             Ok(())
@@ -146,7 +146,7 @@ async fn a_group_that_does_not_end_is_aborted_and_named() {
             .runnable("stuck", async |_stop| pending().await)
             .group("last");
     });
-    let ended = run_until(&world, manager, "reconciled", async || stop.cancel());
+    let ended = run_until(&server, manager, "reconciled", async || stop.cancel());
     let started = Instant::now();
     let error = ended.await.unwrap_err();
     assert!(
@@ -158,36 +158,36 @@ async fn a_group_that_does_not_end_is_aborted_and_named() {
     assert!(error.to_string().contains("runnable stuck"), "{error}");
 }
 
-/// What fails while others wait for their turn ends the operator, and they are never started.
 #[tokio::test(start_paused = true)]
-async fn a_group_that_fails_is_the_last_that_was_started() {
-    let (world, stop) = (Shared::default(), CancellationToken::new());
-    let noted = world.clone();
-    let manager = operator(&world, "--health-bind-address=0", Duration::ZERO, &stop).register(move |setup| {
-        setup
-            .runnable("pool", async |_stop| Err("no database".into()))
-            .group("storage")
-            .ready_when(pending());
-        setup
-            .runnable("server", async move |_stop| {
-                note(&noted, "server started");
-                Ok(())
-            })
-            .group("servers");
-    });
+async fn failed_group_prevents_the_start_of_later_groups() {
+    let (server, stop) = (Shared::default(), CancellationToken::new());
+    let recorded = server.clone();
+    let manager =
+        operator(&server, "--health-bind-address=0", Duration::ZERO, &stop).register(move |setup| {
+            setup
+                .runnable("pool", async |_stop| Err("no database".into()))
+                .group("storage")
+                .ready_when(pending());
+            setup
+                .runnable("server", async move |_stop| {
+                    record(&recorded, "server started");
+                    Ok(())
+                })
+                .group("servers");
+        });
     let error = manager.run().await.unwrap_err();
     assert_eq!(error.to_string(), "runnable \"pool\" failed: no database");
     assert_eq!(error.exit_code(), 4);
-    assert_eq!(journal(&world), ["version", "list"]);
+    assert_eq!(journal(&server), ["version", "list"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lost_lease_cancels_at_once_and_fails() {
-    let (world, stop) = (Shared::default(), CancellationToken::new());
+async fn lost_lease_cancels_reconciles_at_once_and_fails() {
+    let (server, stop) = (Shared::default(), CancellationToken::new());
     let args = "--leader-elect --leader-election-namespace=default --health-bind-address=0";
-    let manager = operator(&world, args, Duration::from_hours(1), &stop);
-    let taken = world.clone();
-    let ended = run_until(&world, manager, "reconcile default/web", async || {
+    let manager = operator(&server, args, Duration::from_hours(1), &stop);
+    let taken = server.clone();
+    let ended = run_until(&server, manager, "reconcile default/web", async || {
         taken
             .lock()
             .put_lease(&json!({"holderIdentity": "other", "leaseDurationSeconds": 15}));
@@ -196,7 +196,7 @@ async fn a_lost_lease_cancels_at_once_and_fails() {
     assert!(matches!(error, Error::LostLease(_)), "{error}");
     assert_eq!(error.exit_code(), 3);
     assert_eq!(
-        journal(&world),
+        journal(&server),
         [
             "version",
             "list",
@@ -209,31 +209,31 @@ async fn a_lost_lease_cancels_at_once_and_fails() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_standby_is_ready_and_writes_nothing() {
-    let (world, stop) = (Shared::default(), CancellationToken::new());
-    world
+async fn non_leader_is_ready_and_writes_nothing() {
+    let (server, stop) = (Shared::default(), CancellationToken::new());
+    server
         .lock()
         .put_lease(&json!({"holderIdentity": "other", "leaseDurationSeconds": 3600}));
     let args = "--leader-elect --leader-election-namespace=default --health-bind-address=0";
-    let manager = operator(&world, args, Duration::ZERO, &stop);
-    let ended = run_until(&world, manager, "list", async || {
+    let manager = operator(&server, args, Duration::ZERO, &stop);
+    let ended = run_until(&server, manager, "list", async || {
         sleep(Duration::from_mins(2)).await;
         stop.cancel();
     });
     ended.await.unwrap();
-    assert_eq!(journal(&world), ["version", "list"]);
+    assert_eq!(journal(&server), ["version", "list"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_does_not_end_in_the_grace_period_is_cancelled_and_named() {
-    let (world, stop) = (Shared::default(), CancellationToken::new());
+async fn reconcile_that_exceeds_the_grace_period_is_cancelled_and_named() {
+    let (server, stop) = (Shared::default(), CancellationToken::new());
     let manager = operator(
-        &world,
+        &server,
         "--grace-period=10s --health-bind-address=0",
         Duration::from_hours(1),
         &stop,
     );
-    let ended = run_until(&world, manager, "reconcile default/web", async || stop.cancel());
+    let ended = run_until(&server, manager, "reconcile default/web", async || stop.cancel());
     let started = Instant::now();
     let error = ended.await.unwrap_err();
     assert!(
@@ -246,20 +246,19 @@ async fn what_does_not_end_in_the_grace_period_is_cancelled_and_named() {
         error.to_string().contains("controller web (default/web)"),
         "{error}"
     );
-    assert_eq!(journal(&world).last().unwrap(), "cancelled");
+    assert_eq!(journal(&server).last().unwrap(), "cancelled");
 }
 
-/// A replica that does not lead sends no write, unless its author says that every replica may.
 #[tokio::test(start_paused = true)]
-async fn the_clients_of_a_standby_write_only_what_every_replica_may() {
-    let (world, stop) = (Shared::default(), CancellationToken::new());
-    world
+async fn fenced_clients_of_a_non_leader_refuse_writes_and_unfenced_ones_send_them() {
+    let (server, stop) = (Shared::default(), CancellationToken::new());
+    server
         .lock()
         .put_lease(&json!({"holderIdentity": "other", "leaseDurationSeconds": 3600}));
     let args = "--leader-elect --leader-election-namespace=default --health-bind-address=0";
-    let (said, ended) = (Arc::new(Mutex::new(Vec::new())), stop.clone());
-    let errors = said.clone();
-    let manager = operator(&world, args, Duration::ZERO, &stop).register(move |setup| {
+    let (messages, ended) = (Arc::new(Mutex::new(Vec::new())), stop.clone());
+    let errors = messages.clone();
+    let manager = operator(&server, args, Duration::ZERO, &stop).register(move |setup| {
         let client = setup.client::<Event, (Create,)>();
         let raw = kube::Api::<Event>::namespaced(setup.kube_client(), "default");
         setup.runnable("greeter", async move |_stop| {
@@ -279,42 +278,43 @@ async fn the_clients_of_a_standby_write_only_what_every_replica_may() {
         });
     });
     manager.run().await.unwrap();
-    assert_eq!(journal(&world), ["version", "list", "event"]);
-    let said = said.lock();
+    assert_eq!(journal(&server), ["version", "list", "event"]);
+    let messages = messages.lock();
     assert!(
-        said[0].contains("cannot create Event default/hello: this replica does not hold the leader lease"),
-        "{said:?}"
+        messages[0]
+            .contains("cannot create Event default/hello: this replica does not hold the leader lease"),
+        "{messages:?}"
     );
-    assert!(said[1].contains("this replica does not lead"), "{said:?}");
+    assert!(messages[1].contains("this replica does not lead"), "{messages:?}");
 }
 
-/// Every reconcile that was started ends or is cancelled within the grace period; the lease goes last; the exit code tells.
+/// Every started reconcile ends or is cancelled within the grace period, and the lease is released last.
 #[tokio::test(start_paused = true)]
 async fn shuts_down_under_load_within_the_grace_period() {
     for (grace, code) in [(30, None), (8, Some(5))] {
-        let (world, stop) = (Shared::default(), CancellationToken::new());
-        world.lock().more = 300;
+        let (server, stop) = (Shared::default(), CancellationToken::new());
+        server.lock().more = 300;
         let args = format!(
             "--leader-elect --leader-election-namespace=default --health-bind-address=0 --grace-period={grace}s"
         );
-        let mut manager = operator(&world, &args, Duration::from_secs(1), &stop);
-        // From 0.1 s to 20 s: some end within any grace.
-        for (number, lasts) in [100, 3_000, 6_000, 20_000].into_iter().enumerate() {
-            let world = world.clone();
+        let mut manager = operator(&server, &args, Duration::from_secs(1), &stop);
+        // From 0.1 s to 20 s: some complete within each grace period.
+        for (number, millis) in [100, 3_000, 6_000, 20_000].into_iter().enumerate() {
+            let server = server.clone();
             manager = manager.register(move |setup| {
                 let deployments = setup.informers().of::<Deployment>();
                 let reconciler = Web {
-                    world,
-                    lasts: Duration::from_millis(lasts),
+                    server,
+                    duration: Duration::from_millis(millis),
                     deployments: deployments.lister(),
                     events: setup.recorder(),
                 };
-                let spec = setup.controller(format!("web-{number}"), reconciler);
-                spec.reconciles(&deployments).workers(50);
+                let controller = setup.controller(format!("web-{number}"), reconciler);
+                controller.reconciles(&deployments).workers(50);
             });
         }
         let stopped = Mutex::new(None);
-        let ended = run_until(&world, manager, "reconciled", async || {
+        let ended = run_until(&server, manager, "reconciled", async || {
             sleep(Duration::from_millis(3_500)).await;
             *stopped.lock() = Some(Instant::now());
             stop.cancel();
@@ -323,7 +323,7 @@ async fn shuts_down_under_load_within_the_grace_period() {
         let took = stopped.into_inner().unwrap().elapsed();
         assert!(took <= Duration::from_secs(grace), "{took:?}");
         assert_eq!(ended, code);
-        let journal = journal(&world);
+        let journal = journal(&server);
         let count = |entry: &str| journal.iter().filter(|found| found.starts_with(entry)).count();
         assert!(count("reconcile ") > 200, "it was under load");
         assert_eq!(count("reconcile "), count("reconciled") + count("cancelled"));

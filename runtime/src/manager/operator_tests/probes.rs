@@ -1,10 +1,10 @@
-//! What probes and the debug page tell.
+//! Health probes and the debug page.
 
 use super::*;
 
 #[tokio::test]
-async fn probes_and_the_debug_page_tell_of_each_controller() {
-    let (world, stop, health, metrics) = (
+async fn probes_and_the_debug_page_show_each_controller() {
+    let (server, stop, health, metrics) = (
         Shared::default(),
         CancellationToken::new(),
         free_port(),
@@ -13,7 +13,7 @@ async fn probes_and_the_debug_page_tell_of_each_controller() {
     let args = format!("--health-bind-address=127.0.0.1:{health} --metrics-bind-address=127.0.0.1:{metrics}");
     let broken = Arc::new(Mutex::new(false));
     let check = broken.clone();
-    let manager = operator(&world, "", Duration::ZERO, &stop)
+    let manager = operator(&server, "", Duration::ZERO, &stop)
         .with_args(args.split_whitespace())
         .register(move |setup| {
             setup.health_check(Probe::Live, "disk", move || {
@@ -24,7 +24,7 @@ async fn probes_and_the_debug_page_tell_of_each_controller() {
                 }
             });
         });
-    let ended = run_until(&world, manager, "reconciled", async || {
+    let ended = run_until(&server, manager, "reconciled", async || {
         let ready = probe(health, "/readyz?verbose").await.unwrap();
         assert!(ready.contains("[+] controller-web ok\n"), "{ready}");
         assert!(
@@ -50,12 +50,12 @@ async fn probes_and_the_debug_page_tell_of_each_controller() {
 }
 
 #[tokio::test]
-async fn the_debug_page_can_be_switched_off() {
-    let (world, stop, metrics) = (Shared::default(), CancellationToken::new(), free_port());
+async fn debug_page_can_be_disabled() {
+    let (server, stop, metrics) = (Shared::default(), CancellationToken::new(), free_port());
     let args =
         format!("--health-bind-address=0 --debug-page=false --metrics-bind-address=127.0.0.1:{metrics}");
-    let manager = operator(&world, "", Duration::ZERO, &stop).with_args(args.split_whitespace());
-    let ended = run_until(&world, manager, "reconciled", async || {
+    let manager = operator(&server, "", Duration::ZERO, &stop).with_args(args.split_whitespace());
+    let ended = run_until(&server, manager, "reconciled", async || {
         let page = probe(metrics, "/debug/kubewright").await.unwrap();
         assert!(page.starts_with("HTTP/1.1 404"), "{page}");
         assert!(

@@ -1,4 +1,4 @@
-//! Comparing requests so that people see what differs.
+//! [`assert_requests`]: compares requests and reports the fields that differ.
 
 use std::fmt::Write;
 
@@ -6,12 +6,12 @@ use serde_json::Value;
 
 use super::Request;
 
-/// Asserts that `sent` are the `expected` requests, in their order.
+/// Asserts that the `sent` requests equal the `expected` ones, in order.
 ///
-/// A field whose value is null counts as absent.
+/// A null field equals an absent one.
 ///
 /// # Panics
-/// If they are not; the message lists both and names the fields that differ.
+/// If they differ. The message lists both and the fields that differ.
 #[track_caller]
 pub fn assert_requests(sent: &[Request], expected: &[Request]) {
     if let Some(message) = compare(sent, expected) {
@@ -21,16 +21,16 @@ pub fn assert_requests(sent: &[Request], expected: &[Request]) {
 
 fn compare(sent: &[Request], expected: &[Request]) -> Option<String> {
     let mut message = String::new();
-    for (place, (sent, expected)) in sent.iter().zip(expected).enumerate() {
-        let place = place + 1;
+    for (index, (sent, expected)) in sent.iter().zip(expected).enumerate() {
+        let number = index + 1;
         if sent.to_string() != expected.to_string() {
-            let _ = writeln!(message, "request {place}: expected {expected}, sent {sent}");
+            let _ = writeln!(message, "request {number}: expected {expected}, sent {sent}");
             continue;
         }
         let mut fields = Vec::new();
-        differ("", &expected.body, &sent.body, &mut fields);
+        diff("", &expected.body, &sent.body, &mut fields);
         if !fields.is_empty() {
-            let _ = writeln!(message, "request {place}: {sent}");
+            let _ = writeln!(message, "request {number}: {sent}");
             for field in fields {
                 let _ = writeln!(message, "  {field}");
             }
@@ -51,31 +51,33 @@ fn compare(sent: &[Request], expected: &[Request]) -> Option<String> {
     Some(message)
 }
 
-fn differ(path: &str, expected: &Value, sent: &Value, fields: &mut Vec<String>) {
+fn diff(path: &str, expected: &Value, sent: &Value, fields: &mut Vec<String>) {
     match (expected, sent) {
-        (Value::Object(one), Value::Object(other)) => {
-            let others = other.keys().filter(|key| !one.contains_key(*key));
-            for key in one.keys().chain(others) {
+        (Value::Object(expected_fields), Value::Object(sent_fields)) => {
+            let only_sent = sent_fields
+                .keys()
+                .filter(|key| !expected_fields.contains_key(*key));
+            for key in expected_fields.keys().chain(only_sent) {
                 let path = if path.is_empty() {
                     key.clone()
                 } else {
                     format!("{path}.{key}")
                 };
-                differ(&path, &expected[key], &sent[key], fields);
+                diff(&path, &expected[key], &sent[key], fields);
             }
         }
-        (Value::Array(one), Value::Array(other)) => {
-            for place in 0..one.len().max(other.len()) {
-                differ(
-                    &format!("{path}[{place}]"),
-                    &expected[place],
-                    &sent[place],
+        (Value::Array(expected_items), Value::Array(sent_items)) => {
+            for index in 0..expected_items.len().max(sent_items.len()) {
+                diff(
+                    &format!("{path}[{index}]"),
+                    &expected[index],
+                    &sent[index],
                     fields,
                 );
             }
         }
         _ if expected != sent => {
-            let show = |value: &Value| {
+            let format_value = |value: &Value| {
                 if value.is_null() {
                     "nothing".to_owned()
                 } else {
@@ -84,8 +86,8 @@ fn differ(path: &str, expected: &Value, sent: &Value, fields: &mut Vec<String>) 
             };
             fields.push(format!(
                 "{path}: expected {}, sent {}",
-                show(expected),
-                show(sent)
+                format_value(expected),
+                format_value(sent)
             ));
         }
         _ => {}
@@ -104,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_requests_have_no_difference() {
+    fn equal_requests_have_no_diff() {
         assert_eq!(
             compare(&[map(&json!({"x": "1"}))], &[map(&json!({"x": "1"}))]),
             None
@@ -113,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn names_the_fields_that_differ_and_what_was_not_expected() {
+    fn diff_names_different_fields_and_unexpected_requests() {
         let sent = [map(&json!({"x": "1", "list": [1, 2]})), map(&json!({}))];
         let expected = [map(&json!({"x": "2", "y": true, "list": [1]}))];
         let message = compare(&sent, &expected).unwrap();

@@ -1,4 +1,4 @@
-//! Finding the API server.
+//! Loads the kubeconfig or the in-cluster configuration, and waits until the API server responds.
 
 use std::{
     env, fs,
@@ -17,18 +17,19 @@ use tracing::{info, warn};
 
 use super::{error::with_sources, suggest::did_you_mean};
 
-/// How to reach the API server, and whether from within its cluster.
-pub(super) struct Cluster {
+/// How to reach the API server.
+pub(super) struct ClusterConfig {
     pub(super) config: Config,
+    /// Whether the operator runs in a pod of that cluster.
     pub(super) in_cluster: bool,
 }
 
-/// Why the operator does not know how to connect.
+/// Why the client configuration cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// There is no configuration at all.
+    /// Neither a kubeconfig nor a service account was found.
     #[error(
-        "no kubeconfig, and not in a cluster: pass --kubeconfig, set $KUBECONFIG, or put one at ~/.kube/config"
+        "no kubeconfig found, and not running in a cluster: pass --kubeconfig, set $KUBECONFIG, or put one at ~/.kube/config"
     )]
     Nothing,
     /// A kubeconfig cannot be read.
@@ -36,49 +37,49 @@ pub enum ConfigError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The I/O error.
         source: std::io::Error,
     },
-    /// A kubeconfig makes no sense.
-    #[error("kubeconfig {path} is damaged: {source}")]
-    Damaged {
+    /// A kubeconfig cannot be parsed or used.
+    #[error("kubeconfig {path} is invalid: {source}; correct it, or pass another one with --kubeconfig")]
+    Invalid {
         /// The file, or the files of $KUBECONFIG.
         path: String,
-        /// What is wrong.
+        /// The reason.
         source: KubeconfigError,
     },
-    /// The context is not there.
+    /// The kubeconfig has no such context.
     #[error("kubeconfig {path} has no context {context:?}{hint}")]
     NoContext {
         /// The file, or the files of $KUBECONFIG.
         path: String,
-        /// What was asked for.
+        /// The name of the context.
         context: String,
-        /// What there is.
+        /// A similar context, or all of them.
         hint: String,
     },
-    /// No context was asked for and none is current.
+    /// No context was given, and the kubeconfig has no current one.
     #[error("kubeconfig {path} has no current context: pass --context{hint}")]
     NoCurrentContext {
         /// The file, or the files of $KUBECONFIG.
         path: String,
-        /// What there is.
+        /// A similar context, or all of them.
         hint: String,
     },
-    /// The pod's service account is incomplete.
+    /// The pod's service account cannot be used.
     #[error(
-        "in a cluster, but its service account cannot be used: {0}; check automountServiceAccountToken, or pass --kubeconfig"
+        "the pod's service account cannot be used: {0}; check automountServiceAccountToken, or pass --kubeconfig"
     )]
     InCluster(#[source] kube::config::InClusterError),
 }
 
-/// Looks where client-go looks, in the same order: the flags, `$KUBECONFIG`, the pod's service account, `~/.kube/config`.
+/// Loads the configuration from the first of client-go's places that has one: the flags, `$KUBECONFIG`, the pod's service account, `~/.kube/config`.
 pub(super) async fn configure(
     kubeconfig: Option<&Path>,
     context: Option<&str>,
-) -> Result<Cluster, ConfigError> {
+) -> Result<ClusterConfig, ConfigError> {
     let variable = env::var_os("KUBECONFIG").filter(|paths| !paths.is_empty());
-    let outside = |config| Cluster {
+    let outside = |config| ClusterConfig {
         config,
         in_cluster: false,
     };
@@ -89,13 +90,13 @@ pub(super) async fn configure(
         let path = paths.to_string_lossy().into_owned();
         let merged = match Kubeconfig::read() {
             Ok(merged) => merged,
-            Err(source) => return Err(unusable(path, source)),
+            Err(source) => return Err(read_error(path, source)),
         };
         return from_kubeconfig(merged, &path, context).await.map(outside);
     }
     if context.is_none() && env::var_os("KUBERNETES_SERVICE_HOST").is_some() {
         let config = Config::incluster().map_err(ConfigError::InCluster)?;
-        return Ok(Cluster {
+        return Ok(ClusterConfig {
             config,
             in_cluster: true,
         });
@@ -107,7 +108,7 @@ pub(super) async fn configure(
 }
 
 async fn from_file(path: &Path, context: Option<&str>) -> Result<Config, ConfigError> {
-    // Read first: kube's error for a missing file does not tell it from a damaged one.
+    // kube's error is the same for a missing and for an invalid file.
     fs::metadata(path).map_err(|source| ConfigError::Read {
         path: path.to_owned(),
         source,
@@ -115,14 +116,14 @@ async fn from_file(path: &Path, context: Option<&str>) -> Result<Config, ConfigE
     let name = path.display().to_string();
     match Kubeconfig::read_from(path) {
         Ok(kubeconfig) => from_kubeconfig(kubeconfig, &name, context).await,
-        Err(source) => Err(unusable(name, source)),
+        Err(source) => Err(read_error(name, source)),
     }
 }
 
-fn unusable(path: String, error: KubeconfigError) -> ConfigError {
+fn read_error(path: String, error: KubeconfigError) -> ConfigError {
     match error {
         KubeconfigError::ReadConfig(source, path) => ConfigError::Read { path, source },
-        source => ConfigError::Damaged { path, source },
+        source => ConfigError::Invalid { path, source },
     }
 }
 
@@ -144,13 +145,13 @@ async fn from_kubeconfig(
         None => {
             return Err(ConfigError::NoCurrentContext {
                 path,
-                hint: there_are(&names),
+                hint: available_contexts(&names),
             });
         }
         Some(context) if !names.iter().any(|name| name == context) => {
             let hint = match did_you_mean(context, names.iter().map(String::as_str)) {
                 Some(name) => format!(": did you mean {name:?}?"),
-                None => there_are(&names),
+                None => available_contexts(&names),
             };
             return Err(ConfigError::NoContext {
                 path,
@@ -166,95 +167,95 @@ async fn from_kubeconfig(
     };
     Config::from_custom_kubeconfig(kubeconfig, &options)
         .await
-        .map_err(|source| ConfigError::Damaged { path, source })
+        .map_err(|source| ConfigError::Invalid { path, source })
 }
 
-fn there_are(names: &[String]) -> String {
+fn available_contexts(names: &[String]) -> String {
     if names.is_empty() {
-        "; it has no contexts at all".to_owned()
+        "; it has no contexts".to_owned()
     } else {
-        format!("; there are {}", names.join(", "))
+        format!("; available contexts: {}", names.join(", "))
     }
 }
 
-/// Waits until an API server answers, and says what it waits for, with the address where it is known. One that refuses to tell its
-/// version is one, too; a page of a proxy, or of something else at the address, is none.
+/// Waits until an API server responds at `/version`; logs why it waits, each time the reason changes.
+///
+/// 401 and 403 count as an API server. A response that is not JSON, such as a proxy's login page, and any 5xx do not.
 pub(super) async fn wait_for_api_server(client: &kube::Client, address: Option<&str>) {
-    const LONGEST: Duration = Duration::from_secs(30);
-    let (mut pause, mut said) = (Duration::from_secs(1), None);
+    const BACKOFF_MAX: Duration = Duration::from_secs(30);
+    let (mut backoff, mut logged) = (Duration::from_secs(1), None);
     loop {
-        match ask_version(client).await {
-            Ok(Answer::Version) => {
-                if said.is_some() {
-                    info!("the API server answers");
+        match get_version(client).await {
+            Ok(VersionResponse::Version) => {
+                if logged.is_some() {
+                    info!("the API server is reachable");
                 }
                 return;
             }
-            Ok(Answer::Unauthorized) => {
+            Ok(VersionResponse::Unauthorized) => {
                 warn!(
-                    "the API server does not accept the operator's credentials (401): renew the token or the certificate"
+                    "the API server rejected the operator's credentials (401): renew the token or the certificate"
                 );
                 return;
             }
-            Ok(Answer::Other(what)) => {
-                if said.as_ref() != Some(&what) {
+            Ok(VersionResponse::Other(response)) => {
+                if logged.as_ref() != Some(&response) {
                     warn!(
                         address,
-                        answer = what,
-                        "what answers is no API server, or a proxy before one that is not there; waiting. Check the address in the kubeconfig"
+                        response,
+                        "the response is not from an API server, waiting: check the address in the kubeconfig, and proxies before the API server"
                     );
-                    said = Some(what);
+                    logged = Some(response);
                 }
             }
             Err(error) => {
-                if said.as_ref() != Some(&error) {
+                if logged.as_ref() != Some(&error) {
                     warn!(
                         address,
                         error,
-                        "the API server cannot be reached; waiting for it. Check that it runs and that the kubeconfig names the right address"
+                        "the API server cannot be reached, waiting: check that it runs, and the address in the kubeconfig"
                     );
-                    said = Some(error);
+                    logged = Some(error);
                 }
             }
         }
-        sleep(pause.mul_f64(0.5 + rand::random::<f64>())).await;
-        pause = (pause * 2).min(LONGEST);
+        sleep(backoff.mul_f64(0.5 + rand::random::<f64>())).await;
+        backoff = (backoff * 2).min(BACKOFF_MAX);
     }
 }
 
-/// What came back when the API server was asked for its version.
-enum Answer {
+/// The response to a GET of `/version`.
+enum VersionResponse {
     Version,
     Unauthorized,
-    /// Code and beginning of something else.
+    /// Not from an API server: the code and the beginning of the body.
     Other(String),
 }
 
-async fn ask_version(client: &kube::Client) -> Result<Answer, String> {
-    /// More than any version takes, and than anybody wants to read of a page.
-    const MOST: usize = 64 * 1024;
+async fn get_version(client: &kube::Client) -> Result<VersionResponse, String> {
+    const MAX_BODY_BYTES: usize = 64 * 1024;
     let request = Request::get("/version")
         .body(Body::empty())
         .map_err(|error| error.to_string())?;
     let response = client.send(request).await.map_err(|error| with_sources(&error))?;
     let code = response.status();
     if code == StatusCode::UNAUTHORIZED {
-        return Ok(Answer::Unauthorized);
+        return Ok(VersionResponse::Unauthorized);
     }
-    let body = Limited::new(response.into_body(), MOST).collect().await;
+    let body = Limited::new(response.into_body(), MAX_BODY_BYTES).collect().await;
     let body = body
-        .map_err(|error| format!("the answer broke off: {error}"))?
+        .map_err(|error| format!("the response broke off: {error}"))?
         .to_bytes();
     let is_json = serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(&body).is_ok();
     if is_json && !code.is_server_error() {
-        return Ok(Answer::Version);
+        return Ok(VersionResponse::Version);
     }
     let text = String::from_utf8_lossy(&body);
     let words: Vec<&str> = text.split_whitespace().collect();
     let beginning: String = words.join(" ").chars().take(80).collect();
-    Ok(Answer::Other(format!("{code}: {beginning:?}")))
+    Ok(VersionResponse::Other(format!("{code}: {beginning:?}")))
 }
 
 #[cfg(test)]
-#[path = "connect_tests.rs"]
+#[path = "kubeconfig_tests.rs"]
 mod tests;

@@ -19,7 +19,7 @@ contexts:
 - {name: torn, context: {cluster: gone, user: me}}
 "#;
 
-async fn configure_with(text: &str, context: Option<&str>) -> Result<Cluster, String> {
+async fn configure_with(text: &str, context: Option<&str>) -> Result<ClusterConfig, String> {
     static FILES: AtomicUsize = AtomicUsize::new(0);
     let name = format!(
         "kubewright-connect-{}-{}",
@@ -35,15 +35,15 @@ async fn configure_with(text: &str, context: Option<&str>) -> Result<Cluster, St
     cluster
 }
 
-async fn refused(text: &str, context: Option<&str>) -> String {
+async fn config_error(text: &str, context: Option<&str>) -> String {
     configure_with(text, context)
         .await
         .err()
-        .expect("this configuration is wrong")
+        .expect("an invalid kubeconfig")
 }
 
 #[tokio::test]
-async fn reads_the_context_that_is_asked_for() {
+async fn loads_the_given_context() {
     let cluster = configure_with(KUBECONFIG, Some("home")).await.unwrap();
     assert_eq!(cluster.config.cluster_url.to_string(), "http://127.0.0.1:1/");
     assert_eq!(cluster.config.default_namespace, "shops");
@@ -51,7 +51,7 @@ async fn reads_the_context_that_is_asked_for() {
 }
 
 #[tokio::test]
-async fn a_wrong_kubeconfig_is_named_with_the_mend() {
+async fn invalid_kubeconfig_error_names_the_file_and_the_fix() {
     let missing = configure(Some(Path::new("/nowhere/kubeconfig")), None)
         .await
         .err()
@@ -61,54 +61,54 @@ async fn a_wrong_kubeconfig_is_named_with_the_mend() {
         missing.contains("/nowhere/kubeconfig cannot be read: No such file"),
         "{missing}"
     );
-    // What $KUBECONFIG names is read by kube.
+    // kube reads the files of $KUBECONFIG.
     let absent = Kubeconfig::read_from("/nowhere/kubeconfig").unwrap_err();
-    let message = unusable("/nowhere/kubeconfig".to_owned(), absent).to_string();
+    let message = read_error("/nowhere/kubeconfig".to_owned(), absent).to_string();
     assert!(
         message.contains("cannot be read: No such file") && message.contains("check --kubeconfig"),
         "{message}"
     );
-    assert!(refused("clusters: [", None).await.contains("is damaged"));
-    assert!(refused("just text", None).await.contains("is damaged"));
+    assert!(config_error("clusters: [", None).await.contains("is invalid"));
+    assert!(config_error("just text", None).await.contains("is invalid"));
     assert!(
-        refused("<html>Please log in</html>", None)
+        config_error("<html>Please log in</html>", None)
             .await
-            .contains("is damaged")
+            .contains("is invalid")
     );
-    assert!(refused("", None).await.contains("it has no contexts at all"));
+    assert!(config_error("", None).await.contains("it has no contexts"));
     let folder = configure(Some(&env::temp_dir()), None).await.err().unwrap();
     assert!(
         folder.to_string().contains("cannot be read: Is a directory"),
         "{folder}"
     );
     let no_url = KUBECONFIG.replace("http://127.0.0.1:1", "not an address");
-    assert!(refused(&no_url, Some("home")).await.contains("is damaged"));
+    assert!(config_error(&no_url, Some("home")).await.contains("is invalid"));
     assert!(
-        refused(KUBECONFIG, None)
+        config_error(KUBECONFIG, None)
             .await
-            .contains("no current context: pass --context; there are home, torn")
+            .contains("no current context: pass --context; available contexts: home, torn")
     );
     assert!(
-        refused(KUBECONFIG, Some("hoem"))
+        config_error(KUBECONFIG, Some("hoem"))
             .await
             .contains("has no context \"hoem\": did you mean \"home\"?")
     );
     assert!(
-        refused(KUBECONFIG, Some("production"))
+        config_error(KUBECONFIG, Some("production"))
             .await
-            .contains("; there are home, torn")
+            .contains("; available contexts: home, torn")
     );
     assert!(
-        refused(KUBECONFIG, Some("torn"))
+        config_error(KUBECONFIG, Some("torn"))
             .await
             .contains("cluster of context: gone")
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn waits_for_an_api_server_that_cannot_be_reached() {
-    let asked = Arc::new(AtomicUsize::new(0));
-    let counter = asked.clone();
+async fn waits_for_an_unreachable_api_server_with_backoff() {
+    let requests = Arc::new(AtomicUsize::new(0));
+    let counter = requests.clone();
     let service = tower::service_fn(move |_: Request<Body>| {
         let nth = counter.fetch_add(1, Ordering::Relaxed);
         async move {
@@ -123,7 +123,7 @@ async fn waits_for_an_api_server_that_cannot_be_reached() {
     });
     let started = Instant::now();
     wait_for_api_server(&kube::Client::new(service, "default"), None).await;
-    assert_eq!(asked.load(Ordering::Relaxed), 6);
+    assert_eq!(requests.load(Ordering::Relaxed), 6);
     let waited = started.elapsed();
     assert!(
         waited >= Duration::from_secs(15) && waited < Duration::from_secs(47),
@@ -131,11 +131,11 @@ async fn waits_for_an_api_server_that_cannot_be_reached() {
     );
 }
 
-/// A proxy's login page, a load balancer whose API server is away, another web server: each is named, and asked again at leisure.
+/// A proxy's login page, a load balancer without an API server behind it, another web server.
 #[tokio::test(start_paused = true)]
-async fn something_else_that_answers_is_no_api_server() {
-    let asked = Arc::new(AtomicUsize::new(0));
-    let counter = asked.clone();
+async fn responses_of_other_servers_do_not_count_as_an_api_server() {
+    let requests = Arc::new(AtomicUsize::new(0));
+    let counter = requests.clone();
     let service = tower::service_fn(move |_: Request<Body>| {
         let nth = counter.fetch_add(1, Ordering::Relaxed);
         let (code, body) = match nth {
@@ -151,19 +151,19 @@ async fn something_else_that_answers_is_no_api_server() {
         }
     });
     let client = kube::Client::new(service, "default");
-    let Ok(Answer::Other(what)) = ask_version(&client).await else {
-        panic!("a page is no version");
+    let Ok(VersionResponse::Other(response)) = get_version(&client).await else {
+        panic!("an HTML page is not a version");
     };
-    assert_eq!(what, r#"200 OK: "<html> <title>Please log in</title>""#);
+    assert_eq!(response, r#"200 OK: "<html> <title>Please log in</title>""#);
     wait_for_api_server(&client, None).await;
-    assert_eq!(asked.load(Ordering::Relaxed), 5);
+    assert_eq!(requests.load(Ordering::Relaxed), 5);
 }
 
-/// An API server that knows nobody is there, and waiting mends no token: it goes on, and says what to do.
+/// Waiting does not renew a token: the start goes on, and a warning names the fix.
 #[tokio::test(start_paused = true)]
-async fn credentials_that_are_not_accepted_are_told_and_not_waited_for() {
-    let asked = Arc::new(AtomicUsize::new(0));
-    let counter = asked.clone();
+async fn unauthorized_ends_the_wait_with_a_warning() {
+    let requests = Arc::new(AtomicUsize::new(0));
+    let counter = requests.clone();
     let service = tower::service_fn(move |_: Request<Body>| {
         counter.fetch_add(1, Ordering::Relaxed);
         async move {
@@ -174,19 +174,19 @@ async fn credentials_that_are_not_accepted_are_told_and_not_waited_for() {
     });
     let (log, started) = (Log::start(), Instant::now());
     wait_for_api_server(&kube::Client::new(service, "default"), None).await;
-    assert_eq!(asked.load(Ordering::Relaxed), 1);
+    assert_eq!(requests.load(Ordering::Relaxed), 1);
     assert_eq!(started.elapsed(), Duration::ZERO);
-    let said = log.lines("");
+    let lines = log.lines("");
     assert!(
-        matches!(&*said, [said] if said.contains("(401): renew the token or the certificate")),
-        "{said:?}"
+        matches!(&*lines, [line] if line.contains("(401): renew the token or the certificate")),
+        "{lines:?}"
     );
 }
 
-/// What is wrong with a kubeconfig but shows only when the client is made.
+/// Errors of a kubeconfig that show only when the client is made.
 #[tokio::test]
-async fn damaged_credentials_are_told_before_anything_is_sent() {
-    for (user, said) in [
+async fn invalid_credentials_fail_before_any_request() {
+    for (user, message) in [
         (
             r#"client-certificate-data: "@@@", client-key-data: "@@@""#,
             "Invalid symbol",
@@ -205,11 +205,11 @@ async fn damaged_credentials_are_told_before_anything_is_sent() {
             Err(error) => error,
             Ok(cluster) => match crate::client::Connection::connect(cluster.config, "shop") {
                 Err(error) => with_sources(&error),
-                Ok(_) => panic!("{user} makes no client"),
+                Ok(_) => panic!("{user} must not make a client"),
             },
         };
         assert!(
-            error.contains(said) && error.contains("kubeconfig"),
+            error.contains(message) && error.contains("kubeconfig"),
             "{user}: {error}"
         );
     }

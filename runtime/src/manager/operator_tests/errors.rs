@@ -1,12 +1,12 @@
-//! What goes wrong before or while it runs, and what is switched off.
+//! Invalid configuration, failing runnables, an unreachable API server, disabled controllers.
 
 use super::*;
 
 #[tokio::test(start_paused = true)]
-async fn a_failed_runnable_ends_the_operator_in_order() {
-    let (world, stop) = (Shared::default(), CancellationToken::new());
+async fn failed_runnable_stops_the_operator_in_order() {
+    let (server, stop) = (Shared::default(), CancellationToken::new());
     let manager =
-        operator(&world, "--health-bind-address=0", Duration::from_secs(2), &stop).register(|setup| {
+        operator(&server, "--health-bind-address=0", Duration::from_secs(2), &stop).register(|setup| {
             setup.runnable("mail", async move |_stop| {
                 sleep(Duration::from_secs(1)).await;
                 Err("no relay".into())
@@ -18,7 +18,7 @@ async fn a_failed_runnable_ends_the_operator_in_order() {
         ("runnable \"mail\" failed: no relay", 4)
     );
     assert_eq!(
-        journal(&world),
+        journal(&server),
         [
             "version",
             "list",
@@ -31,31 +31,31 @@ async fn a_failed_runnable_ends_the_operator_in_order() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn waits_for_an_unreachable_api_server_and_can_be_stopped_meanwhile() {
-    let (world, stop) = (Shared::default(), CancellationToken::new());
-    world.lock().unreachable = 4;
-    let manager = operator(&world, "--health-bind-address=0", Duration::ZERO, &stop);
-    run_until(&world, manager, "reconciled", async || stop.cancel())
+async fn waiting_for_an_unreachable_api_server_can_be_stopped() {
+    let (server, stop) = (Shared::default(), CancellationToken::new());
+    server.lock().unreachable = 4;
+    let manager = operator(&server, "--health-bind-address=0", Duration::ZERO, &stop);
+    run_until(&server, manager, "reconciled", async || stop.cancel())
         .await
         .unwrap();
 
-    let (world, stop) = (Shared::default(), CancellationToken::new());
-    world.lock().unreachable = usize::MAX;
-    let manager = operator(&world, "--health-bind-address=0", Duration::ZERO, &stop);
+    let (server, stop) = (Shared::default(), CancellationToken::new());
+    server.lock().unreachable = usize::MAX;
+    let manager = operator(&server, "--health-bind-address=0", Duration::ZERO, &stop);
     tokio::spawn(async move {
         sleep(Duration::from_mins(1)).await;
         stop.cancel();
     });
     manager.run().await.unwrap();
-    assert!(journal(&world).is_empty());
+    assert!(journal(&server).is_empty());
 }
 
 #[tokio::test(start_paused = true)]
-async fn controllers_can_be_switched_off_by_name() {
-    let (world, stop) = (Shared::default(), CancellationToken::new());
-    let switched_off = world.clone();
+async fn controllers_flag_selects_controllers_by_name() {
+    let (server, stop) = (Shared::default(), CancellationToken::new());
+    let disabled = server.clone();
     let manager = operator(
-        &world,
+        &server,
         "--controllers=web --health-bind-address=0",
         Duration::ZERO,
         &stop,
@@ -63,25 +63,25 @@ async fn controllers_can_be_switched_off_by_name() {
     .register(move |setup| {
         let deployments = setup.informers().of::<Deployment>();
         let reconciler = Web {
-            world: switched_off,
-            lasts: Duration::from_hours(1),
+            server: disabled,
+            duration: Duration::from_hours(1),
             deployments: deployments.lister(),
             events: setup.recorder(),
         };
         setup.controller("other", reconciler).reconciles(&deployments);
     });
-    run_until(&world, manager, "reconciled", async || stop.cancel())
+    run_until(&server, manager, "reconciled", async || stop.cancel())
         .await
         .unwrap();
     assert_eq!(
-        journal(&world)
+        journal(&server)
             .iter()
             .filter(|entry| entry.starts_with("reconcile "))
             .count(),
         1
     );
 
-    let manager = operator(&world, "--controllers=webb", Duration::ZERO, &stop);
+    let manager = operator(&server, "--controllers=webb", Duration::ZERO, &stop);
     let error = manager.run().await.unwrap_err();
     assert_eq!(error.exit_code(), 2);
     assert!(error.to_string().contains("did you mean \"web\"?"), "{error}");
@@ -89,16 +89,16 @@ async fn controllers_can_be_switched_off_by_name() {
 
 #[derive(clap::Args)]
 struct Relay {
-    /// Where letters go
+    /// Address of the relay
     #[arg(long)]
     relay: String,
 }
 
 #[tokio::test]
-async fn mistakes_end_it_before_anything_is_sent() {
-    let (world, stop) = (Shared::default(), CancellationToken::new());
+async fn invalid_configuration_fails_before_any_request() {
+    let (server, stop) = (Shared::default(), CancellationToken::new());
     let run = async |args: &str| {
-        let manager = operator(&world, args, Duration::ZERO, &stop).register(|setup| {
+        let manager = operator(&server, args, Duration::ZERO, &stop).register(|setup| {
             let relay = setup.args::<Relay>().relay;
             assert_eq!(relay, "post");
         });
@@ -111,7 +111,7 @@ async fn mistakes_end_it_before_anything_is_sent() {
     );
     assert_eq!(missing.exit_code(), 2);
     let help = run("--help").await;
-    assert!(help.to_string().contains("Where letters go"), "{help}");
+    assert!(help.to_string().contains("Address of the relay"), "{help}");
     assert_eq!(help.exit_code(), 0);
     let manifests = run("manifests").await.to_string();
     assert!(
@@ -119,12 +119,12 @@ async fn mistakes_end_it_before_anything_is_sent() {
         "{manifests}"
     );
 
-    let unfinished = operator(&world, "", Duration::ZERO, &stop).register(|setup| {
+    let unfinished = operator(&server, "", Duration::ZERO, &stop).register(|setup| {
         let deployments = setup.informers().of::<Deployment>();
-        let (world, events) = (Shared::default(), setup.recorder());
+        let (server, events) = (Shared::default(), setup.recorder());
         let reconciler = Web {
-            world,
-            lasts: Duration::ZERO,
+            server,
+            duration: Duration::ZERO,
             deployments: deployments.lister(),
             events,
         };
@@ -136,17 +136,17 @@ async fn mistakes_end_it_before_anything_is_sent() {
         "{error}"
     );
     let error = Manager::new("Shop").run().await.unwrap_err().to_string();
-    assert!(error.contains("cannot be an operator's name"), "{error}");
+    assert!(error.contains("invalid operator name"), "{error}");
     let busy = StdListener::bind("127.0.0.1:0").unwrap();
     let address = format!("--health-bind-address={}", busy.local_addr().unwrap());
-    let error = operator(&world, &address, Duration::ZERO, &stop)
+    let error = operator(&server, &address, Duration::ZERO, &stop)
         .run()
         .await
         .unwrap_err()
         .to_string();
     assert!(
-        error.contains("cannot serve health checks on 127.0.0.1:") && error.contains("--health-bind-address"),
+        error.contains("serving health checks on 127.0.0.1:") && error.contains("--health-bind-address"),
         "{error}"
     );
-    assert!(journal(&world).is_empty());
+    assert!(journal(&server).is_empty());
 }

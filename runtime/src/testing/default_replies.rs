@@ -1,4 +1,4 @@
-//! What the scripted API server knows, and what it answers of its own accord.
+//! The objects of the scripted API server, and its replies to requests that are not scripted.
 
 use std::collections::BTreeMap;
 
@@ -9,24 +9,24 @@ use serde_json::{Value, json};
 use super::{Reply, Request};
 use crate::NamespacedName;
 
-/// The objects by resource and name, without validation, defaults, versions to conflict, finalizers.
+/// Objects by resource and name, without validation, defaults, conflicts and finalizers.
 #[derive(Debug, Default)]
-pub(super) struct Objects {
-    known: BTreeMap<(String, NamespacedName), Value>,
-    versions: u64,
+pub(super) struct ObjectStore {
+    objects: BTreeMap<(String, NamespacedName), Value>,
+    resource_version: u64,
 }
 
-impl Objects {
+impl ObjectStore {
     pub(super) fn put(&mut self, resource: String, name: NamespacedName, object: Value) {
-        self.known.insert((resource, name), object);
+        self.objects.insert((resource, name), object);
     }
 
-    pub(super) fn answer(&mut self, request: &Request) -> Reply {
+    pub(super) fn reply(&mut self, request: &Request) -> Reply {
         if request.verb == "list" {
             return self.list(request);
         }
-        let Some(name) = request.namespaced_name().or_else(|| self.generated(request)) else {
-            return refusal(
+        let Some(name) = request.namespaced_name().or_else(|| self.generate_name(request)) else {
+            return error_reply(
                 request,
                 StatusCode::UNPROCESSABLE_ENTITY,
                 "Invalid",
@@ -34,64 +34,66 @@ impl Objects {
             );
         };
         let key = (request.resource.clone(), name);
-        let known = self.known.get(&key).cloned();
-        let part = request.subresource.as_deref();
-        let (code, object) = match (request.verb, known) {
+        let existing = self.objects.get(&key).cloned();
+        let subresource = request.subresource.as_deref();
+        let (code, object) = match (request.verb, existing) {
             ("create", Some(_)) => {
-                return refusal(request, StatusCode::CONFLICT, "AlreadyExists", "already exists");
+                return error_reply(request, StatusCode::CONFLICT, "AlreadyExists", "already exists");
             }
             ("create", None) => (StatusCode::CREATED, request.body.clone()),
-            ("apply", None) if part.is_none() => (StatusCode::CREATED, request.body.clone()),
-            (_, None) => return refusal(request, StatusCode::NOT_FOUND, "NotFound", "not found"),
-            ("get", Some(known)) => return Reply::object(StatusCode::OK, seen(part, &known)),
+            ("apply", None) if subresource.is_none() => (StatusCode::CREATED, request.body.clone()),
+            (_, None) => return error_reply(request, StatusCode::NOT_FOUND, "NotFound", "not found"),
+            ("get", Some(object)) => {
+                return Reply::object(StatusCode::OK, subresource_view(subresource, &object));
+            }
             ("delete", Some(_)) => {
-                self.known.remove(&key);
+                self.objects.remove(&key);
                 return Reply::object(
                     StatusCode::OK,
                     json!({"kind": "Status", "apiVersion": "v1", "status": "Success"}),
                 );
             }
-            (verb, Some(mut known)) => {
-                match (verb, part) {
-                    ("update", None) => known = request.body.clone(),
+            (verb, Some(mut object)) => {
+                match (verb, subresource) {
+                    ("update", None) => object = request.body.clone(),
                     ("update", Some("scale")) => {
-                        known["spec"]["replicas"] = request.body["spec"]["replicas"].clone();
+                        object["spec"]["replicas"] = request.body["spec"]["replicas"].clone();
                     }
-                    ("update", Some(part)) => known[part] = request.body[part].clone(),
-                    // Operations of a JSON patch are not carried out: the answer is the object as it was.
+                    ("update", Some(field)) => object[field] = request.body[field].clone(),
+                    // JSON patches are not applied: the reply is the unchanged object.
                     _ if request.body.is_array() => {}
-                    _ => merge(&mut known, &request.body),
+                    _ => merge(&mut object, &request.body),
                 }
-                (StatusCode::OK, known)
+                (StatusCode::OK, object)
             }
         };
-        let object = self.stamped(&key, object);
-        let shown = seen(part, &object);
-        self.known.insert(key, object);
-        Reply::object(code, shown)
+        let object = self.with_server_fields(&key, object);
+        let view = subresource_view(subresource, &object);
+        self.objects.insert(key, object);
+        Reply::object(code, view)
     }
 
     fn list(&self, request: &Request) -> Reply {
-        let wanted = |name: &NamespacedName| {
+        let is_selected = |name: &NamespacedName| {
             request.namespace.is_none() || name.namespace() == request.namespace.as_deref()
         };
         let items = self
-            .known
+            .objects
             .iter()
-            .filter(|((resource, name), _)| *resource == request.resource && wanted(name));
+            .filter(|((resource, name), _)| *resource == request.resource && is_selected(name));
         let items: Vec<&Value> = items.map(|(_, object)| object).collect();
-        let version = self.versions.to_string();
+        let version = self.resource_version.to_string();
         Reply::object(
             StatusCode::OK,
             json!({"metadata": {"resourceVersion": version}, "items": items}),
         )
     }
 
-    fn generated(&self, request: &Request) -> Option<NamespacedName> {
+    fn generate_name(&self, request: &Request) -> Option<NamespacedName> {
         let name = format!(
             "{}{:05}",
             request.body["metadata"]["generateName"].as_str()?,
-            self.versions + 1
+            self.resource_version + 1
         );
         Some(match request.namespace.as_deref() {
             Some(namespace) => NamespacedName::namespaced(namespace, name),
@@ -99,21 +101,21 @@ impl Objects {
         })
     }
 
-    /// The object with what every API server adds.
-    fn stamped(&mut self, (_, name): &(String, NamespacedName), mut object: Value) -> Value {
-        self.versions += 1;
+    /// Sets name, resource version and uid, as an API server does.
+    fn with_server_fields(&mut self, (_, name): &(String, NamespacedName), mut object: Value) -> Value {
+        self.resource_version += 1;
         let metadata = &mut object["metadata"];
         metadata["name"] = name.name().into();
-        metadata["resourceVersion"] = self.versions.to_string().into();
+        metadata["resourceVersion"] = self.resource_version.to_string().into();
         if metadata["uid"].is_null() {
-            metadata["uid"] = format!("uid-{}", self.versions).into();
+            metadata["uid"] = format!("uid-{}", self.resource_version).into();
         }
         object
     }
 }
 
-/// What a subresource shows of its object.
-fn seen(subresource: Option<&str>, object: &Value) -> Value {
+/// Returns the object as its subresource has it: a Scale for `scale`, else the whole object.
+fn subresource_view(subresource: Option<&str>, object: &Value) -> Value {
     if subresource != Some("scale") {
         return object.clone();
     }
@@ -130,7 +132,7 @@ fn seen(subresource: Option<&str>, object: &Value) -> Value {
     })
 }
 
-/// A merge patch, as RFC 7386 has it.
+/// Applies a merge patch (RFC 7386).
 fn merge(target: &mut Value, patch: &Value) {
     let Value::Object(patch) = patch else {
         target.clone_from(patch);
@@ -148,7 +150,7 @@ fn merge(target: &mut Value, patch: &Value) {
     }
 }
 
-fn refusal(request: &Request, code: StatusCode, reason: &str, what: &str) -> Reply {
+fn error_reply(request: &Request, code: StatusCode, reason: &str, what: &str) -> Reply {
     let name = request.name.as_deref().unwrap_or_default();
     let status =
         Status::failure(&format!("{} {name:?} {what}", request.resource), reason).with_code(code.as_u16());
