@@ -109,6 +109,7 @@ pub mod client;
 pub mod controller;
 pub mod events;
 mod kind;
+mod lru;
 pub mod manager;
 mod namespaced_name;
 mod panics;

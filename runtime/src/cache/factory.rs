@@ -10,11 +10,14 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     IndexSpec, InformerHandle, InformerStats, ListerWatcher, QueueKind, ReflectorOptions, SeedError,
-    SharedInformer, StorageMode, api_list_watch::ApiListWatch, decoded_cache::DecodedCacheHandle,
-    fifo::Namespace, freshness::Quorum, seeding, thread::InformerThread, untyped_informer::UntypedInformer,
-    warnings,
+    SharedInformer, StorageMode, api_list_watch::ApiListWatch, cached_objects::InformerCaches,
+    decoded_cache::DecodedCacheHandle, fifo::Namespace, freshness::Quorum, seeding, thread::InformerThread,
+    untyped_informer::UntypedInformer, warnings,
 };
-use crate::{ApiResource, CustomKind, Kind, Projection, Scope, View, client::Connection};
+use crate::{
+    ApiResource, CustomKind, Kind, Projection, Scope, View,
+    client::{CachedObjects, Connection},
+};
 
 /// What distinguishes two informers of one kind: equal options are one informer, others are a list, a watch and a store each.
 ///
@@ -439,6 +442,19 @@ impl SharedInformerFactory {
             }
         }
         Ok(seeded)
+    }
+
+    /// Read access for clients. It does not keep the informers alive.
+    pub(crate) fn cached_objects(&self) -> Arc<dyn CachedObjects> {
+        let shared = Arc::downgrade(&self.shared);
+        Arc::new(InformerCaches::new(move |kind| {
+            let Some(shared) = shared.upgrade() else {
+                return Vec::new();
+            };
+            let state = shared.state.lock();
+            let of_kind = state.informers.iter().filter(|core| core.info() == kind);
+            of_kind.cloned().collect()
+        }))
     }
 
     fn cores(&self) -> Vec<Arc<UntypedInformer>> {

@@ -35,6 +35,11 @@ pub enum StorageMode {
 }
 
 impl StorageMode {
+    /// Whether objects are kept with all their fields, but for `metadata.managedFields`.
+    pub(super) fn keeps_whole_objects(&self) -> bool {
+        matches!(self, Self::Compressed | Self::Raw | Self::Decoded)
+    }
+
     /// The variant's name, in small letters.
     pub fn name(&self) -> &'static str {
         match self {

@@ -77,6 +77,25 @@ impl<K: Kind, V> TypedClient<K, V> {
     /// Forced, as Kubernetes advises for controllers: a field that another manager owns is taken over, because a conflict would come again
     /// at every reconcile. [`ApplyOptions::without_force`] does not.
     ///
+    /// # When no request is sent
+    ///
+    /// A client of [`Setup::client`](crate::controller::Setup::client) answers from the informers' cache, without a request, if that shows
+    /// that the apply would change nothing. All of this must hold:
+    ///
+    /// - writes may be sent (this replica leads, or there is no leader election), and it is no dry run;
+    /// - kind, object, subresource, field manager, force and the SHA-256 of the body equal those of the last successful apply through the
+    ///   setup's clients; no other write of theirs to the object came after it or is under way;
+    /// - that answer had every value of the intent (a newer API server or CustomResourceDefinition may keep a field that an older one
+    ///   dropped) and no `Warning` header;
+    /// - an informer of the kind keeps whole objects, and the cached object has the uid and the resource version of that answer;
+    /// - that answer is younger than [`Setup::set_apply_cache_ttl`](crate::controller::Setup::set_apply_cache_ttl), 10 minutes by default;
+    ///   zero switches this off.
+    ///
+    /// The object that is returned then is the cached one: it lacks `metadata.managedFields`. It is no write: events, metrics of requests and
+    /// whatever waits for the operator's own writes see none. `kubewright_client_applies_skipped_total` counts them.
+    ///
+    /// # Errors
+    ///
     /// An object that was read from the API server is refused if it carries `managedFields`: applying it would make all its fields ours.
     pub fn apply<At>(&self, object: &impl Serialize) -> ResponseFuture<K>
     where
@@ -108,7 +127,11 @@ impl<K: Kind, V> TypedClient<K, V> {
         let call = ApiRequest::object(call.info, "apply", &name)?.subresource(subresource);
         let params = options.params(self.connection.field_manager());
         let request = call.patch(&params, "application/apply-patch+yaml", body);
-        call.prepare(request)
+        let prepared = call.prepare(request)?;
+        Ok(match params.field_manager {
+            Some(field_manager) => prepared.skippable(field_manager),
+            None => prepared,
+        })
     }
 }
 

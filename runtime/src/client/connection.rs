@@ -7,6 +7,8 @@ use kube::{Config, client::Body};
 use tower::{BoxError, service_fn};
 
 use super::{
+    apply_cache::ApplyCache,
+    cached_objects::CachedObjects,
     fence::Fence,
     inline_connection::{self, DrivenBody},
     rate_limit::RateLimit,
@@ -24,6 +26,8 @@ pub struct Connection {
     fence: Option<Fence>,
     limit: RateLimit,
     repeats: bool,
+    /// None outside an operator's setup: every apply is sent.
+    apply_cache: Option<ApplyCache>,
 }
 
 /// Where the real connection is put once it is known; see [`Connection::late`].
@@ -87,6 +91,7 @@ impl Connection {
             fence: None,
             limit: RateLimit::default(),
             repeats: true,
+            apply_cache: None,
         }
     }
 
@@ -170,6 +175,19 @@ impl Connection {
             fence: Some(fence),
             ..self
         }
+    }
+
+    /// The same connection, whose applies are not sent if these caches show that they would change nothing. Clones made afterwards share
+    /// the records of applies.
+    pub(crate) fn with_cached_objects(self, objects: Arc<dyn CachedObjects>) -> Self {
+        Self {
+            apply_cache: Some(ApplyCache::new(objects)),
+            ..self
+        }
+    }
+
+    pub(crate) fn apply_cache(&self) -> Option<&ApplyCache> {
+        self.apply_cache.as_ref()
     }
 
     /// The same connection for what every replica may write, not only the leader. With leader election, the connection of an operator's

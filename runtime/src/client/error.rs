@@ -140,6 +140,15 @@ impl ClientError {
         matches!(self.0.cause, ClientErrorCause::NotLeading)
     }
 
+    /// The write was certainly not carried out: it was refused as wrong, or not sent.
+    pub(super) fn is_rejected(&self) -> bool {
+        match &self.0.cause {
+            ClientErrorCause::Refused(status) => (400..500).contains(&status.code),
+            ClientErrorCause::NotLeading => true,
+            _ => false,
+        }
+    }
+
     fn has(&self, code: u16, reason: &str) -> bool {
         self.status()
             .is_some_and(|status| status.code == code || status.reason == reason)

@@ -80,6 +80,15 @@ impl Fence {
         }
     }
 
+    /// Whether a write may begin now.
+    pub(crate) fn is_open(&self) -> bool {
+        match *self.0.state.borrow() {
+            State::Open => true,
+            State::Closed => false,
+            State::Until(sending, _) => Instant::now() < sending,
+        }
+    }
+
     /// Does `write` if it may be sent, and drops it when it must no longer be in flight.
     pub(crate) async fn guard<T>(&self, write: impl Future<Output = T>) -> Result<T, Fenced> {
         let mut state = self.0.state.subscribe();

@@ -4,12 +4,15 @@
 //! carries it. [`ClientError`] says what became of it.
 
 mod apply;
+mod apply_cache;
 mod builtin;
+mod cached_objects;
 mod connection;
 mod discovery;
 mod error;
 mod fence;
 mod inline_connection;
+mod intent;
 mod list;
 mod patch;
 mod rate_limit;
@@ -27,6 +30,8 @@ mod verbs;
 mod watch;
 mod write_observer;
 
+pub(crate) use apply_cache::ApplyCache;
+pub(crate) use cached_objects::CachedObjects;
 pub(crate) use fence::Fence;
 pub(crate) use request::{ApiRequest, PreparedRequest};
 pub(crate) use request_metrics::Requests;

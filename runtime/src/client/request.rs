@@ -5,7 +5,7 @@ use std::fmt;
 use bytes::Bytes;
 use http::{
     HeaderMap, HeaderValue, StatusCode,
-    header::{CONTENT_TYPE, RETRY_AFTER},
+    header::{CONTENT_TYPE, RETRY_AFTER, WARNING},
 };
 use http_body_util::BodyExt;
 use kube::{
@@ -19,7 +19,10 @@ use serde::de::DeserializeOwned;
 use tokio::time::sleep;
 
 use super::{
-    ClientError, ClientErrorCause, Connection, fence::Fenced, repeat, retry_after, user_agent, write_observer,
+    ClientError, ClientErrorCause, Connection,
+    apply_cache::SentApply,
+    fence::{Fence, Fenced},
+    repeat, retry_after, user_agent, write_observer,
 };
 use crate::{ApiResource, NamespacedName, Scope};
 
@@ -39,8 +42,10 @@ pub(crate) struct ApiRequest {
 #[derive(Debug)]
 pub(crate) struct PreparedRequest {
     call: ApiRequest,
-    request: http::Request<Vec<u8>>,
+    request: http::Request<Bytes>,
     is_repeatable: bool,
+    /// Of an apply that may be skipped.
+    field_manager: Option<String>,
 }
 
 impl ApiRequest {
@@ -103,6 +108,15 @@ impl ApiRequest {
     pub(crate) fn subresource(mut self, subresource: Option<&'static str>) -> Self {
         self.subresource = subresource;
         self
+    }
+
+    /// The object that the request names; none for a collection.
+    pub(crate) fn namespaced_name(&self) -> Option<NamespacedName> {
+        let name = self.name.as_deref()?;
+        Some(match self.namespace.as_deref() {
+            Some(namespace) => NamespacedName::namespaced(namespace, name),
+            None => NamespacedName::cluster(name),
+        })
     }
 
     /// The object's name in the path; only for calls of [`object`](Self::object).
@@ -190,7 +204,8 @@ impl ApiRequest {
             Ok(request) => Ok(PreparedRequest {
                 is_repeatable: request.method().is_safe() || self.action == "apply",
                 call: self,
-                request,
+                request: request.map(Bytes::from),
+                field_manager: None,
             }),
             Err(error) => Err(self.refuse(error.to_string())),
         }
@@ -201,7 +216,34 @@ impl PreparedRequest {
     /// Sends the request, again where that is harmless and may help, and decodes the answer.
     pub(crate) async fn fetch<T: DeserializeOwned>(self, connection: &Connection) -> Result<T, ClientError> {
         let is_dry_run = self.is_dry_run();
-        let (call, body) = self.send(connection).await?;
+        let is_write = !is_dry_run && !self.request.method().is_safe();
+        let applies = connection.apply_cache().filter(|_| is_write);
+        let apply = applies.and_then(|applies| {
+            let field_manager = self.field_manager.as_deref()?;
+            Some(SentApply {
+                key: applies.key(&self.request, &self.call, field_manager),
+                intent: self.request.body().clone(),
+            })
+        });
+        if let (Some(applies), Some(apply)) = (applies, &apply)
+            && connection.fence().is_none_or(Fence::is_open)
+            && let Some(object) = applies.unchanged_object(&self.call, &apply.key)
+        {
+            tracing::debug!(call = %self.call, "apply not sent: the cache shows that it would change nothing");
+            return Ok(object);
+        }
+        let write = applies.map(|applies| applies.begin_write(&self.call));
+        let mut attempts = 0;
+        let answered = self.send(connection, &mut attempts).await;
+        match (write, &answered) {
+            (Some(write), Ok(Answered { headers, body, .. })) => {
+                write.succeeded(body, headers.contains_key(WARNING), apply);
+            }
+            // After the first attempt, an earlier one may have been carried out.
+            (Some(write), Err(error)) if attempts <= 1 && error.is_rejected() => write.refused(),
+            _ => {}
+        }
+        let Answered { call, body, .. } = answered?;
         write_observer::note(&call, is_dry_run, &body);
         serde_json::from_slice(&body).map_err(|error| call.fail(ClientErrorCause::Decode(error)))
     }
@@ -239,18 +281,22 @@ impl PreparedRequest {
         }
     }
 
-    async fn send(self, connection: &Connection) -> Result<(ApiRequest, Bytes), ClientError> {
+    /// Counts the attempts in `attempts`.
+    async fn send(self, connection: &Connection, attempts: &mut u32) -> Result<Answered, ClientError> {
         let Self {
             call,
             mut request,
             is_repeatable,
+            field_manager: _,
         } = self;
         user_agent::sign(&mut request);
-        let request = request.map(Bytes::from);
-        let mut attempt = 0;
         loop {
+            let attempt = *attempts;
+            *attempts += 1;
             let (code, headers, body) = match once(connection, request.clone()).await {
-                Ok((code, _, body)) if code.is_success() => return Ok((call, body)),
+                Ok((code, headers, body)) if code.is_success() => {
+                    return Ok(Answered { call, headers, body });
+                }
                 Ok(answer) => answer,
                 Err(cause) => return Err(call.fail(cause)),
             };
@@ -259,10 +305,17 @@ impl PreparedRequest {
                 Some(pause) if is_repeatable && connection.repeats() => {
                     tracing::debug!(%call, %code, ?pause, "refused for now, trying again");
                     sleep(pause).await;
-                    attempt += 1;
                 }
                 _ => return Err(call.fail(ClientErrorCause::Refused(Box::new(status)))),
             }
+        }
+    }
+
+    /// Marks an apply of this field manager, which need not be sent if the cache shows that it would change nothing.
+    pub(super) fn skippable(self, field_manager: String) -> Self {
+        Self {
+            field_manager: Some(field_manager),
+            ..self
         }
     }
 
@@ -273,6 +326,13 @@ impl PreparedRequest {
             ..self
         }
     }
+}
+
+/// A successful answer and its request.
+struct Answered {
+    call: ApiRequest,
+    headers: HeaderMap,
+    body: Bytes,
 }
 
 type Answer = (StatusCode, HeaderMap, Bytes);

@@ -6,10 +6,11 @@ use tokio::time::Instant;
 
 use super::{
     Recorded,
-    lru::Recent,
+    correlator::MAX_ENTRIES_PER_SHARD,
     recorder::cut_note,
     series::{SeriesKey, digest},
 };
+use crate::lru::LruMap;
 
 /// With so many different notes events are combined; what client-go takes.
 const MANY: usize = 10;
@@ -27,9 +28,17 @@ struct Group {
 }
 
 /// Which notes similar events had.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Similar {
-    groups: Recent<SimilarKey, Group>,
+    groups: LruMap<SimilarKey, Group>,
+}
+
+impl Default for Similar {
+    fn default() -> Self {
+        Self {
+            groups: LruMap::new(MAX_ENTRIES_PER_SHARD),
+        }
+    }
 }
 
 impl Similar {

@@ -5,10 +5,14 @@ use tokio::time::Instant;
 use super::{
     Recorded,
     aggregator::Similar,
+    recorder::LANES,
     series::{Head, Repeat, SeriesBook, SeriesKey},
     spam::SpamFilter,
 };
 use crate::NamespacedName;
+
+/// How many entries each of a shard's LRU maps holds. All shards together hold 4096, as client-go's correlator does.
+pub(super) const MAX_ENTRIES_PER_SHARD: usize = 4096 / LANES;
 
 /// Combines similar events, counts repeats, and keeps a controller in a loop from flooding the API server.
 #[derive(Debug, Default)]

@@ -7,7 +7,6 @@
 mod aggregator;
 mod api;
 mod correlator;
-mod lru;
 mod recorder;
 mod reference;
 mod series;

@@ -7,8 +7,8 @@ use std::{
 
 use tokio::time::Instant;
 
-use super::{Recorded, aggregator::SimilarKey, lru::Recent};
-use crate::NamespacedName;
+use super::{Recorded, aggregator::SimilarKey, correlator::MAX_ENTRIES_PER_SHARD};
+use crate::{NamespacedName, lru::LruMap};
 
 /// An event that was not repeated for so long is over; the next one begins anew. What client-go takes.
 const OVER: Duration = Duration::from_mins(6);
@@ -69,9 +69,9 @@ struct Series {
 }
 
 /// The events of the last minutes.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct SeriesBook {
-    running: Recent<SeriesKey, Series>,
+    running: LruMap<SeriesKey, Series>,
 }
 
 /// Whether an event repeats another.
@@ -83,6 +83,14 @@ pub(super) enum Head {
     Due(Box<Repeat>),
     /// It does, and was counted.
     Counted,
+}
+
+impl Default for SeriesBook {
+    fn default() -> Self {
+        Self {
+            running: LruMap::new(MAX_ENTRIES_PER_SHARD),
+        }
+    }
 }
 
 impl SeriesBook {

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::{EventType, ObjectRef, lru::Recent, series::digest};
+use super::{EventType, ObjectRef, correlator::MAX_ENTRIES_PER_SHARD, series::digest};
+use crate::lru::LruMap;
 
 /// So many events about an object are written at once; what client-go takes.
 const BURST: f64 = 25.0;
@@ -18,9 +19,17 @@ struct Bucket {
 }
 
 /// A token bucket for good news and one for bad news about each object.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct SpamFilter {
-    buckets: Recent<u64, Bucket>,
+    buckets: LruMap<u64, Bucket>,
+}
+
+impl Default for SpamFilter {
+    fn default() -> Self {
+        Self {
+            buckets: LruMap::new(MAX_ENTRIES_PER_SHARD),
+        }
+    }
 }
 
 impl SpamFilter {

@@ -10,8 +10,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     EventType, ObjectRef, Recorded, Recorder,
+    correlator::MAX_ENTRIES_PER_SHARD,
     correlator::{Correlator, Verdict},
-    lru::REMEMBERED,
     series::SeriesKey,
 };
 use crate::{
@@ -205,7 +205,7 @@ async fn spam_of_a_series_is_counted_and_written_later() {
 #[tokio::test(start_paused = true)]
 async fn the_least_recently_seen_series_is_forgotten() {
     let mut correlator = Correlator::default();
-    for i in 0..=REMEMBERED {
+    for i in 0..=MAX_ENTRIES_PER_SHARD {
         correlate(&mut correlator, event(&format!("pod-{i}"), "reason", "note"));
         correlate(&mut correlator, event("pod-1", "reason", "note"));
     }
@@ -216,7 +216,7 @@ async fn the_least_recently_seen_series_is_forgotten() {
     assert_eq!(
         correlate(
             &mut correlator,
-            event(&format!("pod-{REMEMBERED}"), "reason", "note")
+            event(&format!("pod-{MAX_ENTRIES_PER_SHARD}"), "reason", "note")
         ),
         seen("note", 2)
     );

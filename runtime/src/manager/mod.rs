@@ -27,6 +27,7 @@
 //! | `workqueue_queue_duration_seconds`, `workqueue_work_duration_seconds` | name, controller | histograms |
 //! | `workqueue_unfinished_work_seconds`, `workqueue_longest_running_processor_seconds` | name, controller | keys in work now |
 //! | `rest_client_requests_total` | code, method, host | requests by the code of their answer, `<error>` where there was none |
+//! | `kubewright_client_applies_skipped_total` | | applies that were not sent, because the cache showed that they would change nothing |
 //! | `leader_election_master_status` | name | 1 while this replica leads |
 //! | `kubewright_informer_objects`, `…_bytes`, `…_kept_bytes` | informer | what the store holds, as JSON and as it is kept |
 //! | `kubewright_informer_queued`, `…_pending` | informer | entries of the queue before the store, changes that handlers were not yet told of |

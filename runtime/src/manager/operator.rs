@@ -95,6 +95,9 @@ impl Operator {
         informers.set_namespaces(args.watched_namespaces());
         let mut metrics = Metrics::new(setup.operator(), informers.clone(), recorder);
         metrics.count_requests(slot.requests());
+        if let Some(applies) = setup.connection().apply_cache() {
+            metrics.count_skipped_applies(applies);
+        }
         setup
             .connection()
             .limit()

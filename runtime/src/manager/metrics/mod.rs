@@ -14,7 +14,11 @@ use prometheus_client::{
 };
 
 use super::server::{Answer, Handler};
-use crate::{cache::SharedInformerFactory, client::Requests, events::Recorder};
+use crate::{
+    cache::SharedInformerFactory,
+    client::{ApplyCache, Requests},
+    events::Recorder,
+};
 
 pub(super) use collectors::Queue;
 pub(super) use controller::{ControllerFamilies, MeteredController};
@@ -58,6 +62,15 @@ impl Metrics {
             "requests",
             "Requests to the API server by code, method and host",
             requests.metric(),
+        );
+    }
+
+    /// Exports how many applies of the operator's clients were not sent.
+    pub(super) fn count_skipped_applies(&mut self, applies: &ApplyCache) {
+        self.registry.register(
+            "kubewright_client_applies_skipped",
+            "Applies that were not sent, because the cache showed that they would change nothing",
+            applies.skipped().clone(),
         );
     }
 

@@ -157,6 +157,11 @@ async fn the_table_names_what_is_exported_and_nothing_else() {
     let (connection, slot) = Connection::late();
     metrics.count_requests(slot.requests());
     slot.connect(&ScriptedApi::new().connection());
+    let informers = SharedInformerFactory::new(connection.clone());
+    let connection = connection.with_cached_objects(informers.cached_objects());
+    if let Some(applies) = connection.apply_cache() {
+        metrics.count_skipped_applies(applies);
+    }
     // Whatever the answer: it counts.
     let client = TypedClient::<Deployment, (Get,)>::new(connection);
     let _ = client.get(&NamespacedName::namespaced("default", "web")).await;
