@@ -116,6 +116,7 @@ mod panics;
 #[doc(hidden)]
 pub mod projection;
 pub mod testing;
+mod token_bucket;
 mod wake_batch;
 pub mod workqueue;
 mod yaml;

@@ -1,13 +1,13 @@
-//! Applies that would change nothing are not sent: records of the last successful applies, compared with the informers' caches.
+//! Skips applies that would change nothing: compares records of the last successful applies with the informers' caches.
 //!
 //! An operator that applies the same intent at every reconcile mostly sends requests that change nothing. Such an apply is answered from the
-//! cache if the cache shows exactly the version that the last apply of the same intent produced. Then nobody has written the object since,
-//! and the API server would answer with this version again. [`TypedClient::apply`](super::TypedClient::apply) lists all conditions.
+//! cache if the cache shows exactly the version that the last apply of the same intent produced. Then the object has not
+//! been written since, and the API server would respond with this version again. [`TypedClient::apply`](super::TypedClient::apply) lists all conditions.
 //!
-//! The records lie beside the connection that `Setup` makes, so that all its clients and their clones share them. Each write of these clients
+//! The records belong to the connection of a `Setup`, so that all its clients and their clones share them. Each write of these clients
 //! to an object, of whatever verb, invalidates the object's records unless it is refused or its answer has their version; a write
 //! without an answer invalidates them, too. Writes of others are seen through the cache alone: until it shows them, an apply may be skipped that would have
-//! undone them, as a reconcile a moment earlier would not have seen them either.
+//! undone them. The informer's event for such a write enqueues the key, and the next apply is sent.
 
 use std::{
     borrow::Cow,
@@ -27,20 +27,20 @@ use tokio::time::{Duration, Instant};
 use super::{cached_objects::CachedObjects, intent::contains_intent, request::ApiRequest};
 use crate::lru::LruMap;
 
-/// How long an apply may be skipped after it was sent: what admission and defaulting would change meanwhile comes with the next one.
+/// How long after it was sent an apply may be skipped. Changes by new defaults or admission plugins are picked up by the next one.
 pub(crate) const DEFAULT_APPLY_CACHE_TTL: Duration = Duration::from_mins(10);
-/// How many objects have records; about 150 bytes each.
+/// The most objects with records, of about 150 bytes each.
 const MAX_OBJECTS: usize = 65_536;
-/// How many pairs of field manager and subresource an object has records of.
+/// The most records of an object: one for each field manager and subresource.
 const MAX_RECORDS_PER_OBJECT: usize = 8;
 
 type Digest = [u8; SHA256_OUTPUT_LEN];
 
 /// The last successful applies of a connection and its clones. Cloning copies a pointer.
 #[derive(Clone)]
-pub(crate) struct ApplyCache(Arc<Shared>);
+pub(crate) struct ApplyCache(Arc<ApplyCacheShared>);
 
-struct Shared {
+struct ApplyCacheShared {
     objects: Arc<dyn CachedObjects>,
     table: Mutex<RecordTable>,
     hasher: RandomState,
@@ -50,12 +50,12 @@ struct Shared {
 struct RecordTable {
     /// Zero: every apply is sent.
     ttl: Duration,
-    /// By the hash of the object's identity. Digests tell apart what has the same hash.
+    /// By the hash of the object's identity. With a collision, the digests differ.
     records: LruMap<u64, Vec<ApplyRecord>>,
     in_flight: HashMap<u64, InFlightWrites>,
 }
 
-/// The last successful apply of one field manager to an object or a subresource of it.
+/// The last successful apply of one field manager to an object or to a subresource.
 struct ApplyRecord {
     applier: u64,
     request: Digest,
@@ -63,15 +63,15 @@ struct ApplyRecord {
     sent_at: Instant,
 }
 
-/// The writes to an object that have no answer yet.
+/// The writes to an object without a response so far.
 #[derive(Default)]
 struct InFlightWrites {
     count: usize,
-    /// There were several at once: the order in which the API server carried them out is unknown.
+    /// Several were in flight together: their order on the API server is unknown.
     overlap: bool,
 }
 
-/// Identifies an apply: what is applied to which object, by whom and how.
+/// The hashes that identify an apply: field manager, target, options and intent.
 pub(super) struct ApplyKey {
     /// Field manager and subresource.
     applier: u64,
@@ -79,16 +79,16 @@ pub(super) struct ApplyKey {
     request: Digest,
 }
 
-/// An apply whose answer is to be recorded.
+/// A sent apply, to be recorded when its response arrives.
 pub(super) struct SentApply {
     pub(super) key: ApplyKey,
     pub(super) intent: Bytes,
 }
 
-/// A write without an answer so far. Dropping it invalidates the object's records, because it may have been carried out.
+/// A write without a response so far. Dropping it invalidates the object's records, because it may have been carried out.
 pub(super) struct InFlightWrite {
-    shared: Weak<Shared>,
-    /// None for the deletion of a collection.
+    shared: Weak<ApplyCacheShared>,
+    /// `None` for deletecollection.
     object: Option<u64>,
     sent_at: Instant,
     outcome: WriteOutcome,
@@ -99,10 +99,10 @@ enum WriteOutcome {
     #[default]
     Unknown,
     Refused,
-    /// The object has this version now.
+    /// The object has this version.
     Written {
         version: Digest,
-        /// Of an apply.
+        /// The field manager and subresource of an apply.
         applier: Option<u64>,
         record: Option<ApplyRecord>,
     },
@@ -110,7 +110,7 @@ enum WriteOutcome {
 
 impl ApplyCache {
     pub(crate) fn new(objects: Arc<dyn CachedObjects>) -> Self {
-        Self(Arc::new(Shared {
+        Self(Arc::new(ApplyCacheShared {
             objects,
             table: Mutex::new(RecordTable {
                 ttl: DEFAULT_APPLY_CACHE_TTL,
@@ -122,12 +122,12 @@ impl ApplyCache {
         }))
     }
 
-    /// How long after it was sent an apply may be skipped; zero switches skipping off.
+    /// Sets how long after it was sent an apply may be skipped; zero disables skipping.
     pub(crate) fn set_ttl(&self, ttl: Duration) {
         self.0.table.lock().ttl = ttl;
     }
 
-    /// Counts the applies that were not sent.
+    /// The counter of skipped applies.
     pub(crate) fn skipped(&self) -> &Counter {
         &self.0.skipped
     }
@@ -165,7 +165,7 @@ impl ApplyCache {
         Some(object)
     }
 
-    /// Notes that a write is about to be sent.
+    /// Registers a write that is about to be sent.
     pub(super) fn begin_write(&self, api: &ApiRequest) -> InFlightWrite {
         let object = self.0.object_hash(api);
         self.0.table.lock().begin(object);
@@ -178,8 +178,8 @@ impl ApplyCache {
     }
 }
 
-impl Shared {
-    /// None for a collection. The same for all versions of the kind.
+impl ApplyCacheShared {
+    /// Returns `None` for a collection. The hash is the same for all API versions of the kind.
     fn object_hash(&self, api: &ApiRequest) -> Option<u64> {
         let (info, name) = (&api.info, api.name.as_deref()?);
         let identity = (&*info.group, &*info.plural, api.namespace.as_deref(), name);
@@ -188,7 +188,7 @@ impl Shared {
 }
 
 impl RecordTable {
-    /// The version that an apply produced, if it is the last of its field manager, young enough, and no write is in flight.
+    /// Returns the version that an apply produced, if it was the last one of its field manager, is young enough, and no write is in flight.
     fn applied_version(&mut self, object: u64, key: &ApplyKey) -> Option<Digest> {
         if self.ttl.is_zero() || self.in_flight.contains_key(&object) {
             return None;
@@ -247,7 +247,7 @@ impl RecordTable {
         }
     }
 
-    /// A deletion of a collection may concern every object, those with a write in flight, too.
+    /// deletecollection may affect every object, also those with a write in flight.
     fn invalidate_all(&mut self) {
         self.records.clear();
         for writes in self.in_flight.values_mut() {
@@ -262,14 +262,14 @@ impl InFlightWrite {
         self.outcome = WriteOutcome::Refused;
     }
 
-    /// Notes the answer to the write. An apply is recorded if the answer is an object that contains the intent, without a warning.
-    pub(super) fn succeeded(mut self, answer: &[u8], has_warning: bool, apply: Option<SentApply>) {
-        let Some(version) = answered_version(answer) else {
+    /// Notes the response. An apply is recorded if the response has no warning, and contains the intent.
+    pub(super) fn succeeded(mut self, response: &[u8], has_warning: bool, apply: Option<SentApply>) {
+        let Some(version) = response_version(response) else {
             return;
         };
         let applier = apply.as_ref().map(|apply| apply.key.applier);
         let record = apply
-            .filter(|apply| !has_warning && has_intent(answer, &apply.intent))
+            .filter(|apply| !has_warning && has_intent(response, &apply.intent))
             .map(|apply| ApplyRecord {
                 applier: apply.key.applier,
                 request: apply.key.request,
@@ -295,31 +295,31 @@ impl Drop for InFlightWrite {
     }
 }
 
-fn has_intent(answer: &[u8], intent: &[u8]) -> bool {
-    let (answer, intent) = (serde_json::from_slice(answer), serde_json::from_slice(intent));
-    matches!((answer, intent), (Ok(answer), Ok(intent)) if contains_intent(&answer, &intent))
+fn has_intent(response: &[u8], intent: &[u8]) -> bool {
+    let (response, intent) = (serde_json::from_slice(response), serde_json::from_slice(intent));
+    matches!((response, intent), (Ok(response), Ok(intent)) if contains_intent(&response, &intent))
 }
 
-/// None where the answer is no object, as that to a delete.
-fn answered_version(answer: &[u8]) -> Option<Digest> {
+/// Returns `None` if the response is not an object, but a `Status`, for instance.
+fn response_version(response: &[u8]) -> Option<Digest> {
     #[derive(Deserialize)]
-    struct AnsweredObject<'a> {
+    struct ResponseObject<'a> {
         #[serde(borrow)]
-        metadata: AnsweredMetadata<'a>,
+        metadata: ResponseMetadata<'a>,
     }
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
-    struct AnsweredMetadata<'a> {
+    struct ResponseMetadata<'a> {
         #[serde(borrow)]
         uid: Cow<'a, str>,
         #[serde(borrow)]
         resource_version: Cow<'a, str>,
     }
-    let AnsweredObject { metadata } = serde_json::from_slice(answer).ok()?;
+    let ResponseObject { metadata } = serde_json::from_slice(response).ok()?;
     version_digest(&metadata.uid, &metadata.resource_version)
 }
 
-/// None where one of both is unknown.
+/// Returns `None` if one of both is empty.
 fn version_digest(uid: &str, version: &str) -> Option<Digest> {
     (!uid.is_empty() && !version.is_empty()).then(|| digest([uid, version], &[]))
 }

@@ -86,7 +86,7 @@ impl ScriptedApi {
 
     /// A connection to it. Must be called within a tokio runtime.
     pub fn connection(&self) -> Connection {
-        Connection::new(kube::Client::new(self.clone(), "default")).without_repeats()
+        Connection::new(kube::Client::new(self.clone(), "default")).without_retries()
     }
 
     /// Makes an object known. Panics if it has no name.

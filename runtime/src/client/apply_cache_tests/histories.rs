@@ -183,7 +183,7 @@ fn run(steps: &[Step], ttl: Duration) -> (Option<Content>, u32, u64) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1024, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn objects_end_the_same_with_and_without_skipped_applies(steps in steps()) {

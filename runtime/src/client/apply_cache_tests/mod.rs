@@ -25,7 +25,7 @@ fn status_intent() -> Value {
     json!({"metadata": {"name": "a", "namespace": "shop"}, "status": {"ready": "yes"}})
 }
 
-/// An operator whose last apply the cache shows.
+/// An operator with a model server and its informer cache.
 struct Operator {
     server: ModelServer,
     connection: Connection,
@@ -116,7 +116,7 @@ async fn apply_status_is_skipped_beside_apply() {
         operator.server.sync_cache();
         operator.client.apply_status(&status_intent()).await.unwrap();
         operator.server.sync_cache();
-        // The status is written once; then the apply is sent once more, because the version is another.
+        // The status is written once; then the apply is resent, because the resource version changed.
         operator.assert_sent([2, 1, 0][round], "both converge");
     }
 }
@@ -279,22 +279,23 @@ async fn cache_with_another_resource_version_sends() {
     assert_eq!(operator.server.content().unwrap().0["spec"]["x"], "1");
 }
 
+/// A cache with the same resource version of another object, as after a restore of etcd.
+struct Restored(String);
+impl CachedObjects for Restored {
+    fn object_at(
+        &self,
+        _: &crate::ApiResource,
+        _: &NamespacedName,
+        is_version: &dyn Fn(&str, &str) -> bool,
+    ) -> Option<Bytes> {
+        assert!(is_version("uid-1", "1"), "this is the recorded version");
+        is_version("other", "1").then(|| self.0.clone().into())
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn cache_with_another_uid_sends() {
-    // The same resource version of another object, as after a restore of etcd.
     let other = json!({"metadata": {"name": "a", "uid": "other", "resourceVersion": "1"}}).to_string();
-    struct Restored(String);
-    impl CachedObjects for Restored {
-        fn object_at(
-            &self,
-            _: &crate::ApiResource,
-            _: &NamespacedName,
-            is_version: &dyn Fn(&str, &str) -> bool,
-        ) -> Option<Bytes> {
-            assert!(is_version("uid-1", "1"), "this is the recorded version");
-            is_version("other", "1").then(|| self.0.clone().into())
-        }
-    }
     let server = ModelServer::new();
     let connection = server.connection().with_cached_objects(Arc::new(Restored(other)));
     let client = TypedClient::<Widget, All>::new(connection);

@@ -1,4 +1,4 @@
-//! An API server with one object, and the informers' cache of it: enough of server-side apply to tell whether a skipped apply was missed.
+//! A model API server with one object and server-side apply, and the informers' cache of that object.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -58,7 +58,7 @@ pub(super) fn widget_name() -> NamespacedName {
     NamespacedName::namespaced("shop", "a")
 }
 
-/// What happens to the next patch.
+/// A failure of the next patch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Failure {
     /// It is not carried out.
@@ -97,7 +97,7 @@ struct ModelObject {
     owned: BTreeMap<(&'static str, String), BTreeSet<String>>,
 }
 
-/// What an object is, but for its identity and version: values and owners.
+/// The values and owners of an object, without its identity and version.
 pub(super) type Content = (
     BTreeMap<&'static str, Fields>,
     BTreeMap<(&'static str, String), BTreeSet<String>>,
@@ -174,7 +174,7 @@ impl ModelServer {
         self.0.lock().next_failure = Some(failure);
     }
 
-    /// A write of somebody else: sets a field, and creates the object if it is missing.
+    /// An update by another client: sets a field, and creates the object if it is missing.
     pub(super) fn edit(&self, section: &'static str, field: &str, value: &str) {
         let mut state = self.0.lock();
         let fields = [(field.to_owned(), Some(value.to_owned()))].into();
@@ -331,7 +331,7 @@ impl ServerState {
 }
 
 impl ModelObject {
-    /// A server-side apply. A manager whose set is empty is none.
+    /// A server-side apply. Managers without fields are removed.
     fn apply(
         &mut self,
         section: &'static str,
@@ -376,7 +376,7 @@ impl ModelObject {
         Ok(())
     }
 
-    /// An update: who changes a field becomes its only owner.
+    /// An update: the manager becomes the only owner of each changed field.
     fn update(&mut self, section: &'static str, manager: &str, changes: BTreeMap<String, Option<String>>) {
         let fields = self.sections.entry(section).or_default();
         for (field, value) in changes {

@@ -16,7 +16,7 @@ use prometheus_client::{
 use super::server::{Answer, Handler};
 use crate::{
     cache::SharedInformerFactory,
-    client::{ApplyCache, Requests},
+    client::{ApplyCache, RequestMetrics},
     events::Recorder,
 };
 
@@ -57,7 +57,7 @@ impl Metrics {
     }
 
     /// Exports the requests of the operator's connection.
-    pub(super) fn count_requests(&mut self, requests: &Requests) {
+    pub(super) fn count_requests(&mut self, requests: &RequestMetrics) {
         self.registry.sub_registry_with_prefix("rest_client").register(
             "requests",
             "Requests to the API server by code, method and host",

@@ -155,7 +155,7 @@ async fn the_table_names_what_is_exported_and_nothing_else() {
     controller.finished(Some(Outcome::Success), Duration::ZERO);
     metrics.observe_queues(vec![("foo".into(), Box::new(QueueStats::default))]);
     let (connection, slot) = Connection::late();
-    metrics.count_requests(slot.requests());
+    metrics.count_requests(slot.request_metrics());
     slot.connect(&ScriptedApi::new().connection());
     let informers = SharedInformerFactory::new(connection.clone());
     let connection = connection.with_cached_objects(informers.cached_objects());
