@@ -111,12 +111,14 @@ pub mod controller;
 pub mod events;
 mod kind;
 mod line_decoder;
+mod lru;
 pub mod manager;
 mod namespaced_name;
 mod panics;
 #[doc(hidden)]
 pub mod projection;
 pub mod testing;
+mod token_bucket;
 mod wake_batch;
 pub mod workqueue;
 mod yaml;

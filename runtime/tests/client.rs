@@ -1,4 +1,4 @@
-//! What each method of the typed client sends, and what becomes of the answers.
+//! The requests of each method of the typed client, and the handling of responses.
 
 use http::StatusCode;
 use k8s_openapi::{
@@ -62,7 +62,7 @@ async fn reads_one_object() {
 }
 
 #[tokio::test]
-async fn reads_a_kind_of_the_users_own_view() {
+async fn get_decodes_a_user_defined_view_of_a_kind() {
     #[derive(Deserialize)]
     struct Replicas {
         spec: Spec,
@@ -82,7 +82,7 @@ async fn reads_a_kind_of_the_users_own_view() {
 }
 
 #[tokio::test]
-async fn creates_and_names() {
+async fn create_uses_the_name_or_generate_name() {
     let api = ScriptedApi::new();
     let created = client::<Deployment>(&api).create(&deployment()).await.unwrap();
     assert_eq!(created.metadata.uid.as_deref(), Some("uid-1"));
@@ -98,7 +98,7 @@ async fn creates_and_names() {
 }
 
 #[tokio::test]
-async fn updates_the_object_and_its_status() {
+async fn update_replaces_the_object_or_its_status() {
     let (api, mut changed) = (seeded(), deployment());
     changed.spec.as_mut().unwrap().replicas = Some(3);
     let client = client::<Deployment>(&api);
@@ -117,7 +117,7 @@ async fn updates_the_object_and_its_status() {
 }
 
 #[tokio::test]
-async fn patches_in_three_ways() {
+async fn json_merge_and_strategic_patches() {
     let (api, name) = (seeded(), web());
     let client = client::<Deployment>(&api);
     let merge = PatchBody::Merge(json!({"spec": {"replicas": 5}}));
@@ -145,7 +145,7 @@ async fn patches_in_three_ways() {
 }
 
 #[tokio::test]
-async fn patches_carry_their_media_types() {
+async fn patches_have_their_content_types() {
     let (service, mut server) =
         tower_test::mock::pair::<http::Request<kube::client::Body>, http::Response<kube::client::Body>>();
     let connection = Connection::new(kube::Client::new(service, "default"));
@@ -182,7 +182,7 @@ async fn patches_carry_their_media_types() {
 }
 
 #[tokio::test]
-async fn apply_fills_in_the_kind_and_takes_over_what_others_own() {
+async fn apply_adds_the_kind_and_forces_ownership() {
     let api = ScriptedApi::new();
     let wanted = json!({"metadata": {"name": "web", "namespace": "default"}, "spec": {"replicas": 2}});
     let applied = client::<Deployment>(&api).apply(&wanted).await.unwrap();
@@ -197,7 +197,7 @@ async fn apply_fills_in_the_kind_and_takes_over_what_others_own() {
 }
 
 #[tokio::test]
-async fn apply_does_as_the_options_say() {
+async fn apply_options_set_force_field_manager_and_dry_run() {
     let api = seeded();
     let options = ApplyOptions::new()
         .without_force()
@@ -224,15 +224,15 @@ async fn apply_does_as_the_options_say() {
 }
 
 #[tokio::test]
-async fn apply_refuses_what_it_cannot_mean() {
+async fn apply_refuses_invalid_intents() {
     let api = ScriptedApi::new();
     let client = client::<Deployment>(&api);
     let cases = [
         (json!({"spec": {}}), "has no metadata.name"),
-        (json!(3), "is no object of Kubernetes"),
+        (json!(3), "is not a Kubernetes object"),
         (
             json!({"kind": "Pod", "metadata": {"name": "a", "namespace": "b"}}),
-            "has kind Pod, the client's is Deployment",
+            "has kind Pod, but the client is for Deployment",
         ),
         (
             json!({"metadata": {"name": "a", "managedFields": [{}]}}),
@@ -252,7 +252,7 @@ async fn apply_refuses_what_it_cannot_mean() {
 }
 
 #[tokio::test]
-async fn deletes_with_preconditions() {
+async fn delete_sends_preconditions() {
     let api = seeded();
     let preconditions = Preconditions {
         uid: Some("u1".to_owned()),
@@ -268,7 +268,7 @@ async fn deletes_with_preconditions() {
 }
 
 #[tokio::test]
-async fn scales() {
+async fn scale_is_read_and_updated() {
     let api = seeded();
     let client = client::<Deployment>(&api);
     let mut scale = client.scale(&web()).await.unwrap();
@@ -291,7 +291,7 @@ async fn scales() {
 }
 
 #[tokio::test]
-async fn lists_all_pages_of_a_namespace() {
+async fn list_fetches_all_pages() {
     let api = ScriptedApi::new();
     let item = |name| json!({"metadata": {"name": name, "namespace": "default"}});
     let first = json!({"metadata": {"resourceVersion": "7", "continue": "next+page"}, "items": [item("a"), item("b")]});
@@ -327,7 +327,7 @@ async fn lists_all_pages_of_a_namespace() {
 }
 
 #[tokio::test]
-async fn a_list_whose_pages_are_too_old_starts_again_in_one_piece() {
+async fn expired_list_restarts_without_pages() {
     let api = ScriptedApi::new();
     let page = json!({"metadata": {"continue": "x"}, "items": [{"metadata": {"name": "old"}}]});
     let all = json!({"metadata": {"resourceVersion": "9"}, "items": [{"metadata": {"name": "new"}}]});
@@ -349,7 +349,7 @@ async fn a_list_whose_pages_are_too_old_starts_again_in_one_piece() {
 }
 
 #[tokio::test]
-async fn scopes_are_checked_before_anything_is_sent() {
+async fn scope_is_checked_before_sending() {
     let api = ScriptedApi::new();
     let superfluous = client::<Node>(&api).get(&web()).await.unwrap_err();
     assert_eq!(
@@ -369,13 +369,16 @@ async fn scopes_are_checked_before_anything_is_sent() {
             .get(&NamespacedName::cluster(name))
             .await
             .unwrap_err();
-        assert!(error.to_string().contains("is no name of an object"), "{error}");
+        assert!(
+            error.to_string().contains("is not a valid object name"),
+            "{error}"
+        );
     }
     assert_requests(&api.requests(), &[]);
 }
 
 #[tokio::test]
-async fn refusals_keep_their_status() {
+async fn error_has_the_status_of_the_response() {
     let api = ScriptedApi::new();
     let client = client::<Deployment>(&api);
     let missing = client.get(&web()).await.unwrap_err();
@@ -396,7 +399,7 @@ async fn refusals_keep_their_status() {
 }
 
 #[tokio::test]
-async fn forbidden_names_what_is_missing_and_the_mend() {
+async fn forbidden_names_the_missing_permission_and_the_fix() {
     let api = ScriptedApi::new();
     api.always_reply_with(|_| true, Reply::forbidden());
     let error = client::<Deployment>(&api)
@@ -425,7 +428,7 @@ async fn forbidden_names_what_is_missing_and_the_mend() {
 }
 
 #[tokio::test]
-async fn a_kind_that_is_not_served_names_its_definition() {
+async fn unserved_kind_names_the_custom_resource_definition() {
     let api = ScriptedApi::new();
     api.reply_with(
         |_| true,
@@ -442,7 +445,7 @@ async fn a_kind_that_is_not_served_names_its_definition() {
 }
 
 #[tokio::test]
-async fn answers_that_are_none_are_told_apart() {
+async fn missing_and_invalid_responses_are_different_errors() {
     let api = ScriptedApi::new();
     let client = client::<Deployment>(&api);
     api.reply_with(|_| true, Reply::lost());
@@ -459,11 +462,11 @@ async fn answers_that_are_none_are_told_apart() {
     api.reply_with(|_| true, Reply::object(StatusCode::BAD_GATEWAY, "<html>"));
     let proxy = client.get(&web()).await.unwrap_err();
     assert!(proxy.is_overloaded());
-    assert!(proxy.to_string().contains("no Status of Kubernetes"), "{proxy}");
+    assert!(proxy.to_string().contains("not a Kubernetes Status"), "{proxy}");
 }
 
 #[tokio::test]
-async fn nothing_is_sent_before_the_answer_is_awaited() {
+async fn nothing_is_sent_before_the_future_is_awaited() {
     let api = seeded();
     let client = client::<Deployment>(&api);
     drop(client.get(&web()));
@@ -475,7 +478,7 @@ async fn nothing_is_sent_before_the_answer_is_awaited() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_conflict_is_tried_again_from_what_is_read_anew() {
+async fn retry_on_conflict_reads_the_object_again() {
     let api = seeded();
     let client = client::<Deployment>(&api);
     for _ in 0..4 {
@@ -499,7 +502,7 @@ async fn a_conflict_is_tried_again_from_what_is_read_anew() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_fifth_conflict_is_returned_and_other_errors_at_once() {
+async fn fifth_conflict_and_other_errors_are_returned() {
     let api = seeded();
     let client = &client::<Deployment>(&api);
     api.always_reply_with(|request| request.verb == "update", Reply::conflict());
@@ -521,7 +524,7 @@ async fn the_fifth_conflict_is_returned_and_other_errors_at_once() {
 }
 
 #[tokio::test]
-async fn requests_before_the_operator_is_connected_say_so() {
+async fn request_before_connecting_is_an_error() {
     let (connection, slot) = Connection::late();
     let client = TypedClient::<Deployment, All>::new(connection);
     let early = client.get(&web()).await.unwrap_err();
@@ -532,7 +535,7 @@ async fn requests_before_the_operator_is_connected_say_so() {
 }
 
 #[tokio::test]
-async fn a_connection_names_the_operator_and_kube_repeats_nothing() {
+async fn connection_sends_the_user_agent_and_kube_does_not_retry() {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -541,7 +544,7 @@ async fn a_connection_names_the_operator_and_kube_repeats_nothing() {
     config.default_retry = true;
     let connection = Connection::connect(config, "shop").unwrap();
     assert_eq!(connection.field_manager(), "shop");
-    let answer = TypedClient::<Deployment, All>::new(connection.without_repeats()).get(&web());
+    let answer = TypedClient::<Deployment, All>::new(connection.without_retries()).get(&web());
     let server = async {
         let (mut socket, _) = listener.accept().await.unwrap();
         let (mut request, mut buffer) = (Vec::new(), [0; 1024]);
@@ -567,7 +570,7 @@ async fn a_connection_names_the_operator_and_kube_repeats_nothing() {
 }
 
 #[tokio::test]
-async fn a_proxy_is_refused_and_the_message_says_what_to_do() {
+async fn proxy_is_refused_with_a_fix() {
     let mut config = kubewright::kube::Config::new("https://cluster.example:6443".parse().unwrap());
     config.proxy_url = Some("http://proxy.example:3128".parse().unwrap());
     let error = Connection::connect(config, "shop").err().unwrap().to_string();

@@ -1,5 +1,5 @@
-//! What an operator says, and how it ends, when its command line, environment or kubeconfig make no sense: as a process of its own,
-//! because environment and exit code are a process's.
+//! Error messages and exit codes for an invalid command line, environment or kubeconfig. Each test starts a process, because environment
+//! and exit code belong to a process.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
@@ -10,10 +10,10 @@ use std::{
 
 use kubewright::Manager;
 
-/// The command line of the operator that is started.
+/// The command line of the started operator.
 const ARGS: &str = "KUBEWRIGHT_TEST_OPERATOR_ARGS";
 
-/// Not a test: the operator that the others start. It does nothing when it is not they who start it.
+/// Not a test: the operator that the tests start. It does nothing without their variable.
 #[tokio::test]
 async fn operator() {
     let Ok(args) = env::var(ARGS) else { return };
@@ -36,11 +36,11 @@ fn run(args: &str, variables: &[(&str, &str)]) -> Output {
 }
 
 #[track_caller]
-fn assert_ends(args: &str, variables: &[(&str, &str)], code: i32, said: &[&str]) {
+fn assert_ends(args: &str, variables: &[(&str, &str)], code: i32, messages: &[&str]) {
     let output = run(args, variables);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(code), "{args} {variables:?}: {errors}");
-    for part in said {
+    for part in messages {
         assert!(
             errors.contains(part),
             "{args} {variables:?}: no {part:?} in {errors}"
@@ -50,8 +50,8 @@ fn assert_ends(args: &str, variables: &[(&str, &str)], code: i32, said: &[&str])
 }
 
 #[test]
-fn a_variable_that_does_not_fit_is_named() {
-    for (variable, value, said) in [
+fn invalid_variable_is_named() {
+    for (variable, value, messages) in [
         ("GRACE_PERIOD", "soon", "write one such as `30s`"),
         ("LEADER_ELECT", "perhaps", "--leader-elect"),
         ("LEADER_ELECT_LEASE_DURATION", "15", "write one such as `30s`"),
@@ -62,12 +62,12 @@ fn a_variable_that_does_not_fit_is_named() {
         ("DEBUG_PAGE", "2", "--debug-page"),
     ] {
         let from = format!("comes from the environment variable {variable}");
-        assert_ends("", &[(variable, value)], 2, &[said, &from]);
+        assert_ends("", &[(variable, value)], 2, &[messages, &from]);
     }
 }
 
 #[test]
-fn a_flag_wins_over_its_variable_and_is_blamed_alone() {
+fn flag_overrides_its_variable_and_is_named_alone() {
     let output = run("--grace-period=later", &[("GRACE_PERIOD", "soon")]);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(
@@ -83,7 +83,7 @@ fn a_flag_wins_over_its_variable_and_is_blamed_alone() {
 }
 
 #[test]
-fn times_that_do_not_fit_together_are_refused() {
+fn inconsistent_lease_times_are_refused() {
     let shorter =
         "--leader-elect-renew-deadline (20s) must be shorter than --leader-elect-lease-duration (15s)";
     assert_ends("--leader-elect-renew-deadline=20s", &[], 2, &[shorter]);
@@ -96,7 +96,7 @@ fn times_that_do_not_fit_together_are_refused() {
 }
 
 #[test]
-fn a_kubeconfig_that_cannot_be_used_ends_it_with_the_mend() {
+fn unusable_kubeconfig_ends_the_process_with_a_fix() {
     assert_ends(
         "",
         &[],

@@ -1,4 +1,4 @@
-//! What the recorder sends, counts, drops and flushes.
+//! Events: requests, series, limits, and the flush at the end.
 
 use std::time::Duration;
 
@@ -45,7 +45,7 @@ async fn settle() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_event_is_written_whole() {
+async fn event_has_all_fields() {
     let (api, (recorder, writer)) = (ScriptedApi::new(), Recorder::pipeline("shop"));
     recorder.event(&map("a"), EventType::Warning, "Failed", "x".repeat(1023) + "ä");
     let (_cancel, _task) = run(writer, &api);
@@ -68,13 +68,13 @@ async fn an_event_is_written_whole() {
     assert_eq!(event["reportingController"], "shop");
     assert!(event["reportingInstance"].as_str().unwrap().starts_with("shop"));
     assert!(!event["action"].as_str().unwrap().is_empty());
-    // Go reads microseconds with exactly six digits.
+    // Go parses microseconds with exactly six digits.
     let time = event["eventTime"].as_str().unwrap();
     assert_eq!(time.split_once('.').unwrap().1.len(), "123456Z".len(), "{time}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_core_api_has_the_same_in_its_fields() {
+async fn core_event_has_all_fields() {
     let (api, (recorder, writer)) = (ScriptedApi::new(), Recorder::pipeline("shop"));
     recorder.set_api(EventsApi::Core);
     let (_cancel, _task) = run(writer, &api);
@@ -124,7 +124,7 @@ async fn the_core_api_has_the_same_in_its_fields() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn similar_events_are_combined() {
+async fn similar_events_are_aggregated() {
     let (api, (recorder, writer)) = (ScriptedApi::new(), Recorder::pipeline("shop"));
     let (_cancel, _task) = run(writer, &api);
     for note in 0..11 {
@@ -136,13 +136,13 @@ async fn similar_events_are_combined() {
     assert_eq!(sent[9].body["note"], "(combined from similar events): try 9");
     assert_eq!(heads(&sent[10..]), ["patch"]);
     assert_eq!(sent[10].name, sent[9].name);
-    // The API server lets nothing else be changed.
+    // All other fields are immutable.
     assert_eq!(sent[10].body.as_object().unwrap().len(), 1);
     assert_eq!(sent[10].body["series"]["count"], 2);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_flood_about_one_object_is_held_back_and_counted() {
+async fn events_over_the_limit_of_an_object_are_dropped_and_counted() {
     let (api, (recorder, writer)) = (ScriptedApi::new(), Recorder::pipeline("shop"));
     let (_cancel, _task) = run(writer, &api);
     for reason in 0..40 {
@@ -155,7 +155,7 @@ async fn a_flood_about_one_object_is_held_back_and_counted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn events_of_cluster_scoped_objects_are_in_default_under_a_valid_name() {
+async fn events_of_cluster_scoped_objects_are_in_default_with_a_valid_name() {
     let (api, (recorder, writer)) = (ScriptedApi::new(), Recorder::pipeline("shop"));
     let node = Node {
         metadata: ObjectMeta {
@@ -185,7 +185,7 @@ async fn repeats_become_a_series() {
     settle().await;
     record();
     settle().await;
-    // The first repeat is written at once, further ones are collected.
+    // The first repeat is written at once, further ones in batches.
     for _ in 0..10 {
         record();
         settle().await;
@@ -205,7 +205,7 @@ async fn repeats_become_a_series() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_series_is_over_after_six_minutes_of_silence() {
+async fn series_ends_after_six_minutes_without_a_repeat() {
     let (api, (recorder, writer)) = (ScriptedApi::new(), Recorder::pipeline("shop"));
     let (_cancel, _task) = run(writer, &api);
     let record = || recorder.event(&map("a"), EventType::Normal, "Synced", "done");
@@ -218,7 +218,7 @@ async fn a_series_is_over_after_six_minutes_of_silence() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_series_goes_on_when_the_api_server_forgot_its_event() {
+async fn series_continues_after_its_event_was_deleted() {
     let (api, (recorder, writer)) = (ScriptedApi::new(), Recorder::pipeline("shop"));
     let (_cancel, _task) = run(writer, &api);
     recorder.event(&map("a"), EventType::Normal, "Synced", "done");
@@ -233,7 +233,7 @@ async fn a_series_goes_on_when_the_api_server_forgot_its_event() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_thousand_wait_and_more_are_dropped() {
+async fn events_beyond_a_thousand_are_dropped() {
     let (recorder, mut writer) = Recorder::pipeline("shop");
     for _ in 0..1003 {
         recorder.event(&map("a"), EventType::Normal, "Synced", "done");
@@ -243,7 +243,7 @@ async fn a_thousand_wait_and_more_are_dropped() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn refusals_are_not_tried_again_and_hold_up_nobody() {
+async fn refused_events_are_not_retried_and_do_not_block() {
     let (api, (recorder, writer)) = (ScriptedApi::new(), Recorder::pipeline("shop"));
     let (_cancel, _task) = run(writer, &api);
     let details = json!({"causes": [{"reason": "NamespaceTerminating"}]});
@@ -268,12 +268,12 @@ async fn refusals_are_not_tried_again_and_hold_up_nobody() {
     assert!(started.elapsed() < Duration::from_secs(1));
 }
 
-/// An API server that needs a moment for each must not make a busy controller lose events.
+/// A slow API server must not make a busy controller lose events.
 #[tokio::test(start_paused = true)]
-async fn events_about_other_objects_do_not_wait_for_an_answer() {
+async fn events_about_other_objects_do_not_wait_for_a_response() {
     let (api, (recorder, writer)) = (ScriptedApi::new(), Recorder::pipeline("shop"));
     let (_cancel, _task) = run(writer, &api);
-    // Lost, the first is sent again after seconds only.
+    // The first is lost and resent only after seconds.
     api.reply_with(|request| request.body["reason"] == "Lost", Reply::lost());
     recorder.event(&map("a"), EventType::Normal, "Lost", "gone");
     recorder.event(&map("a"), EventType::Normal, "Next", "here");
@@ -296,7 +296,7 @@ async fn events_about_other_objects_do_not_wait_for_an_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_an_answer_an_event_is_sent_twelve_times_at_most() {
+async fn event_without_a_response_is_sent_twelve_times_at_most() {
     let (api, (recorder, writer)) = (ScriptedApi::new(), Recorder::pipeline("shop"));
     let (_cancel, _task) = run(writer, &api);
     for _ in 0..12 {
@@ -316,7 +316,7 @@ async fn without_an_answer_an_event_is_sent_twelve_times_at_most() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_event_that_arrived_without_an_answer_is_not_an_error() {
+async fn event_created_without_a_response_is_no_error() {
     let (api, (recorder, writer)) = (ScriptedApi::new(), Recorder::pipeline("shop"));
     let (_cancel, _task) = run(writer, &api);
     api.reply_with(|_| true, Reply::lost());
@@ -335,7 +335,7 @@ async fn an_event_that_arrived_without_an_answer_is_not_an_error() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_waits_at_the_end_is_sent_and_counts_are_written() {
+async fn queued_events_and_counts_are_flushed_at_the_end() {
     let (api, (recorder, writer)) = (ScriptedApi::new(), Recorder::pipeline("shop"));
     let (cancel, task) = run(writer, &api);
     for _ in 0..5 {
@@ -345,7 +345,7 @@ async fn what_waits_at_the_end_is_sent_and_counts_are_written() {
     cancel.cancel();
     task.await.unwrap();
     let sent = api.requests();
-    // Those about another object are on their way at the same time.
+    // Events about another object are sent concurrently.
     let (of_a, of_b): (Vec<Request>, Vec<Request>) = sent
         .into_iter()
         .partition(|request| request.name.as_deref().unwrap().starts_with("a."));
@@ -357,7 +357,7 @@ async fn what_waits_at_the_end_is_sent_and_counts_are_written() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_end_does_not_wait_for_an_api_server_that_is_gone() {
+async fn end_does_not_wait_for_an_unreachable_api_server() {
     let (api, (recorder, writer)) = (ScriptedApi::new(), Recorder::pipeline("shop"));
     api.always_reply_with(|_| true, Reply::lost());
     let (cancel, task) = run(writer.flush_within(Duration::from_secs(2)), &api);
@@ -370,7 +370,7 @@ async fn the_end_does_not_wait_for_an_api_server_that_is_gone() {
 }
 
 #[test]
-fn an_object_says_what_it_is() {
+fn objects_have_references() {
     let reference = map("a").object_ref();
     assert_eq!(
         (reference.info.kind.as_ref(), reference.name.to_string().as_str()),

@@ -1,4 +1,4 @@
-//! Which requests are sent again, when, and which are not; lists and watches that come as streams.
+//! Retries of requests, the rate limiter, streamed lists, and watches.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
@@ -19,7 +19,7 @@ use parking_lot::Mutex;
 use serde_json::json;
 use tokio::time::Instant;
 
-/// Code, `Retry-After` and body.
+/// Status code, `Retry-After` and body.
 type Scripted = (u16, Option<&'static str>, &'static str);
 
 const OBJECT: Scripted = (200, None, r#"{"metadata":{"namespace":"default","name":"a"}}"#);
@@ -72,7 +72,7 @@ fn object() -> ConfigMap {
         .unwrap()
 }
 
-fn unit<T: 'static>(answer: ResponseFuture<T>) -> ResponseFuture<()> {
+fn drop_response<T: 'static>(answer: ResponseFuture<T>) -> ResponseFuture<()> {
     Box::pin(async { answer.await.map(drop) })
 }
 
@@ -80,7 +80,7 @@ type Send<'a> = Box<dyn Fn(&TypedClient<ConfigMap, All>) -> ResponseFuture<()> +
 
 /// client-go: TestCheckRetryHandles429And5xx, TestCheckRetryClosesBody of rest/request_test.go; there for every verb.
 #[tokio::test(start_paused = true)]
-async fn what_may_be_repeated_is_and_nothing_else() {
+async fn only_idempotent_requests_are_resent() {
     let precondition = DeleteParams {
         preconditions: Some(Preconditions {
             uid: Some("u".to_owned()),
@@ -89,13 +89,17 @@ async fn what_may_be_repeated_is_and_nothing_else() {
         ..DeleteParams::default()
     };
     let calls: Vec<(&str, bool, Send<'_>)> = vec![
-        ("get", true, Box::new(|client| unit(client.get(&name())))),
+        ("get", true, Box::new(|client| drop_response(client.get(&name())))),
         (
             "list",
             true,
-            Box::new(|client| unit(client.list(None, &ListParams::default()))),
+            Box::new(|client| drop_response(client.list(None, &ListParams::default()))),
         ),
-        ("apply", true, Box::new(|client| unit(client.apply(&object())))),
+        (
+            "apply",
+            true,
+            Box::new(|client| drop_response(client.apply(&object()))),
+        ),
         (
             "delete that object",
             true,
@@ -106,12 +110,20 @@ async fn what_may_be_repeated_is_and_nothing_else() {
             false,
             Box::new(|client| client.delete(&name(), &DeleteParams::default())),
         ),
-        ("create", false, Box::new(|client| unit(client.create(&object())))),
-        ("update", false, Box::new(|client| unit(client.update(&object())))),
+        (
+            "create",
+            false,
+            Box::new(|client| drop_response(client.create(&object()))),
+        ),
+        (
+            "update",
+            false,
+            Box::new(|client| drop_response(client.update(&object()))),
+        ),
         (
             "patch",
             false,
-            Box::new(|client| unit(client.patch(&name(), &PatchBody::Merge(json!({}))))),
+            Box::new(|client| drop_response(client.patch(&name(), &PatchBody::Merge(json!({}))))),
         ),
     ];
     for (call, is_repeated, send) in calls {
@@ -137,7 +149,7 @@ async fn what_may_be_repeated_is_and_nothing_else() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn repeating_ends() {
+async fn retries_are_limited() {
     let server = Server::new([BUSY; 10]);
     let error = server.client().get(&name()).await.unwrap_err();
     assert!(error.is_too_many_requests() && server.sent() == 4);
@@ -153,12 +165,12 @@ async fn repeating_ends() {
         assert_eq!(error.retry_after(), retry_after.map(Duration::from_secs));
     }
     let server = Server::new([BUSY]);
-    let client = TypedClient::<ConfigMap, All>::new(server.connection().without_repeats());
+    let client = TypedClient::<ConfigMap, All>::new(server.connection().without_retries());
     assert!(client.get(&name()).await.is_err());
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_rate_limit_is_shared_by_clones() {
+async fn rate_limiter_is_shared_by_clones() {
     let server = Server::default();
     let connection = server.connection().with_rate_limit(5.0, 2);
     let [one, other] = [connection.clone(), connection].map(TypedClient::<ConfigMap, All>::new);
@@ -167,13 +179,13 @@ async fn a_rate_limit_is_shared_by_clones() {
         one.get(&name()).await.unwrap();
         other.get(&name()).await.unwrap();
     }
-    // Two at once, ten more at five a second.
+    // A burst of two, and ten more at five a second.
     let waited = began.elapsed();
     assert!((2000..2020).contains(&waited.as_millis()), "{waited:?}");
 }
 
 #[tokio::test]
-async fn credentials_that_are_not_accepted_are_named() {
+async fn unauthorized_names_the_fix() {
     let status = r#"{"kind":"Status","code":401,"reason":"Unauthorized","message":"Unauthorized"}"#;
     let server = Server::new([(401, None, status)]);
     let error = server.client().get(&name()).await.unwrap_err();
@@ -195,7 +207,7 @@ fn names(objects: &[Result<ConfigMap, ClientError>]) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_streamed_list_asks_for_a_page_when_it_is_needed() {
+async fn streamed_list_requests_pages_on_demand() {
     let pages = || {
         let first = r#"{"metadata":{"continue":"more"},"items":[{"metadata":{"name":"a"}},{"metadata":{"name":"b"}}]}"#;
         Server::new([
@@ -233,11 +245,11 @@ async fn a_streamed_list_asks_for_a_page_when_it_is_needed() {
         .await;
     assert_eq!(names(&objects), ["a", "b", "Expired"], "nothing follows an error");
     let objects: Vec<_> = server.client().list_stream(Some("a/b"), &params).collect().await;
-    assert!(names(&objects)[0].contains("no name of a namespace"));
+    assert!(names(&objects)[0].contains("is not a valid namespace name"));
 }
 
 #[tokio::test]
-async fn a_watch_tells_until_it_ends_or_fails() {
+async fn watch_yields_events_until_its_end_or_an_error() {
     let lines = concat!(
         r#"{"type":"ADDED","object":{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"}}}"#,
         "\n\n",
@@ -287,7 +299,7 @@ async fn a_watch_tells_until_it_ends_or_fails() {
 }
 
 #[tokio::test]
-async fn bad_watches_are_told_apart() {
+async fn watch_errors_are_different_errors() {
     type Check = fn(&ClientError) -> bool;
     let cases: [(Scripted, Check); 4] = [
         (
@@ -319,7 +331,7 @@ async fn bad_watches_are_told_apart() {
 }
 
 #[tokio::test]
-async fn a_collection_is_deleted_by_selectors() {
+async fn delete_collection_sends_selectors() {
     let server = Server::new([(200, None, r#"{"kind":"ConfigMapList","items":[]}"#), BUSY]);
     let (client, selected) = (server.client(), ListParams::default().labels("app=web"));
     client
@@ -339,10 +351,10 @@ async fn a_collection_is_deleted_by_selectors() {
     assert_eq!(server.sent(), 2, "not sent again");
 }
 
-/// A token that is rotated in its file, as the kubelet does: read again before it expires, without a restart.
+/// A token file is read again before the token expires: the kubelet rotates it.
 #[tokio::test]
 #[ignore = "takes a minute, because kube reads a token again when it is 50 s old, by the wall clock"]
-async fn a_rotated_token_is_read_again() {
+async fn rotated_token_file_is_read_again() {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();

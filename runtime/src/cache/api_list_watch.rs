@@ -4,14 +4,14 @@ use bytes::Bytes;
 use futures::{FutureExt as _, StreamExt as _, future::BoxFuture};
 use http::{Method, Request, Response, header};
 use http_body_util::{BodyExt as _, Limited};
-use kube::{client::Body, core::Status};
+use kube::client::Body;
 
 use super::{
     ByteStream, InformerOptions, ListOptions, ListWatchError, ListerWatcher, StorageMode, WatchOptions,
 };
 use crate::{
     ApiResource,
-    client::{Connection, retry_after},
+    client::{Connection, decode_error_response},
 };
 
 /// Bytes that are read of an error's body.
@@ -84,19 +84,15 @@ impl ApiListWatch {
     {
         let response = response.map_err(|error| unreachable(&error))?;
         let code = response.status();
-        let retry_after = retry_after::seconds(response.headers().get(header::RETRY_AFTER));
-        let encoding = response.headers().get(header::CONTENT_ENCODING).cloned();
-        let body = response.into_body();
+        let (head, body) = response.into_parts();
+        let encoding = head.headers.get(header::CONTENT_ENCODING).cloned();
         if !code.is_success() {
             let body = Limited::new(body, MAX_ERROR_BODY_BYTES)
                 .collect()
                 .await
                 .map(http_body_util::Collected::to_bytes);
-            return Err(status_error(
-                code.as_u16(),
-                retry_after,
-                &body.unwrap_or_default(),
-            ));
+            let status = decode_error_response(code, &head.headers, &body.unwrap_or_default());
+            return Err(ListWatchError::Status(Box::new(status)));
         }
         if let Some(encoding) = encoding.filter(|encoding| encoding != "identity") {
             return Err(ListWatchError::Malformed(format!(
@@ -126,7 +122,7 @@ impl ListerWatcher for ApiListWatch {
             parameters.push(("resourceVersionMatch", "Exact".to_owned()));
         }
         let request = self.request(PARTIAL_OBJECT_LIST, &parameters);
-        async move { Self::into_body(self.connection.informers().send(request?).await).await }.boxed()
+        async move { Self::into_body(self.connection.list_client().send(request?).await).await }.boxed()
     }
 
     fn watch(&self, options: WatchOptions) -> BoxFuture<'_, Result<ByteStream, ListWatchError>> {
@@ -141,7 +137,7 @@ impl ListerWatcher for ApiListWatch {
             parameters.push(("resourceVersionMatch", "NotOlderThan".to_owned()));
         }
         let request = self.request(PARTIAL_OBJECT, &parameters);
-        async move { Self::into_body(self.connection.send_and_drive(request?).await).await }.boxed()
+        async move { Self::into_body(self.connection.send_watch(request?).await).await }.boxed()
     }
 }
 
@@ -167,22 +163,6 @@ fn hex(digit: u8) -> char {
     char::from_digit(digit.into(), 16)
         .unwrap_or('0')
         .to_ascii_uppercase()
-}
-
-fn status_error(code: u16, retry_after: u32, body: &Bytes) -> ListWatchError {
-    let mut status = match serde_json::from_slice::<Status>(body) {
-        Ok(mut status) if status.code == 0 => {
-            status.code = code;
-            status
-        }
-        Ok(status) => status,
-        Err(_) => {
-            let text: String = String::from_utf8_lossy(body).chars().take(200).collect();
-            Status::failure(text.trim(), "").with_code(code)
-        }
-    };
-    retry_after::note(&mut status, retry_after);
-    ListWatchError::Status(Box::new(status))
 }
 
 fn unreachable(error: &(dyn std::error::Error + 'static)) -> ListWatchError {

@@ -10,11 +10,14 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     AddIndexError, IndexSpec, InformerHandle, InformerStats, ListerWatcher, QueueKind, ReflectorOptions,
-    SharedInformer, StorageMode, api_list_watch::ApiListWatch, decoded_cache::DecodedCacheHandle,
+    SharedInformer, StorageMode, api_list_watch::ApiListWatch, cached_objects::InformerCaches, decoded_cache::DecodedCacheHandle,
     fifo::Namespace, freshness::FreshnessCheck, thread::InformerThread, untyped_informer::UntypedInformer,
     warnings,
 };
-use crate::{ApiResource, CustomKind, Kind, Projection, Scope, View, client::Connection};
+use crate::{
+    ApiResource, CustomKind, Kind, Projection, Scope, View,
+    client::{CachedObjects, Connection},
+};
 
 /// The options of an informer: namespaces, selectors and storage mode. Informers of one kind with equal options are shared; others have
 /// a list, a watch and a store each.
@@ -471,6 +474,19 @@ impl SharedInformerFactory {
             (informer, namespaces)
         });
         with_namespaces.collect()
+    }
+
+    /// Read access for clients. It does not keep the informers alive.
+    pub(crate) fn cached_objects(&self) -> Arc<dyn CachedObjects> {
+        let shared = Arc::downgrade(&self.shared);
+        Arc::new(InformerCaches::new(move |kind| {
+            let Some(shared) = shared.upgrade() else {
+                return Vec::new();
+            };
+            let state = shared.state.lock();
+            let of_kind = state.informers.iter().filter(|informer| informer.info() == kind);
+            of_kind.cloned().collect()
+        }))
     }
 
     fn untyped_informers(&self) -> Vec<Arc<UntypedInformer>> {

@@ -10,6 +10,7 @@
 
 mod api_list_watch;
 mod backoff;
+mod cached_objects;
 mod compression;
 mod decoded_cache;
 mod decoder;

@@ -36,6 +36,11 @@ pub enum StorageMode {
 }
 
 impl StorageMode {
+    /// Reports whether objects are stored with all fields except `metadata.managedFields`.
+    pub(super) fn keeps_whole_objects(&self) -> bool {
+        matches!(self, Self::Compressed | Self::Raw | Self::Decoded)
+    }
+
     /// Returns the variant's name in lower case.
     pub fn name(&self) -> &'static str {
         match self {

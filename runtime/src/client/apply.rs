@@ -1,4 +1,4 @@
-//! Server-side apply.
+//! Server-side apply of an object or its status.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{ApiResource, Kind, NamespacedName};
 
-/// How to apply.
+/// Options of a server-side apply: force, field manager, dry run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApplyOptions {
     force: bool,
@@ -31,17 +31,17 @@ impl Default for ApplyOptions {
 }
 
 impl ApplyOptions {
-    /// What [`TypedClient::apply`] does: forced, with the connection's field manager.
+    /// The options of [`TypedClient::apply`]: with force, and with the connection's field manager.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A field that another manager owns with another value is a conflict instead of being taken over.
+    /// Fails with a conflict if another field manager owns a field with another value, instead of taking it over.
     pub fn without_force(self) -> Self {
         Self { force: false, ..self }
     }
 
-    /// Applies as another field manager, to own two sets of fields of one object apart from each other.
+    /// Applies as another field manager, to own two separate sets of fields of one object.
     pub fn field_manager(self, name: impl Into<String>) -> Self {
         Self {
             field_manager: Some(name.into()),
@@ -49,7 +49,7 @@ impl ApplyOptions {
         }
     }
 
-    /// Everything but keeping the result.
+    /// Does everything except storing the result.
     pub fn dry_run(self) -> Self {
         Self {
             dry_run: true,
@@ -68,21 +68,41 @@ impl ApplyOptions {
 }
 
 impl<K: Kind, V> TypedClient<K, V> {
-    /// Server-side apply: makes the operator the owner of the fields that `object` has, sets them, and creates the object if it is missing.
+    /// Server-side apply: sets the fields of `object`, with the operator as their field manager, and creates the object if it is missing.
     ///
-    /// Fields that an earlier apply had and this one has not are removed; the fields of others stay. `object` is anything that serialises
-    /// to the part of the object that the operator wants, with `metadata.name`: `json!`, a struct of its own, or `K` itself, if all fields
-    /// that `K` then writes are meant. `apiVersion` and `kind` are filled in.
+    /// Fields of an earlier apply that this one lacks are removed, unless others own them. `object` is the intent, anything that serializes
+    /// to the fields that the operator wants to own, with `metadata.name`: `json!`, a struct of your own, or `K` itself if all its
+    /// serialized fields are intended. `apiVersion` and `kind` are added.
     ///
-    /// Forced, as Kubernetes advises for controllers: a field that another manager owns is taken over, because a conflict would come again
-    /// at every reconcile. [`ApplyOptions::without_force`] does not.
+    /// With force, as Kubernetes advises for controllers: a field that another manager owns is taken over, because a conflict would occur
+    /// again at every reconcile. [`ApplyOptions::without_force`] is the alternative.
     ///
-    /// An object that was read from the API server is refused if it carries `managedFields`: applying it would make all its fields ours.
+    /// # When no request is sent
+    ///
+    /// A client of [`Setup::client`](crate::controller::Setup::client) answers from the informers' cache, without a request, if that shows
+    /// that the apply would change nothing. All of this must hold:
+    ///
+    /// - writes may be sent (this replica leads, or leader election is off), and it is not a dry run;
+    /// - kind, object, subresource, field manager, force and the SHA-256 of the body equal those of the last successful apply through the
+    ///   setup's clients; no other write of theirs to the object came after it or is under way;
+    /// - that answer had every value of the intent (a newer API server or CustomResourceDefinition may keep a field that an older one
+    ///   dropped) and no `Warning` header;
+    /// - an informer of the kind keeps whole objects, and the cached object has the uid and the resource version of that answer;
+    /// - that answer is younger than [`Setup::set_apply_cache_ttl`](crate::controller::Setup::set_apply_cache_ttl), 10 minutes by default;
+    ///   zero switches this off.
+    ///
+    /// The returned object is the cached one then: it lacks `metadata.managedFields`. A skipped apply does not count as a write: the
+    /// reconcile does not wait for it, and no metric of requests counts it. `kubewright_client_applies_skipped_total` does.
+    ///
+    /// # Errors
+    ///
+    /// An object with `metadata.managedFields`, as read from the API server, is refused: applying it would make the operator the owner of all
+    /// its fields.
     pub fn apply<At>(&self, object: &impl Serialize) -> ResponseFuture<K>
     where
         V: MayApply<At>,
     {
-        self.answer(self.applied(None, object, &ApplyOptions::new()))
+        self.send(self.prepare_apply(None, object, &ApplyOptions::new()))
     }
 
     /// [`apply`](Self::apply) with options.
@@ -90,42 +110,46 @@ impl<K: Kind, V> TypedClient<K, V> {
     where
         V: MayApply<At>,
     {
-        self.answer(self.applied(None, object, options))
+        self.send(self.prepare_apply(None, object, options))
     }
 
-    pub(super) fn applied(
+    pub(super) fn prepare_apply(
         &self,
         subresource: Option<&'static str>,
         object: &impl Serialize,
         options: &ApplyOptions,
     ) -> Result<PreparedRequest, ClientError> {
-        let call = ApiRequest::new(K::info(), "apply", None)?.subresource(subresource);
-        let (call, body) = call.body(object)?;
-        let (name, body) = match complete(&call.info, body) {
-            Ok(applied) => applied,
-            Err(why) => return Err(call.refuse(why)),
+        let request = ApiRequest::new(K::info(), "apply", None)?.subresource(subresource);
+        let (request, body) = request.body(object)?;
+        let (name, body) = match complete_intent(&request.info, body) {
+            Ok(completed) => completed,
+            Err(why) => return Err(request.refuse(why)),
         };
-        let call = ApiRequest::object(call.info, "apply", &name)?.subresource(subresource);
+        let request = ApiRequest::object(request.info, "apply", &name)?.subresource(subresource);
         let params = options.params(self.connection.field_manager());
-        let request = call.patch(&params, "application/apply-patch+yaml", body);
-        call.prepare(request)
+        let http_request = request.patch(&params, "application/apply-patch+yaml", body);
+        let prepared = request.prepare(http_request)?;
+        Ok(match params.field_manager {
+            Some(field_manager) => prepared.skippable(field_manager),
+            None => prepared,
+        })
     }
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Head<'a> {
+struct IntentHead<'a> {
     #[serde(borrow)]
     api_version: Option<Cow<'a, str>>,
     #[serde(borrow)]
     kind: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
-    metadata: HeadMetadata<'a>,
+    metadata: IntentMetadata<'a>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase")]
-struct HeadMetadata<'a> {
+struct IntentMetadata<'a> {
     #[serde(borrow)]
     name: Option<Cow<'a, str>>,
     #[serde(borrow)]
@@ -133,12 +157,12 @@ struct HeadMetadata<'a> {
     managed_fields: Option<Vec<IgnoredAny>>,
 }
 
-/// The object's name, and its JSON with `apiVersion` and `kind`.
-fn complete(info: &ApiResource, mut body: Vec<u8>) -> Result<(NamespacedName, Vec<u8>), String> {
-    let head: Head<'_> = serde_json::from_slice(&body)
-        .map_err(|error| format!("what is applied is no object of Kubernetes: {error}"))?;
+/// Checks the intent. Returns the object's name, and the JSON with `apiVersion` and `kind`.
+fn complete_intent(info: &ApiResource, mut body: Vec<u8>) -> Result<(NamespacedName, Vec<u8>), String> {
+    let head: IntentHead<'_> = serde_json::from_slice(&body)
+        .map_err(|error| format!("the intent is not a Kubernetes object: {error}"))?;
     let Some(name) = head.metadata.name.as_deref() else {
-        return Err("what is applied has no metadata.name".to_owned());
+        return Err("the intent has no metadata.name".to_owned());
     };
     if head
         .metadata
@@ -146,7 +170,7 @@ fn complete(info: &ApiResource, mut body: Vec<u8>) -> Result<(NamespacedName, Ve
         .is_some_and(|fields| !fields.is_empty())
     {
         return Err(
-            "what is applied has metadata.managedFields, as objects that were read have: \
+            "the intent has metadata.managedFields, as objects that were read have: \
                     apply only the fields that the operator wants to own"
                 .to_owned(),
         );
@@ -165,13 +189,13 @@ fn complete(info: &ApiResource, mut body: Vec<u8>) -> Result<(NamespacedName, Ve
             Some(given) if given == wanted => {}
             Some(given) => {
                 return Err(format!(
-                    "what is applied has {field} {given}, the client's is {wanted}"
+                    "the intent has {field} {given}, but the client is for {wanted}"
                 ));
             }
             None => missing.extend(["\"", field, "\":\"", wanted, "\","]),
         }
     }
-    // An object with a name is not empty: its first member follows.
+    // The object has a name: a member follows after the brace.
     body.splice(1..1, missing.bytes());
     Ok((name, body))
 }

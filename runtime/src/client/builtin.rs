@@ -1,6 +1,6 @@
-//! Which kinds of Kubernetes itself have a status or a scale subresource.
+//! The built-in kinds with a status or a scale subresource.
 //!
-//! Only kinds whose version is the same in every Kubernetes that k8s-openapi knows, because the application chooses which.
+//! Only kinds that have the same API version in all Kubernetes versions of k8s-openapi, because the application chooses the version.
 
 use k8s_openapi::{
     api::{
@@ -26,7 +26,7 @@ use crate::{WithScale, WithStatus};
 macro_rules! subresource {
     ($subresource:ident: $($kind:ty),* $(,)?) => {
         $(
-            // A list of all of them is no help to who has another kind.
+            // The compiler's list of all implementations would not help with another kind.
             #[diagnostic::do_not_recommend]
             impl $subresource for $kind {}
         )*

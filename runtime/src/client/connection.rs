@@ -1,4 +1,4 @@
-//! The way to the API server, known before there is one.
+//! The connection to the API server, which can be handed out before it is established.
 
 use std::sync::{Arc, OnceLock};
 
@@ -7,95 +7,101 @@ use kube::{Config, client::Body};
 use tower::{BoxError, service_fn};
 
 use super::{
+    apply_cache::ApplyCache,
+    cached_objects::CachedObjects,
     fence::Fence,
-    inline_connection::{self, DrivenBody},
+    inline_connection::{self, InlineBody},
     rate_limit::RateLimit,
-    request_metrics::Requests,
+    request_metrics::RequestMetrics,
     transport::Transport,
     user_agent::UserAgent,
 };
 
-/// A client that can be handed out before the operator is connected, so that registering does no I/O. Cloning copies a pointer.
+/// A connection to the API server. It can be handed out before the operator is connected, so that registering does no I/O. Cloning copies
+/// a pointer.
 #[derive(Clone)]
 pub struct Connection {
     clients: Clients,
     field_manager: Arc<str>,
-    /// None where writes need no lease.
+    /// None if writes need no leader lease.
     fence: Option<Fence>,
-    limit: RateLimit,
-    repeats: bool,
+    rate_limit: RateLimit,
+    retries: bool,
+    /// None outside an operator's setup: every apply is sent.
+    apply_cache: Option<ApplyCache>,
 }
 
-/// Where the real connection is put once it is known; see [`Connection::late`].
+/// Connects a [`Connection::late`].
 #[derive(Clone)]
 pub struct ConnectionSlot {
     clients: Arc<OnceLock<Clients>>,
-    requests: Requests,
+    request_metrics: RequestMetrics,
 }
 
 #[derive(Clone)]
 struct Clients {
-    /// Its connections are kept for later requests, and driven by tasks of their own.
+    /// For requests. Its connections are pooled, and each is polled by a task of its own.
     pooled: kube::Client,
-    /// Of informers, for lists. Its connections are kept, too.
-    informers: kube::Client,
-    /// Of informers, for watches: whoever reads one drives its connection, which is new for each. One that a list left would be driven by a
-    /// task of its own, and each event handed from that task to the reader's.
+    /// For lists of informers. Its connections are pooled, too.
+    lists: kube::Client,
+    /// For watches of informers. Each opens a connection, which the watch's reader polls. A pooled connection of a list has a task of its
+    /// own, which would hand each event over to the reader's task.
     watches: kube::Client,
-    /// The API server's, where it is known; for metrics.
+    /// The API server's host for metrics; empty if unknown.
     host: Arc<str>,
 }
 
-/// The configuration makes no client.
+/// A configuration from which no client can be created.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// The operator's name cannot stand in an HTTP header.
+    /// The operator's name is not valid in an HTTP header.
     #[error("{0:?} cannot be sent as a user agent: use visible ASCII characters")]
     UserAgent(String),
-    /// The API server is to be reached through a proxy.
+    /// The configuration has a proxy.
     #[error(
-        "the API server is to be reached through the proxy {0}, which kubewright does not do: unset HTTPS_PROXY, name the server in NO_PROXY, or take proxy-url out of the kubeconfig"
+        "the API server is configured behind the proxy {0}, which kubewright does not support: unset HTTPS_PROXY, add the server to NO_PROXY, or remove proxy-url from the kubeconfig"
     )]
     Proxy(String),
-    /// The addresses, certificates or credentials of the configuration do not fit.
+    /// The addresses, certificates or credentials are invalid.
     #[error(
-        "the configuration of the API server does not fit: check server, certificates and credentials in the kubeconfig"
+        "the configuration of the API server is invalid: check server, certificates and credentials in the kubeconfig"
     )]
     Config(#[source] kube::Error),
 }
 
-/// A request was sent before the operator was connected.
+/// A request before the operator was connected.
 #[derive(Debug, thiserror::Error)]
 #[error("not connected yet: send requests from reconcile, or from a runnable, not while registering")]
 struct NotConnected;
 
 impl Connection {
-    /// A connection through a client that exists. Give it a client with `default_retry` off, as [`connect`](Self::connect) does.
+    /// Creates a connection from an existing client, which should have `default_retry` off, as with [`connect`](Self::connect).
     pub fn new(client: kube::Client) -> Self {
-        Self::of(Clients {
+        Self::from_clients(Clients {
             pooled: client.clone(),
-            informers: client.clone(),
+            lists: client.clone(),
             watches: client,
             host: "".into(),
         })
     }
 
-    fn of(clients: Clients) -> Self {
+    fn from_clients(clients: Clients) -> Self {
         Self {
             clients,
             field_manager: "kubewright".into(),
             fence: None,
-            limit: RateLimit::default(),
-            repeats: true,
+            rate_limit: RateLimit::default(),
+            retries: true,
+            apply_cache: None,
         }
     }
 
-    /// A connection to the API server of `config` for the operator `name`, which is the user agent and the field manager.
+    /// Creates a connection to the API server of `config`. `name` is the operator's, for the user agent and the field manager.
     ///
-    /// Nothing is sent yet. Watches have connections of their own.
+    /// It sends nothing yet. Each watch opens a connection of its own.
     ///
-    /// kube's own retry is left out, whatever `config` says, because it would repeat requests that may have been carried out.
-    /// A token that stands in a file is read again every minute.
+    /// kube's retry is off, whatever `config` says, because it would resend requests that may have been carried out. A token file is read
+    /// again every minute.
     pub fn connect(mut config: Config, name: &str) -> Result<Self, ConnectError> {
         let (version, os, arch) = (
             env!("CARGO_PKG_VERSION"),
@@ -116,18 +122,18 @@ impl Connection {
         let transport = Transport::new(&config, UserAgent(user_agent)).map_err(ConnectError::Config)?;
         let clients = Clients {
             pooled: transport.client(usize::MAX),
-            informers: transport.client(usize::MAX),
+            lists: transport.client(usize::MAX),
             watches: transport.client(0),
             host,
         };
-        Ok(Self::of(clients).with_field_manager(name))
+        Ok(Self::from_clients(clients).with_field_manager(name))
     }
 
-    /// A connection that is put into the slot later; requests before that are errors. Must be called within a tokio runtime.
+    /// Creates a connection that is connected later, through the slot. Requests before that fail. Must be called within a tokio runtime.
     pub fn late() -> (Self, ConnectionSlot) {
         let slot = ConnectionSlot {
             clients: Arc::default(),
-            requests: Requests::default(),
+            request_metrics: RequestMetrics::default(),
         };
         let late = |which: fn(&Clients) -> &kube::Client| {
             let slot = slot.clone();
@@ -136,22 +142,22 @@ impl Connection {
                 async move {
                     let clients = slot.clients.get().ok_or(NotConnected)?;
                     let (host, client) = (clients.host.clone(), which(clients).clone());
-                    slot.requests.count(host, client, request).await
+                    slot.request_metrics.send(host, client, request).await
                 }
             });
             kube::Client::new(service, "default")
         };
         let clients = Clients {
             pooled: late(|clients| &clients.pooled),
-            informers: late(|clients| &clients.informers),
+            lists: late(|clients| &clients.lists),
             watches: late(|clients| &clients.watches),
             host: "".into(),
         };
-        (Self::of(clients), slot)
+        (Self::from_clients(clients), slot)
     }
 
-    /// The same connection with another field manager: who the API server says manages what typed clients write.
-    /// The manager sets the operator's name.
+    /// Returns the same connection with another field manager, which the API server notes as the owner of the fields that typed clients
+    /// write. The manager sets the operator's name.
     pub fn with_field_manager(self, name: impl Into<Arc<str>>) -> Self {
         Self {
             field_manager: name.into(),
@@ -159,12 +165,12 @@ impl Connection {
         }
     }
 
-    /// The field manager, "kubewright" unless it was set.
+    /// Returns the field manager; "kubewright" by default.
     pub fn field_manager(&self) -> &str {
         &self.field_manager
     }
 
-    /// The same connection whose writes need the fence to be open.
+    /// Returns the same connection with a fence: writes are sent only while it is open.
     pub(crate) fn fenced(self, fence: Fence) -> Self {
         Self {
             fence: Some(fence),
@@ -172,8 +178,21 @@ impl Connection {
         }
     }
 
-    /// The same connection for what every replica may write, not only the leader. With leader election, the connection of an operator's
-    /// [`Setup`](crate::controller::Setup) sends writes only while its replica leads.
+    /// Returns the same connection with an apply cache: applies are not sent if these caches show that they would change nothing. Clones
+    /// made afterwards share the records of applies.
+    pub(crate) fn with_cached_objects(self, objects: Arc<dyn CachedObjects>) -> Self {
+        Self {
+            apply_cache: Some(ApplyCache::new(objects)),
+            ..self
+        }
+    }
+
+    pub(crate) fn apply_cache(&self) -> Option<&ApplyCache> {
+        self.apply_cache.as_ref()
+    }
+
+    /// Returns the same connection for writes that every replica may send, not only the leader. With leader election, the connection of an
+    /// operator's [`Setup`](crate::controller::Setup) sends writes only while its replica leads.
     #[must_use]
     pub fn unfenced(&self) -> Self {
         Self {
@@ -182,40 +201,40 @@ impl Connection {
         }
     }
 
-    /// The client, for raw use. With leader election, that of an operator's setup sends nothing but reads unless the replica leads.
+    /// Returns kube's client. With leader election, that of an operator's setup sends writes only while the replica leads.
     pub fn kube_client(&self) -> kube::Client {
         match &self.fence {
             None => self.clients.pooled.clone(),
-            Some(fence) => guarded(self.clients.pooled.clone(), fence.clone()),
+            Some(fence) => fenced_client(self.clients.pooled.clone(), fence.clone()),
         }
     }
 
-    /// The same connection, which never repeats a request by itself; see [`TypedClient`](super::TypedClient) for which it repeats.
+    /// Returns the same connection without retries; see [`TypedClient`](super::TypedClient) for which requests are resent otherwise.
     #[must_use]
-    pub fn without_repeats(self) -> Self {
+    pub fn without_retries(self) -> Self {
         Self {
-            repeats: false,
+            retries: false,
             ..self
         }
     }
 
-    pub(super) fn repeats(&self) -> bool {
-        self.repeats
+    pub(super) fn retries(&self) -> bool {
+        self.retries
     }
 
-    /// How many requests typed clients may send a second; off unless set. Clones share it.
-    pub(crate) fn limit(&self) -> &RateLimit {
-        &self.limit
+    /// The rate limiter of typed clients. Clones share it.
+    pub(crate) fn rate_limit(&self) -> &RateLimit {
+        &self.rate_limit
     }
 
-    /// Lets typed clients send `per_second` requests on average, and `burst` at once. Off unless this is called, because the API server's
-    /// own priority and fairness serves better; the manager's flag is `--kube-api-qps`. Informers and the leader lease are not limited.
-    /// Clones of the connection made afterwards share the limit.
+    /// Sets a rate limiter: typed clients send `per_second` requests on average, and `burst` at once. There is none by default, because the
+    /// API server's priority and fairness does this better. The manager's flag is `--kube-api-qps`. Informers and the leader lease are not
+    /// limited. Clones of the connection made afterwards share the limiter.
     #[must_use]
     pub fn with_rate_limit(self, per_second: f64, burst: u32) -> Self {
-        let limit = RateLimit::default();
-        limit.set(per_second, burst);
-        Self { limit, ..self }
+        let rate_limit = RateLimit::default();
+        rate_limit.set(per_second, burst);
+        Self { rate_limit, ..self }
     }
 
     pub(super) fn fence(&self) -> Option<&Fence> {
@@ -226,46 +245,46 @@ impl Connection {
         &self.clients.pooled
     }
 
-    /// The client of informers for lists, whose connections are not shared with others: those end with the thread that drives them.
-    pub(crate) fn informers(&self) -> &kube::Client {
-        &self.clients.informers
+    /// The client for lists of informers. It has its own pool, because a connection ends with the thread that polls it.
+    pub(crate) fn list_client(&self) -> &kube::Client {
+        &self.clients.lists
     }
 
-    /// Sends a request of an informer whose response lasts.
-    pub(crate) async fn send_and_drive(
+    /// Sends a watch of an informer. Its connection is polled by the task that reads the response; see `inline_connection`.
+    pub(crate) async fn send_watch(
         &self,
         request: Request<Body>,
-    ) -> Result<Response<DrivenBody>, kube::Error> {
+    ) -> Result<Response<InlineBody>, kube::Error> {
         inline_connection::send(&self.clients.watches, request).await
     }
 }
 
 impl ConnectionSlot {
-    /// Connects; the first connection stays.
+    /// Connects. Later calls do nothing.
     pub fn connect(&self, connection: &Connection) {
         let _ = self.clients.set(connection.clients.clone());
     }
 
-    /// What is sent through the connection.
-    pub(crate) fn requests(&self) -> &Requests {
-        &self.requests
+    /// The metrics of the requests through this connection.
+    pub(crate) fn request_metrics(&self) -> &RequestMetrics {
+        &self.request_metrics
     }
 }
 
-/// A raw client behind a fence.
-fn guarded(client: kube::Client, fence: Fence) -> kube::Client {
+/// Wraps a client: it sends writes only while the fence is open.
+fn fenced_client(client: kube::Client, fence: Fence) -> kube::Client {
     let namespace = client.default_namespace().to_owned();
     let service = service_fn(move |request: Request<Body>| {
         let (client, fence) = (client.clone(), fence.clone());
         async move {
             let is_read = request.method().is_safe();
-            let answer = client.send(request);
-            let answer = if is_read {
-                answer.await?
+            let response = client.send(request);
+            let response = if is_read {
+                response.await?
             } else {
-                fence.guard(answer).await??
+                fence.guard(response).await??
             };
-            Ok::<_, BoxError>(answer)
+            Ok::<_, BoxError>(response)
         }
     });
     kube::Client::new(service, namespace)

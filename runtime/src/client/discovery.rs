@@ -1,34 +1,34 @@
-//! A kind that is known only when the program runs: the API server says the rest.
+//! Discovers a kind that is known only at runtime.
 
 use super::Connection;
 use crate::{ApiResource, Scope};
 
-/// The API server could not say what a resource is.
+/// A resource could not be discovered.
 #[derive(Debug, thiserror::Error)]
 pub enum DiscoveryError {
-    /// It serves no such resource.
-    #[error("the API server serves no {resource} in {api_version}: check `kubectl api-resources`")]
+    /// The API server does not serve the resource.
+    #[error("the API server does not serve {resource} in {api_version}: check `kubectl api-resources`")]
     Unknown {
         /// `group/version`, or `version` in the core group.
         api_version: String,
-        /// The resource that was asked for.
+        /// The requested resource.
         resource: String,
     },
-    /// It could not be asked.
-    #[error("the API server could not be asked for the resources of {api_version}")]
+    /// The discovery request failed.
+    #[error("the resources of {api_version} could not be discovered")]
     Request {
         /// `group/version`, or `version` in the core group.
         api_version: String,
-        /// Why.
+        /// The cause.
         #[source]
         cause: kube::Error,
     },
 }
 
 impl ApiResource {
-    /// Asks the API server which kind `resource` (`deployments`) of a group (empty: core) and version is, and where its objects live.
+    /// Discovers the kind and the scope of a `resource` (`deployments`) of a group (empty: core) and version.
     ///
-    /// One request. Every authenticated user may send it.
+    /// It sends one request, which every authenticated user may send.
     pub async fn discover(
         connection: &Connection,
         group: &str,
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
     use crate::Kind as _;
 
-    /// Knows `/apis/apps/v1` and `/api/v1` and nothing else.
+    /// An API server with the groups `/apis/apps/v1` and `/api/v1`.
     fn connection() -> Connection {
         let service = tower::service_fn(|request: Request<Body>| async move {
             let (code, body) = match request.uri().path() {
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_resource_is_the_kind_that_the_server_says() {
+    async fn discovery_returns_kind_and_scope() {
         let connection = connection();
         let discovered = ApiResource::discover(&connection, "apps", "v1", "deployments")
             .await
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_not_served_is_told_from_a_server_that_fails() {
+    async fn unknown_resource_and_failing_server_are_different_errors() {
         let connection = connection();
         for (group, resource) in [("apps", "deployment"), ("", "pods"), ("demo.dev", "foos")] {
             let error = ApiResource::discover(&connection, group, "v1", resource)

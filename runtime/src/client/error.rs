@@ -1,53 +1,54 @@
-//! Why a request failed.
+//! The typed client's error: which request failed, and why.
 
 use std::{error::Error, fmt, time::Duration};
 
 use kube::core::Status;
 
-use super::{request::ApiRequest, retry_after};
+use super::{request::ApiRequest, retry::retry_after};
 
-/// Why a request failed: what was to be done to which object, and why it was not.
+/// A failed request: the action, the object and the cause.
 ///
-/// The message names verb, kind, object and, where there is one, the mend. The cause behind it ([`source`](Error::source))
-/// is not repeated in the message.
+/// The message names verb, kind, object and, if it is known, the fix. The cause behind it ([`source`](Error::source)) is not repeated in
+/// the message.
 #[derive(Debug)]
-pub struct ClientError(Box<Failure>);
+pub struct ClientError(Box<ErrorDetails>);
 
 #[derive(Debug)]
-struct Failure {
-    call: ApiRequest,
+struct ErrorDetails {
+    request: ApiRequest,
     cause: ClientErrorCause,
 }
 
-/// What kept a request from succeeding.
+/// The cause of a failed request.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ClientErrorCause {
-    /// The API server refused. An answer that is no `Status`, as proxies give, is made one with the HTTP code and the text.
+    /// The API server answered with an error. A response without a `Status`, as proxies send, is turned into one with the HTTP code and the
+    /// text.
     Refused(Box<Status>),
-    /// No answer: not connected, connection lost, credentials missing. Whether the request was carried out is unknown.
+    /// There was no response: not connected, connection lost, credentials missing. Whether the request was carried out is unknown.
     Unanswered(kube::Error),
-    /// The request was carried out, its answer is not what was expected of this kind.
+    /// The request was carried out, but its response does not decode as this kind.
     Decode(serde_json::Error),
-    /// The object does not serialise; nothing was sent.
+    /// The object does not serialize; nothing was sent.
     Serialize(serde_json::Error),
-    /// The request makes no sense, as the text says; nothing was sent.
+    /// The request is invalid, for the reason in the text; nothing was sent.
     Request(String),
-    /// A write of a replica that does not lead, or whose lease was not renewed in time; nothing was sent.
+    /// It was a write, and this replica does not hold the leader lease, or did not renew it in time; nothing was sent.
     NotLeading,
 }
 
 impl ClientError {
-    pub(crate) fn new(call: ApiRequest, cause: ClientErrorCause) -> Self {
-        Self(Box::new(Failure { call, cause }))
+    pub(crate) fn new(request: ApiRequest, cause: ClientErrorCause) -> Self {
+        Self(Box::new(ErrorDetails { request, cause }))
     }
 
-    /// What kept the request from succeeding.
+    /// Returns the cause.
     pub fn cause(&self) -> &ClientErrorCause {
         &self.0.cause
     }
 
-    /// The API server's answer, when it refused.
+    /// Returns the API server's error response, if there was one.
     pub fn status(&self) -> Option<&Status> {
         match &self.0.cause {
             ClientErrorCause::Refused(status) => Some(status),
@@ -55,14 +56,14 @@ impl ClientError {
         }
     }
 
-    /// There is no such object, or the API server does not serve its kind ([`is_kind_missing`](Self::is_kind_missing)).
+    /// The object does not exist, or the API server does not serve its kind ([`is_kind_missing`](Self::is_kind_missing)).
     pub fn is_not_found(&self) -> bool {
         self.has(404, "NotFound")
     }
 
     /// The API server does not serve the kind: its CustomResourceDefinition is not installed.
     pub fn is_kind_missing(&self) -> bool {
-        // The answer about a missing object names the object; the answer about a missing path does not.
+        // The status of a missing object names the object; that of a missing path does not.
         let named = |status: &Status| {
             status
                 .details
@@ -77,13 +78,13 @@ impl ClientError {
         self.status().is_some_and(Status::is_already_exists)
     }
 
-    /// The object changed since it was read, or a field that was applied belongs to another manager.
+    /// The object changed since it was read, or an applied field is owned by another field manager.
     pub fn is_conflict(&self) -> bool {
-        // An existing object is a 409 as well, and reading it again does not help.
+        // AlreadyExists is a 409 as well, and does not pass by reading the object again.
         self.has(409, "Conflict") && !self.is_already_exists()
     }
 
-    /// Not allowed, by roles or by an admission plugin.
+    /// RBAC or an admission plugin does not allow the request.
     pub fn is_forbidden(&self) -> bool {
         self.has(403, "Forbidden")
     }
@@ -103,19 +104,19 @@ impl ClientError {
         self.has(410, "Expired")
     }
 
-    /// The API server asks to come back later.
+    /// The API server limits the client's rate (429).
     pub fn is_too_many_requests(&self) -> bool {
         self.has(429, "TooManyRequests")
     }
 
-    /// The API server is overloaded, or cannot work at the moment: coming back later may help (429 and 5xx).
+    /// The API server is overloaded or temporarily unavailable: a retry may succeed (429 and 5xx).
     pub fn is_overloaded(&self) -> bool {
         self.is_too_many_requests() || self.status().is_some_and(|status| status.code >= 500)
     }
 
-    /// How long the API server asks to be left alone, in its answer's header or `Status`.
+    /// Returns the response's `Retry-After`, from its header or its `Status`.
     pub fn retry_after(&self) -> Option<Duration> {
-        retry_after::of(self.status()?)
+        retry_after::retry_after(self.status()?)
     }
 
     /// The namespace is being deleted: nothing can be created in it.
@@ -130,14 +131,23 @@ impl ClientError {
             })
     }
 
-    /// There was no answer; whether the request was carried out is unknown.
+    /// There was no response; whether the request was carried out is unknown.
     pub fn is_unanswered(&self) -> bool {
         matches!(self.0.cause, ClientErrorCause::Unanswered(_))
     }
 
-    /// This replica may not write, because it does not lead; nothing was sent.
+    /// The write was not sent, because this replica does not lead.
     pub fn is_not_leading(&self) -> bool {
         matches!(self.0.cause, ClientErrorCause::NotLeading)
+    }
+
+    /// The write was certainly not carried out: it was refused with 4xx, or not sent.
+    pub(super) fn is_rejected(&self) -> bool {
+        match &self.0.cause {
+            ClientErrorCause::Refused(status) => (400..500).contains(&status.code),
+            ClientErrorCause::NotLeading => true,
+            _ => false,
+        }
     }
 
     fn has(&self, code: u16, reason: &str) -> bool {
@@ -145,20 +155,20 @@ impl ClientError {
             .is_some_and(|status| status.code == code || status.reason == reason)
     }
 
-    /// What would make the request succeed, where that is known.
-    fn mend(&self) -> Option<String> {
+    /// Returns how to fix it, where that is known.
+    fn fix(&self) -> Option<String> {
         let status = self.status()?;
-        let call = &self.0.call;
+        let request = &self.0.request;
         let generate = "run `kubewright generate` and apply manifests/rbac";
         if self.is_forbidden() && status.message.contains(" cannot ") && status.message.contains("User ") {
             Some(format!(
                 "the operator's role does not allow `{}` on {}: {generate}",
-                call.verb(),
-                call.resource()
+                request.verb(),
+                request.resource()
             ))
         } else if self.is_forbidden() && status.message.contains("cannot find RESTMapping") {
-            // Its admission learns of new kinds every ten seconds only.
-            Some("the API server does not know the owner's kind yet: a try some seconds after its definition was installed succeeds".to_owned())
+            // The admission plugin refreshes its list of kinds every ten seconds.
+            Some("the API server does not know the owner's kind yet: retry some seconds after its definition was installed".to_owned())
         } else if self.is_forbidden() && status.message.contains("cannot set blockOwnerDeletion") {
             Some(format!(
                 "the operator's role does not allow `update` on the owner's finalizers: {generate}"
@@ -166,7 +176,7 @@ impl ClientError {
         } else if self.is_unauthorized() {
             Some("the API server does not accept the operator's credentials: renew the token or the certificate".to_owned())
         } else if self.is_kind_missing() {
-            let (resource, version) = (call.info.group_resource(), &call.info.version);
+            let (resource, version) = (request.info.group_resource(), &request.info.version);
             Some(format!(
                 "the API server does not serve {resource} in version {version}: install its definition (`kubectl apply -f manifests/crds`)"
             ))
@@ -178,9 +188,9 @@ impl ClientError {
 
 impl fmt::Display for ClientError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot {}: ", self.0.call)?;
-        if let Some(mend) = self.mend() {
-            write!(f, "{mend}; the API server says: ")?;
+        write!(f, "cannot {}: ", self.0.request)?;
+        if let Some(fix) = self.fix() {
+            write!(f, "{fix}; the API server says: ")?;
         }
         match &self.0.cause {
             ClientErrorCause::Refused(status) if status.reason.is_empty() => {
@@ -189,15 +199,19 @@ impl fmt::Display for ClientError {
             ClientErrorCause::Refused(status) => {
                 write!(f, "{} ({} {})", status.message, status.code, status.reason)
             }
-            ClientErrorCause::Unanswered(_) => f.write_str("the API server gave no answer"),
+            ClientErrorCause::Unanswered(_) => f.write_str("no response from the API server"),
             ClientErrorCause::Decode(_) => {
-                write!(f, "it was done, but the answer is no {}", self.0.call.info.kind)
+                write!(
+                    f,
+                    "it was carried out, but the response does not decode as {}",
+                    self.0.request.info.kind
+                )
             }
-            ClientErrorCause::Serialize(_) => f.write_str("the object does not serialise to JSON"),
+            ClientErrorCause::Serialize(_) => f.write_str("the object does not serialize to JSON"),
             ClientErrorCause::Request(why) => f.write_str(why),
             ClientErrorCause::NotLeading => f.write_str(
                 "this replica does not hold the leader lease, nothing was sent \
-                 (what every replica may write goes through `unfenced()`)",
+                 (use `unfenced()` for what every replica may write)",
             ),
         }
     }

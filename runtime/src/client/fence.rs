@@ -1,4 +1,4 @@
-//! The write cut-off of a leader: no write is sent, and none stays in flight, once another replica may lead.
+//! Fencing of writes by the leader lease: no write is sent, and none stays in flight, once another replica may lead.
 
 use std::{fmt, sync::Arc};
 
@@ -8,129 +8,139 @@ use tokio::{
     time::{Duration, Instant, sleep_until},
 };
 
-/// Whether writes may be sent. Open unless leader election closes it; cloning copies a pointer.
+/// Allows or refuses writes. Without leader election it is always open. Cloning copies a pointer.
 ///
-/// It follows the renewals of the lease without being told that one failed: time alone closes it. `manager::leader` has the argument why
-/// that keeps two replicas from writing at once, and when it does not.
+/// Each renewal of the leader lease keeps it open for a time, after which it closes by itself: no message about a failed renewal is needed.
+/// `manager::leader` explains why this keeps two replicas from writing at once, and when it does not.
 #[derive(Clone)]
-pub(crate) struct Fence(Arc<Shared>);
+pub(crate) struct Fence(Arc<FenceShared>);
 
-struct Shared {
-    state: watch::Sender<State>,
-    flights: Mutex<Flights>,
+struct FenceShared {
+    state: watch::Sender<FenceState>,
+    writes: Mutex<FencedWrites>,
 }
 
 #[derive(Default)]
-struct Flights {
-    /// Writes that were begun and have no answer.
-    running: usize,
-    /// When the last write was dropped before it had an answer.
+struct FencedWrites {
+    /// The number of writes without a response so far.
+    in_flight: usize,
+    /// When a write was last cancelled before its response.
     abandoned: Option<Instant>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    /// There is no leader election.
+enum FenceState {
+    /// Without leader election.
     Open,
     Closed,
-    /// Writes begin before the first moment and are given up at the second.
+    /// A write may begin before the first instant; one in flight is cancelled at the second.
     Until(Instant, Instant),
 }
 
-/// Why a write has no answer although the API server may be well.
+/// Why the fence stopped a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Fenced {
+pub(crate) enum FenceError {
     #[error("this replica does not lead")]
     NotSent,
     #[error(
-        "given up, because the leader lease was not renewed in time: whether it was carried out is unknown"
+        "cancelled, because the leader lease was not renewed in time: whether it was carried out is unknown"
     )]
     Abandoned,
 }
 
 impl Default for Fence {
     fn default() -> Self {
-        Self(Arc::new(Shared {
-            state: watch::Sender::new(State::Open),
-            flights: Mutex::default(),
+        Self(Arc::new(FenceShared {
+            state: watch::Sender::new(FenceState::Open),
+            writes: Mutex::default(),
         }))
     }
 }
 
 impl Fence {
-    /// No write from now on; those in flight are given up.
+    /// Closes the fence. Writes in flight are cancelled.
     pub(crate) fn close(&self) {
-        self.0.state.send_replace(State::Closed);
+        self.0.state.send_replace(FenceState::Closed);
     }
 
-    /// The lease was renewed with a request that was sent at `sent`: writes may begin for `sending` from then, and take until `ending`.
+    /// Opens the fence after a renewal of the lease. From `sent`, when the renewal was sent, writes may begin for `sending`; they are
+    /// cancelled after `ending`.
     pub(crate) fn renewed(&self, sent: Instant, sending: Duration, ending: Duration) {
         self.0
             .state
-            .send_replace(State::Until(sent + sending, sent + ending));
+            .send_replace(FenceState::Until(sent + sending, sent + ending));
     }
 
-    /// When the last write was given up, which may still be on its way. Those that have no answer yet count as given up now, for when the
-    /// fence is closed: they learn of it later than who closed it.
+    /// Returns when a write was last cancelled; it may still reach the API server. After the fence is closed, writes still in flight count as
+    /// cancelled now, because they notice the closing later than the caller.
     pub(crate) fn last_abandoned(&self) -> Option<Instant> {
-        let flights = self.0.flights.lock();
-        match flights.running {
-            0 => flights.abandoned,
+        let writes = self.0.writes.lock();
+        match writes.in_flight {
+            0 => writes.abandoned,
             _ => Some(Instant::now()),
         }
     }
 
-    /// Does `write` if it may be sent, and drops it when it must no longer be in flight.
-    pub(crate) async fn guard<T>(&self, write: impl Future<Output = T>) -> Result<T, Fenced> {
+    /// Whether a write may begin now.
+    pub(crate) fn is_open(&self) -> bool {
+        match *self.0.state.borrow() {
+            FenceState::Open => true,
+            FenceState::Closed => false,
+            FenceState::Until(sending, _) => Instant::now() < sending,
+        }
+    }
+
+    /// Runs `write` if the fence is open, and cancels it when the fence is closed.
+    pub(crate) async fn guard<T>(&self, write: impl Future<Output = T>) -> Result<T, FenceError> {
         let mut state = self.0.state.subscribe();
         let now = *state.borrow_and_update();
         match now {
-            State::Open => return Ok(write.await),
-            State::Until(sending, _) if Instant::now() < sending => {}
-            State::Closed | State::Until(..) => return Err(Fenced::NotSent),
+            FenceState::Open => return Ok(write.await),
+            FenceState::Until(sending, _) if Instant::now() < sending => {}
+            FenceState::Closed | FenceState::Until(..) => return Err(FenceError::NotSent),
         }
-        self.0.flights.lock().running += 1;
-        let mut flight = Flight {
+        self.0.writes.lock().in_flight += 1;
+        let mut guard = WriteGuard {
             fence: self,
-            has_landed: false,
+            has_response: false,
         };
         tokio::select! {
             biased;
-            () = closed(&mut state) => Err(Fenced::Abandoned),
-            answer = write => {
-                flight.has_landed = true;
-                Ok(answer)
+            () = wait_closed(&mut state) => Err(FenceError::Abandoned),
+            response = write => {
+                guard.has_response = true;
+                Ok(response)
             }
         }
     }
 }
 
-/// Waits until nothing may be in flight any more. A renewal puts that off.
-async fn closed(state: &mut watch::Receiver<State>) {
+/// Waits until writes in flight must be cancelled. A renewal postpones that.
+async fn wait_closed(state: &mut watch::Receiver<FenceState>) {
     loop {
         let now = *state.borrow_and_update();
-        let State::Until(_, ending) = now else { return };
+        let FenceState::Until(_, ending) = now else { return };
         tokio::select! {
             biased;
-            // The sender lives as long as the fence that is borrowed.
+            // The borrowed fence keeps the sender.
             _ = state.changed() => {}
             () = sleep_until(ending) => return,
         }
     }
 }
 
-/// A write on its way; whoever cancels it gives it up.
-struct Flight<'a> {
+/// A write in flight. Dropped without a response, it counts as abandoned.
+struct WriteGuard<'a> {
     fence: &'a Fence,
-    has_landed: bool,
+    has_response: bool,
 }
 
-impl Drop for Flight<'_> {
+impl Drop for WriteGuard<'_> {
     fn drop(&mut self) {
-        let mut flights = self.fence.0.flights.lock();
-        flights.running -= 1;
-        if !self.has_landed {
-            flights.abandoned = Some(Instant::now());
+        let mut writes = self.fence.0.writes.lock();
+        writes.in_flight -= 1;
+        if !self.has_response {
+            writes.abandoned = Some(Instant::now());
         }
     }
 }
@@ -153,28 +163,28 @@ mod tests {
     const ENDING: Duration = Duration::from_secs(12);
 
     #[tokio::test(start_paused = true)]
-    async fn without_an_election_everything_passes() {
+    async fn fence_is_open_without_leader_election() {
         let fence = Fence::default();
         advance(Duration::from_hours(1)).await;
         assert_eq!(fence.guard(async { 1 }).await, Ok(1));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_write_begins_only_within_the_renew_deadline() {
+    async fn write_begins_only_within_the_renew_deadline() {
         let fence = Fence::default();
         fence.close();
         let unsent = async { panic!("a closed fence polls no write") };
-        assert_eq!(fence.guard(unsent).await, Err::<(), _>(Fenced::NotSent));
+        assert_eq!(fence.guard(unsent).await, Err::<(), _>(FenceError::NotSent));
         fence.renewed(Instant::now(), SENDING, ENDING);
         advance(Duration::from_millis(9_999)).await;
         assert_eq!(fence.guard(async { 1 }).await, Ok(1));
         advance(Duration::from_millis(1)).await;
-        assert_eq!(fence.guard(async { 1 }).await, Err(Fenced::NotSent));
-        assert_eq!(fence.last_abandoned(), None, "what was not sent is not in flight");
+        assert_eq!(fence.guard(async { 1 }).await, Err(FenceError::NotSent));
+        assert_eq!(fence.last_abandoned(), None, "an unsent write is not in flight");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_write_in_flight_is_given_up_unless_a_renewal_comes() {
+    async fn write_in_flight_is_cancelled_unless_the_lease_is_renewed() {
         let (fence, started) = (Fence::default(), Instant::now());
         fence.renewed(started, SENDING, ENDING);
         let slow = fence.guard(sleep(Duration::from_secs(20)));
@@ -188,13 +198,13 @@ mod tests {
         // Until 19 s it may begin, at 21 s it must be over.
         fence.renewed(Instant::now(), SENDING, ENDING);
         let begun = Instant::now();
-        assert_eq!(fence.guard(pending::<()>()).await, Err(Fenced::Abandoned));
+        assert_eq!(fence.guard(pending::<()>()).await, Err(FenceError::Abandoned));
         assert_eq!(begun.elapsed(), ENDING);
         assert_eq!(fence.last_abandoned(), Some(Instant::now()));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn closing_gives_up_at_once_and_a_cancelled_write_counts_as_given_up() {
+    async fn closing_cancels_writes_and_dropped_writes_count_as_abandoned() {
         let fence = Fence::default();
         fence.renewed(Instant::now(), SENDING, ENDING);
         let closing = async {
@@ -202,7 +212,7 @@ mod tests {
             fence.close();
         };
         let (written, ()) = tokio::join!(fence.guard(pending::<()>()), closing);
-        assert_eq!(written, Err(Fenced::Abandoned));
+        assert_eq!(written, Err(FenceError::Abandoned));
 
         let fence = Fence::default();
         fence.renewed(Instant::now(), SENDING, ENDING);

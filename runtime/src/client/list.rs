@@ -1,4 +1,4 @@
-//! Listing a collection page by page: in one piece, or as a stream.
+//! Lists a collection in pages: as one result, or as a stream.
 
 use futures::{
     StreamExt as _,
@@ -10,47 +10,47 @@ use serde::Deserialize;
 use super::{ClientError, Connection, ResponseFuture, TypedClient, may::MayList, request::ApiRequest};
 use crate::Kind;
 
-/// How many objects a page holds unless `ListParams` says otherwise; what client-go takes.
-const PAGE: u32 = 500;
+/// The number of objects in a page unless `ListParams` sets one; client-go's default.
+const DEFAULT_PAGE_SIZE: u32 = 500;
 
-/// The objects of a collection at one moment.
+/// A consistent snapshot of a collection.
 #[derive(Debug, Clone)]
 pub struct ObjectList<K> {
-    /// The objects, by namespace and name.
+    /// The objects, sorted by namespace and name.
     pub items: Vec<K>,
-    /// The collection's version, from which a watch goes on.
+    /// The collection's resource version, from which a watch continues.
     pub resource_version: String,
 }
 
 #[derive(Deserialize)]
 #[serde(bound = "K: Kind")]
-struct Page<K> {
+struct ListPage<K> {
     #[serde(default)]
     metadata: ListMeta,
-    // Written by a Go server, an empty list may be null.
+    // A Go server may write an empty list as null.
     items: Option<Vec<K>>,
 }
 
 impl<K: Kind, V> TypedClient<K, V> {
     /// Lists the objects of one namespace, or of all, from the API server.
     ///
-    /// All pages are fetched and show the collection at one moment; `params.limit` is the size of a page, 500 unless given. If the first
-    /// page is too old before the last is fetched, the list starts again in one piece. An object that is no `K` makes it an error.
+    /// All pages are fetched, as one consistent snapshot. `params.limit` is the page size, 500 by default. If the snapshot expires (410) before
+    /// the last page is fetched, the list is restarted without pages. An object that does not decode as `K` makes it fail.
     pub fn list<At>(&self, namespace: Option<&str>, params: &ListParams) -> ResponseFuture<ObjectList<K>>
     where
         V: MayList<At>,
     {
         let (connection, params) = (self.connection.clone(), params.clone());
-        let call = ApiRequest::new(K::info(), "list", namespace);
-        Box::pin(async move { pages(&connection, &call?, params).await })
+        let request = ApiRequest::new(K::info(), "list", namespace);
+        Box::pin(async move { list_all_pages(&connection, &request?, params).await })
     }
 }
 
 impl<K: Kind, V> TypedClient<K, V> {
-    /// The objects of [`list`](Self::list) one after the other, a page in memory at a time; the next page is asked for when it is needed.
+    /// Streams the objects of [`list`](Self::list), with one page in memory at a time. A page is requested when the stream needs it.
     ///
-    /// A page that has become too old is an error ([`ClientError::is_expired`]): objects that were handed out cannot be taken back. Nothing
-    /// follows an error.
+    /// An expired snapshot is an error ([`ClientError::is_expired`]), because objects that were returned cannot be taken back. The stream
+    /// ends after an error.
     pub fn list_stream<At>(
         &self,
         namespace: Option<&str>,
@@ -60,25 +60,25 @@ impl<K: Kind, V> TypedClient<K, V> {
         V: MayList<At>,
     {
         let (connection, mut params) = (self.connection.clone(), params.clone());
-        params.limit = params.limit.or(Some(PAGE));
+        params.limit = params.limit.or(Some(DEFAULT_PAGE_SIZE));
         let state = Some((ApiRequest::new(K::info(), "list", namespace), params));
         let pages = stream::unfold(state, move |state| {
             let connection = connection.clone();
             async move {
-                let (call, mut params) = state?;
+                let (request, mut params) = state?;
                 let page = async {
-                    let call = call?;
-                    let page: Page<K> = call
+                    let request = request?;
+                    let page: ListPage<K> = request
                         .clone()
-                        .prepare(call.request().list(&params))?
+                        .prepare(request.builder().list(&params))?
                         .fetch(&connection)
                         .await?;
-                    Ok((call, page))
+                    Ok((request, page))
                 };
                 Some(match page.await {
-                    Ok((call, page)) => {
+                    Ok((request, page)) => {
                         params.continue_token = page.metadata.continue_.filter(|token| !token.is_empty());
-                        let next = params.continue_token.is_some().then_some((Ok(call), params));
+                        let next = params.continue_token.is_some().then_some((Ok(request), params));
                         (page.items.unwrap_or_default().into_iter().map(Ok).collect(), next)
                     }
                     Err(error) => (vec![Err(error)], None),
@@ -89,24 +89,24 @@ impl<K: Kind, V> TypedClient<K, V> {
     }
 }
 
-async fn pages<K: Kind>(
+async fn list_all_pages<K: Kind>(
     connection: &Connection,
-    call: &ApiRequest,
+    request: &ApiRequest,
     mut params: ListParams,
 ) -> Result<ObjectList<K>, ClientError> {
     if params.limit.is_none() && params.resource_version.as_deref() != Some("0") {
-        params.limit = Some(PAGE);
+        params.limit = Some(DEFAULT_PAGE_SIZE);
     }
     let mut items = Vec::new();
     loop {
-        let prepared = call.clone().prepare(call.request().list(&params))?;
-        let page: Page<K> = match prepared.fetch(connection).await {
+        let prepared = request.clone().prepare(request.builder().list(&params))?;
+        let page: ListPage<K> = match prepared.fetch(connection).await {
             Err(error) if error.is_expired() && params.continue_token.is_some() => {
                 items.clear();
                 (params.limit, params.continue_token) = (None, None);
                 continue;
             }
-            answer => answer?,
+            response => response?,
         };
         items.extend(page.items.unwrap_or_default());
         params.continue_token = page.metadata.continue_.filter(|token| !token.is_empty());

@@ -1,23 +1,28 @@
-//! Typed clients: what an operator writes, with the verbs in the type.
+//! Typed clients, with their verbs in the type, and the connection to the API server.
 //!
-//! Read verbs first, then [`TypedClient`]: its methods are in typed, list, watch, apply and subresources. Each makes a `ApiRequest`, and [`Connection`]
-//! carries it. [`ClientError`] says what became of it.
+//! - `verbs`, then [`TypedClient`]; its methods are in `typed`, `list`, `watch`, `apply` and `subresources`.
+//! - Each method builds an `ApiRequest` (`request`), which is sent through a [`Connection`] (`transport`, `inline_connection` for watches),
+//!   with a rate limiter (`rate_limit`), a leader's `fence`, and retries (`retry`). [`ClientError`] is its failure.
+//! - `apply_cache` skips applies that would change nothing, by what `cached_objects` shows of the informers' caches.
+//! - `write_observer` notes the writes of a reconcile for the controller.
 
 mod apply;
+mod apply_cache;
 mod builtin;
+mod cached_objects;
 mod connection;
 mod discovery;
 mod error;
+mod error_response;
 mod fence;
 mod inline_connection;
+mod intent;
 mod list;
 mod patch;
 mod rate_limit;
-mod repeat;
 mod request;
 mod request_metrics;
 mod retry;
-pub(crate) mod retry_after;
 mod scheme;
 mod subresources;
 mod transport;
@@ -27,10 +32,13 @@ mod verbs;
 mod watch;
 mod write_observer;
 
+pub(crate) use apply_cache::ApplyCache;
+pub(crate) use cached_objects::CachedObjects;
+pub(crate) use error_response::decode_error_response;
 pub(crate) use fence::Fence;
 pub(crate) use request::{ApiRequest, PreparedRequest};
-pub(crate) use request_metrics::Requests;
-pub(crate) use user_agent::{on_behalf_of, part, with_part};
+pub(crate) use request_metrics::RequestMetrics;
+pub(crate) use user_agent::{agent_suffix, with_agent_suffix, with_controller_agent};
 pub(crate) use write_observer::{
     CachedObject, WriteKind, WriteObserver, WriteRecord, with_write_observer, write_observer,
 };

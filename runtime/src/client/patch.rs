@@ -1,15 +1,15 @@
-//! The three kinds of patch that are no apply.
+//! JSON patch, merge patch and strategic merge patch.
 
 use serde::Serialize;
 
 /// A patch. For server-side apply see [`TypedClient::apply`](super::TypedClient::apply).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PatchBody<T> {
-    /// A list of operations of RFC 6902, such as `[{"op": "add", "path": "/metadata/finalizers/-", "value": "demo.dev/x"}]`.
+    /// A JSON patch (RFC 6902), such as `[{"op": "add", "path": "/metadata/finalizers/-", "value": "demo.dev/x"}]`.
     Json(T),
-    /// The fields to change, null to remove, as in RFC 7386; lists are replaced.
+    /// A merge patch (RFC 7386): null removes a field, lists are replaced.
     Merge(T),
-    /// As merge, with lists merged by the keys that Kubernetes knows. Custom kinds do not take it.
+    /// A strategic merge patch: as `Merge`, but lists are merged by their merge keys. Custom resources do not support it.
     Strategic(T),
 }
 

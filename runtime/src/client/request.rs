@@ -1,95 +1,100 @@
-//! One request: what it does to what, sent, and its answer read. Every write of the library passes through here.
+//! One request of the typed client: it is prepared, sent, resent if that helps, and its response decoded. Every write of the library passes
+//! through [`PreparedRequest::fetch`], but for those of the leader lease.
 
 use std::fmt;
 
 use bytes::Bytes;
 use http::{
     HeaderMap, HeaderValue, StatusCode,
-    header::{CONTENT_TYPE, RETRY_AFTER},
+    header::{CONTENT_TYPE, WARNING},
 };
 use http_body_util::BodyExt;
 use kube::{
     client::Body,
-    core::{
-        Status,
-        params::{Patch, PatchParams},
-    },
+    core::params::{Patch, PatchParams},
 };
 use serde::de::DeserializeOwned;
 use tokio::time::sleep;
 
 use super::{
-    ClientError, ClientErrorCause, Connection, fence::Fenced, repeat, retry_after, user_agent,
+    ClientError, ClientErrorCause, Connection,
+    apply_cache::SentApply,
+    error_response::decode_error_response,
+    fence::{Fence, FenceError},
+    retry::{resend::resend_delay, retry_after::retry_after},
+    user_agent,
     write_observer::SentWrite,
 };
 use crate::{ApiResource, NamespacedName, Scope};
 
-/// What a request does to what.
+/// The action and the target of a request, for its path, its errors and its permissions.
 #[derive(Debug, Clone)]
 pub(crate) struct ApiRequest {
-    /// What people call it: the role's verb, or `apply`.
+    /// The RBAC verb, or `apply` or `delete all`.
     pub(crate) action: &'static str,
     pub(crate) info: ApiResource,
     pub(crate) subresource: Option<&'static str>,
     pub(crate) namespace: Option<String>,
-    /// None for a collection, and for an object that the API server will name.
+    /// None for a collection. For an object to be named by the API server it is `generateName`.
     pub(crate) name: Option<String>,
 }
 
-/// A call and its request.
+/// A request that is ready to be sent.
 #[derive(Debug)]
 pub(crate) struct PreparedRequest {
-    call: ApiRequest,
-    request: http::Request<Vec<u8>>,
+    api_request: ApiRequest,
+    http_request: http::Request<Bytes>,
     is_repeatable: bool,
+    /// Set for applies, which may be skipped.
+    field_manager: Option<String>,
 }
 
 impl ApiRequest {
-    /// A request to the collection of one namespace, or of all.
+    /// Creates a request to the collection of one namespace, or of all.
     pub(crate) fn new(
         info: ApiResource,
         action: &'static str,
         namespace: Option<&str>,
     ) -> Result<Self, ClientError> {
-        let call = Self {
+        let request = Self {
             action,
             info,
             subresource: None,
             namespace: namespace.map(str::to_owned),
             name: None,
         };
-        match (call.info.scope, namespace) {
+        match (request.info.scope, namespace) {
             (Scope::Cluster, Some(_)) => {
                 let why = format!(
                     "kind {} is cluster-scoped: leave the namespace out",
-                    call.info.kind
+                    request.info.kind
                 );
-                Err(call.refuse(why))
+                Err(request.refuse(why))
             }
             (_, Some(namespace)) if !is_path_segment(namespace) => {
-                let why = format!("{namespace:?} is no name of a namespace");
-                Err(call.refuse(why))
+                let why = format!("{namespace:?} is not a valid namespace name");
+                Err(request.refuse(why))
             }
-            _ => Ok(call),
+            _ => Ok(request),
         }
     }
 
-    /// The same of one object, which must have its namespace if the kind has namespaces.
+    /// Creates a request to one object. An object of a namespaced kind must have a namespace.
     pub(crate) fn object(
         info: ApiResource,
         action: &'static str,
         object: &NamespacedName,
     ) -> Result<Self, ClientError> {
-        let mut call = Self::new(info, action, object.namespace())?;
-        call.name = Some(object.name().to_owned());
+        let mut request = Self::new(info, action, object.namespace())?;
+        request.name = Some(object.name().to_owned());
         if !is_path_segment(object.name()) {
-            let why = format!("{:?} is no name of an object", object.name());
-            return Err(call.refuse(why));
+            let why = format!("{:?} is not a valid object name", object.name());
+            return Err(request.refuse(why));
         }
-        call.in_namespace()
+        request.in_namespace()
     }
 
-    /// Refuses a namespaced kind without a namespace.
+    /// Fails for a namespaced kind without a namespace.
     pub(crate) fn in_namespace(self) -> Result<Self, ClientError> {
         if self.info.scope == Scope::Namespaced && self.namespace.is_none() {
             let why = format!(
@@ -106,18 +111,27 @@ impl ApiRequest {
         self
     }
 
-    /// The object's name in the path; only for calls of [`object`](Self::object).
+    /// Returns the object's name; `None` for a collection.
+    pub(crate) fn namespaced_name(&self) -> Option<NamespacedName> {
+        let name = self.name.as_deref()?;
+        Some(match self.namespace.as_deref() {
+            Some(namespace) => NamespacedName::namespaced(namespace, name),
+            None => NamespacedName::cluster(name),
+        })
+    }
+
+    /// Returns the object's name in the path. Only for requests of [`object`](Self::object); empty otherwise.
     pub(crate) fn name(&self) -> &str {
         self.name.as_deref().unwrap_or_default()
     }
 
-    /// Makes requests to the collection.
-    pub(crate) fn request(&self) -> kube::core::Request {
+    /// Returns kube's builder of HTTP requests for this collection.
+    pub(crate) fn builder(&self) -> kube::core::Request {
         kube::core::Request::new(self.info.path(self.namespace.as_deref()))
     }
 
-    /// A patch of the object, or of the call's subresource. kube makes the path and the query; body and media type are put in afterwards,
-    /// because its own patches are built from a value, and JSON patches from another crate's type.
+    /// Builds a patch of the object, or of its subresource. kube builds path and query. Body and media type are set afterwards, because kube
+    /// builds its own patches from a value, and JSON patches from another crate's type.
     pub(crate) fn patch(
         &self,
         params: &PatchParams,
@@ -126,9 +140,9 @@ impl ApiRequest {
     ) -> Result<http::Request<Vec<u8>>, kube::core::request::Error> {
         let empty = Patch::Apply(());
         let mut request = match self.subresource {
-            None => self.request().patch(self.name(), params, &empty),
+            None => self.builder().patch(self.name(), params, &empty),
             Some(subresource) => self
-                .request()
+                .builder()
                 .patch_subresource(subresource, self.name(), params, &empty),
         }?;
         request
@@ -138,7 +152,7 @@ impl ApiRequest {
         Ok(request)
     }
 
-    /// The verb that a role must grant.
+    /// Returns the RBAC verb.
     pub(crate) fn verb(&self) -> &'static str {
         match self.action {
             "apply" => "patch",
@@ -147,7 +161,7 @@ impl ApiRequest {
         }
     }
 
-    /// The resource as roles write it, with its place.
+    /// Returns the resource as roles write it, with the namespace, for error messages.
     pub(crate) fn resource(&self) -> String {
         let subresource = self
             .subresource
@@ -158,14 +172,15 @@ impl ApiRequest {
         } else {
             format!(".{}", self.info.group)
         };
-        let place = match (&self.namespace, self.info.scope) {
+        let scope = match (&self.namespace, self.info.scope) {
             (Some(namespace), _) => format!("in namespace {namespace}"),
             (None, Scope::Namespaced) => "in all namespaces".to_owned(),
             (None, Scope::Cluster) => "in the cluster".to_owned(),
         };
-        format!("{}{subresource}{group} {place}", self.info.plural)
+        format!("{}{subresource}{group} {scope}", self.info.plural)
     }
 
+    /// The error of a request that is wrong and was not sent.
     pub(crate) fn refuse(self, why: impl Into<String>) -> ClientError {
         self.fail(ClientErrorCause::Request(why.into()))
     }
@@ -174,7 +189,7 @@ impl ApiRequest {
         ClientError::new(self, cause)
     }
 
-    /// The JSON of what is to be sent.
+    /// Serializes the body.
     pub(crate) fn body(self, object: &impl serde::Serialize) -> Result<(Self, Vec<u8>), ClientError> {
         match serde_json::to_vec(object) {
             Ok(body) => Ok((self, body)),
@@ -182,7 +197,7 @@ impl ApiRequest {
         }
     }
 
-    /// The call with its request, to be sent.
+    /// Adds the HTTP request.
     pub(crate) fn prepare(
         self,
         request: Result<http::Request<Vec<u8>>, kube::core::request::Error>,
@@ -190,8 +205,9 @@ impl ApiRequest {
         match request {
             Ok(request) => Ok(PreparedRequest {
                 is_repeatable: request.method().is_safe() || self.action == "apply",
-                call: self,
-                request,
+                api_request: self,
+                http_request: request.map(Bytes::from),
+                field_manager: None,
             }),
             Err(error) => Err(self.refuse(error.to_string())),
         }
@@ -199,78 +215,129 @@ impl ApiRequest {
 }
 
 impl PreparedRequest {
-    /// Sends the request, again where that is harmless and may help, and decodes the answer.
+    /// Sends the request, resends it if it is repeatable and temporarily refused, and decodes the response. An apply that would change
+    /// nothing is answered from the cache; see `apply_cache`.
     pub(crate) async fn fetch<T: DeserializeOwned>(self, connection: &Connection) -> Result<T, ClientError> {
         let is_dry_run = self.is_dry_run();
-        let sent = SentWrite::before_send(&self.call, is_dry_run);
-        let (call, body) = self.send(connection).await?;
-        if let Some(sent) = sent {
-            sent.succeeded(&call, &body);
+        let is_write = !is_dry_run && !self.http_request.method().is_safe();
+        let applies = connection.apply_cache().filter(|_| is_write);
+        let apply = applies.and_then(|applies| {
+            let field_manager = self.field_manager.as_deref()?;
+            Some(SentApply {
+                key: applies.key(&self.http_request, &self.api_request, field_manager),
+                intent: self.http_request.body().clone(),
+            })
+        });
+        if let (Some(applies), Some(apply)) = (applies, &apply)
+            && connection.fence().is_none_or(Fence::is_open)
+            && let Some(object) = applies.unchanged_object(&self.api_request, &apply.key)
+        {
+            tracing::debug!(request = %self.api_request, "apply not sent: the cache shows that it would change nothing");
+            return Ok(object);
         }
-        serde_json::from_slice(&body).map_err(|error| call.fail(ClientErrorCause::Decode(error)))
+        let observed = SentWrite::before_send(&self.api_request, is_dry_run);
+        let write = applies.map(|applies| applies.begin_write(&self.api_request));
+        let mut attempts = 0;
+        let response = self.send(connection, &mut attempts).await;
+        match (write, &response) {
+            (Some(write), Ok(SuccessfulResponse { headers, body, .. })) => {
+                write.succeeded(body, headers.contains_key(WARNING), apply);
+            }
+            // After the first attempt, an earlier one may have been carried out.
+            (Some(write), Err(error)) if attempts <= 1 && error.is_rejected() => write.refused(),
+            _ => {}
+        }
+        let SuccessfulResponse {
+            api_request, body, ..
+        } = response?;
+        if let Some(observed) = observed {
+            observed.succeeded(&api_request, &body);
+        }
+        serde_json::from_slice(&body).map_err(|error| api_request.fail(ClientErrorCause::Decode(error)))
     }
 
-    /// Deletes say it in their body.
+    /// Whether it is a dry run: by the query, or for a deletion by the body.
     fn is_dry_run(&self) -> bool {
-        let query = self.request.uri().query().unwrap_or_default();
-        let is_said = || memchr::memmem::find(self.request.body(), b"\"dryRun\"").is_some();
-        query.contains("dryRun=") || (self.call.action == "delete" && is_said())
+        let query = self.http_request.uri().query().unwrap_or_default();
+        let is_in_body = || memchr::memmem::find(self.http_request.body(), b"\"dryRun\"").is_some();
+        query.contains("dryRun=") || (self.api_request.action == "delete" && is_in_body())
     }
 
-    /// Sends the request, once, for an answer that is read as it comes.
+    /// Sends the request once, and returns the response's body unread.
     pub(super) async fn open(self, connection: &Connection) -> Result<(ApiRequest, Body), ClientError> {
         let Self {
-            call, mut request, ..
+            api_request,
+            mut http_request,
+            ..
         } = self;
-        user_agent::sign(&mut request);
-        connection.limit().pass().await;
-        let opened = async {
-            let response = connection.client().send(request.map(Body::from)).await?;
+        user_agent::add_suffix(&mut http_request);
+        connection.rate_limit().wait().await;
+        let response = async {
+            let response = connection.client().send(http_request.map(Body::from)).await?;
             let (head, body) = response.into_parts();
             if head.status.is_success() {
                 return Ok(Ok(body));
             }
-            Ok(Err(refusal(
+            Ok(Err(decode_error_response(
                 head.status,
                 &head.headers,
                 &body.collect().await?.to_bytes(),
             )))
         };
-        match opened.await {
-            Ok(Ok(body)) => Ok((call, body)),
-            Ok(Err(status)) => Err(call.fail(ClientErrorCause::Refused(Box::new(status)))),
-            Err(error) => Err(call.fail(ClientErrorCause::Unanswered(error))),
+        match response.await {
+            Ok(Ok(body)) => Ok((api_request, body)),
+            Ok(Err(status)) => Err(api_request.fail(ClientErrorCause::Refused(Box::new(status)))),
+            Err(error) => Err(api_request.fail(ClientErrorCause::Unanswered(error))),
         }
     }
 
-    async fn send(self, connection: &Connection) -> Result<(ApiRequest, Bytes), ClientError> {
+    /// Counts the attempts in `attempts`.
+    async fn send(
+        self,
+        connection: &Connection,
+        attempts: &mut u32,
+    ) -> Result<SuccessfulResponse, ClientError> {
         let Self {
-            call,
-            mut request,
+            api_request,
+            mut http_request,
             is_repeatable,
+            field_manager: _,
         } = self;
-        user_agent::sign(&mut request);
-        let request = request.map(Bytes::from);
-        let mut attempt = 0;
+        user_agent::add_suffix(&mut http_request);
         loop {
-            let (code, headers, body) = match once(connection, request.clone()).await {
-                Ok((code, _, body)) if code.is_success() => return Ok((call, body)),
-                Ok(answer) => answer,
-                Err(cause) => return Err(call.fail(cause)),
-            };
-            let status = refusal(code, &headers, &body);
-            match repeat::pause(attempt, code, retry_after::of(&status)) {
-                Some(pause) if is_repeatable && connection.repeats() => {
-                    tracing::debug!(%call, %code, ?pause, "refused for now, trying again");
-                    sleep(pause).await;
-                    attempt += 1;
+            let attempt = *attempts;
+            *attempts += 1;
+            let (code, headers, body) = match send_once(connection, http_request.clone()).await {
+                Ok((code, headers, body)) if code.is_success() => {
+                    return Ok(SuccessfulResponse {
+                        api_request,
+                        headers,
+                        body,
+                    });
                 }
-                _ => return Err(call.fail(ClientErrorCause::Refused(Box::new(status)))),
+                Ok(response) => response,
+                Err(cause) => return Err(api_request.fail(cause)),
+            };
+            let status = decode_error_response(code, &headers, &body);
+            match resend_delay(attempt, code, retry_after(&status)) {
+                Some(delay) if is_repeatable && connection.retries() => {
+                    tracing::debug!(request = %api_request, %code, ?delay, "temporarily refused, sending again");
+                    sleep(delay).await;
+                }
+                _ => return Err(api_request.fail(ClientErrorCause::Refused(Box::new(status)))),
             }
         }
     }
 
-    /// Sending it twice does what sending it once does.
+    /// Marks an apply of this field manager, which need not be sent if the cache shows that it would change nothing.
+    pub(super) fn skippable(self, field_manager: String) -> Self {
+        Self {
+            field_manager: Some(field_manager),
+            ..self
+        }
+    }
+
+    /// Marks the request as idempotent: it may be resent.
     pub(super) fn repeatable(self) -> Self {
         Self {
             is_repeatable: true,
@@ -279,26 +346,36 @@ impl PreparedRequest {
     }
 }
 
-type Answer = (StatusCode, HeaderMap, Bytes);
+/// A successful response and its request.
+struct SuccessfulResponse {
+    api_request: ApiRequest,
+    headers: HeaderMap,
+    body: Bytes,
+}
 
-/// Sends a request, if its connection lets it pass.
-async fn once(connection: &Connection, request: http::Request<Bytes>) -> Result<Answer, ClientErrorCause> {
-    connection.limit().pass().await;
+type RawResponse = (StatusCode, HeaderMap, Bytes);
+
+/// Sends a request within the rate limit; a write only while the fence is open.
+async fn send_once(
+    connection: &Connection,
+    request: http::Request<Bytes>,
+) -> Result<RawResponse, ClientErrorCause> {
+    connection.rate_limit().wait().await;
     let fence = connection.fence().filter(|_| !request.method().is_safe());
-    let answer = async {
+    let response = async {
         let response = connection.client().send(request.map(Body::from)).await?;
         let (head, body) = response.into_parts();
         Ok((head.status, head.headers, body.collect().await?.to_bytes()))
     };
-    let answer = match fence {
-        None => answer.await,
-        Some(fence) => match fence.guard(answer).await {
-            Ok(answer) => answer,
-            Err(Fenced::NotSent) => return Err(ClientErrorCause::NotLeading),
+    let response = match fence {
+        None => response.await,
+        Some(fence) => match fence.guard(response).await {
+            Ok(response) => response,
+            Err(FenceError::NotSent) => return Err(ClientErrorCause::NotLeading),
             Err(abandoned) => Err(kube::Error::Service(abandoned.into())),
         },
     };
-    answer.map_err(ClientErrorCause::Unanswered)
+    response.map_err(ClientErrorCause::Unanswered)
 }
 
 impl fmt::Display for ApiRequest {
@@ -317,26 +394,8 @@ impl fmt::Display for ApiRequest {
     }
 }
 
-/// The refusal as a `Status`, also where something between us and the API server wrote a text; with what the header says of when to come
-/// back.
-fn refusal(code: StatusCode, headers: &HeaderMap, body: &[u8]) -> Status {
-    let mut status = match serde_json::from_slice::<Status>(body) {
-        Ok(status) if status.code != 0 || !status.reason.is_empty() || !status.message.is_empty() => status,
-        _ => {
-            let text = String::from_utf8_lossy(body);
-            let excerpt: String = text.trim().chars().take(200).collect();
-            Status::failure(&format!("the answer is no Status of Kubernetes: {excerpt:?}"), "")
-        }
-    };
-    if status.code == 0 {
-        status.code = code.as_u16();
-    }
-    retry_after::note(&mut status, retry_after::seconds(headers.get(RETRY_AFTER)));
-    status
-}
-
-/// Whether a name can stand in a path; the same check as the API server's, and no character that would end the path.
+/// Whether a name is valid as a path segment: the API server's check, and no character that would end the path.
 fn is_path_segment(name: &str) -> bool {
-    let breaks = |c: char| matches!(c, '/' | '%' | '?' | '#') || c.is_whitespace() || c.is_control();
-    !(name.is_empty() || name == "." || name == ".." || name.contains(breaks))
+    let is_invalid = |c: char| matches!(c, '/' | '%' | '?' | '#') || c.is_whitespace() || c.is_control();
+    !(name.is_empty() || name == "." || name == ".." || name.contains(is_invalid))
 }

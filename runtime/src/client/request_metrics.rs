@@ -1,4 +1,4 @@
-//! How many requests were answered, and how.
+//! Metrics of requests: `rest_client_requests_total`.
 
 use std::{fmt, sync::Arc};
 
@@ -10,29 +10,29 @@ use prometheus_client::{
 };
 use tower::BoxError;
 
-/// The requests of an operator by code, method and host. Cloning copies a pointer.
+/// Counts the requests of an operator by code, method and host. Cloning copies a pointer.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Requests(Family<Labels, Counter>);
+pub(crate) struct RequestMetrics(Family<RequestLabels, Counter>);
 
-/// The names are client-go's.
+/// client-go's label names.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Labels {
-    code: Code,
-    method: Verb,
-    host: Host,
+struct RequestLabels {
+    code: StatusLabel,
+    method: MethodLabel,
+    host: HostLabel,
 }
 
-/// None where there was no answer.
+/// The HTTP status; none if there was no response.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Code(Option<u16>);
+struct StatusLabel(Option<u16>);
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Verb(Method);
+struct MethodLabel(Method);
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Host(Arc<str>);
+struct HostLabel(Arc<str>);
 
-impl EncodeLabelValue for Code {
+impl EncodeLabelValue for StatusLabel {
     fn encode(&self, encoder: &mut LabelValueEncoder<'_>) -> fmt::Result {
         match self.0 {
             Some(code) => code.to_string().as_str().encode(encoder),
@@ -41,20 +41,20 @@ impl EncodeLabelValue for Code {
     }
 }
 
-impl EncodeLabelValue for Verb {
+impl EncodeLabelValue for MethodLabel {
     fn encode(&self, encoder: &mut LabelValueEncoder<'_>) -> fmt::Result {
         self.0.as_str().encode(encoder)
     }
 }
 
-impl EncodeLabelValue for Host {
+impl EncodeLabelValue for HostLabel {
     fn encode(&self, encoder: &mut LabelValueEncoder<'_>) -> fmt::Result {
         (&*self.0).encode(encoder)
     }
 }
 
-impl Requests {
-    /// What is exported as `rest_client_requests_total`.
+impl RequestMetrics {
+    /// Returns the counters, exported as `rest_client_requests_total`.
     pub(crate) fn metric(
         &self,
     ) -> Family<impl EncodeLabelSet + Clone + fmt::Debug + Eq + std::hash::Hash + Send + Sync + use<>, Counter>
@@ -62,18 +62,18 @@ impl Requests {
         self.0.clone()
     }
 
-    /// Counts the answer to a request, when its head is there.
-    pub(super) async fn count(
+    /// Sends a request and counts it, as soon as the response's head has arrived.
+    pub(super) async fn send(
         &self,
         host: Arc<str>,
         client: kube::Client,
         request: Request<Body>,
     ) -> Result<Response<Body>, BoxError> {
-        let method = Verb(request.method().clone());
-        let answer = client.send(request).await;
-        let code = Code(answer.as_ref().ok().map(|response| response.status().as_u16()));
-        let host = Host(host);
-        self.0.get_or_create(&Labels { code, method, host }).inc();
-        Ok(answer?)
+        let method = MethodLabel(request.method().clone());
+        let response = client.send(request).await;
+        let code = StatusLabel(response.as_ref().ok().map(|response| response.status().as_u16()));
+        let host = HostLabel(host);
+        self.0.get_or_create(&RequestLabels { code, method, host }).inc();
+        Ok(response?)
     }
 }

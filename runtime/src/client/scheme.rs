@@ -1,4 +1,4 @@
-//! Which Rust type stands for which kind, for objects whose kind is known only when they are read.
+//! Scheme: maps kinds to Rust types, to decode objects of several kinds.
 
 use std::{
     any::{Any, TypeId},
@@ -13,7 +13,7 @@ use crate::{ApiResource, Kind, NamespacedName, Scope, yaml};
 
 type Boxed = Box<dyn Any + Send + Sync>;
 
-/// Group, version and kind on one side, Rust types on the other: decodes mixed YAML and JSON, and names the kinds of types.
+/// Maps group, version and kind to Rust types and back: decodes YAML or JSON with objects of several kinds.
 ///
 /// ```
 /// use k8s_openapi::api::{apps::v1::Deployment, core::v1::Service};
@@ -46,7 +46,7 @@ struct Known {
     decode: fn(Value) -> Result<Boxed, serde_json::Error>,
 }
 
-/// An object whose type is found out afterwards.
+/// A decoded object of any registered type.
 pub struct Decoded {
     info: ApiResource,
     namespace: Option<String>,
@@ -54,54 +54,54 @@ pub struct Decoded {
     object: Boxed,
 }
 
-/// What cannot be decoded, and where it stands.
+/// A document that cannot be decoded, with its position.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SchemeError {
-    /// It is no YAML, or no JSON.
+    /// It is not valid YAML or JSON.
     #[error("this cannot be read: {0}")]
     Syntax(String),
-    /// It is no object of Kubernetes.
+    /// It is not a Kubernetes object.
     #[error("{place} is no object of Kubernetes: it has no {missing}")]
     NoObject {
-        /// Which document, counted from 1, and which item of a list.
+        /// The number of the document, from 1, and of the item in a list.
         place: String,
-        /// What it lacks.
+        /// The missing field.
         missing: &'static str,
     },
-    /// Nobody registered the kind.
+    /// The kind is not registered.
     #[error(
         "{place} is of kind {kind} in {api_version}, which the scheme does not know: add its type with `Scheme::with`"
     )]
     Unknown {
-        /// Which document, counted from 1, and which item of a list.
+        /// The number of the document, from 1, and of the item in a list.
         place: String,
-        /// As it stands there.
+        /// The document's value.
         api_version: String,
-        /// As it stands there.
+        /// The document's value.
         kind: String,
     },
-    /// It is not what its type says.
+    /// It does not decode as its type.
     #[error("{place}, {kind} {name:?}, does not decode: {problem}")]
     Decode {
-        /// Which document, counted from 1, and which item of a list.
+        /// The number of the document, from 1, and of the item in a list.
         place: String,
         /// Its kind.
         kind: String,
         /// Its name.
         name: String,
-        /// What is wrong; of a Secret nothing is said.
+        /// The decoder's error; hidden for a Secret.
         problem: String,
     },
 }
 
 impl Scheme {
-    /// A scheme without kinds.
+    /// Creates an empty scheme.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a type for its kind. A type that was there for the kind gives way.
+    /// Registers a type for its kind. It replaces an earlier type of that kind.
     #[must_use]
     pub fn with<K: Kind>(mut self) -> Self {
         let info = K::info();
@@ -113,24 +113,25 @@ impl Scheme {
         self
     }
 
-    /// The kind of a type, if the type was added.
+    /// Returns the kind of a type, if it is registered.
     pub fn kind_of<K: 'static>(&self) -> Option<&ApiResource> {
         let key = self.types.get(&TypeId::of::<K>())?;
         self.kinds.get(key).map(|known| &known.info)
     }
 
-    /// The kind that manifests write like this, if a type was added for it.
+    /// Returns the kind with this `apiVersion` and `kind`, if it is registered.
     pub fn kind(&self, api_version: &str, kind: &str) -> Option<&ApiResource> {
         let known = self.kinds.get(&(api_version.to_owned(), kind.to_owned()));
         known.map(|known| &known.info)
     }
 
-    /// The kinds, by `apiVersion` and name.
+    /// Returns the registered kinds, sorted by `apiVersion` and name.
     pub fn kinds(&self) -> impl Iterator<Item = &ApiResource> {
         self.kinds.values().map(|known| &known.info)
     }
 
-    /// Decodes documents of YAML, or of JSON, which is YAML too; items of a `List` one by one, empty documents not at all. All or nothing.
+    /// Decodes YAML documents (or JSON, which is YAML). Items of a `List` are decoded one by one, empty documents are skipped. If one fails,
+    /// all do.
     pub fn decode_yaml(&self, text: &str) -> Result<Vec<Decoded>, SchemeError> {
         let documents = yaml::documents(text).map_err(SchemeError::Syntax)?;
         let mut objects = Vec::new();
@@ -159,7 +160,7 @@ impl Scheme {
         }
         if let Value::Array(items) = document["items"].take() {
             for (number, item) in (1_usize..).zip(items) {
-                // No list of lists: what is nested deeper is no object.
+                // A list within a list is not an object.
                 objects.push(self.one(item, &format!("item {number} of {place}"))?);
             }
         }
@@ -211,7 +212,7 @@ impl Decoded {
         &self.info
     }
 
-    /// Its name, in `namespace` where its kind has namespaces and it says none; none where the API server is to choose the name.
+    /// Returns its name, in `namespace` if its kind is namespaced and it has no namespace; `None` if it has no name (`generateName`).
     pub fn name(&self, namespace: &str) -> Option<NamespacedName> {
         let name = self.name.as_deref()?;
         Some(match self.info.scope {
@@ -222,12 +223,12 @@ impl Decoded {
         })
     }
 
-    /// The object, if it is a `K`.
+    /// Returns the object if it is a `K`.
     pub fn get<K: 'static>(&self) -> Option<&K> {
         self.object.downcast_ref()
     }
 
-    /// The object, if it is a `K`, else this again.
+    /// Returns the object if it is a `K`, else itself as the error.
     pub fn into_kind<K: 'static>(self) -> Result<K, Box<Self>> {
         match self.object.downcast() {
             Ok(object) => Ok(*object),
@@ -236,7 +237,7 @@ impl Decoded {
     }
 }
 
-/// For people: `Deployment default/web`.
+/// Kind and name: `Deployment default/web`.
 impl fmt::Display for Decoded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self
@@ -283,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn mixed_documents_and_lists_become_their_types() {
+    fn documents_and_lists_decode_as_their_types() {
         let text = "
 # nothing but a comment
 ---
@@ -335,7 +336,7 @@ metadata: {name: shop}
     }
 
     #[test]
-    fn what_does_not_decode_is_named_with_its_place() {
+    fn decode_error_has_the_position() {
         let namespace = "apiVersion: v1\nkind: Namespace\n---\n";
         for (text, said) in [
             ("a: [", "cannot be read"),

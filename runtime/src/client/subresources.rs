@@ -1,4 +1,4 @@
-//! Status and scale.
+//! The subresources status and scale.
 
 use k8s_openapi::api::autoscaling::v1::Scale;
 use serde::Serialize;
@@ -13,20 +13,20 @@ use crate::{Kind, NamespacedName, WithScale, WithStatus};
 const STATUS: Option<&str> = Some("status");
 const SCALE: Option<&str> = Some("scale");
 
-// The bounds on K stand at the methods: there the compiler says what the kind lacks.
+// The bounds on K are at the methods: so the compiler's error names the missing subresource.
 impl<K: Kind, V> TypedClient<K, V> {
-    /// Replaces the status and returns the object. The API server ignores everything else in `object`.
+    /// Replaces the status and returns the object. The API server ignores all other fields of `object`.
     ///
-    /// Conflicts are as in [`update`](Self::update), and so are fields that `K` does not know: they are dropped.
+    /// As with [`update`](Self::update), a changed object is a conflict, and fields that `K` lacks are dropped.
     pub fn update_status<At>(&self, object: &K) -> ResponseFuture<K>
     where
         K: WithStatus + kube::Resource + Serialize,
         V: MayUpdateStatus<At>,
     {
-        self.answer(self.replace(NamespacedName::of(object.meta()), STATUS, object))
+        self.send(self.prepare_update(NamespacedName::of(object.meta()), STATUS, object))
     }
 
-    /// Changes parts of the status and returns the object. The patch is one of the object: `{"status": …}`.
+    /// Patches the status and returns the object. The patch is relative to the object: `{"status": …}`.
     pub fn patch_status<At>(
         &self,
         name: &NamespacedName,
@@ -36,16 +36,19 @@ impl<K: Kind, V> TypedClient<K, V> {
         K: WithStatus,
         V: MayPatchStatus<At>,
     {
-        self.answer(self.change(name, STATUS, patch))
+        self.send(self.prepare_patch(name, STATUS, patch))
     }
 
-    /// Server-side apply of the status, as [`apply`](Self::apply); the object must exist. What is applied has `metadata.name` and `status`.
+    /// Server-side apply of the status; the object must exist. The intent has `metadata.name` and `status`.
+    ///
+    /// As [`apply`](Self::apply), it sends no request if the informers' caches show that it would change nothing. The returned object comes
+    /// from the cache then and lacks `metadata.managedFields`.
     pub fn apply_status<At>(&self, object: &impl Serialize) -> ResponseFuture<K>
     where
         K: WithStatus,
         V: MayApplyStatus<At>,
     {
-        self.answer(self.applied(STATUS, object, &ApplyOptions::new()))
+        self.send(self.prepare_apply(STATUS, object, &ApplyOptions::new()))
     }
 
     /// [`apply_status`](Self::apply_status) with options.
@@ -54,29 +57,29 @@ impl<K: Kind, V> TypedClient<K, V> {
         K: WithStatus,
         V: MayApplyStatus<At>,
     {
-        self.answer(self.applied(STATUS, object, options))
+        self.send(self.prepare_apply(STATUS, object, options))
     }
 
-    /// Reads the scale: the replicas that are wanted and those that are there.
+    /// Reads the scale: desired and actual replicas.
     pub fn scale<At>(&self, name: &NamespacedName) -> ResponseFuture<Scale>
     where
         K: WithScale,
         V: MayGetScale<At>,
     {
-        self.answer(ApiRequest::object(K::info(), "get", name).and_then(|call| {
-            let call = call.subresource(SCALE);
-            let request = call.request().get_subresource("scale", call.name());
-            call.prepare(request)
+        self.send(ApiRequest::object(K::info(), "get", name).and_then(|request| {
+            let request = request.subresource(SCALE);
+            let http_request = request.builder().get_subresource("scale", request.name());
+            request.prepare(http_request)
         }))
     }
 
-    /// Replaces the scale that was read; a conflict if the object changed since.
+    /// Replaces the scale. It fails with a conflict if the object changed since it was read.
     pub fn update_scale<At>(&self, scale: &Scale) -> ResponseFuture<Scale>
     where
         K: WithScale,
         V: MayUpdateScale<At>,
     {
-        self.answer(self.replace(NamespacedName::of(&scale.metadata), SCALE, scale))
+        self.send(self.prepare_update(NamespacedName::of(&scale.metadata), SCALE, scale))
     }
 
     /// Sets the number of replicas without reading it first.
@@ -86,6 +89,6 @@ impl<K: Kind, V> TypedClient<K, V> {
         V: MayUpdateScale<At>,
     {
         let patch = PatchBody::Merge(serde_json::json!({"spec": {"replicas": replicas}}));
-        self.answer(self.change(name, SCALE, &patch))
+        self.send(self.prepare_patch(name, SCALE, &patch))
     }
 }

@@ -1,7 +1,7 @@
-//! HTTP/1.1 to the API server of a configuration: sockets, TLS, credentials.
+//! The HTTP/1.1 stack: sockets, TLS, credentials, user agent.
 //!
-//! kube's own stack, made from the same parts, leaves Nagle's algorithm on. A request that follows the end of a TLS handshake then waits for
-//! a delayed acknowledgement, 40 ms, and so does each that is sent in two pieces. It also asks a credential plugin once a client.
+//! kube's own stack, of the same parts, leaves Nagle's algorithm on: a request after a TLS handshake, or one sent in two parts, then waits
+//! 40 ms for a delayed acknowledgement. It also runs a credential plugin once per client.
 
 use std::time::Duration;
 
@@ -20,10 +20,10 @@ use tower::{BoxError, ServiceBuilder, ServiceExt as _};
 
 use super::{inline_connection::ReaderExecutor, user_agent::UserAgent};
 
-/// client-go's: a peer that is gone without a word is noticed although nothing is sent to it.
-const KEEP_ALIVE: Duration = Duration::from_secs(30);
+/// TCP keep-alive, as in client-go: detects a dead peer on an idle connection.
+const TCP_KEEP_ALIVE: Duration = Duration::from_secs(30);
 
-/// What the clients of a configuration share: certificates, TLS sessions, and credentials, which are asked for once.
+/// The parts that all clients of a configuration share: certificates, TLS sessions, and credentials, which are requested once.
 pub(super) struct Transport {
     connector: TimeoutConnector<HttpsConnector<HttpConnector>>,
     credentials: Option<AuthLayer>,
@@ -34,9 +34,9 @@ pub(super) struct Transport {
 }
 
 impl Transport {
-    /// Nothing is sent; a credential plugin is run.
+    /// Sends nothing, but runs a credential plugin.
     pub(super) fn new(config: &Config, agent: UserAgent) -> Result<Self, kube::Error> {
-        let secure = config.rustls_https_connector_with_connector(sockets())?;
+        let secure = config.rustls_https_connector_with_connector(http_connector())?;
         let mut connector = TimeoutConnector::new(secure);
         connector.set_connect_timeout(config.connect_timeout);
         connector.set_read_timeout(config.read_timeout);
@@ -52,30 +52,32 @@ impl Transport {
         })
     }
 
-    /// A client with connections of its own, of which so many may rest until the next request. It repeats nothing.
-    pub(super) fn client(&self, resting: usize) -> kube::Client {
+    /// Creates a client with its own pool of at most `max_idle` idle connections. It never resends a request.
+    pub(super) fn client(&self, max_idle: usize) -> kube::Client {
         let mut http = Client::builder(ReaderExecutor);
-        let http: Client<_, Body> = http.pool_max_idle_per_host(resting).build(self.connector.clone());
+        let http: Client<_, Body> = http
+            .pool_max_idle_per_host(max_idle)
+            .build(self.connector.clone());
         let service = ServiceBuilder::new()
             .layer(&self.agent)
             .layer(&self.address)
             .option_layer(self.credentials.as_ref())
             .layer(&self.headers)
             .map_err(BoxError::from)
-            .service(http.map_request(logged));
+            .service(http.map_request(log_request));
         kube::Client::new(service, self.namespace.clone())
     }
 }
 
-fn sockets() -> HttpConnector {
-    let mut sockets = HttpConnector::new();
-    sockets.enforce_http(false);
-    sockets.set_nodelay(true);
-    sockets.set_keepalive(Some(KEEP_ALIVE));
-    sockets
+fn http_connector() -> HttpConnector {
+    let mut connector = HttpConnector::new();
+    connector.enforce_http(false);
+    connector.set_nodelay(true);
+    connector.set_keepalive(Some(TCP_KEEP_ALIVE));
+    connector
 }
 
-fn logged(request: Request<Body>) -> Request<Body> {
+fn log_request(request: Request<Body>) -> Request<Body> {
     tracing::debug!(method = %request.method(), url = %request.uri(), "requesting");
     request
 }
@@ -87,10 +89,10 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn nothing_that_is_sent_waits_for_an_acknowledgement() {
+    async fn sockets_have_nodelay() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = format!("https://{}", listener.local_addr().unwrap());
-        let stream = sockets().oneshot(address.parse().unwrap()).await.unwrap();
+        let stream = http_connector().oneshot(address.parse().unwrap()).await.unwrap();
         assert!(stream.inner().nodelay().unwrap());
     }
 }

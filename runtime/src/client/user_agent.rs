@@ -1,4 +1,4 @@
-//! Whose requests these are, as the API server's audit log has it.
+//! The user agent of requests: the operator's name, and a suffix for the controller, for the API server's audit log.
 
 use std::task::{Context, Poll};
 
@@ -7,38 +7,38 @@ use tokio::task::futures::TaskLocalFuture;
 use tower::{Layer, Service};
 
 tokio::task_local! {
-    /// What the user agent ends with.
-    static PART: Option<HeaderValue>;
+    /// The suffix of the user agent in this task.
+    static SUFFIX: Option<HeaderValue>;
 }
 
-/// `task`, whose requests name the controller in their user agent. Tasks that it spawns do not.
-pub(crate) fn on_behalf_of<F: Future>(controller: &str, task: F) -> OnBehalf<F> {
-    with_part(
+/// Runs `task`; its requests name the controller in their user agent. Tasks that it spawns do not inherit this.
+pub(crate) fn with_controller_agent<F: Future>(controller: &str, task: F) -> WithAgentSuffix<F> {
+    with_agent_suffix(
         HeaderValue::try_from(format!("controller/{controller}")).ok(),
         task,
     )
 }
 
-/// `task`, whose requests add `part` to their user agent.
-pub(crate) fn with_part<F: Future>(part: Option<HeaderValue>, task: F) -> OnBehalf<F> {
-    PART.scope(part, task)
+/// Runs `task`; its requests append `suffix` to their user agent.
+pub(crate) fn with_agent_suffix<F: Future>(suffix: Option<HeaderValue>, task: F) -> WithAgentSuffix<F> {
+    SUFFIX.scope(suffix, task)
 }
 
-/// Adds to a request what the running task adds.
-pub(super) fn sign<B>(request: &mut Request<B>) {
-    if let Some(part) = part() {
-        request.headers_mut().insert(USER_AGENT, part);
+/// Sets the running task's suffix as the request's user agent; the transport puts the operator's name before it.
+pub(super) fn add_suffix<B>(request: &mut Request<B>) {
+    if let Some(suffix) = agent_suffix() {
+        request.headers_mut().insert(USER_AGENT, suffix);
     }
 }
 
-/// What a request of the running task adds to the user agent.
-pub(crate) fn part() -> Option<HeaderValue> {
-    PART.try_with(Clone::clone).ok().flatten()
+/// Returns the running task's suffix.
+pub(crate) fn agent_suffix() -> Option<HeaderValue> {
+    SUFFIX.try_with(Clone::clone).ok().flatten()
 }
 
-pub(crate) type OnBehalf<F> = TaskLocalFuture<Option<HeaderValue>, F>;
+pub(crate) type WithAgentSuffix<F> = TaskLocalFuture<Option<HeaderValue>, F>;
 
-/// Gives each request the user agent, before what it has itself.
+/// A layer that puts the operator's user agent before a request's own.
 #[derive(Clone, Debug)]
 pub(super) struct UserAgent(pub(super) HeaderValue);
 
@@ -70,8 +70,8 @@ impl<S: Service<Request<B>>, B> Service<Request<B>> for WithUserAgent<S> {
 
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
         let headers = request.headers_mut();
-        let whole = headers.get(USER_AGENT).and_then(|part| {
-            HeaderValue::from_bytes(&[self.agent.as_bytes(), b" ", part.as_bytes()].concat()).ok()
+        let whole = headers.get(USER_AGENT).and_then(|suffix| {
+            HeaderValue::from_bytes(&[self.agent.as_bytes(), b" ", suffix.as_bytes()].concat()).ok()
         });
         headers.insert(USER_AGENT, whole.unwrap_or_else(|| self.agent.clone()));
         self.inner.call(request)
@@ -96,7 +96,7 @@ mod tests {
     };
 
     #[tokio::test]
-    async fn a_controllers_requests_say_so_behind_the_operators_name() {
+    async fn user_agent_has_the_operator_and_then_the_controller() {
         let seen: Arc<Mutex<Vec<String>>> = Arc::default();
         let writer = seen.clone();
         let service = tower::service_fn(move |request: Request<Body>| {
@@ -108,11 +108,11 @@ mod tests {
         let connection = Connection::new(kube::Client::new(service.boxed_clone(), "default"));
         let client = TypedClient::<Node, (Get, Watch)>::new(connection);
         let name = NamespacedName::cluster("n");
-        let ask = async || client.get(&name).await.map(drop).unwrap();
-        ask().await;
-        on_behalf_of("web", ask()).await;
+        let get = async || client.get(&name).await.map(drop).unwrap();
+        get().await;
+        with_controller_agent("web", get()).await;
         let mut watch = client.watch(None, &WatchParams::default(), "1");
-        on_behalf_of("web", watch.next()).await;
+        with_controller_agent("web", watch.next()).await;
         let named = "shop/1 (here) controller/web";
         assert_eq!(*seen.lock(), ["shop/1 (here)", named, named]);
     }

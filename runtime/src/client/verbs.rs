@@ -1,15 +1,15 @@
-//! Verbs as types: what a client may do, known to the compiler and to the Role.
+//! Verbs as types: they restrict the methods of a client at compile time, and generate the Role.
 
 use crate::{Kind, WithScale, WithStatus};
 
-/// What one verb stands for in a role.
+/// The RBAC rule of one verb type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct VerbRule {
-    /// The verb type's name: the unit of permission.
+    /// The verb type's name, which names the permission.
     pub unit: &'static str,
-    /// The subresource, or none for the object itself.
+    /// The subresource; none for the object itself.
     pub subresource: Option<&'static str>,
-    /// The verbs that a role grants.
+    /// The RBAC verbs.
     pub verbs: &'static [&'static str],
 }
 
@@ -19,7 +19,7 @@ pub struct VerbRule {
     note = "the verbs stand in `kubewright::client`: Get, List, Create, Update, Patch, Apply, Delete, UpdateStatus and so on"
 )]
 pub trait Verb<K> {
-    /// What the verb stands for in a role.
+    /// Returns the verb's RBAC rule.
     const RULE: VerbRule;
 }
 
@@ -30,21 +30,21 @@ pub trait Verb<K> {
             status and scale verbs need a kind with that subresource"
 )]
 pub trait Verbs<K> {
-    /// What they stand for in a role.
+    /// Returns the RBAC rules of all verbs.
     fn rules() -> Vec<VerbRule>;
 }
 
-/// The client may `V`. `At` is the verb's place in the tuple, which the compiler finds.
+/// The client may use the verb `V`. `At` is the verb's position in the tuple, which the compiler infers.
 ///
-/// Methods of [`TypedClient`](super::TypedClient) ask for it through a trait of their verb ([`may`]), which says so in words when it is
-/// missing.
+/// Methods of [`TypedClient`](super::TypedClient) require it through a trait per verb ([`may`]), for a better error message
+/// of the compiler.
 #[diagnostic::on_unimplemented(
     message = "this client may not `{V}`",
     note = "add the verb to the client's type, as in `TypedClient<Kind, ({V}, …)>`; the operator's role follows"
 )]
 pub trait Allows<V, At> {}
 
-/// Every verb that the kind has. The Role then allows everything; `kubewright generate` warns of it.
+/// Every verb of the kind. The Role then allows everything; `kubewright generate` warns about it.
 #[derive(Debug, Clone, Copy)]
 pub struct All;
 
@@ -83,11 +83,11 @@ macro_rules! verbs {
 }
 
 verbs! {
-    /// Read an object from the API server; reads that may be a moment old come from a lister instead.
+    /// Read an object from the API server. For reads that may be slightly stale use a lister.
     Get, MayGet, "this client may not `Get`": Kind, None, ["get"];
     /// List objects from the API server.
     List, MayList, "this client may not `List`": Kind, None, ["list"];
-    /// Watch objects on the API server; a cache is an informer's.
+    /// Watch objects on the API server. For a cache use an informer.
     Watch, MayWatch, "this client may not `Watch`": Kind, None, ["watch"];
     /// Create an object.
     Create, MayCreate, "this client may not `Create`": Kind, None, ["create"];
@@ -95,11 +95,11 @@ verbs! {
     Update, MayUpdate, "this client may not `Update`": Kind, None, ["update"];
     /// Change parts of an object: JSON, merge or strategic merge patch.
     Patch, MayPatch, "this client may not `Patch`": Kind, None, ["patch"];
-    /// Server-side apply; creates what is missing.
+    /// Server-side apply; it creates a missing object.
     Apply, MayApply, "this client may not `Apply`": Kind, None, ["patch", "create"];
     /// Delete an object.
     Delete, MayDelete, "this client may not `Delete`": Kind, None, ["delete"];
-    /// Delete all objects that selectors fit.
+    /// Delete all objects that match selectors.
     DeleteCollection, MayDeleteCollection, "this client may not `DeleteCollection`": Kind, None, ["deletecollection"];
     /// Replace the status.
     UpdateStatus, MayUpdateStatus, "this client may not `UpdateStatus`": WithStatus, Some("status"), ["update"];
@@ -113,18 +113,18 @@ verbs! {
     UpdateScale, MayUpdateScale, "this client may not `UpdateScale`": WithScale, Some("scale"), ["update", "patch"];
 }
 
-/// The place of a verb in a tuple.
+/// The position of a verb in a tuple.
 #[derive(Debug, Clone, Copy)]
 pub struct At<const I: usize>;
 
-/// The place of every verb in [`All`].
+/// The position of every verb in [`All`].
 #[derive(Debug, Clone, Copy)]
 pub struct Anywhere;
 
 impl<V> Allows<V, Anywhere> for All {}
 
 impl<K: Kind> Verbs<K> for All {
-    /// Status and scale are granted whether the kind has them or not: a role may name what does not exist.
+    /// Status and scale are granted even if the kind lacks them: a role may name a subresource that does not exist.
     fn rules() -> Vec<VerbRule> {
         let rule = |subresource, verbs| VerbRule {
             unit: "All",
@@ -151,7 +151,7 @@ impl<K: Kind> Verbs<K> for All {
     }
 }
 
-/// Implements [`Verbs`] and [`Allows`] for one tuple: its verbs, then each verb with its place.
+/// Implements [`Verbs`] and [`Allows`] for one tuple: its verbs, then each verb with its position.
 macro_rules! tuple {
     ($($verb:ident)*; $($at:literal $place:ident)*) => {
         impl<Kind_, $($verb: Verb<Kind_>),*> Verbs<Kind_> for ($($verb,)*) {
@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tuple_stands_for_the_rules_of_its_verbs_in_order() {
+    fn tuple_has_the_rules_of_its_verbs_in_order() {
         let rules = <(Apply, UpdateStatus) as Verbs<Deployment>>::rules();
         let expected = [
             VerbRule {

@@ -1,4 +1,4 @@
-//! Watching a collection: what happens after a version, as it happens.
+//! Watches a collection from a resource version on.
 
 use std::collections::VecDeque;
 
@@ -21,31 +21,31 @@ use super::{
 };
 use crate::{Kind, line_decoder::LineDecoder};
 
-/// What a watch tells.
+/// An event of a watch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WatchEvent<K> {
-    /// The object is new, or new to the watch's selectors.
+    /// The object was created, or matches the selectors now.
     Added(K),
     /// The object changed.
     Modified(K),
-    /// The object was deleted, or no longer fits the selectors; this is its last state.
+    /// The object was deleted, or no longer matches the selectors; this is its last state.
     Deleted(K),
-    /// Everything up to this version was told.
+    /// All events up to this resource version were sent.
     Bookmark {
-        /// The version, from which another watch can go on.
+        /// The resource version from which another watch can continue.
         resource_version: String,
-        /// The objects that were there at the beginning have all been told (`sendInitialEvents`).
+        /// All objects that existed at the start were sent (`sendInitialEvents`).
         ends_initial_events: bool,
     },
 }
 
 impl<K: Kind, V> TypedClient<K, V> {
-    /// Watches the objects of one namespace, or of all, from a version on, such as [`Listed::resource_version`](super::Listed) has; from
-    /// an empty one on, it begins with the objects that are there.
+    /// Watches the objects of one namespace, or of all, from a resource version on, such as
+    /// [`ObjectList::resource_version`](super::ObjectList). If it is empty, the watch starts with the existing objects.
     ///
-    /// One request, which ends when the API server ends it, after `params.timeout` seconds or about five minutes; nothing is opened again,
-    /// and the stream ends without an error. It ends with one when the connection breaks, when an object is no `K`, or when the version is
-    /// no longer known ([`ClientError::is_expired`]). For a cache use an informer, which sees to all of that.
+    /// It is one request. The API server ends it after `params.timeout` seconds, or about five minutes; then the stream ends without an
+    /// error, and is not reopened. It ends with an error when the connection breaks, when an object does not decode as `K`, or when the
+    /// version has expired ([`ClientError::is_expired`]). For a cache use an informer, which handles all of that.
     pub fn watch<At>(
         &self,
         namespace: Option<&str>,
@@ -56,54 +56,54 @@ impl<K: Kind, V> TypedClient<K, V> {
         V: MayWatch<At>,
     {
         let connection = self.connection.clone();
-        let prepared = ApiRequest::new(K::info(), "watch", namespace).and_then(|call| {
-            let request = call.request().watch(params, resource_version);
-            call.prepare(request)
+        let prepared = ApiRequest::new(K::info(), "watch", namespace).and_then(|request| {
+            let http_request = request.builder().watch(params, resource_version);
+            request.prepare(http_request)
         });
-        let opened = async move { Watch::open(prepared?, &connection).await };
+        let opened = async move { WatchStream::open(prepared?, &connection).await };
         stream::once(opened)
             .flat_map(|opened| match opened {
-                Ok(watch) => stream::unfold(Some(watch), Watch::next).left_stream(),
+                Ok(watch) => stream::unfold(Some(watch), WatchStream::next).left_stream(),
                 Err(error) => stream::once(async { Err(error) }).right_stream(),
             })
             .boxed()
     }
 }
 
-struct Watch {
-    call: ApiRequest,
+struct WatchStream {
+    request: ApiRequest,
     body: Body,
     decoder: LineDecoder,
     /// Complete lines that were received.
     lines: VecDeque<Bytes>,
 }
 
-impl Watch {
+impl WatchStream {
     async fn open(prepared: PreparedRequest, connection: &Connection) -> Result<Self, ClientError> {
-        let (call, body) = prepared.open(connection).await?;
+        let (request, body) = prepared.open(connection).await?;
         Ok(Self {
-            call,
+            request,
             body,
             decoder: LineDecoder::default(),
             lines: VecDeque::new(),
         })
     }
 
-    /// The next event; nothing follows an error.
+    /// Returns the next event. The stream ends after an error.
     async fn next<K: Kind>(
         watch: Option<Self>,
     ) -> Option<(Result<WatchEvent<K>, ClientError>, Option<Self>)> {
         let mut watch = watch?;
-        match watch.line().await {
-            Ok(line) => match event(&line?) {
+        match watch.next_line().await {
+            Ok(line) => match decode_event(&line?) {
                 Ok(event) => Some((Ok(event), Some(watch))),
-                Err(cause) => Some((Err(watch.call.fail(cause)), None)),
+                Err(cause) => Some((Err(watch.request.fail(cause)), None)),
             },
-            Err(cause) => Some((Err(watch.call.fail(cause)), None)),
+            Err(cause) => Some((Err(watch.request.fail(cause)), None)),
         }
     }
 
-    async fn line(&mut self) -> Result<Option<Bytes>, ClientErrorCause> {
+    async fn next_line(&mut self) -> Result<Option<Bytes>, ClientErrorCause> {
         loop {
             if let Some(line) = self.lines.pop_front() {
                 return Ok(Some(line));
@@ -129,20 +129,20 @@ impl Watch {
     }
 }
 
-fn event<K: Kind>(line: &[u8]) -> Result<WatchEvent<K>, ClientErrorCause> {
-    /// The type first: what an error carries is no `K`.
+fn decode_event<K: Kind>(line: &[u8]) -> Result<WatchEvent<K>, ClientErrorCause> {
+    /// The type is decoded first, because the object of an error is a Status.
     #[derive(Deserialize)]
-    struct Head<'a> {
+    struct EventHead<'a> {
         #[serde(rename = "type")]
         event: &'a str,
     }
-    let head: Head<'_> = serde_json::from_slice(line).map_err(ClientErrorCause::Decode)?;
+    let head: EventHead<'_> = serde_json::from_slice(line).map_err(ClientErrorCause::Decode)?;
     if head.event == "ERROR" {
         #[derive(Deserialize)]
-        struct Failure {
+        struct ErrorEvent {
             object: Status,
         }
-        let failure: Failure = serde_json::from_slice(line).map_err(ClientErrorCause::Decode)?;
+        let failure: ErrorEvent = serde_json::from_slice(line).map_err(ClientErrorCause::Decode)?;
         return Err(ClientErrorCause::Refused(Box::new(failure.object)));
     }
     Ok(

@@ -6,7 +6,7 @@ use http::HeaderValue;
 use tokio::task::JoinHandle;
 use tracing::{Instrument, Span};
 
-use crate::client::{WriteObserver, part, with_part, with_write_observer, write_observer};
+use crate::client::{WriteObserver, agent_suffix, with_agent_suffix, with_write_observer, write_observer};
 
 /// The running reconcile: attributes the writes of spawned tasks to it.
 ///
@@ -38,7 +38,7 @@ impl Context {
     pub fn current() -> Self {
         Self {
             write_observer: write_observer(),
-            part: part(),
+            part: agent_suffix(),
             span: Span::current(),
         }
     }
@@ -70,7 +70,7 @@ impl Context {
                 None => future.await,
             }
         };
-        with_part(part, with_write_observer).instrument(span)
+        with_agent_suffix(part, with_write_observer).instrument(span)
     }
 }
 

@@ -14,7 +14,9 @@ use super::{
     source::CacheSync,
     worker::Worker,
 };
-use crate::{ApiResource, NamespacedName, cache::HandlerOptions, client::on_behalf_of, workqueue::WorkQueue};
+use crate::{
+    ApiResource, NamespacedName, cache::HandlerOptions, client::with_controller_agent, workqueue::WorkQueue,
+};
 
 /// Runs one controller.
 pub struct ControllerRunner {
@@ -139,7 +141,10 @@ impl ControllerRunner {
         for _ in 0..self.workers {
             let (worker, stop) = (worker.clone(), stop.clone());
             let name = worker.name.clone();
-            workers.spawn(on_behalf_of(&name, async move { worker.run(&stop).await }));
+            workers.spawn(with_controller_agent(
+                &name,
+                async move { worker.run(&stop).await },
+            ));
         }
         for mut stream in self.streams.into_inner() {
             let (queue, stop) = (worker.queue.clone(), stop.clone());

@@ -129,10 +129,11 @@ impl Setup {
         recorder: Recorder,
         args: impl ArgSource + 'static,
     ) -> Self {
+        let informers = SharedInformerFactory::new(connection.clone());
         Self {
             operator: operator.into(),
-            informers: SharedInformerFactory::new(connection.clone()),
-            connection,
+            connection: connection.with_cached_objects(informers.cached_objects()),
+            informers,
             recorder,
             args: Box::new(args),
             recorder_used: false,
@@ -205,6 +206,15 @@ impl Setup {
         self.permissions
             .extend(rules.iter().map(|rule| Permission::client(&kind, rule)));
         TypedClient::new(self.connection.clone())
+    }
+
+    /// How long after it was sent an apply of [`client`](Self::client)'s clients may be skipped while the informers show that it would change
+    /// nothing; see [`TypedClient::apply`]. By default 10 minutes; zero: every apply is sent.
+    pub fn set_apply_cache_ttl(&mut self, ttl: Duration) -> &mut Self {
+        if let Some(applies) = self.connection.apply_cache() {
+            applies.set_ttl(ttl);
+        }
+        self
     }
 
     /// Returns the operator's event recorder. Adds the permissions to create and patch events; also in `default`, the namespace of events about

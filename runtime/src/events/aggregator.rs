@@ -1,4 +1,4 @@
-//! Combining similar events: those that differ only in their note.
+//! Aggregates similar events, those that differ only in their note: client-go's EventAggregator.
 
 use std::{collections::HashSet, time::Duration};
 
@@ -6,50 +6,62 @@ use tokio::time::Instant;
 
 use super::{
     Recorded,
-    lru::Recent,
-    recorder::cut_note,
+    correlator::MAX_ENTRIES_PER_SHARD,
+    recorder::truncate_note,
     series::{SeriesKey, digest},
 };
+use crate::lru::LruMap;
 
-/// With so many different notes events are combined; what client-go takes.
-const MANY: usize = 10;
-/// After so long without another the count begins anew; what client-go takes.
-const WINDOW: Duration = Duration::from_mins(10);
+/// From this number of different notes on, events are aggregated; client-go's default.
+const MAX_NOTES: usize = 10;
+/// After this time without a similar event, counting restarts; client-go's default.
+const AGGREGATION_INTERVAL: Duration = Duration::from_mins(10);
 
-/// What events have in common that are similar: object, type, reason.
+/// A hash of what similar events have in common: object, type, reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct SimilarKey(u64);
+pub(super) struct AggregateKey(u64);
 
 #[derive(Debug)]
-struct Group {
+struct SimilarEvents {
     notes: HashSet<u64>,
     last: Instant,
 }
 
-/// Which notes similar events had.
-#[derive(Debug, Default)]
-pub(super) struct Similar {
-    groups: Recent<SimilarKey, Group>,
+/// The different notes of similar events.
+#[derive(Debug)]
+pub(super) struct EventAggregator {
+    groups: LruMap<AggregateKey, SimilarEvents>,
 }
 
-impl Similar {
-    /// Says what series an event belongs to; of those with too many different notes it is one common to all, and their notes say so.
-    pub(super) fn combine(&mut self, mut event: Recorded, now: Instant) -> (SeriesKey, Recorded) {
-        let key = SimilarKey(digest((&event.regarding, event.event_type, &event.reason)));
+impl Default for EventAggregator {
+    fn default() -> Self {
+        Self {
+            groups: LruMap::new(MAX_ENTRIES_PER_SHARD),
+        }
+    }
+}
+
+impl EventAggregator {
+    /// Returns the series of an event. Similar events with too many different notes share one series, and their notes have a prefix.
+    pub(super) fn aggregate(&mut self, mut event: Recorded, now: Instant) -> (SeriesKey, Recorded) {
+        let key = AggregateKey(digest((&event.regarding, event.event_type, &event.reason)));
         let note = digest(&event.note);
-        let known = self.groups.get(&key).filter(|group| now - group.last <= WINDOW);
+        let known = self
+            .groups
+            .get(&key)
+            .filter(|group| now - group.last <= AGGREGATION_INTERVAL);
         let Some(group) = known else {
             let notes = HashSet::from([note]);
-            self.groups.insert(key, Group { notes, last: now });
+            self.groups.insert(key, SimilarEvents { notes, last: now });
             return (SeriesKey::of(&event), event);
         };
         group.last = now;
-        // One short of many is as much as must be known.
-        if group.notes.contains(&note) || group.notes.len() + 1 < MANY {
+        // No need to remember more notes than that.
+        if group.notes.contains(&note) || group.notes.len() + 1 < MAX_NOTES {
             group.notes.insert(note);
             return (SeriesKey::of(&event), event);
         }
-        event.note = cut_note(format!("(combined from similar events): {}", event.note));
-        (SeriesKey::combined(key), event)
+        event.note = truncate_note(format!("(combined from similar events): {}", event.note));
+        (SeriesKey::of_aggregate(key), event)
     }
 }

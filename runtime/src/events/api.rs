@@ -1,4 +1,4 @@
-//! The two APIs for events.
+//! The two Event APIs, `events.k8s.io/v1` and `v1`.
 
 use k8s_openapi::{
     api::{core::v1 as core, events::v1 as events},
@@ -10,33 +10,33 @@ use serde_json::{Value, json};
 use super::Recorded;
 use crate::{ApiResource, Kind, NamespacedName};
 
-/// Through which API events are written. People see the same, `kubectl` shows both; what is written differs, and so does the permission.
+/// The API that events are written to. `kubectl` shows both alike; the objects and the permissions differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum EventsApi {
     /// `events.k8s.io/v1`: repeats are a series.
     #[default]
     Events,
-    /// The core API, `v1`: repeats are a count, as older tools read it.
+    /// The core API, `v1`: repeats are a count, for older tools.
     Core,
 }
 
-/// Who reports events.
+/// The reporting controller.
 #[derive(Debug, Clone)]
 pub(super) struct Reporter {
     pub(super) controller: String,
     pub(super) instance: String,
 }
 
-/// An event as one of the two has it.
+/// An Event object of either API.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
-pub(super) enum Body {
+pub(super) enum EventBody {
     Events(events::Event),
     Core(core::Event),
 }
 
 impl EventsApi {
-    /// The API group; the core group is empty.
+    /// Returns the API group; empty for the core group.
     pub const fn group(self) -> &'static str {
         match self {
             Self::Events => "events.k8s.io",
@@ -51,14 +51,14 @@ impl EventsApi {
         }
     }
 
-    /// An event under a name; it was seen so often already.
+    /// Returns the Event object to create, with the count so far.
     pub(super) fn body(
         self,
         name: &NamespacedName,
         event: &Recorded,
         count: i32,
         reporter: &Reporter,
-    ) -> Body {
+    ) -> EventBody {
         let metadata = ObjectMeta {
             name: Some(name.name().to_owned()),
             namespace: name.namespace().map(str::to_owned),
@@ -67,7 +67,7 @@ impl EventsApi {
         let Reporter { controller, instance } = reporter.clone();
         let related = event.related.as_ref().map(Into::into);
         match self {
-            Self::Events => Body::Events(events::Event {
+            Self::Events => EventBody::Events(events::Event {
                 metadata,
                 event_time: Some(MicroTime(event.time)),
                 type_: Some(event.event_type.as_str().to_owned()),
@@ -78,10 +78,10 @@ impl EventsApi {
                 related,
                 reporting_controller: Some(controller),
                 reporting_instance: Some(instance),
-                series: (count > 1).then(|| series(event, count)),
+                series: (count > 1).then(|| event_series(event, count)),
                 ..events::Event::default()
             }),
-            Self::Core => Body::Core(core::Event {
+            Self::Core => EventBody::Core(core::Event {
                 metadata,
                 first_timestamp: Some(Time(event.time)),
                 last_timestamp: Some(Time(event.time)),
@@ -103,10 +103,10 @@ impl EventsApi {
         }
     }
 
-    /// What changes when an event was seen so often. The newest note can be shown by the core API alone: the other's is immutable.
+    /// Returns the merge patch for a count. Only the core API can show the latest note: in the other it is immutable.
     pub(super) fn patch(self, event: &Recorded, count: i32) -> Value {
         match self {
-            Self::Events => json!({"series": series(event, count)}),
+            Self::Events => json!({"series": event_series(event, count)}),
             Self::Core => {
                 json!({"count": count, "lastTimestamp": Time(event.time), "message": event.note})
             }
@@ -114,7 +114,7 @@ impl EventsApi {
     }
 }
 
-fn series(event: &Recorded, count: i32) -> events::EventSeries {
+fn event_series(event: &Recorded, count: i32) -> events::EventSeries {
     events::EventSeries {
         count,
         last_observed_time: MicroTime(event.time),

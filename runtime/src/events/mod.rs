@@ -1,13 +1,12 @@
-//! Events: what an operator tells people about an object, as `kubectl describe` and `kubectl events` show it.
+//! Kubernetes Events about objects, as `kubectl describe` and `kubectl events` show them.
 //!
-//! A [`Recorder`] takes events and never waits; an [`EventWriter`] sends them in the background, combined, counted and limited as client-go
-//! does. Read reference (what an event is about), recorder, correlator (similar, series, spam), api (what is sent),
-//! lane, writer.
+//! A [`Recorder`] takes events without blocking. An [`EventWriter`] sends them in the background; it aggregates, counts and limits them as
+//! client-go's event correlator does. Read `reference` (the object of an event), `recorder`, `correlator` (`aggregator`, `series`, `spam`),
+//! `api` (requests), `shard`, `writer`.
 
 mod aggregator;
 mod api;
 mod correlator;
-mod lru;
 mod recorder;
 mod reference;
 mod series;

@@ -1,31 +1,31 @@
-//! What an event is about.
+//! References to the object of an event.
 
 use k8s_openapi::api::core::v1::ObjectReference;
 
 use crate::{ApiResource, Kind, NamespacedName, cache::Object};
 
-/// Says which object an event is about.
+/// A reference to the object of an event.
 ///
-/// Without a resource version, so that an event about the next version of an object counts as a repeat.
+/// It has no resource version, so that an event about another version of the object counts as a repeat.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ObjectRef {
     /// The kind.
     pub info: ApiResource,
     /// Namespace and name.
     pub name: NamespacedName,
-    /// The uid. `kubectl describe` finds events by it.
+    /// The uid, by which `kubectl describe` finds events.
     pub uid: String,
 }
 
-/// What an event can be about: typed objects, objects of the cache (nothing is decoded), references.
+/// An object of an event: typed objects, cached objects (without decoding them), references.
 ///
-/// An `Arc` of an object is handed over as `foo.as_ref()`.
+/// Pass an `Arc` of an object as `foo.as_ref()`.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no object that an event can be about",
-    note = "hand over the object behind an `Arc` as `object.as_ref()`, or make an `ObjectRef`"
+    message = "`{Self}` cannot be the object of an event",
+    note = "pass the object behind an `Arc` as `object.as_ref()`, or create an `ObjectRef`"
 )]
 pub trait Regarding {
-    /// The reference to the object.
+    /// Returns the reference to the object.
     fn object_ref(&self) -> ObjectRef;
 }
 

@@ -1,4 +1,4 @@
-//! Counting repeats.
+//! Event series: counts repeated events.
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher as _},
@@ -7,22 +7,22 @@ use std::{
 
 use tokio::time::Instant;
 
-use super::{Recorded, aggregator::SimilarKey, lru::Recent};
-use crate::NamespacedName;
+use super::{Recorded, aggregator::AggregateKey, correlator::MAX_ENTRIES_PER_SHARD};
+use crate::{NamespacedName, lru::LruMap};
 
-/// An event that was not repeated for so long is over; the next one begins anew. What client-go takes.
-const OVER: Duration = Duration::from_mins(6);
-/// The count of a running series is written so often. The first repeat is written at once.
-pub(super) const REFRESH: Duration = Duration::from_secs(30);
+/// A series ends after this time without a repeat; the next event starts another. client-go's default.
+const SERIES_TIMEOUT: Duration = Duration::from_mins(6);
+/// How often the count of a series is written. The first repeat is written at once.
+pub(super) const SERIES_WRITE_INTERVAL: Duration = Duration::from_secs(30);
 
-/// What events have in common, as a digest: thousands are remembered, and of 64 bits no two of thousands are the same.
+/// A 64-bit hash as a map key: among some thousands of entries a collision is negligible.
 pub(super) fn digest(of: impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     of.hash(&mut hasher);
     hasher.finish()
 }
 
-/// What makes events one series: they are the same, or among too many that are similar.
+/// A hash of what the events of a series have in common: everything but the time, or the key of an aggregate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct SeriesKey(u64);
 
@@ -40,105 +40,113 @@ impl SeriesKey {
         Self(digest((regarding, related, event_type, reason, action, note)))
     }
 
-    pub(super) fn combined(similar: SimilarKey) -> Self {
-        Self(digest(similar))
+    pub(super) fn of_aggregate(key: AggregateKey) -> Self {
+        Self(digest(key))
     }
 }
 
-/// A count that is to be written.
+/// A count that must be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Repeat {
     pub(super) key: SeriesKey,
-    /// The name of the event that became a series.
+    /// The name of the series' Event object.
     pub(super) name: NamespacedName,
-    /// The last repeat.
+    /// The latest repeat.
     pub(super) event: Recorded,
     pub(super) count: i32,
 }
 
 #[derive(Debug)]
-struct Series {
+struct EventSeries {
     name: NamespacedName,
-    /// The last repeat, while it is not written: nobody needs it afterwards, and most events are not repeated.
-    behind: Option<Box<Recorded>>,
+    /// The latest repeat until its count is written. Most events are not repeated.
+    unwritten: Option<Box<Recorded>>,
     count: i32,
-    /// The count that the API server has.
+    /// The count that was written.
     written: i32,
     last_seen: Instant,
     last_written: Instant,
 }
 
-/// The events of the last minutes.
-#[derive(Debug, Default)]
-pub(super) struct SeriesBook {
-    running: Recent<SeriesKey, Series>,
+/// The series of the last minutes.
+#[derive(Debug)]
+pub(super) struct SeriesCache {
+    series_by_key: LruMap<SeriesKey, EventSeries>,
 }
 
-/// Whether an event repeats another.
+/// Whether an event belongs to a series.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Head {
+pub(super) enum SeriesMatch {
     /// It does not.
     None,
-    /// It does, and the count is to be written now.
+    /// It does, and the count must be written now.
     Due(Box<Repeat>),
     /// It does, and was counted.
     Counted,
 }
 
-impl SeriesBook {
-    pub(super) fn observe(&mut self, key: SeriesKey, event: &Recorded, now: Instant) -> Head {
-        let series = self.running.get(&key);
-        let Some(series) = series.filter(|series| now - series.last_seen < OVER) else {
-            return Head::None;
+impl Default for SeriesCache {
+    fn default() -> Self {
+        Self {
+            series_by_key: LruMap::new(MAX_ENTRIES_PER_SHARD),
+        }
+    }
+}
+
+impl SeriesCache {
+    pub(super) fn observe(&mut self, key: SeriesKey, event: &Recorded, now: Instant) -> SeriesMatch {
+        let series = self.series_by_key.get(&key);
+        let Some(series) = series.filter(|series| now - series.last_seen < SERIES_TIMEOUT) else {
+            return SeriesMatch::None;
         };
         series.count = series.count.saturating_add(1);
         series.last_seen = now;
-        series.behind = Some(Box::new(event.clone()));
-        if series.count == 2 || now - series.last_written >= REFRESH {
-            Head::Due(Box::new(series.repeat(key, event.clone())))
+        series.unwritten = Some(Box::new(event.clone()));
+        if series.count == 2 || now - series.last_written >= SERIES_WRITE_INTERVAL {
+            SeriesMatch::Due(Box::new(series.repeat(key, event.clone())))
         } else {
-            Head::Counted
+            SeriesMatch::Counted
         }
     }
 
-    pub(super) fn began(&mut self, key: SeriesKey, name: NamespacedName, count: i32, now: Instant) {
-        let series = Series {
+    pub(super) fn created(&mut self, key: SeriesKey, name: NamespacedName, count: i32, now: Instant) {
+        let series = EventSeries {
             name,
-            behind: None,
+            unwritten: None,
             count,
             written: count,
             last_seen: now,
             last_written: now,
         };
-        self.running.insert(key, series);
+        self.series_by_key.insert(key, series);
     }
 
     pub(super) fn written(&mut self, repeat: &Repeat, now: Instant) {
-        if let Some(series) = self.running.get(&repeat.key) {
+        if let Some(series) = self.series_by_key.get(&repeat.key) {
             (series.written, series.last_written) = (repeat.count, now);
-            series.behind = None;
+            series.unwritten = None;
         }
     }
 
     pub(super) fn forget(&mut self, key: SeriesKey) {
-        self.running.remove(&key);
+        self.series_by_key.remove(&key);
     }
 
-    /// Counts that are behind, and forgets what is over. With `all`, also those whose time has not come.
+    /// Returns the counts that must be written now, and removes ended series. With `all`, returns every unwritten count.
     pub(super) fn due(&mut self, now: Instant, all: bool) -> Vec<Repeat> {
-        let due = self.running.iter().filter_map(|(key, series)| {
-            let event = series.behind.as_deref()?;
-            let is_time = all || now - series.last_written >= REFRESH;
-            is_time.then(|| series.repeat(*key, event.clone()))
+        let due = self.series_by_key.iter().filter_map(|(key, series)| {
+            let event = series.unwritten.as_deref()?;
+            let is_due = all || now - series.last_written >= SERIES_WRITE_INTERVAL;
+            is_due.then(|| series.repeat(*key, event.clone()))
         });
         let due = due.collect();
-        self.running
-            .retain(|series| now - series.last_seen < OVER || series.count > series.written);
+        self.series_by_key
+            .retain(|series| now - series.last_seen < SERIES_TIMEOUT || series.count > series.written);
         due
     }
 }
 
-impl Series {
+impl EventSeries {
     fn repeat(&self, key: SeriesKey, event: Recorded) -> Repeat {
         Repeat {
             key,

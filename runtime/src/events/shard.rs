@@ -1,4 +1,4 @@
-//! The events of some objects, sent one after the other.
+//! A shard of the event writer: sends the events of some objects, one after the other.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -16,34 +16,35 @@ use tokio_util::sync::CancellationToken;
 use super::{
     EventsApi, Recorded,
     api::Reporter,
-    correlator::{Correlator, Verdict},
-    recorder::Shared,
-    series::{REFRESH, Repeat, SeriesKey},
+    correlator::{CorrelateResult, Correlator},
+    recorder::RecorderShared,
+    series::{Repeat, SERIES_WRITE_INTERVAL, SeriesKey},
 };
 use crate::{
     NamespacedName,
     client::{ApiRequest, ClientError, Connection, PreparedRequest},
 };
 
-/// How often an event is sent at most while there is no answer, and how long apart; what client-go takes.
-const TRIES: u32 = 12;
-const PAUSE: Duration = Duration::from_secs(10);
+/// How often an event is sent while the API server does not respond; client-go's default.
+const MAX_ATTEMPTS: u32 = 12;
+/// The delay between attempts; client-go's default.
+const RETRY_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Sends the events of those objects that are its own. Whatever is counted or limited is so for one object.
-pub(super) struct Lane {
+/// Sends the events of its share of the objects. Correlation is per object, so that shards are independent.
+pub(super) struct EventShard {
     reporter: Arc<Reporter>,
     events: mpsc::UnboundedReceiver<Recorded>,
-    shared: Arc<Shared>,
+    shared: Arc<RecorderShared>,
     correlator: Correlator,
-    /// The time in the name of the last event: names are unique because no two about an object have the same.
+    /// The timestamp in the name of the last event. Each event about an object has another one, so that names are unique.
     last_stamp: u64,
 }
 
-impl Lane {
+impl EventShard {
     pub(super) fn new(
         reporter: Arc<Reporter>,
         events: mpsc::UnboundedReceiver<Recorded>,
-        shared: Arc<Shared>,
+        shared: Arc<RecorderShared>,
     ) -> Self {
         Self {
             reporter,
@@ -54,16 +55,17 @@ impl Lane {
         }
     }
 
-    /// The next event that waits, if one does.
-    pub(super) fn take_waiting(&mut self) -> Option<Recorded> {
+    /// Takes the next queued event without waiting.
+    pub(super) fn try_next(&mut self) -> Option<Recorded> {
         let event = self.events.try_recv().ok()?;
         self.shared.waiting.fetch_sub(1, Ordering::Relaxed);
         Some(event)
     }
 
-    /// Sends until no recorder is left, or what waits when it is cancelled, and then the counts that are behind.
-    pub(super) async fn work(&mut self, connection: &Connection, cancel: &CancellationToken) {
-        let mut refresh = tokio::time::interval_at(Instant::now() + REFRESH, REFRESH);
+    /// Sends events until all recorders are dropped. When cancelled, it sends the queued events and unwritten counts, and ends.
+    pub(super) async fn run(&mut self, connection: &Connection, cancel: &CancellationToken) {
+        let mut refresh =
+            tokio::time::interval_at(Instant::now() + SERIES_WRITE_INTERVAL, SERIES_WRITE_INTERVAL);
         refresh.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut closed = false;
         loop {
@@ -71,42 +73,42 @@ impl Lane {
                 event = self.events.recv() => match event {
                     Some(event) => {
                         self.shared.waiting.fetch_sub(1, Ordering::Relaxed);
-                        self.take(connection, event).await;
+                        self.handle(connection, event).await;
                     }
                     None => break,
                 },
-                _ = refresh.tick() => self.refresh(connection, false).await,
+                _ = refresh.tick() => self.write_counts(connection, false).await,
                 () = cancel.cancelled(), if !closed => {
                     self.events.close();
                     closed = true;
                 }
             }
         }
-        self.refresh(connection, true).await;
+        self.write_counts(connection, true).await;
     }
 
-    async fn take(&mut self, connection: &Connection, event: Recorded) {
+    async fn handle(&mut self, connection: &Connection, event: Recorded) {
         match self.correlator.observe(event, Instant::now()) {
-            Verdict::Counted => {}
-            Verdict::Spam => {
+            CorrelateResult::Counted => {}
+            CorrelateResult::Spam => {
                 self.shared.suppressed.fetch_add(1, Ordering::Relaxed);
             }
-            Verdict::Repeated(repeat) => self.repeat(connection, *repeat).await,
-            Verdict::New(new) => {
+            CorrelateResult::Repeated(repeat) => self.write_count(connection, *repeat).await,
+            CorrelateResult::New(new) => {
                 let (key, event) = *new;
                 self.create(connection, key, event, 1).await;
             }
         }
     }
 
-    async fn refresh(&mut self, connection: &Connection, all: bool) {
+    async fn write_counts(&mut self, connection: &Connection, all: bool) {
         for repeat in self.correlator.due(Instant::now(), all) {
-            self.repeat(connection, repeat).await;
+            self.write_count(connection, repeat).await;
         }
     }
 
     async fn create(&mut self, connection: &Connection, key: SeriesKey, event: Recorded, count: i32) {
-        let name = self.name(&event);
+        let name = self.next_name(&event);
         match create(
             connection,
             self.shared.api(),
@@ -117,41 +119,42 @@ impl Lane {
         )
         .await
         {
-            Ok(()) => self.correlator.began(key, name, count, Instant::now()),
-            Err(error) => self.refused(key, &error),
+            Ok(()) => self.correlator.created(key, name, count, Instant::now()),
+            Err(error) => self.drop_series(key, &error),
         }
     }
 
-    async fn repeat(&mut self, connection: &Connection, repeat: Repeat) {
+    async fn write_count(&mut self, connection: &Connection, repeat: Repeat) {
         match patch(connection, self.shared.api(), &repeat).await {
             Ok(()) => self.correlator.written(&repeat, Instant::now()),
-            // The API server forgets events after an hour: the series goes on in a new one.
+            // The API server deletes events after an hour: the series continues in another Event.
             Err(error) if error.is_not_found() => {
                 self.correlator.forget(repeat.key);
                 self.create(connection, repeat.key, repeat.event, repeat.count)
                     .await;
             }
-            Err(error) => self.refused(repeat.key, &error),
+            Err(error) => self.drop_series(repeat.key, &error),
         }
     }
 
-    fn refused(&mut self, key: SeriesKey, error: &ClientError) {
+    fn drop_series(&mut self, key: SeriesKey, error: &ClientError) {
         self.correlator.forget(key);
         if error.is_not_found() || error.is_namespace_terminating() {
-            tracing::debug!(%error, "event dropped: its object or its namespace is gone");
+            tracing::debug!(%error, "event dropped: its object or its namespace was deleted");
         } else if !error.is_forbidden() {
             tracing::warn!(error = error as &dyn std::error::Error, "event dropped");
-        } else if !self.shared.told_of_forbidden.swap(true, Ordering::Relaxed) {
+        } else if !self.shared.logged_forbidden.swap(true, Ordering::Relaxed) {
             tracing::warn!(
                 %error,
-                "event dropped, further ones are dropped silently: events about cluster-scoped objects lie in `default`, \
-                 which a namespaced operator must ask for with Place::DefaultNamespace unless it has a controller of such a kind"
+                "event dropped, further ones are dropped silently: events about cluster-scoped objects are created in namespace `default`; \
+                 a namespaced operator without a controller of such a kind needs `needs_in(PermissionScope::DefaultNamespace, …)`"
             );
         }
     }
 
-    /// A new name, in the namespace of the object, or in `default`: the API server takes events about cluster-scoped objects there alone.
-    fn name(&mut self, event: &Recorded) -> NamespacedName {
+    /// Returns a unique name, in the object's namespace, or in `default`: the API server accepts events about cluster-scoped objects only
+    /// there.
+    fn next_name(&mut self, event: &Recorded) -> NamespacedName {
         let now = u64::try_from(event.time.as_nanosecond()).unwrap_or_default();
         self.last_stamp = now.max(self.last_stamp + 1);
         let regarding = &event.regarding.name;
@@ -171,18 +174,18 @@ async fn create(
     reporter: &Reporter,
 ) -> Result<(), ClientError> {
     let sent = send(connection, || {
-        let mut call = ApiRequest::new(api.info(), "create", name.namespace())?;
-        call.name = Some(name.name().to_owned());
-        let (call, body) = call.body(&api.body(name, event, count, reporter))?;
+        let mut request = ApiRequest::new(api.info(), "create", name.namespace())?;
+        request.name = Some(name.name().to_owned());
+        let (request, body) = request.body(&api.body(name, event, count, reporter))?;
         let params = PostParams {
             field_manager: Some(connection.field_manager().to_owned()),
             ..PostParams::default()
         };
-        let request = call.request().create(&params, body);
-        call.prepare(request)
+        let http_request = request.builder().create(&params, body);
+        request.prepare(http_request)
     });
     match sent.await {
-        // An earlier try arrived after all.
+        // An earlier attempt without a response was carried out.
         Err(error) if error.is_already_exists() => Ok(()),
         sent => sent,
     }
@@ -191,43 +194,43 @@ async fn create(
 async fn patch(connection: &Connection, api: EventsApi, repeat: &Repeat) -> Result<(), ClientError> {
     let body = api.patch(&repeat.event, repeat.count);
     let sent = send(connection, || {
-        let (call, body) = ApiRequest::object(api.info(), "patch", &repeat.name)?.body(&body)?;
+        let (request, body) = ApiRequest::object(api.info(), "patch", &repeat.name)?.body(&body)?;
         let params = PatchParams {
             field_manager: Some(connection.field_manager().to_owned()),
             ..PatchParams::default()
         };
-        let request = call.patch(&params, "application/merge-patch+json", body);
-        call.prepare(request)
+        let http_request = request.patch(&params, "application/merge-patch+json", body);
+        request.prepare(http_request)
     });
     sent.await
 }
 
-/// Sends until there is an answer that will not change by waiting.
+/// Sends a request, and retries while the API server does not respond or is overloaded.
 async fn send(
     connection: &Connection,
     prepare: impl Fn() -> Result<PreparedRequest, ClientError>,
 ) -> Result<(), ClientError> {
-    for attempt in 1..TRIES {
+    for attempt in 1..MAX_ATTEMPTS {
         match prepare()?.fetch::<IgnoredAny>(connection).await {
             Err(error) if error.is_unanswered() || error.is_overloaded() => {
                 tracing::debug!(
                     error = &error as &dyn std::error::Error,
                     attempt,
-                    "event not sent, will try again"
+                    "event not sent, will retry"
                 );
             }
-            settled => return settled.map(drop),
+            result => return result.map(drop),
         }
-        // The first pause is random, so that not all operators come back at once after a restart of the API server.
+        // The first delay is random, so that not all operators retry at once after a restart of the API server.
         let share = if attempt == 1 { rand::random::<f64>() } else { 1.0 };
-        tokio::time::sleep(PAUSE.mul_f64(share)).await;
+        tokio::time::sleep(RETRY_INTERVAL.mul_f64(share)).await;
     }
     prepare()?.fetch::<IgnoredAny>(connection).await.map(drop)
 }
 
-/// The object's name and a stamp, as a valid name: RBAC's names may hold what names of events may not.
+/// Returns the object's name and a timestamp as a valid name: names of RBAC objects may have characters that names of events may not.
 fn event_name(object: &str, stamp: u64) -> String {
-    const LONGEST: usize = 253 - 1 - 16;
+    const MAX_OBJECT_NAME_BYTES: usize = 253 - 1 - 16;
     let valid = |c: char| {
         if c.is_ascii_lowercase() || c.is_ascii_digit() || c == '.' {
             c
@@ -239,7 +242,7 @@ fn event_name(object: &str, stamp: u64) -> String {
         .to_ascii_lowercase()
         .chars()
         .map(valid)
-        .take(LONGEST)
+        .take(MAX_OBJECT_NAME_BYTES)
         .collect();
     let name = name.trim_matches(['.', '-']);
     format!("{}.{stamp:x}", if name.is_empty() { "event" } else { name })

@@ -1,44 +1,41 @@
-//! A budget of writes for each object.
+//! Limits the writes about each object.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::{EventType, ObjectRef, lru::Recent, series::digest};
+use super::{EventType, ObjectRef, correlator::MAX_ENTRIES_PER_SHARD, series::digest};
+use crate::{lru::LruMap, token_bucket::BucketState};
 
-/// So many events about an object are written at once; what client-go takes.
+/// How many events about an object are written at once; client-go's default.
 const BURST: f64 = 25.0;
-/// Then one in so long a time; what client-go takes.
-const EVERY: Duration = Duration::from_mins(5);
+/// After the burst, one event about an object is written in this time; client-go's default.
+const REFILL_INTERVAL: Duration = Duration::from_mins(5);
 
+/// A token bucket for each object and event type: client-go's EventSourceObjectSpamFilter.
 #[derive(Debug)]
-struct Bucket {
-    tokens: f64,
-    since: Instant,
+pub(super) struct SpamFilter {
+    buckets: LruMap<u64, BucketState>,
 }
 
-/// A token bucket for good news and one for bad news about each object.
-#[derive(Debug, Default)]
-pub(super) struct SpamFilter {
-    buckets: Recent<u64, Bucket>,
+impl Default for SpamFilter {
+    fn default() -> Self {
+        Self {
+            buckets: LruMap::new(MAX_ENTRIES_PER_SHARD),
+        }
+    }
 }
 
 impl SpamFilter {
-    /// Whether one more write is allowed; it is counted then.
-    pub(super) fn admit(&mut self, regarding: &ObjectRef, event_type: EventType, now: Instant) -> bool {
+    /// Takes a token for one more write. Returns false if there is none: the write must not be sent.
+    pub(super) fn allow(&mut self, regarding: &ObjectRef, event_type: EventType, now: Instant) -> bool {
         let key = digest((regarding, event_type));
-        let Some(bucket) = self.buckets.get(&key) else {
-            let tokens = BURST - 1.0;
-            self.buckets.insert(key, Bucket { tokens, since: now });
-            return true;
-        };
-        let refilled = (now - bucket.since).as_secs_f64() / EVERY.as_secs_f64();
-        bucket.tokens = (bucket.tokens + refilled).min(BURST);
-        bucket.since = now;
-        if bucket.tokens < 1.0 {
-            return false;
+        if let Some(bucket) = self.buckets.get(&key) {
+            return bucket.try_take(now);
         }
-        bucket.tokens -= 1.0;
-        true
+        let mut bucket = BucketState::new(REFILL_INTERVAL.as_secs_f64().recip(), BURST);
+        let is_allowed = bucket.try_take(now);
+        self.buckets.insert(key, bucket);
+        is_allowed
     }
 }

@@ -1,4 +1,4 @@
-//! Sending events in the background.
+//! The event writer: sends events in the background.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -9,16 +9,16 @@ use futures::{StreamExt as _, stream::FuturesUnordered};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{Recorded, api::Reporter, recorder::Shared, shard::Lane};
+use super::{Recorded, api::Reporter, recorder::RecorderShared, shard::EventShard};
 use crate::client::Connection;
 
-/// How long the events that wait at the end may take.
-const FLUSH: Duration = Duration::from_secs(5);
+/// The default time for sending queued events at the end.
+const DEFAULT_FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Sends what [`Recorder`](super::Recorder)s took, through the [API](super::EventsApi) that they were told.
+/// Sends the events of [`Recorder`](super::Recorder)s, through the [API](super::EventsApi) that they were set to.
 pub struct EventWriter {
-    lanes: Vec<Lane>,
-    shared: Arc<Shared>,
+    shards: Vec<EventShard>,
+    shared: Arc<RecorderShared>,
     flush_within: Duration,
 }
 
@@ -26,21 +26,21 @@ impl EventWriter {
     pub(super) fn new(
         controller: &str,
         events: Vec<mpsc::UnboundedReceiver<Recorded>>,
-        shared: Arc<Shared>,
+        shared: Arc<RecorderShared>,
     ) -> Self {
         let reporter = Arc::new(Reporter {
             controller: controller.to_owned(),
             instance: instance(controller),
         });
-        let lane = |events| Lane::new(reporter.clone(), events, shared.clone());
+        let new_shard = |events| EventShard::new(reporter.clone(), events, shared.clone());
         Self {
-            lanes: events.into_iter().map(lane).collect(),
+            shards: events.into_iter().map(new_shard).collect(),
             shared,
-            flush_within: FLUSH,
+            flush_within: DEFAULT_FLUSH_TIMEOUT,
         }
     }
 
-    /// How long the events that wait when the writer is cancelled may take: 5 s unless set.
+    /// Sets how long sending the queued events may take after the writer is cancelled; 5 s by default.
     pub fn flush_within(self, limit: Duration) -> Self {
         Self {
             flush_within: limit,
@@ -48,15 +48,15 @@ impl EventWriter {
         }
     }
 
-    /// Sends events until `cancel` is cancelled, then sends what waits, and counts that are behind, within the limit of
-    /// [`flush_within`](Self::flush_within). Ends earlier when no recorder is left.
+    /// Sends events until `cancel` is cancelled, then sends queued events and unwritten counts within the limit of
+    /// [`flush_within`](Self::flush_within). It ends earlier when all recorders are dropped.
     ///
-    /// An event without an answer is sent again up to twelve times, ten seconds apart. An event that the API server refuses is dropped
-    /// and logged; about an object that is gone or whose namespace is being deleted, at debug level.
+    /// While the API server does not respond, an event is sent up to twelve times, ten seconds apart. An event that the API server refuses is
+    /// dropped and logged: at debug level if its object or its namespace was deleted.
     pub async fn run(mut self, connection: Connection, cancel: CancellationToken) {
         let limit = self.flush_within;
         let in_time = {
-            let work = self.work(&connection, &cancel);
+            let work = self.run_shards(&connection, &cancel);
             tokio::pin!(work);
             tokio::select! {
                 () = &mut work => return,
@@ -73,21 +73,21 @@ impl EventWriter {
         }
     }
 
-    /// Takes the events that wait, unsent, in the order of their times. For tests that have no API server.
+    /// Takes all queued events, sorted by time, without sending them. For tests without an API server.
     pub fn drain(&mut self) -> Vec<Recorded> {
-        let waiting = |lane: &mut Lane| std::iter::from_fn(|| lane.take_waiting()).collect::<Vec<_>>();
-        let mut events: Vec<Recorded> = self.lanes.iter_mut().flat_map(waiting).collect();
+        let queued = |shard: &mut EventShard| std::iter::from_fn(|| shard.try_next()).collect::<Vec<_>>();
+        let mut events: Vec<Recorded> = self.shards.iter_mut().flat_map(queued).collect();
         events.sort_by_key(|event| event.time);
         events
     }
 
-    async fn work(&mut self, connection: &Connection, cancel: &CancellationToken) {
-        let lanes = self.lanes.iter_mut().map(|lane| lane.work(connection, cancel));
-        lanes.collect::<FuturesUnordered<_>>().collect::<()>().await;
+    async fn run_shards(&mut self, connection: &Connection, cancel: &CancellationToken) {
+        let shards = self.shards.iter_mut().map(|shard| shard.run(connection, cancel));
+        shards.collect::<FuturesUnordered<_>>().collect::<()>().await;
     }
 }
 
-/// Who reports, with the pod: the operator's name, and the pod's or the host's.
+/// The reporting instance: the operator's name, and the pod's or the host's.
 fn instance(controller: &str) -> String {
     let host = ["POD_NAME", "HOSTNAME"]
         .into_iter()

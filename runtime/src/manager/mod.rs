@@ -28,6 +28,7 @@
 //! | `workqueue_queue_duration_seconds`, `workqueue_work_duration_seconds` | name, controller | histograms of the time in the queue, and of the time in processing |
 //! | `workqueue_unfinished_work_seconds`, `workqueue_longest_running_processor_seconds` | name, controller | time in processing of the current keys: their sum, and the longest |
 //! | `rest_client_requests_total` | code, method, host | requests by status code; `<error>` without a response |
+//! | `kubewright_client_applies_skipped_total` | | applies that were not sent, because the cache showed that they would change nothing |
 //! | `leader_election_master_status` | name | 1 while this replica leads |
 //! | `kubewright_informer_objects`, `…_bytes`, `…_kept_bytes` | informer | objects in the store, bytes of their JSON, bytes as stored |
 //! | `kubewright_informer_queued`, `…_pending` | informer | entries of the delta queue, notifications that handlers have not processed |

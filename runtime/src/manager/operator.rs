@@ -101,13 +101,16 @@ impl Operator {
         let informers = setup.informers().clone();
         informers.set_namespaces(args.watched_namespaces());
         let mut metrics = Metrics::new(setup.operator(), informers.clone(), recorder);
-        metrics.count_requests(slot.requests());
+        metrics.count_requests(slot.request_metrics());
+        if let Some(applies) = setup.connection().apply_cache() {
+            metrics.count_skipped_applies(applies);
+        }
         metrics
             .add_operator(setup.take_metrics())
             .map_err(Error::Registration)?;
         setup
             .connection()
-            .limit()
+            .rate_limit()
             .set(args.kube_api_qps, args.kube_api_burst);
         let (mut controllers, mut controller_kinds, mut queues) = (Vec::new(), Vec::new(), Vec::new());
         for controller in setup.take_controllers() {

@@ -86,7 +86,7 @@ impl ScriptedApi {
 
     /// Returns a connection to it. Call it within a tokio runtime.
     pub fn connection(&self) -> Connection {
-        Connection::new(kube::Client::new(self.clone(), "default")).without_repeats()
+        Connection::new(kube::Client::new(self.clone(), "default")).without_retries()
     }
 
     /// Adds or replaces an object. Panics if it has no name.

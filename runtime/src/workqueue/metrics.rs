@@ -1,30 +1,30 @@
-//! What a queue counts.
+//! The metrics interface of a queue.
 
 use std::time::Duration;
 
-/// Told of what happens in one queue. ToWake in line: implementations count and return.
+/// Receives the events of one queue. It is called inline: implementations must be quick.
 ///
-/// Depth, unfinished work and the longest running key are read when somebody looks: [`WorkQueue::stats`](super::WorkQueue::stats).
+/// Depth, unfinished work and the longest running key are read on demand from [`WorkQueue::stats`](super::WorkQueue::stats).
 pub trait QueueMetrics: Send + Sync + 'static {
-    /// Whether times are wanted. Asked once; a queue without them looks at the clock less and keeps eight bytes a key less.
+    /// Returns whether durations are wanted. Called once; a queue without them reads the clock less and needs eight bytes a key less.
     fn is_timed(&self) -> bool {
         true
     }
-    /// A key was added that did not wait yet. Told when the queue is next looked at, by a worker or for its stats.
+    /// A key was added that was not dirty. Called at the next access to the queue, by a worker or for its figures.
     fn added(&self) {}
-    /// A key was handed out, that long after it was added.
+    /// A key was handed out after it was queued for `duration`.
     fn waited(&self, duration: Duration) {
         let _ = duration;
     }
-    /// A key was worked on for that long.
+    /// A key was processed for `duration`.
     fn worked(&self, duration: Duration) {
         let _ = duration;
     }
-    /// A key was added with a delay.
+    /// A key was requeued with a delay.
     fn retried(&self) {}
 }
 
-/// Counts nothing.
+/// No metrics.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoQueueMetrics;
 

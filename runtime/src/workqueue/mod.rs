@@ -1,27 +1,27 @@
-//! The work queue: which keys want attention, each once, when, and by one worker at a time.
+//! The work queue of a controller: deduplicated keys, delays, requeue with backoff, priorities; each key is processed by one worker at a time.
 //!
-//! Read [`WorkQueue`] first, for the contract. `state` has the rules, on what `slots` (what is known of a key, in the
-//! places of `keys`), `ready` (who comes next) and `due` (when, on a `run` and a `heap`) keep; `inbox` has what nobody looked at yet;
-//! `waiting` and `waiters` let workers wait. [`RateLimiter`] says how long a key waits after a
-//! failure, [`QueueMetrics`] is told of what happens.
+//! Read [`WorkQueue`] first, for the contract. `queue_state` has the rules. It uses `key_states` (the state of each key, in a `key_table`),
+//! `ready_queue` (which key is next) and `due_times` (delayed keys, in a `sorted_run` and a `due_heap`). `add_buffer` is a buffer before
+//! them; `get_future` and `waiters` are for waiting workers. A [`RateLimiter`] (`limiter`) returns the backoff of a failed key;
+//! [`QueueMetrics`] receives the queue's events.
 
-mod clock;
-mod due;
-mod heap;
-mod inbox;
-mod keys;
+mod add_buffer;
+mod due_heap;
+mod due_times;
+mod get_future;
+mod key_states;
+mod key_table;
 mod limiter;
 mod limits;
 mod metrics;
 mod priority;
 mod queue;
-mod ready;
-mod run;
-mod slots;
-mod state;
+mod queue_clock;
+mod queue_state;
+mod ready_queue;
+mod sorted_run;
 mod stats;
 mod waiters;
-mod waiting;
 
 #[cfg(test)]
 mod tests;
@@ -34,7 +34,7 @@ pub use priority::Priority;
 pub use queue::WorkQueue;
 pub use stats::{Depths, QueueStats};
 
-/// What a queue can hold.
+/// A key of a work queue.
 pub trait Key: std::hash::Hash + Eq + Clone + Send + 'static {}
 
 impl<K: std::hash::Hash + Eq + Clone + Send + 'static> Key for K {}

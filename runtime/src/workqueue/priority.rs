@@ -1,16 +1,16 @@
-//! How urgent a key is.
+//! The priority of a key.
 
 use std::fmt;
 
-/// How urgent a key is: of those that wait, a worker is handed one of the highest priority, but for the share of the others; see
+/// The priority of a key: a worker gets a queued key of the highest priority, but lower ones have a minimum share; see
 /// [`WorkQueue`](super::WorkQueue).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Priority(pub i8);
 
 impl Priority {
-    /// What nobody changed just now: objects of the initial list, resyncs. controller-runtime's value.
+    /// For objects that did not just change: the initial list, resyncs. controller-runtime's value.
     pub const LOW: Self = Self(-100);
-    /// What [`add`](super::WorkQueue::add) adds with.
+    /// The priority of [`add`](super::WorkQueue::add).
     pub const NORMAL: Self = Self(0);
 }
 

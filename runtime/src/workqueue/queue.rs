@@ -1,4 +1,4 @@
-//! The queue: the rules of `state` behind a lock, and what they mean for who waits.
+//! The work queue: the rules of `queue_state` behind a lock, and the wake-ups of waiting workers.
 
 use std::{hash::BuildHasher, pin::pin, sync::Arc, time::Duration};
 
@@ -8,95 +8,95 @@ use tokio::{sync::Notify, time::Instant};
 
 use super::{
     Key, Priority, QueueMetrics, QueueStats, RateLimiter,
-    clock::Clock,
-    inbox::{Addition, Inbox},
-    keys::{KeyHash, half},
-    limits::QueueLimits,
-    state::{Added, Done, State},
+    add_buffer::{AddBuffer, Addition},
+    get_future::GetFuture,
+    key_table::{BatchSizes, KeyHash, short_hash},
+    queue_clock::QueueClock,
+    queue_state::{AddOutcome, DoneOutcome, QueueState},
     waiters::{ToWake, Waiters},
-    waiting::Wait,
 };
 use crate::NamespacedName;
 
 /// A work queue with client-go's rules, and priorities. All methods may be called from any thread.
 ///
-/// - A key waits at most once, however often it was added. Of those of one priority, the one that waits longest comes first.
-/// - A key that a worker has got and not yet [`done`](Self::done) is handed to no other worker. Added meanwhile, it waits again
-///   as soon as the worker is done.
-/// - [`add_after`](Self::add_after) keeps one time a key, the earliest. It is independent of [`add`](Self::add): a key may wait
-///   now and be due later too.
-/// - After [`shut_down`](Self::shut_down) nothing can be added, what is delayed or parked is given up, and what waits is still handed
-///   out; then [`get`](Self::get) answers `None`.
+/// - Keys are deduplicated: a key is queued at most once, however often it is added. Keys of one priority are first in, first out.
+/// - While a worker processes a key, from [`get`](Self::get) until [`done`](Self::done), no other worker gets it. If the key is added in
+///   the meantime, it is requeued when the worker is done.
+/// - [`add_after`](Self::add_after) keeps one due time a key, the earliest. It is independent of [`add`](Self::add): a key may be queued
+///   now and be due later as well.
+/// - After [`shut_down`](Self::shut_down) nothing can be added, delayed and parked keys are dropped, and queued keys are still handed out;
+///   then [`get`](Self::get) returns `None`.
 ///
 /// # Priorities
 ///
-/// A key of a higher [`Priority`] is handed out before those of lower ones. These do not starve: after seven keys that were preferred to
-/// others, the eighth is one of these, of the priority that was passed over longest. With two priorities the lower one so has an eighth
-/// of the queue at least, with more of them all but the highest share it.
+/// Keys of a higher [`Priority`] are handed out first. Lower priorities do not starve: after seven keys that were preferred to others, the
+/// eighth is of a lower priority, the one that was passed over longest. So of two priorities the lower one has at least an eighth of the
+/// queue's throughput; of more, all but the highest share it.
 ///
-/// A key that waits and is added with a higher priority is raised, to the end of that line; a lower one changes nothing. Times count
-/// before priorities: a delayed key waits until it is due. What is added without a priority while a worker holds the key, a retry that
-/// is, keeps the priority with which the key was handed out.
+/// A queued key that is added with a higher priority moves to the end of that priority's line; a lower priority changes nothing. A delayed
+/// key waits until it is due, whatever its priority. A key that is added without a priority while a worker processes it (a requeue) keeps
+/// the priority with which it was handed out.
 ///
 /// # Parking
 ///
-/// A worker that got a key too early may [`park`](Self::park) it instead of being done: it is taken by nobody, and held by nobody,
-/// until it is [`unpark`](Self::unpark)ed or its deadline passes. Then it waits for a worker, whether it was added meanwhile or not.
-/// What is added meanwhile is remembered and changes nothing but the priority, if that is higher; a delay that passes is such an add.
+/// A worker that got a key too early can [`park`](Self::park) it instead of calling `done`: no worker gets it until it is
+/// [`unpark`](Self::unpark)ed or its deadline passes. Then it is queued, whether it was added in the meantime or not. An add in the
+/// meantime, also by a delay that passes, only raises the priority.
 ///
-/// Nothing runs in the background: keys become due when a worker waits or anybody touches the queue. Keys are dropped when nothing is
-/// known of them any more; the limiter alone remembers their failures until [`forget`](Self::forget).
+/// There is no background task: keys become due when a worker waits or the queue is used. A key without state uses no memory; only the rate
+/// limiter remembers its failures, until [`forget`](Self::forget).
 pub struct WorkQueue<K = NamespacedName> {
-    inbox: Inbox<K>,
-    shared: Mutex<Shared<K>>,
-    /// No worker holds a key, or nobody should wait for that.
+    add_buffer: AddBuffer<K>,
+    shared: Mutex<QueueShared<K>>,
+    /// Notified when no worker processes a key, and when waiting for that should end.
     drained: Notify,
-    pub(super) clock: Clock,
+    pub(super) clock: QueueClock,
     hasher: DefaultHashBuilder,
     limiter: Box<dyn RateLimiter<K>>,
     metrics: Arc<dyn QueueMetrics>,
     is_timed: bool,
 }
 
-pub(super) struct Shared<K> {
-    pub(super) state: State<K>,
+pub(super) struct QueueShared<K> {
+    pub(super) state: QueueState<K>,
     pub(super) waiters: Waiters,
-    /// Whether the inbox is closed.
+    /// Whether the add buffer is closed.
     is_closed: bool,
-    /// What comes out of the inbox; empty between.
+    /// The memory of drained additions; empty between calls.
     additions: Vec<Addition<K>>,
 }
 
-/// What is left to do when nobody waits for the lock.
+/// What to do after the lock is released.
 #[derive(Default)]
-pub(super) struct Afterwards {
-    pub(super) called: ToWake,
-    /// So many keys became dirty.
+pub(super) struct AfterUnlock {
+    pub(super) to_wake: ToWake,
+    /// How many keys became dirty.
     added: usize,
 }
 
-impl<K: Key> Shared<K> {
-    /// The inbox is closed while workers wait: what comes then is for them.
-    fn settle(&mut self, inbox: &Inbox<K>, afterwards: &mut Afterwards) {
+impl<K: Key> QueueShared<K> {
+    /// Closes the add buffer while workers wait: additions wake them then.
+    fn update_buffer(&mut self, add_buffer: &AddBuffer<K>, after: &mut AfterUnlock) {
         let is_closed = !self.waiters.is_empty() || self.state.is_shut_down();
         if is_closed != self.is_closed {
             self.is_closed = is_closed;
-            inbox.set_closed(is_closed, &mut self.additions);
-            self.take_up(afterwards);
+            add_buffer.set_closed(is_closed, &mut self.additions);
+            self.drain_buffer(after);
         }
     }
 
-    /// Adds what came out of the inbox.
-    fn take_up(&mut self, afterwards: &mut Afterwards) {
+    /// Adds the keys from the add buffer.
+    fn drain_buffer(&mut self, after: &mut AfterUnlock) {
         let mut additions = std::mem::take(&mut self.additions);
-        self.state.fetch(additions.iter().map(|addition| addition.hash));
+        self.state
+            .prefetch(additions.iter().map(|addition| addition.hash));
         for addition in additions.drain(..) {
-            self.add(addition, afterwards);
+            self.add(addition, after);
         }
         self.additions = additions;
     }
 
-    fn add(&mut self, addition: Addition<K>, afterwards: &mut Afterwards) {
+    fn add(&mut self, addition: Addition<K>, after: &mut AfterUnlock) {
         let Addition {
             hash,
             key,
@@ -104,40 +104,40 @@ impl<K: Key> Shared<K> {
             at,
         } = addition;
         let added = self.state.add(hash, key, Some(priority), at);
-        self.note(added, afterwards);
+        self.note_added(added, after);
     }
 
     #[inline]
-    fn note(&mut self, added: Added, afterwards: &mut Afterwards) {
-        afterwards.added += usize::from(added.is_new());
+    fn note_added(&mut self, added: AddOutcome, after: &mut AfterUnlock) {
+        after.added += usize::from(added.is_new());
         if added.is_ready() {
-            self.waiters.call(1, &mut afterwards.called);
+            self.waiters.wake(1, &mut after.to_wake);
         }
     }
 }
 
 impl<K: Key> WorkQueue<K> {
-    /// An empty queue.
+    /// Creates an empty queue.
     pub fn new(limiter: Box<dyn RateLimiter<K>>, metrics: Arc<dyn QueueMetrics>) -> Self {
-        Self::with_limits(limiter, metrics, QueueLimits::DEFAULT)
+        Self::with_batch_sizes(limiter, metrics, BatchSizes::default())
     }
 
-    pub(super) fn with_limits(
+    pub(super) fn with_batch_sizes(
         limiter: Box<dyn RateLimiter<K>>,
         metrics: Arc<dyn QueueMetrics>,
-        limits: QueueLimits,
+        sizes: BatchSizes,
     ) -> Self {
         let is_timed = metrics.is_timed();
         Self {
-            inbox: Inbox::new(limits.inbox_additions),
-            shared: Mutex::new(Shared {
-                state: State::new(is_timed, limits),
+            add_buffer: AddBuffer::new(sizes.add_buffer),
+            shared: Mutex::new(QueueShared {
+                state: QueueState::new(is_timed, sizes),
                 waiters: Waiters::default(),
                 is_closed: false,
                 additions: Vec::new(),
             }),
             drained: Notify::new(),
-            clock: Clock::start(),
+            clock: QueueClock::start(),
             hasher: DefaultHashBuilder::default(),
             limiter,
             metrics,
@@ -145,12 +145,12 @@ impl<K: Key> WorkQueue<K> {
         }
     }
 
-    /// Adds a key with [`Priority::NORMAL`], unless it waits already.
+    /// Adds (enqueues) a key with [`Priority::NORMAL`], unless it is queued already.
     pub fn add(&self, key: K) {
         self.add_with_priority(key, Priority::NORMAL);
     }
 
-    /// Adds a key, or raises its priority if it waits already with a lower one.
+    /// Adds a key, or raises its priority if it is queued with a lower one.
     pub fn add_with_priority(&self, key: K, priority: Priority) {
         let addition = Addition {
             hash: self.hash(&key),
@@ -158,27 +158,27 @@ impl<K: Key> WorkQueue<K> {
             priority,
             at: self.now(),
         };
-        if let Some(addition) = self.inbox.put(addition) {
-            self.touch(|shared, _, afterwards| shared.add(addition, afterwards));
+        if let Some(addition) = self.add_buffer.push(addition) {
+            self.with_state(|shared, _, after| shared.add(addition, after));
         }
     }
 
-    /// Adds a key after a time; at once if that is zero. If it is due earlier already, that time stays.
+    /// Requeues a key after a delay, or at once if that is zero. An earlier due time of the key is kept.
     pub fn add_after(&self, key: K, delay: Duration) {
         let (hash, now) = (self.hash(&key), self.clock.now());
-        let is_taken = self.touch(|shared, _, afterwards| {
+        let is_taken = self.with_state(|shared, _, after| {
             if shared.state.is_shut_down() {
                 return false;
             }
-            // What is due already must not take the new time up.
+            // Keys that are due already come first.
             let promoted = shared.state.promote(now);
-            afterwards.added += promoted.added;
-            shared.waiters.call(promoted.ready, &mut afterwards.called);
+            after.added += promoted.added;
+            shared.waiters.wake(promoted.ready, &mut after.to_wake);
             if delay.is_zero() {
                 let added = shared.state.add(hash, key, None, now);
-                shared.note(added, afterwards);
-            } else if shared.state.delay(hash, key, None, Clock::after(now, delay)) {
-                shared.waiters.call_timekeeper(&mut afterwards.called);
+                shared.note_added(added, after);
+            } else if shared.state.delay(hash, key, None, QueueClock::after(now, delay)) {
+                shared.waiters.wake_timer_owner(&mut after.to_wake);
             }
             true
         });
@@ -187,42 +187,44 @@ impl<K: Key> WorkQueue<K> {
         }
     }
 
-    /// Adds a key after the time that the rate limiter says, and answers that time. It counts as one more failure of the key.
+    /// Requeues a key with backoff, after the delay of the rate limiter, and returns that delay. It counts as a failure of the key.
     pub fn add_rate_limited(&self, key: K) -> Duration {
         let delay = self.limiter.when(&key);
         self.add_after(key, delay);
         delay
     }
 
-    /// Forgets the failures of a key. Call it when the key succeeded, or is given up.
+    /// Resets the backoff of a key. Call it when the key succeeded or is not retried.
     pub fn forget(&self, key: &K) {
         self.limiter.forget(key);
     }
 
-    /// How many failures of the key the limiter remembers.
+    /// Returns how many failures of the key the rate limiter remembers.
     pub fn num_requeues(&self, key: &K) -> usize {
         self.limiter.num_requeues(key)
     }
 
     /// Waits for a key; `None` once the queue is shut down and empty. Call [`done`](Self::done) or [`park`](Self::park) afterwards.
     ///
-    /// Cancel safe: a call that is dropped has taken nothing.
+    /// Cancel safe: a dropped call has taken no key.
     pub async fn get(&self) -> Option<K> {
         let mut timer = pin!(None);
-        let mut wait = Wait::new(self);
+        let mut wait = GetFuture::new(self);
         std::future::poll_fn(|cx| wait.poll(timer.as_mut(), cx)).await
     }
 
-    /// Gives a key back that [`get`](Self::get) handed out. If it was added meanwhile, it waits again.
+    /// Ends the processing of a key from [`get`](Self::get). If the key was added in the meantime, it is queued again.
     pub fn done(&self, key: &K) {
-        let (done, is_drained) = self.touch(|shared, now, afterwards| {
+        let (done, is_drained) = self.with_state(|shared, now, after| {
             let done = shared.state.done(|| self.hash(key), key, now);
-            if done.is_some_and(|done| done.again) {
-                shared.waiters.call(1, &mut afterwards.called);
+            if done.is_some_and(|done| done.is_requeued) {
+                shared.waiters.wake(1, &mut after.to_wake);
             }
             (done, shared.state.is_drained())
         });
-        let Some(Done { worked, .. }) = done else { return };
+        let Some(DoneOutcome { worked, .. }) = done else {
+            return;
+        };
         if self.is_timed {
             self.metrics.worked(worked);
         }
@@ -231,19 +233,19 @@ impl<K: Key> WorkQueue<K> {
         }
     }
 
-    /// Gives a key back that [`get`](Self::get) handed out, instead of [`done`](Self::done), and puts it aside until
-    /// [`unpark`](Self::unpark) or the deadline; see [above](Self#parking). Answers whether it is parked.
+    /// Ends the processing of a key from [`get`](Self::get), and parks it until [`unpark`](Self::unpark) or the deadline; see
+    /// [above](Self#parking). Returns whether it is parked.
     ///
-    /// What the worker waits for may have happened just before: look again afterwards, and unpark if so.
+    /// The event that the worker waits for may have happened just before: check again afterwards, and unpark if so.
     ///
-    /// In a queue that is shut down this is `done`. A key that no worker holds is left alone. Metrics count the time neither as work
-    /// nor as waiting, and the end of it as an addition.
+    /// In a queue that is shut down this is `done`. For a key that no worker processes, it does nothing. Metrics count the parked time
+    /// neither as work nor as waiting, and its end as an addition.
     pub fn park(&self, key: &K, deadline: Instant) -> bool {
         let (hash, at) = (self.hash(key), self.clock.at(deadline));
-        let parked = self.touch(|shared, _, afterwards| {
+        let parked = self.with_state(|shared, _, after| {
             let is_first = shared.state.park(hash, key, at)?;
             if is_first {
-                shared.waiters.call_timekeeper(&mut afterwards.called);
+                shared.waiters.wake_timer_owner(&mut after.to_wake);
             }
             Some(())
         });
@@ -253,43 +255,43 @@ impl<K: Key> WorkQueue<K> {
         parked.is_some()
     }
 
-    /// Makes a parked key wait for a worker again. Answers whether it was parked: if not, nothing happens.
+    /// Queues a parked key. Returns whether it was parked; if not, nothing happens.
     pub fn unpark(&self, key: &K) -> bool {
         let hash = self.hash(key);
-        self.touch(|shared, now, afterwards| {
+        self.with_state(|shared, now, after| {
             let added = shared.state.unpark(hash, key, now);
-            added.map(|added| shared.note(added, afterwards)).is_some()
+            added.map(|added| shared.note_added(added, after)).is_some()
         })
     }
 
-    /// The keys that workers hold, in no particular order.
+    /// Returns the keys that workers process, in no particular order.
     pub fn processing(&self) -> Vec<K> {
-        self.look(|shared, _, _| shared.state.processing().cloned().collect())
+        self.with_current(|shared, _, _| shared.state.processing().cloned().collect())
     }
 
-    /// How many keys wait for a worker.
+    /// Returns the number of queued keys, without delayed and parked ones.
     pub fn len(&self) -> usize {
-        self.look(|shared, _, _| shared.state.len())
+        self.with_current(|shared, _, _| shared.state.len())
     }
 
-    /// Whether no key waits for a worker.
+    /// Returns whether no key is queued.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// What the queue holds. Linear in the number of workers.
+    /// Returns the queue's figures. Linear in the number of workers.
     pub fn stats(&self) -> QueueStats {
-        self.look(|shared, now, _| shared.state.stats(now))
+        self.with_current(|shared, now, _| shared.state.stats(now))
     }
 
-    /// Takes nothing more. What waits is still handed out, what is delayed or parked is given up.
+    /// Shuts down: nothing can be added, delayed and parked keys are dropped, queued keys are still handed out.
     /// Ends the wait of [`shut_down_with_drain`](Self::shut_down_with_drain).
     pub fn shut_down(&self) {
         self.close(false);
     }
 
-    /// Shuts down, and waits until workers have given back all that they hold. What waits is not waited for, as in client-go:
-    /// a key that was added while it was processed waits again when it is given back, and workers should [`get`](Self::get) it.
+    /// Shuts down, and waits until no worker processes a key. As in client-go, it does not wait for queued keys: a key that was added while it
+    /// was processed is queued again, and workers should [`get`](Self::get) it.
     pub async fn shut_down_with_drain(&self) {
         self.close(true);
         loop {
@@ -305,7 +307,7 @@ impl<K: Key> WorkQueue<K> {
         }
     }
 
-    /// Whether one of the two was called.
+    /// Returns whether the queue is shut down or draining.
     pub fn is_shutting_down(&self) -> bool {
         self.shared.lock().state.is_shut_down()
     }
@@ -316,41 +318,44 @@ impl<K: Key> WorkQueue<K> {
         }
     }
 
-    /// Looks at the state as it is now: what is due is done first.
-    pub(super) fn look<T>(&self, look: impl FnOnce(&mut Shared<K>, u64, &mut Afterwards) -> T) -> T {
-        self.touch(|shared, now, afterwards| {
+    /// Calls `work` with the current state: keys that are due are queued first.
+    pub(super) fn with_current<T>(
+        &self,
+        work: impl FnOnce(&mut QueueShared<K>, u64, &mut AfterUnlock) -> T,
+    ) -> T {
+        self.with_state(|shared, now, after| {
             if shared.state.next_due().is_none() {
-                return look(shared, now, afterwards);
+                return work(shared, now, after);
             }
             let now = if self.is_timed { now } else { self.clock.now() };
             let promoted = shared.state.promote(now);
-            afterwards.added += promoted.added;
-            let seen = look(shared, now, afterwards);
-            // One of them may have been taken just now.
+            after.added += promoted.added;
+            let result = work(shared, now, after);
+            // `work` may have taken one of them.
             let ready = promoted.ready.min(shared.state.len());
-            shared.waiters.call(ready, &mut afterwards.called);
-            seen
+            shared.waiters.wake(ready, &mut after.to_wake);
+            result
         })
     }
 
-    /// Works on the state, with what was added taken up, whatever is due: who takes keys looks after that. Who is called is woken
-    /// afterwards. In a queue that is not timed the time is zero.
-    fn touch<T>(&self, work: impl FnOnce(&mut Shared<K>, u64, &mut Afterwards) -> T) -> T {
-        let (now, mut afterwards) = (self.now(), Afterwards::default());
-        let done = {
+    /// Calls `work` with the state and the time, after draining the add buffer, but without queueing keys that are due. Workers are woken
+    /// after the lock is released. In a queue that is not timed, the time is zero.
+    fn with_state<T>(&self, work: impl FnOnce(&mut QueueShared<K>, u64, &mut AfterUnlock) -> T) -> T {
+        let (now, mut after) = (self.now(), AfterUnlock::default());
+        let result = {
             let shared = &mut *self.shared.lock();
-            if self.inbox.take(&mut shared.additions) {
-                shared.take_up(&mut afterwards);
+            if self.add_buffer.drain(&mut shared.additions) {
+                shared.drain_buffer(&mut after);
             }
-            let done = work(shared, now, &mut afterwards);
-            shared.settle(&self.inbox, &mut afterwards);
-            done
+            let result = work(shared, now, &mut after);
+            shared.update_buffer(&self.add_buffer, &mut after);
+            result
         };
-        afterwards.called.wake();
-        for _ in 0..afterwards.added {
+        after.to_wake.wake();
+        for _ in 0..after.added {
             self.metrics.added();
         }
-        done
+        result
     }
 
     fn now(&self) -> u64 {
@@ -358,16 +363,16 @@ impl<K: Key> WorkQueue<K> {
     }
 
     fn hash(&self, key: &K) -> KeyHash {
-        half(self.hasher.hash_one(key))
+        short_hash(self.hasher.hash_one(key))
     }
 
     fn close(&self, drain: bool) {
-        let given_up = self.look(|shared, _, afterwards| {
+        let dropped = self.with_current(|shared, _, after| {
             shared.state.draining = drain;
-            shared.waiters.call_all(&mut afterwards.called);
+            shared.waiters.wake_all(&mut after.to_wake);
             shared.state.shut_down()
         });
-        drop(given_up);
+        drop(dropped);
         self.drained.notify_waiters();
     }
 }

@@ -1,36 +1,35 @@
-//! What a queue holds, for who asks.
+//! The figures of a queue.
 
 use std::time::Duration;
 
 use super::Priority;
 
-/// What a queue holds at one moment.
+/// A snapshot of a queue's figures.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct QueueStats {
-    /// Keys that want attention: those that wait for a worker, and those that were added while a worker held them or while they were
-    /// parked.
+    /// Dirty keys: queued ones, and those that were added while they were processed or parked.
     pub depth: usize,
-    /// The same by priority.
+    /// The depth by priority.
     pub depths: Depths,
-    /// Keys that wait for their time.
+    /// Keys that are due later.
     pub delayed: usize,
-    /// Keys that workers put aside.
+    /// Parked keys.
     pub parked: usize,
-    /// Keys that workers hold.
+    /// Keys that workers process.
     pub processing: usize,
-    /// How long the workers have been at the keys that they hold, summed up. Zero in a queue that is not
+    /// The sum of the times for which keys have been processed so far. Zero in a queue that is not
     /// [timed](super::QueueMetrics::is_timed).
     pub unfinished: Duration,
-    /// How long the slowest of them has been at its key. Zero in a queue that is not timed.
+    /// The longest of these times. Zero in a queue that is not timed.
     pub longest_running: Duration,
 }
 
-/// Keys by priority: every priority that there ever was in the queue, also when none is left of it.
+/// The number of keys by priority, with every priority that was ever used.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Depths(Vec<(Priority, usize)>);
 
 impl Depths {
-    /// The priorities and how many keys each has, in no particular order.
+    /// Iterates over priorities and their numbers of keys, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = (Priority, usize)> {
         self.0.iter().copied()
     }

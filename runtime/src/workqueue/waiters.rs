@@ -1,22 +1,22 @@
-//! Workers that wait, and who is called.
+//! The workers that wait for a key, and which of them is woken.
 
 use std::{collections::VecDeque, task::Waker};
 
 use crate::wake_batch::defer_wake;
 
-/// Tells waiting workers apart.
+/// Identifies a waiting worker.
 pub(super) type Ticket = u64;
 
-/// The workers that wait. One of them keeps the time: it sleeps until the first key is due; the others only wait to be called. A worker
-/// that is called has lost its seat.
+/// The waiting workers, first come, first served. One of them is the timer owner: it sleeps until the first key is due. The others sleep
+/// until they are woken. A worker that is woken is no longer registered.
 #[derive(Default)]
 pub(super) struct Waiters {
     line: VecDeque<(Ticket, Waker)>,
     timer_owner: Option<(Ticket, Waker)>,
-    last: Ticket,
+    last_ticket: Ticket,
 }
 
-/// The workers to wake when the lock is released.
+/// The workers to wake after the lock is released.
 #[derive(Default)]
 pub(super) struct ToWake {
     first: Option<Waker>,
@@ -24,77 +24,76 @@ pub(super) struct ToWake {
 }
 
 impl Waiters {
-    /// Whether nobody waits.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.line.is_empty() && self.timer_owner.is_none()
     }
 
-    /// A seat for a worker, or its waker anew if it has one. Answers whether it keeps the time.
-    pub(super) fn sit(&mut self, ticket: &mut Option<Ticket>, waker: &Waker, has_due: bool) -> bool {
-        let mine = *ticket.get_or_insert_with(|| {
-            self.last += 1;
-            self.last
+    /// Registers a worker, or replaces its waker. Returns whether it is the timer owner.
+    pub(super) fn register(&mut self, ticket: &mut Option<Ticket>, waker: &Waker, has_due: bool) -> bool {
+        let own = *ticket.get_or_insert_with(|| {
+            self.last_ticket += 1;
+            self.last_ticket
         });
-        let in_line = self.line.iter().position(|(other, _)| *other == mine);
-        if self.keeps_time(mine) || has_due && self.timer_owner.is_none() {
-            in_line.and_then(|seat| self.line.remove(seat));
-            self.timer_owner = Some((mine, waker.clone()));
+        let position = self.line.iter().position(|(other, _)| *other == own);
+        if self.is_timer_owner(own) || has_due && self.timer_owner.is_none() {
+            position.and_then(|position| self.line.remove(position));
+            self.timer_owner = Some((own, waker.clone()));
             return true;
         }
-        match in_line {
-            Some(seat) => self.line[seat].1.clone_from(waker),
-            None => self.line.push_back((mine, waker.clone())),
+        match position {
+            Some(position) => self.line[position].1.clone_from(waker),
+            None => self.line.push_back((own, waker.clone())),
         }
         false
     }
 
-    /// Gives a seat up. Answers whether it was still there: whether nobody called it.
-    pub(super) fn leave(&mut self, ticket: Ticket) -> bool {
-        if self.keeps_time(ticket) {
+    /// Removes a worker. Returns false if it was woken before.
+    pub(super) fn deregister(&mut self, ticket: Ticket) -> bool {
+        if self.is_timer_owner(ticket) {
             self.timer_owner = None;
             return true;
         }
-        let seat = self.line.iter().position(|(other, _)| *other == ticket);
-        seat.and_then(|seat| self.line.remove(seat)).is_some()
+        let position = self.line.iter().position(|(other, _)| *other == ticket);
+        position.and_then(|position| self.line.remove(position)).is_some()
     }
 
-    /// Calls so many workers, the one who keeps the time last.
+    /// Wakes so many workers, the timer owner last.
     #[inline]
-    pub(super) fn call(&mut self, count: usize, called: &mut ToWake) {
+    pub(super) fn wake(&mut self, count: usize, to_wake: &mut ToWake) {
         if self.is_empty() {
             return;
         }
         for _ in 0..count {
             let next = self.line.pop_front().or_else(|| self.timer_owner.take());
             let Some((_, waker)) = next else { return };
-            called.push(waker);
+            to_wake.push(waker);
         }
     }
 
-    /// The first key is due earlier than was thought: calls who keeps the time, or somebody to keep it.
-    pub(super) fn call_timekeeper(&mut self, called: &mut ToWake) {
+    /// Wakes the timer owner, because the first key is due earlier than before; without one, wakes a worker that becomes it.
+    pub(super) fn wake_timer_owner(&mut self, to_wake: &mut ToWake) {
         match &self.timer_owner {
-            Some((_, waker)) => called.push(waker.clone()),
-            None => self.call(1, called),
+            Some((_, waker)) => to_wake.push(waker.clone()),
+            None => self.wake(1, to_wake),
         }
     }
 
-    /// Calls somebody to keep the time if nobody does.
-    pub(super) fn want_timekeeper(&mut self, called: &mut ToWake) {
+    /// Wakes a worker that becomes the timer owner, if there is none.
+    pub(super) fn ensure_timer_owner(&mut self, to_wake: &mut ToWake) {
         if self.timer_owner.is_none() {
-            self.call(1, called);
+            self.wake(1, to_wake);
         }
     }
 
-    pub(super) fn call_all(&mut self, called: &mut ToWake) {
-        self.call(self.line.len() + 1, called);
+    pub(super) fn wake_all(&mut self, to_wake: &mut ToWake) {
+        self.wake(self.line.len() + 1, to_wake);
     }
 
-    fn keeps_time(&self, ticket: Ticket) -> bool {
+    fn is_timer_owner(&self, ticket: Ticket) -> bool {
         self.timer_owner
             .as_ref()
-            .is_some_and(|(keeper, _)| *keeper == ticket)
+            .is_some_and(|(owner, _)| *owner == ticket)
     }
 }
 

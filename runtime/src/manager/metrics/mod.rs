@@ -18,7 +18,10 @@ use prometheus_client::{
 
 use super::server::{HttpHandler, TextResponse};
 use crate::{
-    cache::SharedInformerFactory, client::Requests, controller::RegistrationError, events::Recorder,
+    cache::SharedInformerFactory,
+    client::{ApplyCache, RequestMetrics},
+    controller::RegistrationError,
+    events::Recorder,
 };
 
 pub(super) use collectors::QueueStatsReader;
@@ -93,11 +96,20 @@ impl Metrics {
     }
 
     /// Adds the request metrics of the operator's connection.
-    pub(super) fn count_requests(&mut self, requests: &Requests) {
+    pub(super) fn count_requests(&mut self, requests: &RequestMetrics) {
         self.registry.sub_registry_with_prefix("rest_client").register(
             "requests",
             "Requests to the API server by code, method and host",
             requests.metric(),
+        );
+    }
+
+    /// Adds the count of applies of the operator's clients that were not sent.
+    pub(super) fn count_skipped_applies(&mut self, applies: &ApplyCache) {
+        self.registry.register(
+            "kubewright_client_applies_skipped",
+            "Applies that were not sent, because the cache showed that they would change nothing",
+            applies.skipped().clone(),
         );
     }
 

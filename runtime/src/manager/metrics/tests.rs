@@ -161,8 +161,13 @@ async fn documented_metrics_equal_the_exported_ones() {
     controller.finished(Some(Outcome::Success), Duration::ZERO);
     metrics.observe_queues(vec![("foo".into(), Box::new(QueueStats::default))]);
     let (connection, slot) = Connection::late();
-    metrics.count_requests(slot.requests());
+    metrics.count_requests(slot.request_metrics());
     slot.connect(&ScriptedApi::new().connection());
+    let informers = SharedInformerFactory::new(connection.clone());
+    let connection = connection.with_cached_objects(informers.cached_objects());
+    if let Some(applies) = connection.apply_cache() {
+        metrics.count_skipped_applies(applies);
+    }
     // Counts with any response.
     let client = TypedClient::<Deployment, (Get,)>::new(connection);
     let _ = client.get(&NamespacedName::namespaced("default", "web")).await;

@@ -1,11 +1,11 @@
-//! Waits that differ.
+//! Jitter for another rate limiter.
 
 use std::time::Duration;
 
 use super::RateLimiter;
 
-/// The wait of another limiter and a random share of it more: keys that failed together, of one operator or of many, do not come
-/// back together. client-go has no such limiter.
+/// Adds jitter to another rate limiter, so that keys that failed together, in one operator or in many, are not retried together. client-go
+/// has no such rate limiter.
 #[derive(Debug)]
 pub struct Jittered<L> {
     limiter: L,
@@ -13,8 +13,8 @@ pub struct Jittered<L> {
 }
 
 impl<L> Jittered<L> {
-    /// Waits are as long as `limiter` says, and longer by up to `share` of that: with 0.5, one second becomes 1 to 1.5 seconds. A share that is
-    /// negative or no number is none.
+    /// Delays of `limiter` become longer by up to `share` of them: with 0.5, one second becomes 1 to 1.5 seconds. A negative or not finite
+    /// share counts as 0.
     pub fn new(limiter: L, share: f64) -> Self {
         Self {
             limiter,

@@ -1,10 +1,11 @@
-//! Two limiters at once.
+//! The longer delay of two rate limiters: client-go's MaxOfRateLimiter.
 
 use std::time::Duration;
 
 use super::RateLimiter;
 
-/// The longer wait of two limiters. Both are always asked, so that a bucket's token is spent in any case. Nest it for more than two.
+/// The longer delay of two rate limiters. Both are always called, so that a bucket's token is spent in any case. Nest it for more than two.
+/// client-go's `MaxOfRateLimiter`.
 #[derive(Debug)]
 pub struct MaxOf<A, B>(pub A, pub B);
 

@@ -1,10 +1,10 @@
-//! No wait too long.
+//! An upper bound for another rate limiter: client-go's WithMaxWaitRateLimiter.
 
 use std::time::Duration;
 
 use super::RateLimiter;
 
-/// The wait of another limiter, but no longer than a maximum.
+/// The delay of another rate limiter, at most a maximum. client-go's `WithMaxWaitRateLimiter`.
 #[derive(Debug)]
 pub struct MaxWait<L> {
     limiter: L,
@@ -12,7 +12,7 @@ pub struct MaxWait<L> {
 }
 
 impl<L> MaxWait<L> {
-    /// Cuts the waits of `limiter` at `max`.
+    /// Limits the delays of `limiter` to `max`.
     pub fn new(limiter: L, max: Duration) -> Self {
         Self { limiter, max }
     }

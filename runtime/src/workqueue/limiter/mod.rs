@@ -1,35 +1,35 @@
-//! How long a key waits after a failure.
+//! Rate limiters: the backoff of a key after failures.
 
-mod bucket;
-mod exponential;
-mod failures;
-mod fast_slow;
+mod failure_counts;
+mod item_exponential;
+mod item_fast_slow;
 mod jittered;
 mod max_of;
 mod max_wait;
 #[cfg(test)]
 mod tests;
+mod token_bucket;
 
 use std::time::Duration;
 
 pub use self::{
-    bucket::TokenBucket, exponential::ItemExponential, fast_slow::ItemFastSlow, jittered::Jittered,
-    max_of::MaxOf, max_wait::MaxWait,
+    item_exponential::ItemExponential, item_fast_slow::ItemFastSlow, jittered::Jittered, max_of::MaxOf,
+    max_wait::MaxWait, token_bucket::TokenBucket,
 };
 use super::Key;
 
-/// Says how long a key waits before it is tried again, and remembers its failures.
+/// Returns the backoff of failed keys, and remembers their failures: client-go's `RateLimiter`.
 pub trait RateLimiter<K>: Send + Sync + 'static {
-    /// How long the key waits after one more failure.
+    /// Returns the delay before the key is requeued after one more failure.
     fn when(&self, key: &K) -> Duration;
-    /// Forgets the key's failures: it succeeded, or is given up.
+    /// Forgets the key's failures, because it succeeded or is not retried.
     fn forget(&self, key: &K);
-    /// How many failures of the key are remembered.
+    /// Returns how many failures of the key are remembered.
     fn num_requeues(&self, key: &K) -> usize;
 }
 
-/// client-go's default: the longer of 5 ms · 2ⁿ, at most 1000 s, for the key, and what a bucket of 100 tokens, 10 more a second,
-/// says for all keys together.
+/// Creates client-go's default rate limiter: the longer of the key's exponential backoff, 5 ms · 2ⁿ up to 1000 s, and the wait of a token
+/// bucket for all keys, with 100 tokens and 10 more a second.
 pub fn default_limiter<K: Key>() -> MaxOf<ItemExponential<K>, TokenBucket> {
     MaxOf(
         ItemExponential::new(Duration::from_millis(5), Duration::from_secs(1000)),

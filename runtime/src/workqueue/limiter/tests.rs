@@ -1,4 +1,4 @@
-//! client-go's tests of its limiters; each names the test that pins the same behaviour there.
+//! Ports of client-go's tests of its rate limiters, each with the original's name.
 
 use tokio::time::advance;
 
@@ -11,7 +11,7 @@ fn millis<const N: usize>(limiter: &impl RateLimiter<&'static str>, key: &'stati
 
 /// client-go: TestItemExponentialFailureRateLimiter
 #[test]
-fn failures_of_a_key_double_its_wait() {
+fn backoff_of_a_key_doubles() {
     let limiter = ItemExponential::new(Duration::from_millis(1), Duration::from_secs(1));
     assert_eq!(millis(&limiter, "one"), [1, 2, 4, 8, 16]);
     assert_eq!(limiter.num_requeues(&"one"), 5);
@@ -25,7 +25,7 @@ fn failures_of_a_key_double_its_wait() {
 
 /// client-go: TestItemExponentialFailureRateLimiterOverFlow
 #[test]
-fn many_failures_wait_the_longest_time() {
+fn backoff_is_limited_to_the_maximum() {
     let limiter = ItemExponential::new(Duration::from_millis(1), Duration::from_secs(1000));
     assert_eq!(millis(&limiter, "one"), [1, 2, 4, 8, 16, 32]);
     let _ = millis::<1000>(&limiter, "overflow1");
@@ -39,11 +39,11 @@ fn many_failures_wait_the_longest_time() {
 
 /// golang.org/x/time/rate's reservations, as client-go's BucketRateLimiter uses them.
 #[tokio::test(start_paused = true)]
-async fn a_bucket_lets_a_burst_pass_and_then_its_rate() {
+async fn bucket_passes_a_burst_and_then_its_rate() {
     let limiter = TokenBucket::new(10.0, 3);
     assert_eq!(millis(&limiter, "one"), [0, 0, 0, 100, 200]);
     advance(Duration::from_millis(250)).await;
-    // Two tokens were promised ahead, and two and a half came back.
+    // Two tokens were reserved, and two and a half were refilled.
     assert_eq!(millis(&limiter, "two"), [50]);
     advance(Duration::from_hours(1)).await;
     assert_eq!(
@@ -53,9 +53,9 @@ async fn a_bucket_lets_a_burst_pass_and_then_its_rate() {
     );
 }
 
-/// The wait doubles beyond what 32 bits count.
+/// The factor may exceed 32 bits.
 #[test]
-fn a_small_base_doubles_as_long_as_it_takes() {
+fn backoff_of_a_small_base_doubles_beyond_32_bits() {
     let limiter = ItemExponential::new(Duration::from_nanos(1), Duration::from_hours(1000));
     let waits: Vec<_> = (0..60).map(|_| limiter.when(&"one")).collect();
     assert_eq!(waits[33], Duration::from_nanos(1 << 33));
@@ -64,7 +64,7 @@ fn a_small_base_doubles_as_long_as_it_takes() {
 
 /// client-go: TestItemFastSlowRateLimiter
 #[test]
-fn some_failures_wait_short_and_then_all_wait_long() {
+fn first_failures_are_fast_and_further_ones_slow() {
     let limiter = ItemFastSlow::new(Duration::from_millis(5), Duration::from_secs(10), 3);
     assert_eq!(millis(&limiter, "one"), [5, 5, 5, 10_000, 10_000]);
     assert_eq!(limiter.num_requeues(&"one"), 5);
@@ -78,7 +78,7 @@ fn some_failures_wait_short_and_then_all_wait_long() {
 
 /// client-go: TestWithMaxWaitRateLimiter
 #[test]
-fn no_wait_is_longer_than_the_longest() {
+fn delay_is_limited_to_the_maximum() {
     let limiter = ItemFastSlow::new(Duration::from_millis(10), Duration::from_secs(1000), 2);
     let limiter = MaxWait::new(limiter, Duration::from_millis(500));
     assert_eq!(millis(&limiter, "one"), [10, 10, 500, 500]);
@@ -88,7 +88,7 @@ fn no_wait_is_longer_than_the_longest() {
 }
 
 #[test]
-fn jitter_makes_waits_longer_and_different() {
+fn jitter_lengthens_delays_randomly() {
     let limiter = Jittered::new(
         ItemFastSlow::new(Duration::from_secs(1), Duration::ZERO, 1000),
         0.5,
@@ -96,7 +96,7 @@ fn jitter_makes_waits_longer_and_different() {
     let waits: Vec<_> = (0..1000).map(|_| limiter.when(&"one")).collect();
     let (least, most) = (Duration::from_secs(1), Duration::from_millis(1500));
     assert!(waits.iter().all(|wait| (least..=most).contains(wait)));
-    // A thousand even choices leave neither end out.
+    // A thousand uniform samples cover both ends.
     assert!(waits.iter().any(|&wait| wait < Duration::from_millis(1050)));
     assert!(waits.iter().any(|&wait| wait > Duration::from_millis(1450)));
     assert_eq!(limiter.num_requeues(&"one"), 1000);
@@ -112,7 +112,7 @@ fn jitter_makes_waits_longer_and_different() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_empty_bucket_without_a_rate_is_no_panic() {
+async fn empty_bucket_without_a_rate_does_not_panic() {
     let limiter = TokenBucket::new(0.0, 1);
     assert_eq!(limiter.when(&"one"), Duration::ZERO);
     assert_eq!(limiter.when(&"one"), Duration::from_hours(365 * 24));
@@ -120,7 +120,7 @@ async fn an_empty_bucket_without_a_rate_is_no_panic() {
 
 /// client-go: TestMaxOfRateLimiter
 #[test]
-fn the_longer_wait_of_two_limiters_wins() {
+fn longer_delay_of_two_limiters_wins() {
     let limiter = MaxOf(
         ItemFastSlow::new(Duration::from_millis(5), Duration::from_secs(3), 3),
         ItemExponential::new(Duration::from_millis(1), Duration::from_secs(1)),
@@ -137,7 +137,7 @@ fn the_longer_wait_of_two_limiters_wins() {
 
 /// As client-go's default uses it.
 #[tokio::test(start_paused = true)]
-async fn the_longer_wait_wins_and_both_are_asked() {
+async fn longer_delay_wins_and_both_limiters_are_called() {
     let limiter = MaxOf(
         ItemExponential::new(Duration::from_millis(1), Duration::from_secs(1)),
         TokenBucket::new(100.0, 2),
@@ -157,7 +157,7 @@ async fn the_longer_wait_wins_and_both_are_asked() {
 
 /// client-go: DefaultTypedControllerRateLimiter
 #[tokio::test(start_paused = true)]
-async fn the_default_is_client_gos() {
+async fn default_limiter_is_client_gos() {
     let limiter = default_limiter();
     assert_eq!(millis(&limiter, "one"), [5, 10, 20, 40]);
     for other in 0..96 {

@@ -1,4 +1,4 @@
-//! client-go's tests of its queue: each key once, never in two hands.
+//! Ports of client-go's tests of its queue: keys are deduplicated and processed by one worker at a time.
 
 use std::{
     pin::pin,
@@ -11,7 +11,7 @@ use crate::wake_batch::{batch_wakes, tests::WakeCounter};
 
 /// client-go: TestBasic
 #[tokio::test(start_paused = true)]
-async fn many_producers_and_consumers() {
+async fn concurrent_producers_and_consumers() {
     const ADDED_LATE: usize = 1000;
     for with_drain in [false, true] {
         let queue = queue::<usize>();
@@ -49,7 +49,7 @@ async fn many_producers_and_consumers() {
 
 /// client-go: TestAddWhileProcessing
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn keys_are_added_while_they_are_processed() {
+async fn keys_can_be_added_while_they_are_processed() {
     for with_drain in [false, true] {
         let queue = queue::<usize>();
         let (mut producers, mut consumers) = (JoinSet::new(), JoinSet::new());
@@ -80,7 +80,7 @@ async fn keys_are_added_while_they_are_processed() {
 
 /// client-go: TestLen
 #[test]
-fn len_counts_keys_not_adds() {
+fn len_counts_keys() {
     let queue = queue::<&str>();
     for (key, len) in [("foo", 1), ("bar", 2), ("foo", 2)] {
         queue.add(key);
@@ -90,7 +90,7 @@ fn len_counts_keys_not_adds() {
 
 /// client-go: TestReinsert
 #[tokio::test(start_paused = true)]
-async fn a_key_added_while_processed_waits_again_when_done() {
+async fn key_added_while_processing_is_requeued_when_done() {
     let queue = queue();
     queue.add("foo");
     assert_eq!(queue.get().await, Some("foo"));
@@ -104,7 +104,7 @@ async fn a_key_added_while_processed_waits_again_when_done() {
 
 /// client-go: TestCollapse
 #[tokio::test(start_paused = true)]
-async fn a_key_added_twice_waits_once() {
+async fn duplicate_add_is_collapsed() {
     let queue = queue();
     queue.add("bar");
     queue.add("bar");
@@ -115,7 +115,7 @@ async fn a_key_added_twice_waits_once() {
 
 /// client-go: TestCollapseWhileProcessing
 #[tokio::test(start_paused = true)]
-async fn a_key_added_twice_while_processed_waits_once() {
+async fn duplicate_add_while_processing_is_collapsed() {
     let queue = queue();
     queue.add("foo");
     assert_eq!(queue.get().await, Some("foo"));
@@ -142,7 +142,7 @@ async fn a_key_added_twice_while_processed_waits_once() {
 
 /// client-go: TestGarbageCollection
 #[tokio::test(start_paused = true)]
-async fn a_key_that_is_done_is_dropped() {
+async fn done_key_is_dropped() {
     let queue = queue();
     let key = Arc::new("big");
     queue.add(key.clone());
@@ -154,9 +154,9 @@ async fn a_key_that_is_done_is_dropped() {
     assert_eq!(Arc::strong_count(&key), 1);
 }
 
-/// Cancelled waits take no key and lose no wake-up.
+/// A cancelled get takes no key and loses no wake-up.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_cancelled_get_loses_no_key() {
+async fn cancelled_get_loses_no_key() {
     let queue = queue::<usize>();
     let stop = Arc::new(AtomicBool::new(false));
     let mut cancelled = JoinSet::new();
@@ -190,10 +190,10 @@ async fn a_cancelled_get_loses_no_key() {
     assert_eq!(got, (0..2000).collect::<Vec<_>>());
 }
 
-/// A sleeping worker is woken when all keys of the batch were added, not for each key.
+/// A batch of added keys wakes a worker once.
 #[tokio::test]
-async fn worker_is_woken_once_for_keys_that_are_added_in_a_batch() {
-    let (queue, worker) = (queue::<usize>(), Arc::new(WakeCounter::default()));
+async fn batch_of_adds_wakes_a_worker_once() {
+    let (queue, worker) = (queue::<usize>(), Arc::new(Counted::default()));
     let waker = Waker::from(worker.clone());
     let mut cx = Context::from_waker(&waker);
     let woken = || worker.wakes();

@@ -1,10 +1,10 @@
-//! client-go's tests of its delaying and its rate limiting queue.
+//! Ports of client-go's tests of its delaying and its rate limiting queue.
 
 use super::*;
 
 /// client-go: TestSimpleQueue
 #[tokio::test(start_paused = true)]
-async fn a_delayed_key_comes_once() {
+async fn delayed_key_is_handed_out_once() {
     let queue = queue();
     queue.add_after("foo", millis(50));
     assert_eq!(queue.len(), 0);
@@ -18,7 +18,7 @@ async fn a_delayed_key_comes_once() {
 
 /// client-go: TestDeduping
 #[tokio::test(start_paused = true)]
-async fn of_two_delays_the_earlier_wins() {
+async fn earlier_of_two_delays_wins() {
     let queue = queue();
     for (first, second) in [(50, 70), (50, 30)] {
         queue.add_after("foo", millis(first));
@@ -34,7 +34,7 @@ async fn of_two_delays_the_earlier_wins() {
 
 /// client-go: TestAddTwoFireEarly
 #[tokio::test(start_paused = true)]
-async fn a_delay_that_is_added_later_may_come_earlier() {
+async fn later_add_with_a_shorter_delay_is_first() {
     let queue = queue();
     queue.add_after("foo", Duration::from_secs(1));
     queue.add_after("bar", millis(50));
@@ -50,7 +50,7 @@ async fn a_delay_that_is_added_later_may_come_earlier() {
 
 /// client-go: TestCopyShifting
 #[tokio::test(start_paused = true)]
-async fn delayed_keys_come_in_the_order_of_their_times() {
+async fn delayed_keys_are_handed_out_in_the_order_of_their_times() {
     let queue = queue();
     queue.add_after("foo", millis(1000));
     queue.add_after("bar", millis(500));
@@ -64,7 +64,7 @@ async fn delayed_keys_come_in_the_order_of_their_times() {
 
 /// client-go's delaying queue: adding at once does not cancel a delay.
 #[tokio::test(start_paused = true)]
-async fn adding_a_key_leaves_its_delay_alone() {
+async fn add_does_not_cancel_a_delay() {
     let queue = queue();
     queue.add_after("foo", millis(50));
     queue.add("foo");
@@ -74,8 +74,7 @@ async fn adding_a_key_leaves_its_delay_alone() {
     }
 }
 
-/// Workers that wait are woken at the time of each key, not before and not later, also when an earlier one is added meanwhile and when
-/// the one that keeps the time goes away.
+/// Waiting workers get each key exactly when it is due, also if an earlier key is added or the timer owner is cancelled.
 #[tokio::test(start_paused = true)]
 async fn waiting_workers_get_delayed_keys_at_their_time() {
     let queue = queue();
@@ -102,9 +101,9 @@ async fn waiting_workers_get_delayed_keys_at_their_time() {
     assert_eq!(got, expected.map(|(key, at)| (Some(key), millis(at))));
 }
 
-/// A delay beyond the clock's range is a long one, no panic.
+/// A delay beyond the clock's range is cut.
 #[tokio::test(start_paused = true)]
-async fn an_endless_delay_is_no_panic() {
+async fn endless_delay_does_not_panic() {
     let queue = queue();
     queue.add_after("foo", Duration::MAX);
     assert_eq!(queue.stats().delayed, 1);
@@ -113,7 +112,7 @@ async fn an_endless_delay_is_no_panic() {
 
 /// client-go: TestRateLimitingQueue
 #[tokio::test(start_paused = true)]
-async fn failures_of_a_key_delay_it() {
+async fn failures_of_a_key_increase_its_backoff() {
     let limiter = ItemExponential::new(millis(1), Duration::from_secs(1));
     let queue = WorkQueue::with_limits(Box::new(limiter), Arc::new(NoQueueMetrics), QueueLimits::SMALL);
     for (key, delay) in [("one", 1), ("one", 2), ("two", 1), ("two", 2)] {

@@ -1,11 +1,11 @@
-//! What the queue counts, and what it holds.
+//! Metrics and figures of the queue.
 
 use parking_lot::Mutex;
 
 use super::*;
 
 #[derive(Debug, Default, Clone, PartialEq)]
-struct Counts {
+struct QueueCounts {
     added: usize,
     retried: usize,
     waited: Vec<Duration>,
@@ -13,10 +13,10 @@ struct Counts {
 }
 
 #[derive(Default)]
-struct Counted(Mutex<Counts>);
+struct Counted(Mutex<QueueCounts>);
 
 impl Counted {
-    fn read(&self) -> Counts {
+    fn read(&self) -> QueueCounts {
         self.0.lock().clone()
     }
 }
@@ -70,7 +70,7 @@ async fn metrics_count_adds_and_measure_waiting_and_work() {
     queue.done(&"foo");
     assert_eq!(metrics.read().worked, [millis(25), millis(1)]);
 
-    // A delayed key waits from its time on, not from when somebody looked.
+    // A delayed key counts as queued from its due time on, not from the next access.
     queue.add_after("foo", millis(10));
     assert_eq!((metrics.read().added, metrics.read().retried), (2, 1));
     advance(millis(15)).await;

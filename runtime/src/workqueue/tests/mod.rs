@@ -1,5 +1,5 @@
-//! client-go's tests of its queues, on a paused clock, and those of what client-go has not; each names the test that pins the same
-//! behaviour there. `model` has the queue against a model.
+//! Ports of client-go's tests of its queues, each with the original's name, and tests of our additions; on a paused clock. `model` compares
+//! the queue with a model.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -10,7 +10,7 @@ use tokio::{
 
 use super::{
     ItemExponential, NoQueueMetrics, Priority, QueueMetrics, QueueStats, WorkQueue, default_limiter,
-    limits::QueueLimits,
+    key_table::BatchSizes,
 };
 
 mod basic;
@@ -23,20 +23,26 @@ mod shutdown;
 
 type Keys = WorkQueue<&'static str>;
 
+/// So small that few keys fill the add buffer and are handled in batches.
+const SMALL_BATCHES: BatchSizes = BatchSizes {
+    add_buffer: 3,
+    many_keys: 2,
+    removal_batch: 3,
+};
+
 fn millis(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
 fn queue<K: super::Key>() -> Arc<WorkQueue<K>> {
-    let limiter = Box::new(default_limiter());
-    Arc::new(WorkQueue::with_limits(
-        limiter,
+    Arc::new(WorkQueue::with_batch_sizes(
+        Box::new(default_limiter()),
         Arc::new(NoQueueMetrics),
-        QueueLimits::SMALL,
+        SMALL_BATCHES,
     ))
 }
 
-/// Nothing comes out now, nor without the clock moving.
+/// Asserts that no key is handed out until time passes.
 async fn assert_blocked(queue: &Keys) {
     assert!(timeout(Duration::ZERO, queue.get()).await.is_err());
 }
@@ -49,7 +55,7 @@ async fn shut_down(queue: &WorkQueue<usize>, with_drain: bool) {
     }
 }
 
-/// Starts a drain, and returns when it waits.
+/// Starts a drain, and returns when it is waiting.
 async fn start_drain(queue: &Arc<Keys>) -> tokio::task::JoinHandle<()> {
     let drain = tokio::spawn({
         let queue = queue.clone();

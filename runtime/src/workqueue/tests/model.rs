@@ -1,4 +1,4 @@
-//! The queue against a model, and its promises under threads.
+//! Compares the queue with a model, and tests its guarantees with threads.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -16,7 +16,10 @@ use tokio::{
     time::{Instant, advance, sleep, timeout},
 };
 
-use super::super::{ItemExponential, NoQueueMetrics, Priority, WorkQueue, limits::QueueLimits};
+use super::{
+    super::{ItemExponential, NoQueueMetrics, Priority, WorkQueue},
+    SMALL_BATCHES,
+};
 
 const KEYS: usize = 5;
 const WORKERS: usize = 3;
@@ -32,10 +35,10 @@ enum Step {
     Park(usize, u64),
     Unpark(usize),
     Advance(u64),
-    /// Whoever looks has what was added taken up.
+    /// Reads the figures, which drains the add buffer.
     Look,
     ShutDown,
-    /// The same, and somebody waits beside the steps until workers hold nothing.
+    /// Shuts down with a drain, which waits concurrently until no key is processed.
     Drain,
 }
 
@@ -52,7 +55,7 @@ fn step() -> impl Strategy<Value = Step> {
         2 => (0..KEYS).prop_map(Step::Unpark),
         4 => (0..30u64).prop_map(Step::Advance),
         4 => Just(Step::Look),
-        // Rare: most runs end without one.
+        // Rare: most runs end without it.
         1 => (0..20u8).prop_map(|dice| match dice {
             0 => Step::ShutDown,
             1 => Step::Drain,
@@ -61,20 +64,20 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// client-go's two sets and lists by priority, and lists of times, as plainly as can be.
+/// A simple model: client-go's dirty and processing sets, lists by priority, and lists of times.
 #[derive(Default)]
 struct Model {
     now: u64,
-    /// Who wants attention, and how much.
+    /// The dirty keys with their priorities.
     dirty: BTreeMap<usize, i8>,
-    /// Who is in whose hands, and with what priority it came there.
+    /// The processing keys with the priorities at which they were handed out.
     processing: BTreeMap<usize, i8>,
     parked: BTreeMap<usize, i8>,
-    /// Who waits, in the order in which they came.
+    /// The queued keys in their order.
     line: Vec<usize>,
     due: Vec<(u64, usize, i8)>,
     deadlines: Vec<(u64, usize)>,
-    /// What came before, newest last: the priorities that waited, the one that was served.
+    /// Earlier gets, newest last: the priorities that had keys, and the one that was served.
     history: Vec<(BTreeSet<i8>, i8)>,
     failures: BTreeMap<usize, u32>,
     shut_down: bool,
@@ -121,7 +124,7 @@ impl Model {
         }
         self.due.retain(|&(_, other, _)| other != key);
         self.due.push((at, key, priority));
-        // Stable: keys of one moment keep their order.
+        // A stable sort: keys with the same time keep their order.
         self.due.sort_by_key(|&(at, ..)| at);
     }
 
@@ -141,7 +144,7 @@ impl Model {
                 .iter()
                 .all(|(waited, served)| waited.len() > 1 && Some(served) == waited.last());
         let served = if others_turn {
-            // Higher ones win a draw.
+            // On a tie the higher priority wins.
             let others = waiting.iter().rev().skip(1);
             *others
                 .rev()
@@ -161,7 +164,7 @@ impl Model {
         Some(key)
     }
 
-    /// How often others were served since this priority was, while it waited.
+    /// How often others were served since this priority was, while it had keys.
     fn passed(&self, priority: i8) -> usize {
         let since = self
             .history
@@ -173,7 +176,7 @@ impl Model {
 
     fn done(&mut self, key: usize) {
         self.processing.remove(&key);
-        // A drain that ended does not begin anew when a key is handed out.
+        // A finished drain does not restart when a key is handed out.
         self.draining &= !self.processing.is_empty();
         if self.dirty.contains_key(&key) {
             self.line.push(key);
@@ -238,10 +241,11 @@ impl Model {
 
 fn new_queue() -> WorkQueue<usize> {
     let limiter = ItemExponential::new(Duration::from_millis(5), Duration::from_secs(1));
-    WorkQueue::with_limits(Box::new(limiter), Arc::new(NoQueueMetrics), QueueLimits::SMALL)
+    let limiter = limiter.with_batch_sizes(SMALL_BATCHES);
+    WorkQueue::with_batch_sizes(Box::new(limiter), Arc::new(NoQueueMetrics), SMALL_BATCHES)
 }
 
-/// What a get answers without waiting; the outer option is none when it would wait.
+/// The result of a get that does not wait; the outer option is `None` if it would wait.
 async fn get_now(queue: &WorkQueue<usize>) -> Option<Option<usize>> {
     timeout(Duration::ZERO, queue.get()).await.ok()
 }
@@ -297,7 +301,7 @@ async fn compare(steps: Vec<Step>) {
                 model.shut_down(false);
             }
             Step::Drain => {
-                // Unconstrained: it must not wait for anything but the queue.
+                // Unconstrained: tokio's cooperative budget must not make it wait.
                 drains.push(Box::pin(unconstrained(queue.shut_down_with_drain())));
                 model.shut_down(true);
             }
@@ -305,7 +309,7 @@ async fn compare(steps: Vec<Step>) {
         }
         drains.retain_mut(|drain| drain.now_or_never().is_none());
         assert_eq!(!drains.is_empty(), model.draining, "after {step:?}");
-        // Keys become due when somebody looks.
+        // Keys become due at an access.
         if matches!(step, Step::Look | Step::Advance(_) | Step::Park(..)) {
             check(&queue, &model);
         }
@@ -338,10 +342,10 @@ fn check(queue: &WorkQueue<usize>, model: &Model) {
     }
 }
 
-/// Who adds what and when, in milliseconds; workers run beside it.
+/// Adds by time in milliseconds: key, and an optional delay.
 type Script = Vec<(u64, usize, Option<u64>)>;
 
-/// Runs a script with workers that wait, and answers when each key was handed out.
+/// Runs a script with waiting workers, and returns when each key was handed out.
 async fn run_workers(script: Script, workers: usize) -> BTreeMap<usize, BTreeSet<u64>> {
     let queue = Arc::new(new_queue());
     let start = Instant::now();
@@ -388,13 +392,13 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn does_what_the_model_does(steps in vec(step(), 1..200)) {
+    fn queue_behaves_as_the_model(steps in vec(step(), 1..200)) {
         on_paused_clock(compare(steps));
     }
 
-    /// With more workers than keys and no work to do, each key comes at the very times at which it was added or became due.
+    /// With more workers than keys, each key is handed out at the times at which it was added or became due.
     #[test]
-    fn idle_workers_get_each_key_at_its_time(
+    fn idle_workers_get_each_key_when_it_is_due(
         script in vec((1..20u64, 0..KEYS, proptest::option::of(1..60u64)), 1..40)
     ) {
         let (mut now, mut expected) = (0, BTreeMap::<usize, BTreeSet<u64>>::new());
@@ -417,15 +421,14 @@ proptest! {
         for (key, at) in due {
             expected.entry(key).or_default().insert(at);
         }
-        // Sets: an add and a due time of one moment may be one call or two.
+        // Sets, because an add and a due time at the same time may be one get or two.
         prop_assert_eq!(on_paused_clock(run_workers(script, KEYS + 1)), expected);
     }
 }
 
-/// On real threads, with priorities, and with workers that park keys: no key is in two hands, and the last add of each key is followed by a
-/// get.
+/// On real threads, with priorities and parking: no key is processed by two workers, and the last add of each key is followed by a get.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn threads_lose_no_key_and_share_none() {
+async fn no_key_is_lost_or_processed_twice_on_threads() {
     const ROUNDS: usize = 2000;
     const SOON: Duration = Duration::from_micros(200);
     let queue = Arc::new(new_queue());

@@ -1,4 +1,4 @@
-//! Keys that a worker puts aside.
+//! Parked keys.
 
 use super::*;
 
@@ -11,7 +11,7 @@ async fn parked() -> Arc<Keys> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_parked_key_is_neither_held_nor_waiting() {
+async fn parked_key_is_neither_processing_nor_queued() {
     let queue = parked().await;
     assert_blocked(&queue).await;
     let stats = queue.stats();
@@ -24,7 +24,7 @@ async fn a_parked_key_is_neither_held_nor_waiting() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_key_that_is_unparked_waits_again_though_nobody_added_it() {
+async fn unparked_key_is_queued_without_an_add() {
     let queue = parked().await;
     let worker = tokio::spawn({
         let queue = queue.clone();
@@ -42,7 +42,7 @@ async fn a_key_that_is_unparked_waits_again_though_nobody_added_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_parked_key_waits_again_at_its_deadline() {
+async fn parked_key_is_queued_at_its_deadline() {
     let queue = parked().await;
     let start = Instant::now();
     assert_eq!(queue.get().await, Some("foo"));
@@ -52,7 +52,7 @@ async fn a_parked_key_waits_again_at_its_deadline() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_deadline_wakes_workers_that_wait_already() {
+async fn deadline_wakes_waiting_workers() {
     let queue = queue();
     queue.add("foo");
     assert_eq!(queue.get().await, Some("foo"));
@@ -69,7 +69,7 @@ async fn a_deadline_wakes_workers_that_wait_already() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_deadline_that_has_passed_parks_for_no_time() {
+async fn passed_deadline_queues_at_once() {
     let queue = queue();
     queue.add("foo");
     assert_eq!(queue.get().await, Some("foo"));
@@ -78,7 +78,7 @@ async fn a_deadline_that_has_passed_parks_for_no_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_added_to_a_parked_key_waits_with_it() {
+async fn add_to_a_parked_key_is_kept_until_it_is_unparked() {
     let queue = parked().await;
     queue.add("foo");
     queue.add_after("foo", millis(10));
@@ -92,7 +92,7 @@ async fn what_is_added_to_a_parked_key_waits_with_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_delay_outlives_parking() {
+async fn delay_is_kept_while_parked() {
     let queue = parked().await;
     queue.add_after("foo", millis(300));
     queue.unpark(&"foo");
@@ -104,7 +104,7 @@ async fn a_delay_outlives_parking() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_key_that_was_added_before_it_was_parked_waits_once() {
+async fn key_added_before_parking_is_queued_once() {
     let queue = queue();
     queue.add("foo");
     assert_eq!(queue.get().await, Some("foo"));
@@ -118,7 +118,7 @@ async fn a_key_that_was_added_before_it_was_parked_waits_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_a_key_that_is_held_can_be_parked() {
+async fn only_a_processing_key_can_be_parked() {
     let queue = queue();
     assert!(!queue.park(&"unknown", Instant::now()));
     queue.add("foo");
@@ -127,7 +127,7 @@ async fn only_a_key_that_is_held_can_be_parked() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_parked_key_keeps_its_priority_or_gets_a_higher_one() {
+async fn parked_key_keeps_or_raises_its_priority() {
     let queue = queue();
     for (added, expected) in [(None, ["bar", "foo"]), (Some(Priority(1)), ["foo", "bar"])] {
         queue.add_with_priority("foo", Priority::LOW);
@@ -147,7 +147,7 @@ async fn a_parked_key_keeps_its_priority_or_gets_a_higher_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn shutting_down_gives_parked_keys_up() {
+async fn shut_down_drops_parked_keys() {
     for with_add in [false, true] {
         let queue = parked().await;
         if with_add {
@@ -167,7 +167,7 @@ async fn shutting_down_gives_parked_keys_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_drain_ends_when_the_last_key_is_parked() {
+async fn drain_ends_when_the_last_key_is_parked() {
     let queue = queue();
     queue.add("foo");
     assert_eq!(queue.get().await, Some("foo"));
@@ -177,9 +177,9 @@ async fn a_drain_ends_when_the_last_key_is_parked() {
     assert_eq!(queue.get().await, None);
 }
 
-/// Real threads that park and unpark: nothing is lost.
+/// Parks and unparks on real threads: no key is lost.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn threads_that_park_lose_no_key() {
+async fn no_key_is_lost_by_parking_on_threads() {
     let queue = queue::<usize>();
     let mut workers = JoinSet::new();
     for _ in 0..4 {

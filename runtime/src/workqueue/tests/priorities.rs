@@ -1,8 +1,8 @@
-//! Priorities. Where controller-runtime's priority queue has the same rule, the test names its own.
+//! Priorities. A test of a rule of controller-runtime's priority queue names the original.
 
 use super::*;
 
-/// Takes everything that waits, done at once.
+/// Takes all queued keys.
 async fn drain<K: crate::workqueue::Key>(queue: &WorkQueue<K>) -> Vec<K> {
     let mut keys = Vec::new();
     while !queue.is_empty() {
@@ -26,7 +26,7 @@ fn depths<K: crate::workqueue::Key>(queue: &WorkQueue<K>) -> Vec<(i8, usize)> {
 
 /// controller-runtime: TestHighPriorityItemsAreReturnedBeforeLowPriorityItemMultipleTimes, but for the share of the lower ones.
 #[tokio::test(start_paused = true)]
-async fn higher_priorities_come_first_each_in_order() {
+async fn higher_priorities_are_first_each_in_order() {
     let queue = queue();
     for (key, priority) in [("a", -10), ("b", 0), ("c", 5), ("d", 0), ("e", 5), ("f", -10)] {
         queue.add_with_priority(key, Priority(priority));
@@ -39,7 +39,7 @@ async fn higher_priorities_come_first_each_in_order() {
 /// controller-runtime: "gets pushed to the front if the priority increases", "retains the highest priority" and "follows FIFO order in the
 /// new priority queue when item priority changes"
 #[tokio::test(start_paused = true)]
-async fn a_higher_priority_raises_a_key_to_the_end_of_that_line() {
+async fn higher_priority_moves_a_key_to_the_end_of_that_line() {
     let queue = queue();
     for key in ["foo", "bar", "baz"] {
         queue.add_with_priority(key, Priority::LOW);
@@ -53,7 +53,7 @@ async fn a_higher_priority_raises_a_key_to_the_end_of_that_line() {
 
 /// controller-runtime: "will not decrease the priority"
 #[tokio::test(start_paused = true)]
-async fn a_lower_priority_changes_nothing() {
+async fn lower_priority_changes_nothing() {
     let queue = queue();
     queue.add("foo");
     queue.add("bar");
@@ -64,14 +64,14 @@ async fn a_lower_priority_changes_nothing() {
 
 /// Not so in controller-runtime (its issue 3496).
 #[tokio::test(start_paused = true)]
-async fn a_low_priority_has_an_eighth_of_the_queue() {
+async fn low_priority_has_an_eighth_of_the_queue() {
     let queue = queue();
     for key in 0..100 {
         queue.add_with_priority(1000 + key, Priority::LOW);
     }
     let mut taken = Vec::new();
     for key in 0..160 {
-        // There is always something of the high priority.
+        // A key of the high priority is always queued.
         queue.add(2 * key);
         queue.add(2 * key + 1);
         let key = queue.get().await.unwrap();
@@ -84,7 +84,7 @@ async fn a_low_priority_has_an_eighth_of_the_queue() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn lower_priorities_share_their_eighth() {
+async fn lower_priorities_share_an_eighth() {
     let queue = queue::<(i8, usize)>();
     for priority in [10, 0, -1, -2] {
         for key in 0..100 {
@@ -100,9 +100,9 @@ async fn lower_priorities_share_their_eighth() {
     assert_eq!(counts, [(10, 84), (0, 4), (-1, 4), (-2, 4)].into());
 }
 
-/// A raised key leaves an empty slot behind; they do not pile up.
+/// The empty slots of raised keys are freed.
 #[tokio::test(start_paused = true)]
-async fn raising_again_and_again_takes_no_memory() {
+async fn repeated_raising_does_not_leak_memory() {
     let queue = queue();
     for key in 0..10 {
         queue.add_with_priority(key, Priority::LOW);
@@ -110,17 +110,17 @@ async fn raising_again_and_again_takes_no_memory() {
     for _ in 0..10_000 {
         queue.add_with_priority(99, Priority::LOW);
         queue.add_with_priority(99, Priority(1));
-        // The others come round, too, and wait again.
+        // The others are handed out and requeued, too.
         let key = queue.get().await.unwrap();
         queue.done(&key);
         queue.add_with_priority(key, Priority::LOW);
     }
-    assert!(queue.look(|shared, _, _| shared.state.slots_made()) <= 128);
+    assert!(queue.with_current(|shared, _, _| shared.state.slot_capacity()) <= 128);
 }
 
-/// controller-runtime's controller gives a retry the priority with which it got the key; here the queue does.
+/// In controller-runtime, the controller does this; here the queue does.
 #[tokio::test(start_paused = true)]
-async fn a_retry_keeps_the_priority() {
+async fn requeue_keeps_the_priority() {
     let queue = queue();
     queue.add_with_priority("low", Priority::LOW);
     assert_eq!(queue.get().await, Some("low"));
@@ -133,9 +133,9 @@ async fn a_retry_keeps_the_priority() {
 }
 
 /// controller-runtime: "updates metrics correctly when an item with after is re-added with higher priority and no after"; but there the
-/// earlier time takes up the later one.
+/// earlier time replaces the later one.
 #[tokio::test(start_paused = true)]
-async fn a_delayed_key_has_no_depth() {
+async fn delayed_key_does_not_count_as_depth() {
     let queue = queue();
     queue.add_after("foo", Duration::from_hours(1));
     assert_eq!(depths(&queue), []);
@@ -147,7 +147,7 @@ async fn a_delayed_key_has_no_depth() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_key_that_is_raised_keeps_its_delay() {
+async fn raised_key_keeps_its_delay() {
     let queue = queue();
     queue.add_after("foo", millis(50));
     queue.add_after("bar", millis(60));
@@ -164,7 +164,7 @@ async fn a_key_that_is_raised_keeps_its_delay() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_key_that_is_added_while_held_waits_with_the_highest_priority_added() {
+async fn key_added_while_processing_gets_the_highest_priority() {
     let queue = queue();
     queue.add("foo");
     assert_eq!(queue.get().await, Some("foo"));

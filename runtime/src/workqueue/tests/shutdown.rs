@@ -1,10 +1,10 @@
-//! client-go's tests of the end of a queue.
+//! Ports of client-go's tests of shut-down and drain.
 
 use super::*;
 
 /// client-go: TestQueueDrainageUsingShutDownWithDrain
 #[tokio::test(start_paused = true)]
-async fn a_drain_waits_for_what_is_processed() {
+async fn drain_waits_for_processing_keys() {
     let queue = queue();
     queue.add("foo");
     queue.add("bar");
@@ -19,7 +19,7 @@ async fn a_drain_waits_for_what_is_processed() {
 
 /// client-go: TestNoQueueDrainageUsingShutDown
 #[tokio::test(start_paused = true)]
-async fn shutting_down_waits_for_nobody() {
+async fn shut_down_does_not_wait() {
     let queue = queue();
     queue.add("foo");
     queue.add("bar");
@@ -28,9 +28,9 @@ async fn shutting_down_waits_for_nobody() {
     assert_eq!(queue.get().await, None);
 }
 
-/// What waits is handed out after a shutdown, delayed keys are not: see the traps of client-go's ShutDown.
+/// After a shut-down, queued keys are handed out, delayed ones are not.
 #[tokio::test(start_paused = true)]
-async fn shutting_down_hands_out_what_waits_and_gives_up_what_is_delayed() {
+async fn shut_down_hands_out_queued_keys_and_drops_delayed_ones() {
     let queue = queue();
     queue.add("foo");
     queue.add("bar");
@@ -46,7 +46,7 @@ async fn shutting_down_hands_out_what_waits_and_gives_up_what_is_delayed() {
 
 /// client-go: TestForceQueueShutdownUsingShutDown
 #[tokio::test(start_paused = true)]
-async fn a_shutdown_ends_a_drain() {
+async fn shut_down_ends_a_drain() {
     let queue = queue();
     queue.add("foo");
     queue.add("bar");
@@ -58,7 +58,7 @@ async fn a_shutdown_ends_a_drain() {
 
 /// client-go: TestQueueDrainageUsingShutDownWithDrainWithDirtyItem
 #[tokio::test(start_paused = true)]
-async fn a_drained_queue_hands_out_what_was_added_while_processed() {
+async fn drained_queue_hands_out_keys_added_while_processing() {
     let queue = queue();
     queue.add("foo");
     let key = queue.get().await.unwrap();

@@ -1,31 +1,32 @@
-//! Times that came in their order.
+//! Due times that were added in their order.
 
 use std::collections::VecDeque;
 
 use super::{
-    due::Due,
-    keys::{NONE, Slot},
+    due_times::Due,
+    key_table::{NONE, Slot},
 };
 
-/// What tells the positions of a run from those of a heap.
+/// The bit that distinguishes positions in the run from those in the heap.
 const IN_RUN: u32 = 1 << 31;
-/// Positions count on, so that nobody is told of a new one when the first is taken. The bit between is never set: no position is `NONE`.
-const NUMBERS: u32 = (1 << 30) - 1;
-/// Empty places are looked for when there are more of them than of others, and than this.
-const FEW: usize = 64;
+/// The bits of a position. Positions are absolute, so that they stay the same when the first entry is removed. Bit 30 is never set: no
+/// position is `NONE`.
+const POSITION_MASK: u32 = (1 << 30) - 1;
+/// The run is compacted when it has more removed entries than others, plus this.
+const MIN_REMOVED: usize = 64;
 
-/// Times in their order, each no earlier than the one before it. What is removed from the middle leaves an empty place.
+/// Sorted due times. An entry that is removed from the middle stays, marked as empty.
 #[derive(Default)]
-pub(super) struct Run {
-    /// Neither the first nor the last of them is empty.
+pub(super) struct SortedRun {
+    /// Neither the first nor the last is empty.
     times: VecDeque<Due>,
-    /// The number of the first.
+    /// The position of the first.
     base: u32,
     empty: usize,
 }
 
-impl Run {
-    /// Whether a position is one in a run.
+impl SortedRun {
+    /// Whether a position is in the run.
     pub(super) fn has(position: u32) -> bool {
         position & IN_RUN != 0
     }
@@ -46,38 +47,40 @@ impl Run {
         self.times[self.index(position)].slot
     }
 
-    /// Appends a time and answers its position; nothing if it is earlier than the last one.
+    /// Appends a time and returns its position; `None` if it is earlier than the last one.
     pub(super) fn push(&mut self, due: Due) -> Option<u32> {
-        if self.times.back().is_some_and(|last| last.at > due.at) || self.times.len() == NUMBERS as usize {
+        if self.times.back().is_some_and(|last| last.at > due.at)
+            || self.times.len() == POSITION_MASK as usize
+        {
             return None;
         }
         if self.times.len() == self.times.capacity() {
-            // By an eighth, not by the double: this is most of what a delayed key costs.
+            // It grows by an eighth instead of doubling: this is most of the memory of a delayed key.
             self.times.reserve_exact((self.times.len() / 8).max(64));
         }
         self.times.push_back(due);
         Some(self.position(self.times.len() - 1))
     }
 
-    /// Removes what is at a position. `place` is told of those that others get.
-    pub(super) fn remove(&mut self, position: u32, place: &mut impl FnMut(Slot, u32)) {
+    /// Removes an entry. `moved` is called with the new positions of others.
+    pub(super) fn remove(&mut self, position: u32, moved: &mut impl FnMut(Slot, u32)) {
         let index = self.index(position);
         self.times[index].slot = NONE;
         self.empty += 1;
         while self.times.front().is_some_and(|due| due.slot == NONE) {
             self.times.pop_front();
-            self.base = (self.base + 1) & NUMBERS;
+            self.base = (self.base + 1) & POSITION_MASK;
             self.empty -= 1;
         }
         while self.times.back().is_some_and(|due| due.slot == NONE) {
             self.times.pop_back();
             self.empty -= 1;
         }
-        if self.empty > self.len() + FEW {
+        if self.empty > self.len() + MIN_REMOVED {
             self.times.retain(|due| due.slot != NONE);
             self.empty = 0;
             for (index, due) in self.times.iter().enumerate() {
-                place(due.slot, self.position(index));
+                moved(due.slot, self.position(index));
             }
         }
         if self.times.is_empty() && self.times.capacity() > 4096 {
@@ -98,12 +101,12 @@ impl Run {
     }
 
     fn index(&self, position: u32) -> usize {
-        (position.wrapping_sub(self.base) & NUMBERS) as usize
+        (position.wrapping_sub(self.base) & POSITION_MASK) as usize
     }
 
     fn position(&self, index: usize) -> u32 {
-        #[expect(clippy::cast_possible_truncation, reason = "there are no more than numbers")]
-        let number = self.base.wrapping_add(index as u32) & NUMBERS;
+        #[expect(clippy::cast_possible_truncation, reason = "there are fewer than 2^30")]
+        let number = self.base.wrapping_add(index as u32) & POSITION_MASK;
         IN_RUN | number
     }
 }

@@ -1,25 +1,34 @@
-//! Longer and longer waits.
+//! Exponential backoff per key: client-go's ItemExponentialFailureRateLimiter.
 
 use std::time::Duration;
 
-use super::{RateLimiter, failures::Failures};
-use crate::workqueue::Key;
+use super::{RateLimiter, failure_counts::FailureCounts};
+use crate::workqueue::{Key, key_table::BatchSizes};
 
-/// Each failure of a key doubles its wait: `base · 2ⁿ`, at most `max`. Without jitter; see [`Jittered`](super::Jittered).
+/// Exponential backoff per key: `base · 2ⁿ`, at most `max`, without jitter; see [`Jittered`](super::Jittered). client-go's
+/// `ItemExponentialFailureRateLimiter`.
 #[derive(Debug)]
 pub struct ItemExponential<K> {
     base: Duration,
     max: Duration,
-    failures: Failures<K>,
+    failures: FailureCounts<K>,
 }
 
 impl<K> ItemExponential<K> {
-    /// The first failure waits `base`, none longer than `max`.
+    /// The first failure waits `base`; no wait is longer than `max`.
     pub fn new(base: Duration, max: Duration) -> Self {
         Self {
             base,
             max,
-            failures: Failures::default(),
+            failures: FailureCounts::new(BatchSizes::default()),
+        }
+    }
+
+    #[cfg(test)]
+    pub(in crate::workqueue) fn with_batch_sizes(self, sizes: BatchSizes) -> Self {
+        Self {
+            failures: FailureCounts::new(sizes),
+            ..self
         }
     }
 }

@@ -1,4 +1,4 @@
-//! How often each key failed.
+//! The number of failures of each key.
 
 use std::{
     hash::BuildHasher as _,
@@ -10,48 +10,41 @@ use parking_lot::Mutex;
 
 use crate::workqueue::{
     Key,
-    keys::{KeyHash, KeyTable, half},
-    limits::QueueLimits,
+    key_table::{BatchSizes, KeyHash, KeyTable, short_hash},
 };
 
 /// Counts failures by key; a key without any takes no memory.
 #[derive(Debug)]
-pub(super) struct Failures<K> {
+pub(super) struct FailureCounts<K> {
     hasher: DefaultHashBuilder,
     is_empty: AtomicBool,
-    counts: Mutex<Counts<K>>,
+    counts: Mutex<CountTable<K>>,
 }
 
 #[derive(Debug)]
-struct Counts<K> {
+struct CountTable<K> {
     keys: KeyTable<K, u32>,
-    /// Keys to forget: of many keys, a few at a time, for each would be waited for.
+    /// Keys to remove. Among many keys this is done in batches, so that cache misses overlap.
     forgotten: Vec<(KeyHash, K)>,
 }
 
-impl<K> Default for Failures<K> {
-    fn default() -> Self {
-        Self::new(QueueLimits::DEFAULT)
-    }
-}
-
-impl<K> Failures<K> {
-    pub(super) fn new(limits: QueueLimits) -> Self {
+impl<K> FailureCounts<K> {
+    pub(super) fn new(sizes: BatchSizes) -> Self {
         Self {
             hasher: DefaultHashBuilder::default(),
             is_empty: AtomicBool::new(true),
-            counts: Mutex::new(Counts {
-                keys: KeyTable::new(limits),
+            counts: Mutex::new(CountTable {
+                keys: KeyTable::new(sizes),
                 forgotten: Vec::new(),
             }),
         }
     }
 }
 
-impl<K: Key> Failures<K> {
-    /// Counts one more, and answers how many there were before.
+impl<K: Key> FailureCounts<K> {
+    /// Counts a failure. Returns how many there were before.
     pub(super) fn count(&self, key: &K) -> u32 {
-        // Hashed once, before the lock.
+        // Hashed before the lock is taken.
         let hash = self.hash(key);
         let mut counts = self.counts.lock();
         self.is_empty.store(false, Ordering::Release);
@@ -76,7 +69,7 @@ impl<K: Key> Failures<K> {
         if counts.keys.len() == 0 {
             self.is_empty.store(true, Ordering::Release);
         }
-        // The key is dropped when nobody waits for the lock.
+        // The key is freed after the lock is released.
         drop(counts);
         drop(dropped);
     }
@@ -88,14 +81,14 @@ impl<K: Key> Failures<K> {
     }
 
     fn hash(&self, key: &K) -> KeyHash {
-        half(self.hasher.hash_one(key))
+        short_hash(self.hasher.hash_one(key))
     }
 }
 
-/// An empty table gives its memory back when it was made for more keys than this.
-const KEPT: usize = 4096;
+/// An empty table frees its memory if it has room for more keys than this.
+const MAX_KEPT_FAILURES: usize = 4096;
 
-impl<K: Key> Counts<K> {
+impl<K: Key> CountTable<K> {
     fn find(&mut self, hash: KeyHash, key: &K) -> Option<u32> {
         if self.forgotten.iter().any(|&(other, _)| other == hash) {
             self.forget_all();
@@ -103,12 +96,11 @@ impl<K: Key> Counts<K> {
         self.keys.find(hash, key)
     }
 
-    /// Answers the key if it was forgotten at once.
+    /// Returns the key if it was removed immediately, to be freed outside the lock.
     fn forget(&mut self, hash: KeyHash, key: &K) -> Option<K> {
-        let limits = self.keys.limits();
-        if self.keys.len() > limits.many_keys {
+        if self.keys.len() > self.keys.sizes().many_keys {
             self.forgotten.push((hash, key.clone()));
-            if self.forgotten.len() == limits.removal_batch {
+            if self.forgotten.len() == self.keys.sizes().removal_batch {
                 self.forget_all();
             }
             return None;
@@ -118,14 +110,14 @@ impl<K: Key> Counts<K> {
         }
         let slot = self.keys.find(hash, key)?;
         let dropped = self.keys.remove(slot);
-        if self.keys.len() == 0 && self.keys.capacity() > KEPT {
-            self.keys = KeyTable::new(limits);
+        if self.keys.len() == 0 && self.keys.capacity() > MAX_KEPT_FAILURES {
+            self.keys = KeyTable::new(self.keys.sizes());
         }
         dropped
     }
 
     fn forget_all(&mut self) {
-        self.keys.fetch(self.forgotten.iter().map(|&(hash, _)| hash));
+        self.keys.prefetch(self.forgotten.iter().map(|&(hash, _)| hash));
         for (hash, key) in self.forgotten.drain(..) {
             if let Some(slot) = self.keys.find(hash, &key) {
                 self.keys.remove(slot);

@@ -1,51 +1,50 @@
-//! The rules of the queue, without the waiting: what is dirty, what is held, parked, due when.
+//! The rules of the queue, without locks and waiting: which keys are dirty, processing, parked, delayed.
 
 use std::time::Duration;
 
 use super::{
     Key, Priority,
-    due::DueTimes,
-    keys::{KeyHash, NONE, Slot},
-    limits::QueueLimits,
-    ready::Ready,
-    slots::{DIRTY, HELD, PARKED, Slots},
+    due_times::DueTimes,
+    key_states::{DIRTY, KeyStates, PARKED, PROCESSING},
+    key_table::{BatchSizes, KeyHash, NONE, Slot},
+    ready_queue::ReadyQueue,
     stats::{Depths, QueueStats},
 };
 
-/// An empty queue gives its memory back when it was made for more keys than this.
-const KEPT: usize = 4096;
+/// An empty queue frees its memory if it has room for more keys than this.
+const MAX_KEPT_CAPACITY: usize = 4096;
 
-/// All times are nanoseconds since the queue was made. A key of which nothing is known has no slot.
-pub(super) struct State<K> {
-    slots: Slots<K>,
-    ready: Ready,
-    /// The keys that workers hold.
-    held: Vec<Held>,
-    /// The keys that become dirty later, once each.
+/// The state of a work queue. All times are nanoseconds since the queue was created. A key without state has no slot.
+pub(super) struct QueueState<K> {
+    slots: KeyStates<K>,
+    ready: ReadyQueue,
+    /// The keys that workers process.
+    processing: Vec<ProcessedKey>,
+    /// The keys that become dirty at a later time, once each.
     delayed: DueTimes,
-    /// The keys that workers put aside.
+    /// The parked keys.
     parked: DueTimes,
-    /// How many keys are dirty, by priority.
+    /// The number of dirty keys by priority.
     depths: Depths,
     shut_down: bool,
-    /// Somebody waits until no worker holds a key.
+    /// A call waits until no worker processes a key.
     pub(super) draining: bool,
 }
 
-/// A key that a worker holds.
-struct Held {
+/// A key that a worker processes.
+struct ProcessedKey {
     slot: Slot,
     since: u64,
-    /// With which it was handed out.
+    /// The priority with which it was handed out.
     priority: Priority,
 }
 
-impl<K: Key> State<K> {
-    pub(super) fn new(is_timed: bool, limits: QueueLimits) -> Self {
+impl<K: Key> QueueState<K> {
+    pub(super) fn new(is_timed: bool, sizes: BatchSizes) -> Self {
         Self {
-            slots: Slots::new(is_timed, limits),
-            ready: Ready::default(),
-            held: Vec::new(),
+            slots: KeyStates::new(is_timed, sizes),
+            ready: ReadyQueue::default(),
+            processing: Vec::new(),
             delayed: DueTimes::default(),
             parked: DueTimes::default(),
             depths: Depths::default(),
@@ -54,29 +53,29 @@ impl<K: Key> State<K> {
         }
     }
 
-    /// Has the memory at hand that adding keys of these hashes takes.
-    pub(super) fn fetch(&self, hashes: impl Iterator<Item = KeyHash>) {
-        self.slots.fetch(hashes);
+    /// Prefetches the memory for adding keys with these hashes.
+    pub(super) fn prefetch(&self, hashes: impl Iterator<Item = KeyHash>) {
+        self.slots.prefetch(hashes);
     }
 
-    /// Marks a key dirty. Without a priority: with that of the worker who holds it, or else the normal one.
-    pub(super) fn add(&mut self, hash: KeyHash, key: K, priority: Option<Priority>, now: u64) -> Added {
+    /// Marks a key dirty. Without a priority it gets the one with which it is processed, else the normal one.
+    pub(super) fn add(&mut self, hash: KeyHash, key: K, priority: Option<Priority>, now: u64) -> AddOutcome {
         if self.shut_down {
-            return Added::No;
+            return AddOutcome::Unchanged;
         }
         let slot = self.slots.find_or_insert(hash, key);
-        let priority = priority.unwrap_or_else(|| self.held_priority(slot));
+        let priority = priority.unwrap_or_else(|| self.processing_priority(slot));
         self.mark(slot, priority, now)
     }
 
-    /// Marks a key dirty at `at`, or at the earlier time that it has already, with the priority of [`add`](Self::add). Answers whether
-    /// it is now the first of all.
+    /// Makes a key due at `at`, or at its earlier due time, with the priority of [`add`](Self::add). Returns whether it is the first due key
+    /// now.
     pub(super) fn delay(&mut self, hash: KeyHash, key: K, priority: Option<Priority>, at: u64) -> bool {
         if self.shut_down {
             return false;
         }
         let slot = self.slots.find_or_insert(hash, key);
-        let priority = priority.unwrap_or_else(|| self.held_priority(slot));
+        let priority = priority.unwrap_or_else(|| self.processing_priority(slot));
         let (position, slots) = (self.slots.due(slot), &mut self.slots);
         if position == NONE {
             slots.set_due_priority(slot, priority);
@@ -88,12 +87,12 @@ impl<K: Key> State<K> {
                 return false;
             }
             self.delayed
-                .hasten(position, at, |slot, position| slots.set_due(slot, position));
+                .decrease(position, at, |slot, position| slots.set_due(slot, position));
         }
         self.next_due() == Some(at)
     }
 
-    /// Does what was to be done by now, as if it had been done in time.
+    /// Queues all keys that are due, in the order of their times.
     pub(super) fn promote(&mut self, now: u64) -> Promoted {
         let mut promoted = Promoted::default();
         while let Some(at) = self.next_due().filter(|&at| at <= now) {
@@ -109,17 +108,17 @@ impl<K: Key> State<K> {
         promoted
     }
 
-    /// Hands out the key that comes next, and for how long it waited.
+    /// Takes the next key. Returns it and how long it was queued.
     #[inline]
     pub(super) fn take(&mut self, now: u64) -> Option<(K, Duration)> {
         let slot = self.ready.pop(&mut self.slots)?;
         let priority = self.slots.priority(slot);
         let since = self.slots.since(slot);
         self.depths.remove(priority);
-        self.slots.set_flags(slot, HELD);
+        self.slots.set_flags(slot, PROCESSING);
         #[expect(clippy::cast_possible_truncation, reason = "as many as there are slots")]
-        self.slots.set_link(slot, self.held.len() as u32);
-        self.held.push(Held {
+        self.slots.set_link(slot, self.processing.len() as u32);
+        self.processing.push(ProcessedKey {
             slot,
             since: now,
             priority,
@@ -128,30 +127,30 @@ impl<K: Key> State<K> {
         Some((key, Duration::from_nanos(now.saturating_sub(since))))
     }
 
-    /// Takes a key back from a worker. Answers how long the worker had it, or nothing if none had.
-    pub(super) fn done(&mut self, hash: impl FnOnce() -> KeyHash, key: &K, now: u64) -> Option<Done> {
-        let slot = self.find_held(hash, key)?;
-        let held = self.let_go(slot)?;
-        let again = self.slots.flags(slot) == DIRTY;
-        if again {
+    /// Ends the processing of a key. Returns `None` if no worker processes it.
+    pub(super) fn done(&mut self, hash: impl FnOnce() -> KeyHash, key: &K, now: u64) -> Option<DoneOutcome> {
+        let slot = self.find_processing(hash, key)?;
+        let held = self.stop_processing(slot)?;
+        let is_requeued = self.slots.flags(slot) == DIRTY;
+        if is_requeued {
             self.ready.push(&mut self.slots, slot);
         } else {
-            self.drop_unknown(slot);
+            self.drop_if_idle(slot);
         }
-        Some(Done {
+        Some(DoneOutcome {
             worked: Duration::from_nanos(now.saturating_sub(held.since)),
-            again,
+            is_requeued,
         })
     }
 
-    /// Takes a key back from a worker and puts it aside until `at`. Nothing if no worker had it, or the queue is shut down: then it is
-    /// as if it was [`done`](Self::done). Otherwise, whether its time is now the first of all.
+    /// Ends the processing of a key and parks it until `at`. Returns `None` if no worker processes it or the queue is shut down; otherwise
+    /// whether it is the first due key now.
     pub(super) fn park(&mut self, hash: KeyHash, key: &K, at: u64) -> Option<bool> {
         let slot = self.slots.find(hash, key)?;
         if self.shut_down {
             return None;
         }
-        let held = self.let_go(slot)?;
+        let held = self.stop_processing(slot)?;
         let flags = self.slots.flags(slot);
         if flags & DIRTY == 0 {
             self.slots.set_priority(slot, held.priority);
@@ -164,13 +163,13 @@ impl<K: Key> State<K> {
         Some(self.next_due() == Some(at))
     }
 
-    /// Makes a parked key wait for a worker again. Nothing if it is not parked.
-    pub(super) fn unpark(&mut self, hash: KeyHash, key: &K, now: u64) -> Option<Added> {
+    /// Queues a parked key. Returns `None` if it is not parked.
+    pub(super) fn unpark(&mut self, hash: KeyHash, key: &K, now: u64) -> Option<AddOutcome> {
         let slot = self.slots.find(hash, key)?;
         (self.slots.flags(slot) & PARKED != 0).then(|| self.release_parked(slot, now))
     }
 
-    /// Takes nothing more, and gives up what is delayed or parked. Answers the keys of which nothing is known any more.
+    /// Shuts down: drops delayed and parked keys, and returns those without state, to be freed outside the lock.
     pub(super) fn shut_down(&mut self) -> Vec<K> {
         self.shut_down = true;
         let mut dropped = Vec::new();
@@ -179,11 +178,11 @@ impl<K: Key> State<K> {
                 self.depths.remove(self.slots.priority(slot));
             }
             self.slots.set_flags(slot, 0);
-            dropped.extend(self.drop_unknown(slot));
+            dropped.extend(self.drop_if_idle(slot));
         }
         for slot in self.delayed.take() {
             self.slots.set_due(slot, NONE);
-            dropped.extend(self.drop_unknown(slot));
+            dropped.extend(self.drop_if_idle(slot));
         }
         dropped
     }
@@ -192,17 +191,17 @@ impl<K: Key> State<K> {
         self.shut_down
     }
 
-    /// Whether no worker holds a key.
+    /// Whether no worker processes a key.
     pub(super) fn is_idle(&self) -> bool {
-        self.held.is_empty()
+        self.processing.is_empty()
     }
 
-    /// Whether somebody waited for that.
+    /// Whether a drain is waited for and complete.
     pub(super) fn is_drained(&self) -> bool {
         self.draining && self.is_idle()
     }
 
-    /// When something becomes due.
+    /// The first due time of delayed and parked keys.
     pub(super) fn next_due(&self) -> Option<u64> {
         match (self.delayed.first(), self.parked.first()) {
             (Some(delayed), Some(parked)) => Some(delayed.at.min(parked.at)),
@@ -210,17 +209,19 @@ impl<K: Key> State<K> {
         }
     }
 
-    /// How many keys a worker can take.
+    /// The number of queued keys.
     pub(super) fn len(&self) -> usize {
         self.ready.len()
     }
 
     pub(super) fn processing(&self) -> impl Iterator<Item = &K> {
-        self.held.iter().filter_map(|held| self.slots.key(held.slot))
+        self.processing
+            .iter()
+            .filter_map(|held| self.slots.key(held.slot))
     }
 
     pub(super) fn stats(&self, now: u64) -> QueueStats {
-        let timed = self.held.iter().filter(|_| self.slots.is_timed());
+        let timed = self.processing.iter().filter(|_| self.slots.is_timed());
         let ages = timed.map(|held| now.saturating_sub(held.since));
         let (unfinished, longest) = ages.fold((0, 0), |(sum, longest): (u64, u64), age| {
             (sum.saturating_add(age), longest.max(age))
@@ -230,41 +231,41 @@ impl<K: Key> State<K> {
             depths: self.depths.clone(),
             delayed: self.delayed.len(),
             parked: self.parked.len(),
-            processing: self.held.len(),
+            processing: self.processing.len(),
             unfinished: Duration::from_nanos(unfinished),
             longest_running: Duration::from_nanos(longest),
         }
     }
 
     #[cfg(test)]
-    pub(super) fn slots_made(&self) -> usize {
+    pub(super) fn slot_capacity(&self) -> usize {
         self.slots.capacity()
     }
 
-    /// The slot of a key, if a worker holds it.
-    fn find_held(&self, hash: impl FnOnce() -> KeyHash, key: &K) -> Option<Slot> {
-        /// So many are looked through faster than one is found by its hash.
-        const FEW: usize = 4;
-        if self.held.len() > FEW {
+    /// Returns the slot of a key that may be processing.
+    fn find_processing(&self, hash: impl FnOnce() -> KeyHash, key: &K) -> Option<Slot> {
+        /// Up to this number a linear search is faster than hashing.
+        const MAX_LINEAR_SEARCH: usize = 4;
+        if self.processing.len() > MAX_LINEAR_SEARCH {
             return self.slots.find(hash(), key);
         }
-        let mut slots = self.held.iter().map(|held| held.slot);
+        let mut slots = self.processing.iter().map(|held| held.slot);
         slots.find(|&slot| self.slots.key(slot) == Some(key))
     }
 
-    fn held_priority(&self, slot: Slot) -> Priority {
-        if self.slots.flags(slot) & HELD == 0 {
+    fn processing_priority(&self, slot: Slot) -> Priority {
+        if self.slots.flags(slot) & PROCESSING == 0 {
             return Priority::NORMAL;
         }
-        self.held[self.slots.link(slot) as usize].priority
+        self.processing[self.slots.link(slot) as usize].priority
     }
 
     #[inline]
-    fn mark(&mut self, slot: Slot, priority: Priority, now: u64) -> Added {
+    fn mark(&mut self, slot: Slot, priority: Priority, now: u64) -> AddOutcome {
         let flags = self.slots.flags(slot);
         if flags & DIRTY != 0 {
             self.raise(slot, priority);
-            return Added::No;
+            return AddOutcome::Unchanged;
         }
         let priority = if flags & PARKED == 0 {
             priority
@@ -276,13 +277,13 @@ impl<K: Key> State<K> {
         self.slots.set_since(slot, now);
         self.depths.add(priority);
         if flags != 0 {
-            return Added::Kept;
+            return AddOutcome::Dirty;
         }
         self.ready.push(&mut self.slots, slot);
-        Added::Ready
+        AddOutcome::Queued
     }
 
-    /// Gives a dirty key a higher priority.
+    /// Raises the priority of a dirty key.
     fn raise(&mut self, slot: Slot, priority: Priority) {
         let (flags, old) = (self.slots.flags(slot), self.slots.priority(slot));
         if flags & DIRTY == 0 || priority <= old {
@@ -294,17 +295,17 @@ impl<K: Key> State<K> {
             self.slots.set_priority(slot, priority);
             return;
         }
-        // It stands in a line, out of the middle of which nothing can be taken: it leaves an empty slot there.
+        // Nothing can be removed from the middle of a line: the key moves to another slot and leaves an empty one.
         let new = self.slots.relocate(slot);
         if self.slots.due(new) != NONE {
             self.delayed.relocated(self.slots.due(new), new);
         }
         self.slots.set_priority(new, priority);
-        self.ready.left(&mut self.slots, old);
+        self.ready.note_moved(&mut self.slots, old);
         self.ready.push(&mut self.slots, new);
     }
 
-    fn release_delayed(&mut self, slot: Slot, now: u64) -> Added {
+    fn release_delayed(&mut self, slot: Slot, now: u64) -> AddOutcome {
         let slots = &mut self.slots;
         self.delayed
             .remove(slots.due(slot), |slot, position| slots.set_due(slot, position));
@@ -313,7 +314,7 @@ impl<K: Key> State<K> {
         self.mark(slot, priority, now)
     }
 
-    fn release_parked(&mut self, slot: Slot, now: u64) -> Added {
+    fn release_parked(&mut self, slot: Slot, now: u64) -> AddOutcome {
         let slots = &mut self.slots;
         self.parked
             .remove(slots.link(slot), |slot, position| slots.set_link(slot, position));
@@ -323,59 +324,59 @@ impl<K: Key> State<K> {
             return self.mark(slot, self.slots.priority(slot), now);
         }
         self.ready.push(slots, slot);
-        Added::Again
+        AddOutcome::Requeued
     }
 
-    /// The worker holds the key no longer.
-    fn let_go(&mut self, slot: Slot) -> Option<Held> {
+    /// Removes a key from those that workers process.
+    fn stop_processing(&mut self, slot: Slot) -> Option<ProcessedKey> {
         let flags = self.slots.flags(slot);
-        if flags & HELD == 0 {
+        if flags & PROCESSING == 0 {
             return None;
         }
-        self.slots.set_flags(slot, flags & !HELD);
+        self.slots.set_flags(slot, flags & !PROCESSING);
         let i = self.slots.link(slot);
-        let held = self.held.swap_remove(i as usize);
-        if let Some(moved) = self.held.get(i as usize) {
+        let held = self.processing.swap_remove(i as usize);
+        if let Some(moved) = self.processing.get(i as usize) {
             self.slots.set_link(moved.slot, i);
         }
         Some(held)
     }
 
-    /// Drops a key if nothing is known of it any more.
-    fn drop_unknown(&mut self, slot: Slot) -> Option<K> {
-        let key = self.slots.remove_unknown(slot);
-        if self.slots.is_empty() && self.slots.capacity() > KEPT {
-            self.slots.reset();
-            self.ready = Ready::default();
+    /// Removes a key if it has no state any more.
+    fn drop_if_idle(&mut self, slot: Slot) -> Option<K> {
+        let key = self.slots.remove_if_idle(slot);
+        if self.slots.is_empty() && self.slots.capacity() > MAX_KEPT_CAPACITY {
+            self.slots = KeyStates::new(self.slots.is_timed(), self.slots.sizes());
+            self.ready = ReadyQueue::default();
         }
         key
     }
 }
 
-/// What became of an added key.
+/// The effect of adding a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Added {
-    /// It was dirty already, or the queue is shut down.
-    No,
-    /// It became dirty; a worker holds it, or it is parked.
-    Kept,
-    /// It became dirty, and a worker can take it.
-    Ready,
-    /// It was dirty, and now a worker can take it.
-    Again,
+pub(super) enum AddOutcome {
+    /// None: it was dirty already, or the queue is shut down.
+    Unchanged,
+    /// It became dirty, but it is processing or parked.
+    Dirty,
+    /// It became dirty and is queued.
+    Queued,
+    /// It was dirty and is queued now.
+    Requeued,
 }
 
-impl Added {
+impl AddOutcome {
     pub(super) fn is_new(self) -> bool {
-        matches!(self, Self::Kept | Self::Ready)
+        matches!(self, Self::Dirty | Self::Queued)
     }
 
     pub(super) fn is_ready(self) -> bool {
-        matches!(self, Self::Ready | Self::Again)
+        matches!(self, Self::Queued | Self::Requeued)
     }
 }
 
-/// What became of the keys whose time came.
+/// The effect of queueing keys that are due.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Promoted {
     pub(super) added: usize,
@@ -383,16 +384,16 @@ pub(super) struct Promoted {
 }
 
 impl Promoted {
-    pub(super) fn count(&mut self, added: Added) {
+    pub(super) fn count(&mut self, added: AddOutcome) {
         self.added += usize::from(added.is_new());
         self.ready += usize::from(added.is_ready());
     }
 }
 
-/// What a worker gave back.
+/// The end of the processing of a key.
 #[derive(Clone, Copy)]
-pub(super) struct Done {
+pub(super) struct DoneOutcome {
     pub(super) worked: Duration,
-    /// The key was added meanwhile and waits again.
-    pub(super) again: bool,
+    /// The key was added in the meantime and is queued again.
+    pub(super) is_requeued: bool,
 }

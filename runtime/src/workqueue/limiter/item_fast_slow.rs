@@ -1,17 +1,17 @@
-//! Some quick tries, then slow ones.
+//! Some fast retries per key, then slow ones: client-go's ItemFastSlowRateLimiter.
 
 use std::time::Duration;
 
-use super::{RateLimiter, failures::Failures};
-use crate::workqueue::Key;
+use super::{RateLimiter, failure_counts::FailureCounts};
+use crate::workqueue::{Key, key_table::BatchSizes};
 
-/// The first failures of a key wait a short time, further ones a long time.
+/// The first failures of a key wait a short time, further ones a long time. client-go's `ItemFastSlowRateLimiter`.
 #[derive(Debug)]
 pub struct ItemFastSlow<K> {
     fast: Duration,
     slow: Duration,
     fast_attempts: u32,
-    failures: Failures<K>,
+    failures: FailureCounts<K>,
 }
 
 impl<K> ItemFastSlow<K> {
@@ -21,7 +21,7 @@ impl<K> ItemFastSlow<K> {
             fast,
             slow,
             fast_attempts,
-            failures: Failures::default(),
+            failures: FailureCounts::new(BatchSizes::default()),
         }
     }
 }

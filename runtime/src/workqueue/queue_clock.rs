@@ -1,18 +1,18 @@
-//! Time as the queue keeps it: nanoseconds since it was made.
+//! The queue's clock: nanoseconds since the queue was created.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// What is further away is as good as never, and clocks can still count it: tokio's own far future.
-const FAR: Duration = Duration::from_hours(30 * 365 * 24);
+/// Longer delays are cut: an instant further away may overflow. It is tokio's own far future.
+const MAX_DELAY: Duration = Duration::from_hours(30 * 365 * 24);
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Clock {
+pub(super) struct QueueClock {
     start: Instant,
 }
 
-impl Clock {
+impl QueueClock {
     pub(super) fn start() -> Self {
         Self {
             start: Instant::now(),
@@ -24,7 +24,7 @@ impl Clock {
     }
 
     pub(super) fn after(now: u64, delay: Duration) -> u64 {
-        now.saturating_add(nanos(delay.min(FAR)))
+        now.saturating_add(nanos(delay.min(MAX_DELAY)))
     }
 
     pub(super) fn at(&self, instant: Instant) -> u64 {
@@ -32,7 +32,7 @@ impl Clock {
     }
 
     pub(super) fn instant(&self, at: u64) -> Instant {
-        self.start + Duration::from_nanos(at).min(FAR)
+        self.start + Duration::from_nanos(at).min(MAX_DELAY)
     }
 }
 

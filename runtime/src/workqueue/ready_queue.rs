@@ -1,44 +1,44 @@
-//! The lines in which keys wait for a worker: one a priority, and who comes next.
+//! The queued keys: a FIFO line for each priority, and which key is next.
 
 use super::{
     Key, Priority,
-    keys::{NONE, Slot},
-    slots::Slots,
+    key_states::KeyStates,
+    key_table::{NONE, Slot},
 };
 
-/// So often in a row is the highest priority preferred while others wait.
-const PREFERRED: u32 = 7;
+/// How often in a row the highest priority is preferred to others.
+const MAX_PREFERRED: u32 = 7;
 
-/// The keys that a worker can take, longest waiting first within a priority.
+/// The queued keys, first in, first out within a priority.
 #[derive(Default)]
-pub(super) struct Ready {
-    /// Highest priority first; a line stays when it is empty.
-    lines: Vec<Line>,
+pub(super) struct ReadyQueue {
+    /// Highest priority first. Empty lines are kept.
+    lines: Vec<PriorityLine>,
     len: usize,
     /// How often in a row the highest priority was preferred to others.
     preferred: u32,
 }
 
 /// Keys of one priority, linked through their slots.
-struct Line {
+struct PriorityLine {
     priority: Priority,
     first: Slot,
     last: Slot,
     /// Keys in the line.
     len: usize,
-    /// Slots in the line that a key left for another line.
-    left: usize,
-    /// How often another line was served since this one was, while keys waited in both.
+    /// Empty slots in the line, whose keys moved to another line.
+    moved: usize,
+    /// How often another line was preferred since this one was served last.
     passed: u32,
 }
 
-impl Ready {
+impl ReadyQueue {
     pub(super) fn len(&self) -> usize {
         self.len
     }
 
     #[inline]
-    pub(super) fn push<K: Key>(&mut self, slots: &mut Slots<K>, slot: Slot) {
+    pub(super) fn push<K: Key>(&mut self, slots: &mut KeyStates<K>, slot: Slot) {
         let line = self.line(slots.priority(slot));
         slots.set_link(slot, NONE);
         if line.first == NONE {
@@ -51,9 +51,9 @@ impl Ready {
         self.len += 1;
     }
 
-    /// Takes the key that comes next.
+    /// Takes the next key.
     #[inline]
-    pub(super) fn pop<K: Key>(&mut self, slots: &mut Slots<K>) -> Option<Slot> {
+    pub(super) fn pop<K: Key>(&mut self, slots: &mut KeyStates<K>) -> Option<Slot> {
         if self.len == 0 {
             return None;
         }
@@ -67,28 +67,29 @@ impl Ready {
                 self.len -= 1;
                 return Some(slot);
             }
-            line.left -= 1;
+            line.moved -= 1;
             slots.release(slot);
         }
     }
 
-    /// Notes that a key of this priority left its slot for another line.
-    pub(super) fn left<K: Key>(&mut self, slots: &mut Slots<K>, priority: Priority) {
-        /// A line is looked through when it has more empty slots than keys, and than this.
-        const FEW: usize = 32;
+    /// Notes that a key moved from this priority's line to another.
+    pub(super) fn note_moved<K: Key>(&mut self, slots: &mut KeyStates<K>, priority: Priority) {
+        /// A line is compacted when it has more empty slots than keys, plus this.
+        const MIN_EMPTY: usize = 32;
         let line = self.line(priority);
         line.len -= 1;
-        line.left += 1;
-        let is_mostly_left = line.left > line.len + FEW;
-        if is_mostly_left {
-            line.sweep(slots);
+        line.moved += 1;
+        let is_mostly_empty = line.moved > line.len + MIN_EMPTY;
+        if is_mostly_empty {
+            line.compact(slots);
         }
         self.len -= 1;
     }
 
-    /// The highest priority whose line is not empty; every eighth time, if others wait, that of them which was passed over most often.
+    /// Returns the line to serve: the highest priority that has keys; every eighth time, if others have keys, the one that was passed over most
+    /// often.
     fn choose(&mut self) -> usize {
-        // Mostly there is one line.
+        // The common case: one line has all keys.
         if self.lines[0].len == self.len {
             self.preferred = 0;
             self.lines[0].passed = 0;
@@ -111,39 +112,39 @@ impl Ready {
         for line in self.lines.iter_mut().filter(|line| line.len > 0) {
             line.passed = line.passed.saturating_add(1);
         }
-        let is_turn = self.preferred == PREFERRED;
+        let is_turn = self.preferred == MAX_PREFERRED;
         self.preferred = if is_turn { 0 } else { self.preferred + 1 };
         let chosen = if is_turn { other } else { first };
         self.lines[chosen].passed = 0;
         chosen
     }
 
-    fn line(&mut self, priority: Priority) -> &mut Line {
-        let place = self.lines.iter().position(|line| line.priority <= priority);
-        let i = place.unwrap_or(self.lines.len());
+    fn line(&mut self, priority: Priority) -> &mut PriorityLine {
+        let position = self.lines.iter().position(|line| line.priority <= priority);
+        let i = position.unwrap_or(self.lines.len());
         if self.lines.get(i).is_none_or(|line| line.priority != priority) {
-            self.lines.insert(i, Line::new(priority));
+            self.lines.insert(i, PriorityLine::new(priority));
         }
         &mut self.lines[i]
     }
 }
 
-impl Line {
+impl PriorityLine {
     fn new(priority: Priority) -> Self {
         Self {
             priority,
             first: NONE,
             last: NONE,
             len: 0,
-            left: 0,
+            moved: 0,
             passed: 0,
         }
     }
 
-    /// Frees the slots that keys left.
-    fn sweep<K: Key>(&mut self, slots: &mut Slots<K>) {
+    /// Frees the empty slots.
+    fn compact<K: Key>(&mut self, slots: &mut KeyStates<K>) {
         let mut slot = std::mem::replace(&mut self.first, NONE);
-        self.left = 0;
+        self.moved = 0;
         while slot != NONE {
             let next = slots.link(slot);
             if slots.key(slot).is_none() {

@@ -1,93 +1,93 @@
-//! When keys are due, earliest first. Most times come in their order, as delays are much alike: those stand in a run. The others are in a
-//! heap.
+//! The due times of keys, earliest first. Most are added in their order, because delays are alike: those are in a sorted run. The others
+//! are in a heap.
 
-use super::{heap::Heap, keys::Slot, run::Run};
+use super::{due_heap::DueHeap, key_table::Slot, sorted_run::SortedRun};
 
-/// A key's time, in nanoseconds since the queue was made. The turn keeps the order of those of one moment.
+/// A key's due time, in nanoseconds since the queue was created. The sequence number keeps the order of equal times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Due {
     pub(super) at: u64,
-    turn: u32,
+    sequence: u32,
     pub(super) slot: Slot,
 }
 
-/// The times of keys. `place` is told of each position that a slot gets.
+/// Due times by position. `moved` is called with each new position of a slot.
 #[derive(Default)]
 pub(super) struct DueTimes {
-    run: Run,
-    heap: Heap,
-    turn: u32,
+    sorted: SortedRun,
+    heap: DueHeap,
+    sequence: u32,
 }
 
 impl DueTimes {
     pub(super) fn len(&self) -> usize {
-        self.run.len() + self.heap.len()
+        self.sorted.len() + self.heap.len()
     }
 
     /// The earliest.
     pub(super) fn first(&self) -> Option<Due> {
-        match (self.run.first(), self.heap.first()) {
+        match (self.sorted.first(), self.heap.first()) {
             (Some(one), Some(other)) => Some(one.min(other)),
             (one, other) => one.or(other),
         }
     }
 
     pub(super) fn at(&self, position: u32) -> u64 {
-        if Run::has(position) {
-            self.run.at(position)
+        if SortedRun::has(position) {
+            self.sorted.at(position)
         } else {
             self.heap.at(position)
         }
     }
 
-    pub(super) fn push(&mut self, at: u64, slot: Slot, mut place: impl FnMut(Slot, u32)) {
+    pub(super) fn push(&mut self, at: u64, slot: Slot, mut moved: impl FnMut(Slot, u32)) {
         let due = self.due(at, slot);
-        match self.run.push(due) {
-            Some(position) => place(slot, position),
-            None => self.heap.push(due, place),
+        match self.sorted.push(due) {
+            Some(position) => moved(slot, position),
+            None => self.heap.push(due, moved),
         }
     }
 
-    /// Gives an entry an earlier time.
-    pub(super) fn hasten(&mut self, position: u32, at: u64, mut place: impl FnMut(Slot, u32)) {
-        if Run::has(position) {
-            let due = self.due(at, self.run.slot(position));
-            self.run.remove(position, &mut place);
-            self.heap.push(due, place);
+    /// Decreases the time of an entry.
+    pub(super) fn decrease(&mut self, position: u32, at: u64, mut moved: impl FnMut(Slot, u32)) {
+        if SortedRun::has(position) {
+            let due = self.due(at, self.sorted.slot(position));
+            self.sorted.remove(position, &mut moved);
+            self.heap.push(due, moved);
         } else {
             let due = self.due(at, self.heap.slot(position));
-            self.heap.hasten(position, due, place);
+            self.heap.decrease(position, due, moved);
         }
     }
 
-    pub(super) fn remove(&mut self, position: u32, mut place: impl FnMut(Slot, u32)) {
-        if Run::has(position) {
-            self.run.remove(position, &mut place);
+    pub(super) fn remove(&mut self, position: u32, mut moved: impl FnMut(Slot, u32)) {
+        if SortedRun::has(position) {
+            self.sorted.remove(position, &mut moved);
         } else {
-            self.heap.remove(position, place);
+            self.heap.remove(position, moved);
         }
     }
 
-    /// The key of an entry moved to another slot.
+    /// Notes that the key of an entry moved to another slot.
     pub(super) fn relocated(&mut self, position: u32, slot: Slot) {
-        if Run::has(position) {
-            self.run.relocated(position, slot);
+        if SortedRun::has(position) {
+            self.sorted.relocated(position, slot);
         } else {
             self.heap.relocated(position, slot);
         }
     }
 
-    /// Empties it.
+    /// Removes all entries.
     pub(super) fn take(&mut self) -> impl Iterator<Item = Slot> + use<> {
         let all = std::mem::take(self);
-        all.run.into_slots().chain(all.heap.into_slots())
+        all.sorted.into_slots().chain(all.heap.into_slots())
     }
 
     fn due(&mut self, at: u64, slot: Slot) -> Due {
-        self.turn = self.turn.wrapping_add(1);
+        self.sequence = self.sequence.wrapping_add(1);
         Due {
             at,
-            turn: self.turn,
+            sequence: self.sequence,
             slot,
         }
     }
@@ -101,19 +101,18 @@ mod tests {
 
     use super::*;
 
-    /// Beside a list that is sorted whenever somebody asks: thousands of times, most of them in their order, that are taken, removed from
-    /// the middle, hastened and moved.
+    /// Compares it with a model: thousands of times, most of them in order, that are taken, removed from the middle, decreased and relocated.
     #[test]
-    fn the_earliest_is_always_the_first() {
+    fn first_is_always_the_earliest() {
         for seed in 0..4 {
             let mut random = StdRng::seed_from_u64(seed);
             let (mut times, positions) = (DueTimes::default(), RefCell::new(HashMap::new()));
-            let place = |slot, position| {
+            let moved = |slot, position| {
                 positions.borrow_mut().insert(slot, position);
             };
             let position = |slot: &Slot| positions.borrow()[slot];
-            // Slot to time and turn.
-            let (mut model, mut turn) = (HashMap::<Slot, (u64, u32)>::new(), 0);
+            // Slot to time and sequence.
+            let (mut model, mut sequence) = (HashMap::<Slot, (u64, u32)>::new(), 0);
             let (mut now, mut next) = (0, 0);
             for step in 0..6_000 {
                 now += random.random_range(0..3);
@@ -128,31 +127,31 @@ mod tests {
                         } else {
                             1000
                         };
-                        turn += 1;
-                        times.push(now + delay, next, place);
-                        model.insert(next, (now + delay, turn));
+                        sequence += 1;
+                        times.push(now + delay, next, moved);
+                        model.insert(next, (now + delay, sequence));
                         next += 1;
                     }
                     (0..=6, Some(slot)) => {
-                        times.remove(position(&slot), place);
+                        times.remove(position(&slot), moved);
                         model.remove(&slot);
                     }
                     (7, Some(slot)) if model[&slot].0 > now => {
-                        turn += 1;
-                        times.hasten(position(&slot), now, place);
-                        model.insert(slot, (now, turn));
+                        sequence += 1;
+                        times.decrease(position(&slot), now, moved);
+                        model.insert(slot, (now, sequence));
                     }
                     (8, Some(slot)) => {
-                        let (moved, time) = (position(&slot), model[&slot]);
-                        times.relocated(moved, next);
-                        place(next, moved);
+                        let (old, time) = (position(&slot), model[&slot]);
+                        times.relocated(old, next);
+                        moved(next, old);
                         model.remove(&slot);
                         model.insert(next, time);
                         next += 1;
                     }
                     _ => {
                         if let Some(due) = times.first() {
-                            times.remove(position(&due.slot), place);
+                            times.remove(position(&due.slot), moved);
                             model.remove(&due.slot);
                         }
                     }
