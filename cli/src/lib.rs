@@ -18,6 +18,7 @@ pub mod dev;
 mod error;
 pub mod exit;
 mod format;
+pub mod generation;
 mod git;
 pub mod manifests;
 pub mod names;
@@ -26,6 +27,7 @@ pub mod plan;
 pub mod project;
 pub mod samples;
 pub mod schema_diff;
+mod schema_type;
 pub mod source;
 pub mod yaml;
 

@@ -6,6 +6,5 @@ pub mod completions;
 pub mod dev;
 pub mod generate;
 mod kind_files;
-mod managed_files;
 pub mod new;
 mod signals;

@@ -11,11 +11,13 @@ use kubewright_templates::{
     RenderError, render,
 };
 
-use super::{kind_files::NewKind, managed_files::ManagedFiles};
+use super::kind_files::NewKind;
 use crate::{
     Context, Error,
     args::{Dev, New},
-    format, git,
+    format,
+    generation::ManagedFiles,
+    git,
     ownership::managed,
     plan::{IoError, Plan},
 };

@@ -24,7 +24,7 @@ use super::{
 use crate::{
     Error, args,
     cargo::{CargoError, Target},
-    commands::generate::{self, Decisions},
+    generation::{self, Decisions},
     manifests::{Manifests, rbac},
     plan::{self, slashed},
     project::Project,
@@ -163,7 +163,7 @@ impl Session {
 
     /// What `generate` would write. What it would refuse to touch is said, and keeps nobody from trying things out.
     async fn write(&self, project: &Project, manifests: &Manifests) -> Result<(), Error> {
-        let outcome = generate::plan(project, manifests, &Decisions::default())?;
+        let outcome = generation::plan(project, manifests, &Decisions::default())?;
         for warning in manifests.warnings.iter().chain(&outcome.warnings) {
             self.say(format_args!("warning: {warning}")).await;
         }

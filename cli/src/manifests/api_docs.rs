@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::{KindManifest, Manifests};
+use crate::schema_type::type_name;
 
 /// The file.
 pub const PATH: &str = "docs/api.md";
@@ -118,25 +119,6 @@ fn collect(rows: &mut Vec<String>, path: &str, schema: &Value) {
             cells.map(|cell| cell.replace('|', "\\|")).join(" | ")
         ));
         collect(rows, &path, field);
-    }
-}
-
-/// The type as its user thinks of it.
-pub fn type_name(schema: &Value) -> String {
-    if schema["x-kubernetes-int-or-string"] == true {
-        return "integer or string".into();
-    }
-    let name = match schema["type"].as_str() {
-        Some("array") => format!("list of {}", type_name(&schema["items"])),
-        Some("object") if schema["additionalProperties"].is_object() => {
-            format!("map of {}", type_name(&schema["additionalProperties"]))
-        }
-        Some(name) => name.to_owned(),
-        None => "any".to_owned(),
-    };
-    match schema["format"].as_str() {
-        Some(format) if name == "string" => format!("{name} ({format})"),
-        _ => name,
     }
 }
 

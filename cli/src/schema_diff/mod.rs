@@ -9,7 +9,7 @@ use std::{collections::BTreeSet, fmt};
 
 use serde_json::Value;
 
-use crate::manifests::api_docs::type_name;
+use crate::schema_type::type_name;
 
 /// One difference.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,18 +5,18 @@ use std::path::PathBuf;
 use kubewright_templates::{Ci, DeployKustomization, Dockerfile, OperatorManifest, RenderError, render};
 
 /// What they depend on.
-pub(super) struct ManagedFiles<'a> {
+pub(crate) struct ManagedFiles<'a> {
     /// The operator.
-    pub(super) name: &'a str,
+    pub(crate) name: &'a str,
     /// Its own namespace.
-    pub(super) namespace: &'a str,
+    pub(crate) namespace: &'a str,
     /// The namespaces that it watches; empty: all.
-    pub(super) watched: &'a [String],
+    pub(crate) watched: &'a [String],
 }
 
 impl ManagedFiles<'_> {
     /// Their new texts.
-    pub(super) fn render(&self) -> Result<Vec<(PathBuf, String)>, RenderError> {
+    pub(crate) fn render(&self) -> Result<Vec<(PathBuf, String)>, RenderError> {
         let Self {
             name,
             namespace,

@@ -1,10 +1,11 @@
 //! All files that follow from the operator's manifests, planned.
 
+mod managed_files;
+
 use std::path::{Path, PathBuf};
 
 use crate::{
     Error,
-    commands::managed_files::ManagedFiles,
     manifests::{Manifests, api_docs, crds, kustomization, rbac},
     ownership::{
         generated::{self, Edited},
@@ -14,6 +15,8 @@ use crate::{
     project::Project,
     samples,
 };
+
+pub(crate) use managed_files::ManagedFiles;
 
 /// What the user decided about single files, relative to the project.
 #[derive(Debug, Default)]

@@ -1,12 +1,14 @@
 //! `kubewright generate`: the manifests follow the code.
 
-mod planner;
-
 use std::path::PathBuf;
 
-use crate::{Context, Error, args::Generate, cargo, project::Project};
-
-pub use planner::{Decisions, Outcome, plan};
+use crate::{
+    Context, Error,
+    args::Generate,
+    cargo,
+    generation::{self, Decisions},
+    project::Project,
+};
 
 /// Brings all that is generated up to date, or says that it is not.
 pub fn run(args: &Generate, context: &mut Context<'_>) -> Result<(), Error> {
@@ -22,7 +24,7 @@ pub fn run(args: &Generate, context: &mut Context<'_>) -> Result<(), Error> {
         overwrite: relative(&args.overwrite),
         keep: relative(&args.keep),
     };
-    let outcome = plan(&project, &manifests, &decisions)?;
+    let outcome = generation::plan(&project, &manifests, &decisions)?;
     for warning in manifests.warnings.iter().chain(&outcome.warnings) {
         context.say(format_args!("warning: {warning}"))?;
     }
