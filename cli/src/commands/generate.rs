@@ -1,4 +1,4 @@
-//! `kubewright generate`: the manifests follow the code.
+//! `kubewright generate`: updates the generated and managed files.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::{
     project::Project,
 };
 
-/// Brings all that is generated up to date, or says that it is not.
+/// Updates all generated files, or with `--check` fails if one is stale.
 pub fn run(args: &Generate, context: &mut Context<'_>) -> Result<(), Error> {
     let project = Project::find(&context.cwd)?;
     let manifests = cargo::manifests(context, &project)?;
@@ -26,7 +26,7 @@ pub fn run(args: &Generate, context: &mut Context<'_>) -> Result<(), Error> {
     };
     let outcome = generation::plan(&project, &manifests, &decisions)?;
     for warning in manifests.warnings.iter().chain(&outcome.warnings) {
-        context.say(format_args!("warning: {warning}"))?;
+        context.message(format_args!("warning: {warning}"))?;
     }
     if !outcome.edited.is_empty() {
         return Err(Error::Edited(outcome.edited));
@@ -49,13 +49,13 @@ pub fn run(args: &Generate, context: &mut Context<'_>) -> Result<(), Error> {
         context.print(&plan.to_string())?;
     } else if !plan.is_empty() {
         plan.apply(&project.root)?;
-        context.say(plan.to_string().trim_end())?;
+        context.message(plan.to_string().trim_end())?;
     }
     if !outcome.problems.is_empty() {
         return Err(Error::Samples(outcome.problems));
     }
     if plan.is_empty() {
-        context.say("all is up to date")?;
+        context.message("all files are up to date")?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The commands, one a file: each makes a plan, then prints or applies it.
+//! The commands, one per file. Each makes a plan, then prints or applies it.
 
 pub mod add_kind;
 pub mod api_server;

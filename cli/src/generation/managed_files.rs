@@ -1,21 +1,21 @@
-//! The files that the user and kubewright change both.
+//! Renders the managed files: those that both the user and kubewright change.
 
 use std::path::PathBuf;
 
 use kubewright_templates::{Ci, DeployKustomization, Dockerfile, OperatorManifest, RenderError, render};
 
-/// What they depend on.
+/// The settings from which managed files are rendered.
 pub(crate) struct ManagedFiles<'a> {
-    /// The operator.
+    /// The operator's name.
     pub(crate) name: &'a str,
-    /// Its own namespace.
+    /// The operator's own namespace.
     pub(crate) namespace: &'a str,
-    /// The namespaces that it watches; empty: all.
+    /// The watched namespaces; empty means all.
     pub(crate) watched: &'a [String],
 }
 
 impl ManagedFiles<'_> {
-    /// Their new texts.
+    /// Renders the files.
     pub(crate) fn render(&self) -> Result<Vec<(PathBuf, String)>, RenderError> {
         let Self {
             name,
