@@ -138,7 +138,7 @@ pub struct ApiServer {
     /// Port to listen on; 0 picks a free one
     #[arg(long, default_value_t = 0)]
     pub secure_port: u16,
-    /// Serving certificate, as PEM [default: self-signed]
+    /// Serving certificate, as PEM [default: generated]
     #[arg(long, value_name = "FILE", requires = "tls_private_key_file")]
     pub tls_cert_file: Option<PathBuf>,
     /// Private key of the serving certificate
