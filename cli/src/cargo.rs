@@ -107,14 +107,14 @@ impl CargoError {
 /// are printed.
 pub fn manifests(context: &mut Context<'_>, project: &Project) -> Result<Manifests, Error> {
     let target = OperatorTarget::resolve(&context.cargo, project)?;
-    let build = target.build_command(context.color).spawn();
-    let built = run_command(context, build, &context.cargo.clone())?;
+    let child = target.build_command(context.color).spawn();
+    let built = run_command(context, child, &context.cargo.clone())?;
     if !built.succeeded {
         return Err(CargoError::Compile.into());
     }
     let executable = target.executable(&built.stdout)?;
-    let manifests = target.manifests_command(&executable).spawn();
-    let printed = run_command(context, manifests, &executable)?;
+    let child = target.manifests_command(&executable).spawn();
+    let printed = run_command(context, child, &executable)?;
     Ok(target.parse_manifests(&printed)?)
 }
 

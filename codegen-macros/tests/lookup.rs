@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// The desired state of a BatchJob.
+/// The desired state of a `BatchJob`.
 #[derive(CustomResource, Informer, Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[kube(
     group = "demo.dev",
@@ -38,14 +38,14 @@ pub struct BatchJobSpec {
     pub tags: Vec<String>,
 }
 
-/// The observed state of a BatchJob.
+/// The observed state of a `BatchJob`.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 pub struct BatchJobStatus {
     /// The phase of the job.
     pub phase: Phase,
 }
 
-/// The phase of a BatchJob.
+/// The phase of a `BatchJob`.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Phase {

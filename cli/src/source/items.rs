@@ -126,7 +126,7 @@ pub fn import_controller(text: &str, crate_name: &str, kind: &str) -> Result<Str
 }
 
 /// Returns the paths that are imported by `use` items, each with the range of its item.
-fn uses<'a>(
+fn imported_paths<'a>(
     source: &'a SourceText<'_>,
     items: &'a [Item],
 ) -> impl Iterator<Item = (String, Range<usize>)> + 'a {
