@@ -23,7 +23,7 @@ use syn::{DeriveInput, parse_macro_input};
 ///
 /// - `FooClient<V>`, an alias of `TypedClient<Foo, V>`,
 /// - `FooLister`, a `Lister<Foo>` with a method per index (a hash lookup),
-/// - `FooInformer`, a `SharedInformer<Foo>` whose `lister()` is a `FooLister`,
+/// - `FooInformer`, a `SharedInformer<Foo>` with a `lister()` that returns a `FooLister`,
 /// - `FooInformers`, a trait that adds `foos()` to `SharedInformerFactory`, and `foos_with(options)` for a selection of the objects or
 ///   another storage mode,
 /// - `CustomKind for Foo`, and `WithStatus` and `WithScale` if `#[kube(…)]` declares these subresources.
@@ -46,7 +46,7 @@ use syn::{DeriveInput, parse_macro_input};
 ///   omitted for direct fields of the struct that are a `String`, `bool` or integer, an `Option` of one, or with `[*]` a `Vec` of
 ///   them. Renames by serde are applied.
 /// - `sensitive`: the objects contain sensitive data: never compressed, never quoted in errors. Applies to all informers of the kind
-///   in a factory whose `foos()` or `foos_with` was called; otherwise set `InformerOptions::sensitive`.
+///   in a factory after its `foos()` or `foos_with` was called; otherwise set `InformerOptions::sensitive`.
 /// - `external`: the CRD belongs to another project and is not among the operator's manifests.
 /// - `crate = "path"`: the path of kubewright if the dependency has another name.
 #[proc_macro_derive(Informer, attributes(informer, kube))]
